@@ -1,0 +1,452 @@
+//! One CPU device: predicted tiles, tasks over sinks and slices, sums in a fixed order.
+//!
+//! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by the kernel, chunks
+//! within a slice by address, slices by number. Tasks only decide who does which part.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use crate::backend::{Device, DeviceDescription, DeviceOptions};
+use crate::error::{Error, Result};
+use crate::pair::kernel::{self, Finder, Kernel};
+use crate::pair::lanes::Element;
+use crate::pair::sum::guard;
+use crate::pair::tile::{Group, LaneSums, Tile};
+use crate::system::slices::{SLICES, chunks_below, chunks_of_slice};
+use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
+
+use super::threads::Threads;
+
+/// From this many sinks on, predicted sources are kept for the sinks that follow and for blocks of the same time.
+const KEEP_TILES: usize = 16;
+/// Sinks that share a tile while it is in the nearest cache.
+const SINKS_OF_TASK: usize = 64;
+/// Below this many pairs, waking other threads costs more than it gains.
+const ALONE: usize = 1 << 15;
+/// Lists of one window of sinks are looked for by one task per slice.
+const FINDER_ROWS: usize = 4;
+
+/// How the lanes of a loop are filled.
+#[derive(Clone, Copy)]
+enum Filling {
+    /// With the sinks of a group.
+    Sinks,
+    /// With sources, for one sink of a group.
+    Sources(usize),
+}
+
+/// A loop over all sources: the sinks that it serves.
+#[derive(Clone, Copy)]
+struct Unit {
+    group: usize,
+    filling: Filling,
+    first_sink: usize,
+    sinks: usize,
+}
+
+/// What one thread does at a time: some units over some slices.
+struct Task<E> {
+    units: Range<usize>,
+    slices: Range<usize>,
+    lane_sums: Vec<LaneSums<E>>,
+    sums: Sums,
+    outcome: Result<()>,
+}
+
+/// The tile that sources of a chunk are predicted into when it is not kept.
+type Scratch<E> = Option<Tile<E>>;
+
+/// The CPU as a device of the engine.
+pub struct CpuDevice<E> {
+    kernel: Box<dyn Kernel<E>>,
+    finder: Box<dyn Finder>,
+    options: DeviceOptions,
+    threads: Arc<Threads>,
+    alone: Arc<Threads>,
+    /// Predicted chunks that are kept.
+    tiles: Vec<Option<Box<Tile<E>>>>,
+    last_time: Option<f64>,
+    groups: Vec<Group<E>>,
+    units: Vec<Unit>,
+    tasks: Vec<Task<E>>,
+    scratch: Mutex<Vec<Scratch<E>>>,
+    results: Vec<Sums>,
+}
+
+impl<E: Element> CpuDevice<E> {
+    /// A device that runs a kernel on some threads.
+    pub fn new(kernel: Box<dyn Kernel<E>>, threads: Arc<Threads>, options: DeviceOptions) -> CpuDevice<E> {
+        CpuDevice {
+            kernel,
+            finder: kernel::finder(options.level),
+            threads,
+            alone: Arc::new(Threads::alone()),
+            tiles: Vec::new(),
+            last_time: None,
+            groups: Vec::new(),
+            units: Vec::new(),
+            tasks: Vec::new(),
+            scratch: Mutex::new(Vec::new()),
+            results: Vec::new(),
+            options,
+        }
+    }
+
+    fn holds_all(&self) -> bool {
+        self.options.slices.len() == SLICES
+    }
+
+    /// Groups of sinks, and which of them run with sinks in the lanes.
+    fn pack(&mut self, sinks: &[Sink]) {
+        let lanes = self.kernel.lanes();
+        self.groups.clear();
+        self.units.clear();
+        for (group, members) in sinks.chunks(lanes).enumerate() {
+            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts()));
+            let first_sink = group * lanes;
+            if members.len() * 4 > lanes * 3 {
+                self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
+            } else {
+                self.units.extend((0..members.len()).map(|lane| Unit {
+                    group,
+                    filling: Filling::Sources(lane),
+                    first_sink: first_sink + lane,
+                    sinks: 1,
+                }));
+            }
+        }
+    }
+
+    /// Brings the kept tiles of all chunks below nj up to date.
+    fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
+        let chunks = chunks_below(block.nj);
+        if self.tiles.len() < chunks {
+            self.tiles.resize_with(chunks, || None);
+        }
+        let mut stale = Vec::new();
+        for slice in &self.options.slices {
+            for number in chunks_of_slice(*slice, chunks) {
+                if let Some(chunk) = sources.chunk(number) {
+                    let key = key(chunk, block, number);
+                    let tile = self.tiles[number].take();
+                    match tile {
+                        Some(tile) if tile.made_of == Some(key) => self.tiles[number] = Some(tile),
+                        Some(tile) => stale.push((number, chunk, tile)),
+                        None => stale.push((number, chunk, Box::new(Tile::new(self.kernel.rows())?))),
+                    }
+                }
+            }
+        }
+        let kernel = &*self.kernel;
+        threads.run(
+            &mut stale,
+            &Mutex::new(Vec::new()),
+            || (),
+            |(number, chunk, tile), ()| {
+                predict(kernel, chunk, block, *number, tile);
+            },
+        );
+        for (number, _, tile) in stale {
+            self.tiles[number] = Some(tile);
+        }
+        Ok(())
+    }
+
+    /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
+    fn keeps_tiles(&self, block: &Block) -> bool {
+        self.options.descriptor.taylor == 1 || block.sinks.len() >= KEEP_TILES || self.last_time == Some(block.time)
+    }
+
+    /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
+    fn cut(&mut self, threads: usize, keeps_tiles: bool) {
+        let lanes = self.kernel.lanes();
+        let units_of_task = match keeps_tiles {
+            true => (SINKS_OF_TASK / lanes).max(1),
+            false => self.units.len(),
+        };
+        let unit_ranges = self.units.len().div_ceil(units_of_task.max(1));
+        let over_sinks = self.holds_all() && (threads == 1 || unit_ranges >= 8 * threads);
+        let slices = self.options.slices.len();
+        let wanted = if over_sinks { unit_ranges } else { unit_ranges * slices };
+        self.tasks.resize_with(wanted, || Task {
+            units: 0..0,
+            slices: 0..0,
+            lane_sums: Vec::new(),
+            sums: Sums::default(),
+            outcome: Ok(()),
+        });
+        for (number, task) in self.tasks.iter_mut().enumerate() {
+            let (range, slice) = match over_sinks {
+                true => (number, 0..SLICES),
+                false => (number / slices, number % slices..number % slices + 1),
+            };
+            task.units = range * units_of_task..self.units.len().min((range + 1) * units_of_task);
+            task.slices = slice;
+        }
+    }
+
+    /// Adds the tasks' sums in the order of slices.
+    fn merge(&mut self, sinks: usize) {
+        let descriptor = self.options.descriptor;
+        let whole = self.holds_all();
+        self.results.resize_with(self.options.slices.len(), Sums::default);
+        for result in &mut self.results {
+            result.reset(sinks, descriptor.outputs, descriptor.nearest);
+        }
+        for task in &self.tasks {
+            let result = &mut self.results[if whole { 0 } else { task.slices.start }];
+            let first_sink = self.units[task.units.start].first_sink;
+            let values = &mut result.values[first_sink * descriptor.outputs..];
+            for (sum, term) in values.iter_mut().zip(&task.sums.values) {
+                *sum += term;
+            }
+            if descriptor.nearest {
+                for (nearest, candidate) in result.nearest[first_sink..].iter_mut().zip(&task.sums.nearest) {
+                    nearest.update(*candidate);
+                }
+            }
+        }
+    }
+}
+
+fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, u64, usize) {
+    let limit = (block.nj - number * chunk.masses().len()).min(chunk.masses().len());
+    (chunk.stamp(), block.time.to_bits(), limit)
+}
+
+fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
+    let key = key(chunk, block, number);
+    kernel.predict(chunk, block.time, key.2, tile);
+    tile.made_of = Some(key);
+}
+
+/// What all tasks of a block share.
+struct Shared<'a, E> {
+    kernel: &'a dyn Kernel<E>,
+    outputs: usize,
+    nearest: bool,
+    slices: &'a [usize],
+    tiles: &'a [Option<Box<Tile<E>>>],
+    keeps_tiles: bool,
+    groups: &'a [Group<E>],
+    units: &'a [Unit],
+    sources: &'a Sources,
+    block: &'a Block,
+}
+
+impl<E: Element> Shared<'_, E> {
+    fn run(&self, task: &mut Task<E>, scratch: &mut Scratch<E>) -> Result<()> {
+        let units = &self.units[task.units.clone()];
+        let sinks = units.iter().map(|unit| unit.sinks).sum();
+        task.sums.reset(sinks, self.outputs, self.nearest);
+        for slice in task.slices.clone() {
+            task.lane_sums.clear();
+            task.lane_sums.resize(units.len(), LaneSums::new());
+            for number in chunks_of_slice(self.slices[slice], chunks_below(self.block.nj)) {
+                if let Some(tile) = self.tile(number, scratch)? {
+                    for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
+                        self.sum(unit, tile, sums);
+                    }
+                }
+            }
+            self.add_slice(units, &task.lane_sums, &mut task.sums);
+        }
+        Ok(())
+    }
+
+    fn tile<'a>(&'a self, number: usize, scratch: &'a mut Scratch<E>) -> Result<Option<&'a Tile<E>>> {
+        if self.keeps_tiles {
+            return Ok(self.tiles[number].as_deref());
+        }
+        let Some(chunk) = self.sources.chunk(number) else {
+            return Ok(None);
+        };
+        if let Some(kept) = self.tiles.get(number).and_then(Option::as_deref)
+            && kept.made_of == Some(key(chunk, self.block, number))
+        {
+            return Ok(Some(kept));
+        }
+        let tile = match scratch {
+            Some(tile) => tile,
+            none => none.insert(Tile::new(self.kernel.rows())?),
+        };
+        predict(self.kernel, chunk, self.block, number, tile);
+        Ok(Some(tile))
+    }
+
+    fn sum(&self, unit: &Unit, tile: &Tile<E>, sums: &mut LaneSums<E>) {
+        let group = &self.groups[unit.group];
+        let guard = match () {
+            () if self.block.skip_own_index && tile.range.meets(&group.range) => guard::INDEX,
+            () if group.unsoftened => guard::DISTANCE,
+            () => guard::NONE,
+        };
+        match unit.filling {
+            Filling::Sinks => self.kernel.sum_group(guard, tile, group, sums),
+            Filling::Sources(lane) => self.kernel.sum_spread(guard, tile, group, lane, sums),
+        }
+    }
+
+    /// Adds a slice's lanes to the sums of their sinks.
+    fn add_slice(&self, units: &[Unit], lane_sums: &[LaneSums<E>], sums: &mut Sums) {
+        let mut sink = 0;
+        for (unit, lanes) in units.iter().zip(lane_sums) {
+            match unit.filling {
+                Filling::Sinks => {
+                    for lane in 0..unit.sinks {
+                        let row = &mut sums.values[(sink + lane) * self.outputs..][..self.outputs];
+                        row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += value[lane]);
+                        if self.nearest {
+                            sums.nearest[sink + lane].update(lanes.nearest(lane));
+                        }
+                    }
+                }
+                Filling::Sources(_) => {
+                    let row = &mut sums.values[sink * self.outputs..][..self.outputs];
+                    row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += across(*value));
+                    if self.nearest {
+                        let nearest = (0..self.kernel.lanes()).fold(Nearest::NONE, |mut nearest, lane| {
+                            nearest.update(lanes.nearest(lane));
+                            nearest
+                        });
+                        sums.nearest[sink].update(nearest);
+                    }
+                }
+            }
+            sink += unit.sinks;
+        }
+    }
+}
+
+/// The sum over lanes, halves onto halves.
+fn across<const N: usize>(mut lanes: [f64; N]) -> f64 {
+    let mut half = N / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+impl<E: Element> Device for CpuDevice<E> {
+    fn describe(&self) -> DeviceDescription {
+        super::describe()
+    }
+
+    fn start(&mut self, sources: &Sources, block: &Block) -> Result<()> {
+        let threads = match block.sinks.len().saturating_mul(block.nj) < ALONE {
+            true => Arc::clone(&self.alone),
+            false => Arc::clone(&self.threads),
+        };
+        let keeps_tiles = self.keeps_tiles(block);
+        self.pack(&block.sinks);
+        if keeps_tiles {
+            self.predict_tiles(sources, block, &threads)?;
+        }
+        self.last_time = Some(block.time);
+        self.cut(threads.count(), keeps_tiles);
+        let shared = Shared {
+            kernel: &*self.kernel,
+            outputs: self.options.descriptor.outputs,
+            nearest: self.options.descriptor.nearest,
+            slices: &self.options.slices,
+            tiles: &self.tiles,
+            keeps_tiles,
+            groups: &self.groups,
+            units: &self.units,
+            sources,
+            block,
+        };
+        threads.run(
+            &mut self.tasks,
+            &self.scratch,
+            || None,
+            |task, scratch| {
+                task.outcome = shared.run(task, scratch);
+            },
+        );
+        if let Some(Err(error)) = self.tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
+            return Err(error.clone());
+        }
+        self.merge(block.sinks.len());
+        Ok(())
+    }
+
+    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
+        if self.holds_all() {
+            std::mem::swap(parts.whole(), &mut self.results[0]);
+        } else {
+            for (slice, result) in self.options.slices.iter().zip(&mut self.results) {
+                std::mem::swap(parts.slice(*slice), result);
+            }
+        }
+        Ok(())
+    }
+
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        struct Search {
+            slice: usize,
+            found: Vec<Vec<i32>>,
+            full: bool,
+        }
+        let mut searches: Vec<Search> = self
+            .options
+            .slices
+            .iter()
+            .map(|slice| Search { slice: *slice, found: vec![Vec::new(); sinks.len()], full: false })
+            .collect();
+        let finder = &*self.finder;
+        let taylor = self.options.descriptor.taylor;
+        let members = &block.sinks[sinks];
+        let alone = members.len() * block.nj < ALONE;
+        let threads = if alone { &self.alone } else { &*self.threads };
+        threads.run(
+            &mut searches,
+            &Mutex::new(Vec::new()),
+            || Tile::new(FINDER_ROWS).ok(),
+            |search, tile| {
+                let Some(tile) = tile else {
+                    search.full = true;
+                    return;
+                };
+                for number in chunks_of_slice(search.slice, chunks_below(block.nj)) {
+                    let Some(chunk) = sources.chunk(number) else { continue };
+                    finder.predict(chunk, taylor, block.time, key(chunk, block, number).2, tile);
+                    for (sink, list) in members.iter().zip(&mut search.found) {
+                        if sink.radius2 > 0.0 {
+                            search.full |= list.try_reserve(tile.count).is_err();
+                            if !search.full {
+                                finder.find(tile, sink, block.skip_own_index, list);
+                            }
+                        }
+                    }
+                }
+            },
+        );
+        let total: usize = searches.iter().flat_map(|search| &search.found).map(Vec::len).sum();
+        let no_memory = Error::OutOfMemory { what: "neighbour lists", bytes: total * size_of::<i32>() };
+        if searches.iter().any(|search| search.full) {
+            return Err(no_memory);
+        }
+        for search in &searches {
+            for (list, part) in found.iter_mut().zip(&search.found) {
+                list.try_reserve(part.len()).map_err(|_| no_memory.clone())?;
+                list.extend_from_slice(part);
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        let table = self.tiles.capacity() * size_of::<Option<Box<Tile<E>>>>();
+        table + self.tiles.iter().flatten().map(|tile| tile.bytes()).sum::<usize>()
+    }
+}

@@ -1,0 +1,93 @@
+//! Threads that share the tasks of a block; the caller's own is one of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{Error, Result};
+
+/// The caller's thread and some helpers, which all systems with the same number of threads share.
+pub struct Threads {
+    count: usize,
+    helpers: Option<Arc<ThreadPool>>,
+}
+
+static POOLS: Mutex<Option<HashMap<usize, Weak<ThreadPool>>>> = Mutex::new(None);
+
+impl Threads {
+    /// This many threads, the caller's included.
+    pub fn new(count: usize) -> Result<Threads> {
+        let helpers = match count {
+            0 | 1 => None,
+            _ => Some(pool(count - 1)?),
+        };
+        Ok(Threads { count, helpers })
+    }
+
+    /// The caller's thread alone.
+    pub fn alone() -> Threads {
+        Threads { count: 1, helpers: None }
+    }
+
+    /// The number of threads.
+    pub fn count(&self) -> usize {
+        self.count.max(1)
+    }
+
+    /// Hands each item to some thread. Which one must not matter; a thread keeps one `scratch` while it works.
+    pub fn run<T: Send, S: Send>(
+        &self,
+        items: &mut [T],
+        scratch: &Mutex<Vec<S>>,
+        new_scratch: impl Fn() -> S + Sync,
+        work: impl Fn(&mut T, &mut S) + Sync,
+    ) {
+        let helpers = self.helpers.as_deref().filter(|_| items.len() > 1);
+        let wanted = items.len().min(self.count());
+        let queue = Mutex::new(items.iter_mut());
+        let worker = || {
+            let kept = lock(scratch).pop();
+            let mut own = kept.unwrap_or_else(&new_scratch);
+            loop {
+                let next = lock(&queue).next();
+                match next {
+                    Some(item) => work(item, &mut own),
+                    None => break,
+                }
+            }
+            lock(scratch).push(own);
+        };
+        match helpers {
+            None => worker(),
+            Some(pool) => pool.in_place_scope(|scope| {
+                for _ in 1..wanted {
+                    scope.spawn(|_| worker());
+                }
+                worker();
+            }),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pool(helpers: usize) -> Result<Arc<ThreadPool>> {
+    let mut pools = lock(&POOLS);
+    let pools = pools.get_or_insert_default();
+    if let Some(pool) = pools.get(&helpers).and_then(Weak::upgrade) {
+        return Ok(pool);
+    }
+    let pool =
+        ThreadPoolBuilder::new().num_threads(helpers).thread_name(|number| format!("kyoho-{number}")).build().map_err(
+            |error| Error::DeviceFailed {
+                device: "cpu".into(),
+                reason: format!("{helpers} threads could not be started: {error}"),
+            },
+        )?;
+    let pool = Arc::new(pool);
+    pools.insert(helpers, Arc::downgrade(&pool));
+    Ok(pool)
+}

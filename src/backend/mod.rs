@@ -1,0 +1,118 @@
+//! What a device must do for the engine, and the backends that do it.
+
+pub mod cpu;
+
+use crate::catalogue::Descriptor;
+use crate::error::{Error, Result};
+use crate::system::{Block, Parts, Sources};
+
+/// The kinds of machine that compute forces.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// SIMD and threads.
+    Cpu = 1,
+    /// NVIDIA GPUs.
+    Cuda = 2,
+    /// OpenCL devices.
+    OpenCl = 3,
+}
+
+impl Backend {
+    /// Every backend, in the order in which an automatic choice tries them.
+    pub const ALL: [Backend; 3] = [Backend::Cuda, Backend::OpenCl, Backend::Cpu];
+
+    /// The name, the same in every interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Cpu => "cpu",
+            Backend::Cuda => "cuda",
+            Backend::OpenCl => "opencl",
+        }
+    }
+
+    /// The backend of this name.
+    pub fn from_name(name: &str) -> Option<Backend> {
+        Backend::ALL.into_iter().find(|backend| backend.name() == name)
+    }
+
+    /// The backend with this number.
+    pub fn from_number(number: i32) -> Option<Backend> {
+        Backend::ALL.into_iter().find(|backend| *backend as i32 == number)
+    }
+
+    /// The backend's devices, or why there are none.
+    pub fn devices(self) -> Result<Vec<DeviceDescription>> {
+        match self {
+            Backend::Cpu => Ok(vec![cpu::describe()]),
+            Backend::Cuda | Backend::OpenCl => {
+                Err(Error::NoBackend { backend: self.name(), reason: "it is not built into this library".into() })
+            }
+        }
+    }
+}
+
+/// What one device is, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceDescription {
+    /// The backend that drives it.
+    pub backend: Backend,
+    /// Its name.
+    pub name: String,
+}
+
+/// How a device is opened.
+#[derive(Debug, Clone)]
+pub struct DeviceOptions {
+    /// What it will compute.
+    pub descriptor: &'static Descriptor,
+    /// The slices of sources that it sums, ascending.
+    pub slices: Vec<usize>,
+    /// CPU threads.
+    pub threads: usize,
+    /// The CPU's instruction set.
+    pub level: cpu::Level,
+}
+
+/// One device, opened for one order and precision and for some of the slices.
+///
+/// For each block the engine calls `start` on every device, then `wait` on every device, then `neighbours` as often as
+/// lists are asked for. Between `start` and the next `start` it changes no source, so that a device, or another in its
+/// place, may compute the block again.
+pub trait Device: Send {
+    /// What it is.
+    fn describe(&self) -> DeviceDescription;
+
+    /// Fetches what was written of its slices, predicts them to the block's time and begins the sums.
+    fn start(&mut self, sources: &Sources, block: &Block) -> Result<()>;
+
+    /// Waits for the sums and hands them in: [`Parts::whole`] if it holds every slice, else [`Parts::slice`] for each.
+    fn wait(&mut self, parts: &mut Parts) -> Result<()>;
+
+    /// Appends to `found` the indices of all sources of its slices that are neighbours of each sink in `sinks`, in any
+    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index.
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: std::ops::Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()>;
+
+    /// Bytes of host memory in use beyond the engine's copy of the sources.
+    fn bytes(&self) -> usize;
+}
+
+/// Opens a device; `number` is its place in the backend's list of devices.
+pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    match backend {
+        Backend::Cpu => cpu::open(options),
+        Backend::Cuda | Backend::OpenCl => {
+            let devices = backend.devices()?;
+            Err(Error::NoBackend {
+                backend: backend.name(),
+                reason: format!("there is no device {number} among {}", devices.len()),
+            })
+        }
+    }
+}

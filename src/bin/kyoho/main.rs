@@ -1,0 +1,2 @@
+//! The `kyoho` command.
+fn main() {}

@@ -1,0 +1,187 @@
+//! What can go wrong, each with the offending value and what is allowed instead.
+
+use thiserror::Error as ThisError;
+
+/// The numbered results of the C interface (`kyoho_result`). Numbers never move; new ones fill the gaps.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultCode {
+    /// Success.
+    Ok = 0,
+    /// An argument that must point somewhere is null.
+    NullArgument = 10,
+    /// The handle is null, was freed, or never was one.
+    BadHandle = 11,
+    /// A count is negative or larger than the data it speaks of.
+    BadCount = 12,
+    /// An address is negative.
+    BadAddress = 13,
+    /// A number is NaN or infinite.
+    NotFinite = 14,
+    /// A finite number is too large for the precision, or a sum overflowed.
+    OutOfRange = 15,
+    /// Calls came in an order that has no meaning, such as wait without start.
+    CallOrder = 16,
+    /// An option, an environment variable or a configuration file has a value that is not allowed.
+    BadOption = 17,
+    /// The caller's buffer is too small; it holds as much as fits.
+    BufferTooSmall = 18,
+    /// The backend is not there (not built in, no driver, no device).
+    NoBackend = 30,
+    /// The backend does not compute this order in this precision.
+    Unsupported = 31,
+    /// Memory could not be had.
+    OutOfMemory = 40,
+    /// A device failed while it worked.
+    DeviceFailed = 41,
+    /// A defect of the library; the system should be freed.
+    Internal = 90,
+}
+
+/// An error of the library; [`Error::code`] is its number in the C interface.
+#[derive(Debug, Clone, PartialEq, ThisError)]
+pub enum Error {
+    /// An argument that must point somewhere is null.
+    #[error("{argument} is null")]
+    NullArgument {
+        /// The argument's name.
+        argument: &'static str,
+    },
+    /// The handle is null, was freed, or never was one.
+    #[error("the handle {handle:#x} is no system: it is null, was freed, or never was one")]
+    BadHandle {
+        /// The handle's value.
+        handle: usize,
+    },
+    /// A count is negative or larger than the data it speaks of.
+    #[error("{what} is {value}; allowed: {allowed}")]
+    BadCount {
+        /// The count's name.
+        what: &'static str,
+        /// Its value.
+        value: i64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// An address is negative.
+    #[error("the address of a source is {address}; allowed: 0 to 2147483647")]
+    BadAddress {
+        /// The address.
+        address: i64,
+    },
+    /// A number is NaN or infinite.
+    #[error("{what} is {value}; allowed: finite numbers")]
+    NotFinite {
+        /// The quantity, and whose it is.
+        what: String,
+        /// Its value.
+        value: f64,
+    },
+    /// A finite number is too large for the precision, or a sum overflowed.
+    #[error("{what} is {value}, too large for precision {precision}; allowed: {allowed}")]
+    OutOfRange {
+        /// The quantity, and whose it is.
+        what: String,
+        /// Its value.
+        value: f64,
+        /// The precision's name.
+        precision: &'static str,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Calls came in an order that has no meaning.
+    #[error("{call} was called {when}")]
+    CallOrder {
+        /// The call.
+        call: &'static str,
+        /// What is wrong with its place.
+        when: &'static str,
+    },
+    /// An option, an environment variable or a configuration file has a value that is not allowed.
+    #[error("{name} is '{value}'; allowed: {allowed}")]
+    BadOption {
+        /// The option, variable, or file and line.
+        name: String,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The caller's buffer is too small; it holds as much as fits.
+    #[error("{what} needs room for {needed}, the buffer holds {room}")]
+    BufferTooSmall {
+        /// What was to be written.
+        what: &'static str,
+        /// How many elements there are.
+        needed: usize,
+        /// How many the buffer takes.
+        room: usize,
+    },
+    /// The backend is not there.
+    #[error("there is no backend '{backend}' here: {reason}")]
+    NoBackend {
+        /// The backend's name.
+        backend: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// The backend does not compute this order in this precision.
+    #[error("backend '{backend}' does not compute order {order} in precision {precision}; it does: {allowed}")]
+    Unsupported {
+        /// The backend's name.
+        backend: &'static str,
+        /// The order asked for.
+        order: i32,
+        /// The precision asked for.
+        precision: &'static str,
+        /// What it can do.
+        allowed: String,
+    },
+    /// Memory could not be had.
+    #[error("no memory for {what}: {bytes} bytes")]
+    OutOfMemory {
+        /// What the memory was for.
+        what: &'static str,
+        /// How much was asked for.
+        bytes: usize,
+    },
+    /// A device failed while it worked.
+    #[error("device {device} failed: {reason}")]
+    DeviceFailed {
+        /// The device's name.
+        device: String,
+        /// What its driver says.
+        reason: String,
+    },
+    /// A defect of the library.
+    #[error("a defect of kyoho: {what}")]
+    Internal {
+        /// What was found.
+        what: String,
+    },
+}
+
+impl Error {
+    /// The error's number in the C interface.
+    pub fn code(&self) -> ResultCode {
+        match self {
+            Error::NullArgument { .. } => ResultCode::NullArgument,
+            Error::BadHandle { .. } => ResultCode::BadHandle,
+            Error::BadCount { .. } => ResultCode::BadCount,
+            Error::BadAddress { .. } => ResultCode::BadAddress,
+            Error::NotFinite { .. } => ResultCode::NotFinite,
+            Error::OutOfRange { .. } => ResultCode::OutOfRange,
+            Error::CallOrder { .. } => ResultCode::CallOrder,
+            Error::BadOption { .. } => ResultCode::BadOption,
+            Error::BufferTooSmall { .. } => ResultCode::BufferTooSmall,
+            Error::NoBackend { .. } => ResultCode::NoBackend,
+            Error::Unsupported { .. } => ResultCode::Unsupported,
+            Error::OutOfMemory { .. } => ResultCode::OutOfMemory,
+            Error::DeviceFailed { .. } => ResultCode::DeviceFailed,
+            Error::Internal { .. } => ResultCode::Internal,
+        }
+    }
+}
+
+/// Shorthand for results of this library.
+pub type Result<T> = std::result::Result<T, Error>;

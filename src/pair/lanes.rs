@@ -1,0 +1,118 @@
+//! What a vector of numbers can do, whatever its width, precision and instruction set.
+
+use std::ops::{Add, Mul, Sub};
+
+use crate::system::slices::CHUNK;
+
+/// The most lanes of any vector.
+pub const MAX_LANES: usize = 16;
+
+/// The number in a lane.
+pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
+    /// Infinity.
+    const INFINITY: Self;
+    /// 0, 1, 2, ...: the place of a source in its tile, as a number.
+    const PLACES: &'static Places<Self>;
+    /// The nearest number to this one.
+    fn from_f64(value: f64) -> Self;
+    /// This number, exactly.
+    fn to_f64(self) -> f64;
+}
+
+/// A row of a tile, where vectors may be loaded from.
+#[repr(align(64))]
+pub struct Places<E>(pub [E; CHUNK]);
+
+macro_rules! element {
+    ($type:ty) => {
+        impl Element for $type {
+            const INFINITY: Self = <$type>::INFINITY;
+            const PLACES: &'static Places<Self> = {
+                static PLACES: Places<$type> = {
+                    let mut places = [0.0; CHUNK];
+                    let mut place = 0;
+                    while place < CHUNK {
+                        places[place] = place as $type;
+                        place += 1;
+                    }
+                    Places(places)
+                };
+                &PLACES
+            };
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    };
+}
+
+element!(f32);
+element!(f64);
+
+/// A vector of numbers.
+///
+/// # Safety of the implementations
+///
+/// A vector of an instruction set is only made inside a function that runs on CPUs which have it: [`super::kernel`]
+/// hands out kernels for detected instruction sets alone. The arithmetic may therefore use the intrinsics.
+pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// The number in a lane.
+    type Element: Element;
+    /// A truth value for each lane.
+    type Mask: Copy;
+    /// An index for each lane.
+    type Index: Copy;
+    /// The number of lanes.
+    const COUNT: usize;
+
+    /// The same number in every lane.
+    fn splat(value: Self::Element) -> Self;
+    /// Lanes from memory.
+    ///
+    /// # Safety
+    /// `from` points to `COUNT` numbers and is a multiple of their size in bytes.
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// Lanes to memory.
+    ///
+    /// # Safety
+    /// As for [`Lanes::load`].
+    unsafe fn store(self, to: *mut Self::Element);
+    /// Adds each lane to a 64-bit sum.
+    ///
+    /// # Safety
+    /// `sums` points to `COUNT` numbers.
+    unsafe fn add_to(self, sums: *mut f64);
+
+    /// `self * factor + term`.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+    /// `term - self * factor`.
+    fn neg_mul_add(self, factor: Self, term: Self) -> Self;
+    /// `1 / sqrt(self)` to the last bits, for normal numbers above zero.
+    fn inverse_sqrt(self) -> Self;
+
+    /// Where this is a normal number above zero.
+    fn positive(self) -> Self::Mask;
+    /// Where this is less than the other.
+    fn less(self, other: Self) -> Self::Mask;
+    /// Where both are true.
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// `yes` where the mask is true, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// This where the mask is true, else zero.
+    fn keep(self, mask: Self::Mask) -> Self;
+
+    /// The same index in every lane.
+    fn index_splat(index: i32) -> Self::Index;
+    /// Indices from memory.
+    ///
+    /// # Safety
+    /// `from` points to `COUNT` indices.
+    unsafe fn index_load(from: *const i32) -> Self::Index;
+    /// Where two indices differ.
+    fn differ(a: Self::Index, b: Self::Index) -> Self::Mask;
+}

@@ -1,0 +1,153 @@
+//! The loop of a group of sinks over a tile of sources.
+
+use crate::system::MAX_VECTORS;
+use crate::system::slices::CHUNK;
+
+use super::interaction::{Interaction, MAX_OUTPUTS};
+use super::lanes::{Element, Lanes, MAX_LANES};
+use super::tile::{Group, LaneSums, Tile, VECTORS_ROW};
+
+/// What a loop must look out for.
+pub mod guard {
+    /// Nothing: every pair is softened and no source has the index of a sink.
+    pub const NONE: u8 = 0;
+    /// Pairs at no distance, which do not count.
+    pub const DISTANCE: u8 = 1;
+    /// And sources that have the index of a sink, which do not count for it.
+    pub const INDEX: u8 = 2;
+}
+
+/// Sums of 32 bits are added to those of 64 bits after this many steps.
+const STEPS_32: usize = 64;
+
+/// Adds a tile of sources to the sums of a group.
+///
+/// With `SPREAD` the lanes are sources and the only sink is the group's lane `sink`; without it the lanes are sinks,
+/// and the sources come one by one.
+#[inline(always)]
+pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, const GUARD: u8>(
+    tile: &Tile<L::Element>,
+    group: &Group<L::Element>,
+    sink: usize,
+    sums: &mut LaneSums<L::Element>,
+) {
+    let sources = tile.rows();
+    let rows = VECTORS_ROW + 3 * (PARTS - 1 + I::VECTORS);
+    assert!(sources.len() >= rows * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
+    let source = |row: usize, place: usize| -> L {
+        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and, where lanes are loaded, a multiple of
+        // COUNT, which divides CHUNK; the assertion above covers the rows.
+        unsafe {
+            let from = sources.as_ptr().add(row * CHUNK + place);
+            if SPREAD { L::load(from) } else { L::splat(*from) }
+        }
+    };
+    let lanes = |row: usize| -> L {
+        match SPREAD {
+            true => L::splat(group.row(row)[sink]),
+            // SAFETY: a row of a group has MAX_LANES numbers.
+            false => unsafe { L::load(group.row(row).as_ptr()) },
+        }
+    };
+    let own_index = match SPREAD {
+        true => L::index_splat(group.indices[sink]),
+        // SAFETY: a group has MAX_LANES indices.
+        false => unsafe { L::index_load(group.indices.as_ptr()) },
+    };
+    let zero = L::splat(L::Element::from_f64(0.0));
+    let softening2 = lanes(0);
+    let position: [[L; 3]; PARTS] =
+        std::array::from_fn(|part| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * part + k)));
+    let mut higher = [[zero; 3]; MAX_VECTORS];
+    for (vector, components) in higher.iter_mut().enumerate().take(I::VECTORS).skip(1) {
+        *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k));
+    }
+
+    // SAFETY: LaneSums has MAX_LANES numbers a row.
+    let mut distance2 = unsafe { L::load(sums.distance2.as_ptr()) };
+    let mut nearest_place = L::splat(L::Element::from_f64(-1.0));
+
+    let stride = if SPREAD { L::COUNT } else { 1 };
+    let steps = if size_of::<L::Element>() == 4 { STEPS_32 } else { CHUNK };
+    let mut place = 0;
+    while place < tile.count {
+        let end = tile.count.min(place + steps * stride);
+        let mut parts = [zero; MAX_OUTPUTS];
+        while place < end {
+            let mut differences = [[zero; 3]; MAX_VECTORS];
+            for k in 0..3 {
+                let mut r = source(VECTORS_ROW + k, place) - position[0][k];
+                if PARTS == 2 {
+                    r = r + (source(VECTORS_ROW + 3 + k, place) - position[1][k]);
+                }
+                differences[0][k] = r;
+            }
+            for vector in 1..I::VECTORS {
+                for k in 0..3 {
+                    differences[vector][k] =
+                        source(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k, place) - higher[vector][k];
+                }
+            }
+            let [x, y, z] = differences[0];
+            let square = x * x;
+            let (s2, r2) = if I::NEAREST {
+                let r2 = z.mul_add(z, y.mul_add(y, square));
+                (r2 + softening2, r2)
+            } else {
+                (z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2))), zero)
+            };
+            let mut inverse = s2.inverse_sqrt();
+            let differ = match GUARD {
+                guard::INDEX => {
+                    // SAFETY: a tile has CHUNK indices; places as above.
+                    let index = unsafe {
+                        let from = tile.indices().as_ptr().add(place);
+                        if SPREAD { L::index_load(from) } else { L::index_splat(*from) }
+                    };
+                    Some(L::differ(index, own_index))
+                }
+                _ => None,
+            };
+            if GUARD >= guard::DISTANCE {
+                let counts = match differ {
+                    Some(differ) => L::both(differ, s2.positive()),
+                    None => s2.positive(),
+                };
+                inverse = inverse.keep(counts);
+            }
+            I::add(&differences, inverse, source(0, place), &mut parts);
+            if I::NEAREST {
+                let mut nearer = r2.less(distance2);
+                if let Some(differ) = differ {
+                    nearer = L::both(nearer, differ);
+                }
+                distance2 = L::select(nearer, r2, distance2);
+                // SAFETY: the table of places is a row of CHUNK numbers.
+                let number = unsafe {
+                    let from = L::Element::PLACES.0.as_ptr().add(place);
+                    if SPREAD { L::load(from) } else { L::splat(*from) }
+                };
+                nearest_place = L::select(nearer, number, nearest_place);
+            }
+            place += stride;
+        }
+        for (sum, part) in sums.values.iter_mut().zip(parts).take(I::OUTPUTS) {
+            // SAFETY: LaneSums has MAX_LANES numbers a row.
+            unsafe { part.add_to(sum.as_mut_ptr()) };
+        }
+    }
+
+    if I::NEAREST {
+        let mut places = [L::Element::from_f64(-1.0); MAX_LANES];
+        // SAFETY: both have MAX_LANES numbers.
+        unsafe {
+            distance2.store(sums.distance2.as_mut_ptr());
+            nearest_place.store(places.as_mut_ptr());
+        }
+        for (nearest, place) in sums.nearest.iter_mut().zip(places).take(L::COUNT) {
+            if place >= L::Element::from_f64(0.0) {
+                *nearest = tile.indices()[place.to_f64() as usize];
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The shape of the data that the loops run over: tiles of predicted sources, groups of sinks, sums by lane.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::{Error, Result};
+use crate::system::slices::CHUNK;
+use crate::system::{Nearest, Sink};
+
+use super::interaction::MAX_OUTPUTS;
+use super::lanes::{Element, MAX_LANES};
+
+#[derive(Clone, Copy, Zeroable, Pod)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Numbers from a multiple of 64 bytes on.
+pub struct Aligned {
+    lines: Vec<Line>,
+}
+
+impl Aligned {
+    /// This many zeros.
+    pub fn zeros<E: Element>(length: usize) -> Result<Aligned> {
+        let count = (length * size_of::<E>()).div_ceil(64);
+        let mut lines = Vec::new();
+        lines
+            .try_reserve_exact(count)
+            .map_err(|_| Error::OutOfMemory { what: "predicted sources", bytes: count * 64 })?;
+        lines.resize(count, Line::zeroed());
+        Ok(Aligned { lines })
+    }
+
+    /// The numbers.
+    pub fn as_slice<E: Element>(&self) -> &[E] {
+        bytemuck::cast_slice(&self.lines)
+    }
+
+    /// The numbers.
+    pub fn as_mut_slice<E: Element>(&mut self) -> &mut [E] {
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.lines.capacity() * 64
+    }
+}
+
+/// The lowest and the highest of some indices.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexRange {
+    lowest: i32,
+    highest: i32,
+}
+
+impl IndexRange {
+    /// The range of these indices.
+    pub fn of(indices: impl IntoIterator<Item = i32>) -> IndexRange {
+        let empty = IndexRange { lowest: i32::MAX, highest: i32::MIN };
+        indices.into_iter().fold(empty, |range, index| IndexRange {
+            lowest: range.lowest.min(index),
+            highest: range.highest.max(index),
+        })
+    }
+
+    /// Whether some index may be in both.
+    pub fn meets(&self, other: &IndexRange) -> bool {
+        self.lowest <= other.highest && other.lowest <= self.highest
+    }
+}
+
+/// The first row of a tile is the mass, of a group the squared softening; positions and velocities follow.
+pub const VECTORS_ROW: usize = 1;
+
+/// The sources of a chunk, predicted, in rows of `CHUNK` numbers: mass, position (the leading and, if `parts` is two,
+/// the trailing halves), velocity, ...
+///
+/// Beyond `count`, up to a multiple of `MAX_LANES`, stand copies of the last source with no mass.
+pub struct Tile<E> {
+    rows: Aligned,
+    indices: Box<Indices>,
+    /// Sources in it.
+    pub count: usize,
+    /// The range of their indices.
+    pub range: IndexRange,
+    /// The state of the chunk that it was made of: its stamp, the time, the number of addresses below nj.
+    pub made_of: Option<(u64, u64, usize)>,
+    elements: std::marker::PhantomData<E>,
+}
+
+#[repr(align(64))]
+struct Indices([i32; CHUNK]);
+
+impl<E: Element> Tile<E> {
+    /// An empty tile of this many rows.
+    pub fn new(rows: usize) -> Result<Tile<E>> {
+        Ok(Tile {
+            rows: Aligned::zeros::<E>(rows * CHUNK)?,
+            indices: Box::new(Indices([0; CHUNK])),
+            count: 0,
+            range: IndexRange::of([]),
+            made_of: None,
+            elements: std::marker::PhantomData,
+        })
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of::<Indices>() + self.rows.bytes()
+    }
+
+    /// All rows, one behind the other.
+    pub fn rows(&self) -> &[E] {
+        self.rows.as_slice()
+    }
+
+    /// All rows, to be written.
+    pub fn rows_mut(&mut self) -> &mut [E] {
+        self.rows.as_mut_slice()
+    }
+
+    /// The indices of the sources.
+    pub fn indices(&self) -> &[i32; CHUNK] {
+        &self.indices.0
+    }
+
+    /// The indices, to be written.
+    pub fn indices_mut(&mut self) -> &mut [i32; CHUNK] {
+        &mut self.indices.0
+    }
+
+    /// Closes the gaps that sources never written leave, then fills the last lanes and finds the range of indices.
+    pub fn close(&mut self, limit: usize, is_set: impl Fn(usize) -> bool, all_set: bool) {
+        let rows: &mut [E] = self.rows.as_mut_slice();
+        let indices = &mut self.indices.0;
+        let mut count = limit;
+        if !all_set {
+            count = 0;
+            for place in (0..limit).filter(|place| is_set(*place)) {
+                rows.chunks_exact_mut(CHUNK).for_each(|row| row[count] = row[place]);
+                indices[count] = indices[place];
+                count += 1;
+            }
+        }
+        if count > 0 {
+            for lane in count..count.next_multiple_of(MAX_LANES) {
+                rows.chunks_exact_mut(CHUNK).for_each(|row| row[lane] = row[count - 1]);
+                rows[lane] = E::from_f64(0.0);
+                indices[lane] = indices[count - 1];
+            }
+        }
+        self.count = count;
+        self.range = IndexRange::of(indices[..count].iter().copied());
+    }
+}
+
+/// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many parts as a tile's), velocity, ...; lanes
+/// without a sink repeat the last one.
+pub struct Group<E> {
+    rows: [[E; MAX_LANES]; MAX_ROWS],
+    /// The indices.
+    pub indices: [i32; MAX_LANES],
+    /// The range of the indices.
+    pub range: IndexRange,
+    /// Whether some pair may have no softening.
+    pub unsoftened: bool,
+}
+
+/// Rows of a tile or group at the highest order: one, and three for each vector with the position in two parts.
+const MAX_ROWS: usize = 1 + 3 * (1 + crate::system::MAX_VECTORS);
+
+impl<E: Element> Group<E> {
+    /// Packs sinks; `lanes` is the number of lanes of the loop, `parts` the numbers that hold a coordinate.
+    pub fn new(sinks: &[Sink], vectors: usize, parts: usize) -> Group<E> {
+        let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
+        let mut indices = [0; MAX_LANES];
+        for lane in 0..MAX_LANES {
+            let sink = &sinks[lane.min(sinks.len() - 1)];
+            indices[lane] = sink.index;
+            rows[0][lane] = E::from_f64(sink.softening2);
+            for k in 0..3 {
+                let mut rest = sink.derivatives[0][k];
+                for part in 0..parts {
+                    let leading = E::from_f64(rest);
+                    rows[VECTORS_ROW + 3 * part + k][lane] = leading;
+                    rest -= leading.to_f64();
+                }
+                for vector in 1..vectors {
+                    rows[VECTORS_ROW + 3 * (parts - 1 + vector) + k][lane] = E::from_f64(sink.derivatives[vector][k]);
+                }
+            }
+        }
+        // Below this, |r|^2 + eps2 may be no normal number.
+        let smallest = f64::from(f32::MIN_POSITIVE) * 2.0;
+        Group {
+            rows,
+            indices,
+            range: IndexRange::of(indices),
+            unsoftened: sinks.iter().any(|sink| sink.softening2 < smallest),
+        }
+    }
+
+    /// The lanes of a row.
+    pub fn row(&self, row: usize) -> &[E; MAX_LANES] {
+        &self.rows[row]
+    }
+}
+
+/// The sums of a loop, a lane a sink, or a lane a part of the sum of one sink.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+pub struct LaneSums<E> {
+    /// Potential, acceleration, jerk, ... by lane.
+    pub values: [[f64; MAX_LANES]; MAX_OUTPUTS],
+    /// The smallest squared distance by lane.
+    pub distance2: [E; MAX_LANES],
+    /// Whose it is.
+    pub nearest: [i32; MAX_LANES],
+}
+
+impl<E: Element> LaneSums<E> {
+    /// Nothing summed.
+    pub fn new() -> LaneSums<E> {
+        LaneSums {
+            values: [[0.0; MAX_LANES]; MAX_OUTPUTS],
+            distance2: [E::INFINITY; MAX_LANES],
+            nearest: [0; MAX_LANES],
+        }
+    }
+
+    /// The nearest source of a lane.
+    pub fn nearest(&self, lane: usize) -> Nearest {
+        Nearest { distance2: self.distance2[lane].to_f64(), index: self.nearest[lane] }
+    }
+}
+
+impl<E: Element> Default for LaneSums<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

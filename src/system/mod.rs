@@ -1,0 +1,436 @@
+//! The engine: sources, block steps, neighbours and devices, free of any backend.
+
+mod block;
+mod neighbours;
+pub mod slices;
+mod sources;
+
+use std::collections::HashMap;
+
+use crate::backend::{self, Backend, Device, DeviceDescription, DeviceOptions, cpu::Level};
+use crate::catalogue::{self, Descriptor, Order, Precision};
+use crate::error::{Error, Result};
+use crate::pair::predict;
+
+pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
+pub use sources::{Chunk, MAX_TAYLOR, Source, Sources, Written};
+
+use neighbours::Lists;
+
+/// What a system is made of; `config::Settings` makes one from the environment.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The order of the forces.
+    pub order: Order,
+    /// Their precision.
+    pub precision: Precision,
+    /// The backend that computes them.
+    pub backend: Backend,
+    /// The devices among the backend's; the slices are dealt to them round-robin, and one may be named twice.
+    pub devices: Vec<usize>,
+    /// Threads of the CPU backend.
+    pub threads: usize,
+    /// Instruction set of the CPU backend.
+    pub level: Level,
+}
+
+/// Counts since a system was made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Addresses that hold a source.
+    pub sources: u64,
+    /// Sources written, each time counted.
+    pub writes: u64,
+    /// Blocks whose forces were computed.
+    pub blocks: u64,
+    /// Sinks of those blocks.
+    pub sinks: u64,
+    /// Pairs of a sink and an address below nj.
+    pub interactions: u64,
+    /// Bytes of host memory in use.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Started,
+    Done,
+}
+
+/// A set of sources and the devices that sum their forces.
+pub struct System {
+    descriptor: &'static Descriptor,
+    devices: Vec<Box<dyn Device>>,
+    sources: Sources,
+    /// Written while the last block may still need the sources as they were.
+    staged: Vec<(u32, Source)>,
+    time: f64,
+    block: Block,
+    stage: Stage,
+    parts: Parts,
+    sums: Sums,
+    lists: Lists,
+    statistics: Statistics,
+}
+
+impl System {
+    /// A system without sources, at time zero.
+    pub fn new(setup: &Setup) -> Result<System> {
+        let descriptor = catalogue::descriptor(setup.order, setup.precision)
+            .ok_or_else(|| unsupported(setup, catalogue::CATALOGUE))?;
+        if setup.devices.is_empty() || setup.devices.len() > slices::SLICES {
+            return Err(Error::BadCount {
+                what: "the number of devices",
+                value: setup.devices.len() as i64,
+                allowed: format!("1 to {}", slices::SLICES),
+            });
+        }
+        let devices = setup
+            .devices
+            .iter()
+            .enumerate()
+            .map(|(place, number)| {
+                backend::open(
+                    setup.backend,
+                    *number,
+                    DeviceOptions {
+                        descriptor,
+                        slices: slices::slices_of_device(place, setup.devices.len()),
+                        threads: setup.threads,
+                        level: setup.level,
+                    },
+                )
+            })
+            .collect::<Result<_>>()?;
+        Ok(System {
+            descriptor,
+            devices,
+            sources: Sources::new(descriptor.taylor),
+            staged: Vec::new(),
+            time: 0.0,
+            block: Block::default(),
+            stage: Stage::Idle,
+            parts: Parts::new(descriptor.outputs, descriptor.nearest),
+            sums: Sums::default(),
+            lists: Lists::default(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// What the system computes.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    /// The devices that it computes on.
+    pub fn devices(&self) -> Vec<DeviceDescription> {
+        self.devices.iter().map(|device| device.describe()).collect()
+    }
+
+    /// Counts since the system was made.
+    pub fn statistics(&self) -> Statistics {
+        let devices: usize = self.devices.iter().map(|device| device.bytes()).sum();
+        let staged = self.staged.capacity() * size_of::<(u32, Source)>();
+        Statistics {
+            sources: self.sources.count() as u64,
+            bytes: (self.sources.bytes() + staged + devices + self.lists.bytes()) as u64,
+            ..self.statistics
+        }
+    }
+
+    /// Writes the source at an address, replacing what was there; the next block is the first to see it.
+    pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
+        if address > i32::MAX as usize {
+            return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
+        }
+        self.check_source(address, source)?;
+        if self.last_block_is_needed() {
+            self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
+                what: "staged sources",
+                bytes: self.staged.len() * size_of::<(u32, Source)>(),
+            })?;
+            self.staged.push((address as u32, *source));
+        } else {
+            self.sources.write(address, source)?;
+        }
+        self.statistics.writes += 1;
+        Ok(())
+    }
+
+    /// Sets the time to which the sources of the next blocks are predicted; nothing moves until then.
+    pub fn set_time(&mut self, time: f64) -> Result<()> {
+        if !time.is_finite() {
+            return Err(Error::NotFinite { what: "the time".into(), value: time });
+        }
+        self.time = time;
+        Ok(())
+    }
+
+    /// The time that was set last.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Begins the forces of the sources at addresses below `nj`, predicted to the time that was set last, on some sinks.
+    ///
+    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied.
+    pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
+        if self.stage == Stage::Started {
+            return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
+        }
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        self.settle()?;
+        self.block.sinks.clear();
+        self.block.sinks.extend(sinks);
+        self.block.skip_own_index = skip_own_index;
+        self.block.time = self.time;
+        self.block.nj = nj;
+        for (number, sink) in self.block.sinks.iter().enumerate() {
+            self.check_sink(number, sink)?;
+        }
+        let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &self.block));
+        if let Err(error) = begun {
+            self.parts.reset(self.block.sinks.len());
+            for device in &mut self.devices {
+                let _ = device.wait(&mut self.parts);
+            }
+            return Err(error);
+        }
+        self.sources.forget_written();
+        self.stage = Stage::Started;
+        Ok(())
+    }
+
+    /// Waits for the forces of the block that was started.
+    pub fn wait(&mut self) -> Result<Forces<'_>> {
+        if self.stage != Stage::Started {
+            return Err(Error::CallOrder { call: "wait", when: "without start" });
+        }
+        self.stage = Stage::Idle;
+        self.parts.reset(self.block.sinks.len());
+        let mut outcome = Ok(());
+        for device in &mut self.devices {
+            let handed_in = device.wait(&mut self.parts);
+            outcome = outcome.and(handed_in);
+        }
+        outcome?;
+        self.parts
+            .merge(&mut self.sums)
+            .map_err(|slice| Error::Internal { what: format!("no device handed in slice {slice}") })?;
+        if let Some(place) = self.sums.values.iter().position(|value| !value.is_finite()) {
+            return Err(Error::OutOfRange {
+                what: format!("the force on sink {}", place / self.descriptor.outputs),
+                value: self.sums.values[place],
+                precision: self.descriptor.precision.name(),
+                allowed: "units in which no sum overflows, or precision double".into(),
+            });
+        }
+        self.stage = Stage::Done;
+        self.statistics.blocks += 1;
+        self.statistics.sinks += self.block.sinks.len() as u64;
+        self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
+        Ok(Forces { descriptor: self.descriptor, sums: &self.sums })
+    }
+
+    /// Waits for a block that was started, if any, and forgets it.
+    pub fn abandon(&mut self) {
+        if self.stage == Stage::Started {
+            let _ = self.wait();
+        }
+    }
+
+    /// Start and wait in one call.
+    pub fn force(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        sinks: impl IntoIterator<Item = Sink>,
+    ) -> Result<Forces<'_>> {
+        self.start(nj, skip_own_index, sinks)?;
+        self.wait()
+    }
+
+    /// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radius2`, without
+    /// softening, ascending, each once. Sources written since do not matter.
+    pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {
+        if self.stage != Stage::Done {
+            return Err(Error::CallOrder { call: "neighbours", when: "before the forces of a block were waited for" });
+        }
+        if !self.descriptor.nearest {
+            return Err(Error::CallOrder {
+                call: "neighbours",
+                when: "in a system of order 2, which finds none; allowed: order 4",
+            });
+        }
+        if sink >= self.block.sinks.len() {
+            return Err(Error::BadCount {
+                what: "the number of the sink",
+                value: sink as i64,
+                allowed: format!("0 to {} (the last block's sinks)", self.block.sinks.len() as i64 - 1),
+            });
+        }
+        self.lists.get(sink, &mut self.devices, &self.sources, &self.block)
+    }
+
+    /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
+    /// that was set last; `None` where no source was written.
+    pub fn predicted(&self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
+        let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
+        let current = |address: usize| match staged.get(&(address as u32)) {
+            Some(source) => Some(**source),
+            None => self.sources.read(address),
+        };
+        addresses
+            .into_iter()
+            .map(|address| current(address).map(|source| predict::derivatives(&source, self.descriptor, self.time)))
+            .collect()
+    }
+
+    fn last_block_is_needed(&self) -> bool {
+        match self.stage {
+            Stage::Idle => false,
+            Stage::Started => true,
+            Stage::Done => self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0),
+        }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        for (address, source) in &self.staged {
+            self.sources.write(*address as usize, source)?;
+        }
+        self.staged.clear();
+        self.staged.shrink_to(STAGED_KEPT);
+        Ok(())
+    }
+
+    fn check_source(&self, address: usize, source: &Source) -> Result<()> {
+        let name = |what: &str| format!("{what} of the source at address {address}");
+        let finite = |what: &str, value: f64| match value.is_finite() {
+            true => Ok(()),
+            false => Err(Error::NotFinite { what: name(what), value }),
+        };
+        let within = |what: &str, value: f64, largest: f64| match value.abs() <= largest {
+            true => Ok(()),
+            false => Err(self.too_large(name(what), value, largest)),
+        };
+        // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
+        let coefficients = source.taylor[..self.descriptor.taylor].iter().flatten();
+        let largest = self.descriptor.largest;
+        let sum = coefficients.fold(source.mass + source.time, |sum, value| sum + value);
+        if !sum.is_finite() {
+            finite("the mass", source.mass)?;
+            finite("the time", source.time)?;
+            const NAMES: [&str; MAX_TAYLOR] = ["the position", "the velocity", "the acceleration", "the jerk"];
+            for (what, coefficient) in NAMES.iter().zip(&source.taylor[..self.descriptor.taylor]) {
+                coefficient.iter().try_for_each(|value| finite(what, *value))?;
+            }
+        }
+        let position = &source.taylor[0];
+        if position.iter().any(|value| value.abs() > largest.position) {
+            position.iter().try_for_each(|value| within("the position", *value, largest.position))?;
+        }
+        within("the mass", source.mass, largest.mass)
+    }
+
+    fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
+        let name = |what: &str| format!("{what} of sink {number}");
+        const NAMES: [&str; MAX_VECTORS] = ["the position", "the velocity"];
+        for (what, vector) in NAMES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
+            if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
+                return Err(Error::NotFinite { what: name(what), value: *value });
+            }
+        }
+        let largest = self.descriptor.largest.position;
+        if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
+            return Err(self.too_large(name("the position"), *value, largest));
+        }
+        for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
+            if !value.is_finite() {
+                return Err(Error::NotFinite { what: name(what), value });
+            }
+        }
+        if !(0.0..=largest * largest).contains(&sink.softening2) {
+            return Err(Error::OutOfRange {
+                what: name("the squared softening"),
+                value: sink.softening2,
+                precision: self.descriptor.precision.name(),
+                allowed: format!("0 to {:e}", largest * largest),
+            });
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, what: String, value: f64, largest: f64) -> Error {
+        Error::OutOfRange {
+            what,
+            value,
+            precision: self.descriptor.precision.name(),
+            allowed: format!("magnitudes up to {largest:e}"),
+        }
+    }
+}
+
+/// Staged sources that keep their memory from block to block.
+const STAGED_KEPT: usize = 4096;
+
+fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
+    let allowed: Vec<String> =
+        catalogue.iter().map(|entry| format!("{} {}", entry.order as i32, entry.precision.name())).collect();
+    Error::Unsupported {
+        backend: setup.backend.name(),
+        order: setup.order as i32,
+        precision: setup.precision.name(),
+        allowed: allowed.join(", "),
+    }
+}
+
+/// The forces on the sinks of a block.
+#[derive(Clone, Copy)]
+pub struct Forces<'a> {
+    descriptor: &'static Descriptor,
+    sums: &'a Sums,
+}
+
+impl Forces<'_> {
+    /// The number of sinks.
+    pub fn len(&self) -> usize {
+        self.sums.values.len() / self.descriptor.outputs
+    }
+
+    /// Whether the block had no sinks.
+    pub fn is_empty(&self) -> bool {
+        self.sums.values.is_empty()
+    }
+
+    /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
+    pub fn potential(&self, sink: usize) -> f64 {
+        self.sums.values[sink * self.descriptor.outputs]
+    }
+
+    /// The acceleration of a sink.
+    pub fn acceleration(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 0)
+    }
+
+    /// The jerk of a sink; zero for orders that do not compute it.
+    pub fn jerk(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 1)
+    }
+
+    /// The nearest source of a sink, if there is one and the order finds it.
+    pub fn nearest(&self, sink: usize) -> Option<Nearest> {
+        let nearest = self.sums.nearest.get(sink)?;
+        nearest.distance2.is_finite().then_some(*nearest)
+    }
+
+    fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
+        let row = &self.sums.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
+        match row.get(1 + 3 * k..4 + 3 * k) {
+            Some(vector) => [vector[0], vector[1], vector[2]],
+            None => [0.0; 3],
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The host's copy of the sources: the truth that every device copies from.
+
+use crate::error::{Error, Result};
+
+use super::slices::{CHUNK, chunk_of};
+
+/// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6.
+pub const MAX_TAYLOR: usize = 4;
+
+/// A source (j-particle): a mass on a Taylor series in time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Source {
+    /// The caller's name for it; sinks with the same index do not feel it.
+    pub index: i32,
+    /// The mass.
+    pub mass: f64,
+    /// The time to which the coefficients belong.
+    pub time: f64,
+    /// `taylor[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6.
+    pub taylor: [[f64; 3]; MAX_TAYLOR],
+}
+
+impl Source {
+    /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk.
+    pub fn from_derivatives(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; MAX_TAYLOR]) -> Source {
+        let mut taylor = derivatives;
+        let mut factorial = 1.0;
+        for (k, coefficient) in taylor.iter_mut().enumerate().skip(1) {
+            factorial *= k as f64;
+            coefficient.iter_mut().for_each(|component| *component /= factorial);
+        }
+        Source { index, mass, time, taylor }
+    }
+}
+
+/// `CHUNK` consecutive addresses, every quantity in a row of its own.
+pub struct Chunk {
+    rows: Box<[f64]>,
+    index: [i32; CHUNK],
+    set: [u64; CHUNK / 64],
+    stamp: u64,
+}
+
+/// Rows before the Taylor coefficients.
+const TIME: usize = 0;
+const MASS: usize = 1;
+const TAYLOR: usize = 2;
+
+impl Chunk {
+    fn new(taylor: usize) -> Result<Chunk> {
+        let length = (TAYLOR + 3 * taylor) * CHUNK;
+        let mut rows = Vec::new();
+        rows.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { what: "sources", bytes: length * 8 })?;
+        rows.resize(length, 0.0);
+        Ok(Chunk { rows: rows.into_boxed_slice(), index: [0; CHUNK], set: [0; CHUNK / 64], stamp: 0 })
+    }
+
+    fn row(&self, row: usize) -> &[f64; CHUNK] {
+        self.rows[row * CHUNK..][..CHUNK].try_into().expect("a row has CHUNK elements")
+    }
+
+    /// The times of the sources.
+    pub fn times(&self) -> &[f64; CHUNK] {
+        self.row(TIME)
+    }
+
+    /// The masses.
+    pub fn masses(&self) -> &[f64; CHUNK] {
+        self.row(MASS)
+    }
+
+    /// One component of the k-th Taylor coefficient.
+    pub fn taylor(&self, k: usize, component: usize) -> &[f64; CHUNK] {
+        self.row(TAYLOR + 3 * k + component)
+    }
+
+    /// The sources' indices.
+    pub fn indices(&self) -> &[i32; CHUNK] {
+        &self.index
+    }
+
+    /// Whether the caller has ever written this place.
+    pub fn is_set(&self, place: usize) -> bool {
+        self.set[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Whether the caller has written each of the first `count` places.
+    pub fn all_set(&self, count: usize) -> bool {
+        (0..count.div_ceil(64)).all(|word| {
+            let wanted = match count - 64 * word {
+                64.. => u64::MAX,
+                bits => (1 << bits) - 1,
+            };
+            self.set[word] & wanted == wanted
+        })
+    }
+
+    /// A number that changes whenever a source of this chunk is written, and that no other state of it ever had.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    fn write(&mut self, place: usize, source: &Source, stamp: u64) {
+        self.rows[TIME * CHUNK + place] = source.time;
+        self.rows[MASS * CHUNK + place] = source.mass;
+        let components = source.taylor.iter().flatten();
+        for (row, component) in self.rows[TAYLOR * CHUNK..].chunks_exact_mut(CHUNK).zip(components) {
+            row[place] = *component;
+        }
+        self.index[place] = source.index;
+        self.set[place / 64] |= 1 << (place % 64);
+        self.stamp = stamp;
+    }
+}
+
+/// The addresses written since the last block began: what a device with a copy of its own has to fetch.
+pub enum Written<'a> {
+    /// These, in the order of writing; an address written twice is named twice.
+    Addresses(&'a [u32]),
+    /// More than it pays to list: compare the chunks' stamps.
+    Many,
+}
+
+/// Beyond this many written sources, whole chunks are cheaper to send than single sources.
+const MANY: usize = 1 << 16;
+
+/// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
+pub struct Sources {
+    taylor: usize,
+    chunks: Vec<Option<Box<Chunk>>>,
+    stamp: u64,
+    count: usize,
+    written: Vec<u32>,
+}
+
+impl Sources {
+    /// No sources, each of which will have this many Taylor coefficients.
+    pub fn new(taylor: usize) -> Sources {
+        Sources { taylor, chunks: Vec::new(), stamp: 0, count: 0, written: Vec::new() }
+    }
+
+    /// What was written since [`Sources::forget_written`].
+    pub fn written(&self) -> Written<'_> {
+        match self.written.len() {
+            0..MANY => Written::Addresses(&self.written),
+            _ => Written::Many,
+        }
+    }
+
+    /// Every device has fetched what was written.
+    pub fn forget_written(&mut self) {
+        self.written.clear();
+    }
+
+    /// The Taylor coefficients that are kept of a source.
+    pub fn taylor(&self) -> usize {
+        self.taylor
+    }
+
+    /// How many addresses were ever written.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
+        let tables = self.chunks.capacity() * size_of::<Option<Box<Chunk>>>() + self.written.capacity() * 4;
+        tables + self.chunks.iter().flatten().count() * chunk
+    }
+
+    /// The chunk with this number, if any of its addresses was written.
+    pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
+        self.chunks.get(chunk)?.as_deref()
+    }
+
+    /// Writes the source at an address.
+    pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        let number = chunk_of(address);
+        if number >= self.chunks.len() {
+            let more = number + 1 - self.chunks.len();
+            self.chunks.try_reserve(more).map_err(|_| Error::OutOfMemory {
+                what: "the table of sources",
+                bytes: (number + 1) * size_of::<Option<Box<Chunk>>>(),
+            })?;
+            self.chunks.resize_with(number + 1, || None);
+        }
+        let chunk = match &mut self.chunks[number] {
+            Some(chunk) => chunk,
+            empty => empty.insert(Box::new(Chunk::new(self.taylor)?)),
+        };
+        let place = address % CHUNK;
+        self.count += usize::from(!chunk.is_set(place));
+        self.stamp += 1;
+        chunk.write(place, source, self.stamp);
+        if self.written.len() < MANY {
+            self.written.push(address as u32);
+        }
+        Ok(())
+    }
+
+    /// The source at an address, if it was written; coefficients that are not kept read as zero.
+    pub fn read(&self, address: usize) -> Option<Source> {
+        let place = address % CHUNK;
+        let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
+        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
+        for (k, coefficient) in taylor.iter_mut().enumerate().take(self.taylor) {
+            *coefficient = std::array::from_fn(|component| chunk.taylor(k, component)[place]);
+        }
+        Some(Source { index: chunk.index[place], mass: chunk.masses()[place], time: chunk.times()[place], taylor })
+    }
+}
