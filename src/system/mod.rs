@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::pair::predict;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
-pub use sources::{Chunk, MAX_TAYLOR, Source, Sources, Written};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use neighbours::Lists;
 

@@ -12,7 +12,7 @@ use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Tile};
-use crate::system::slices::{SLICES, chunks_below, chunks_of_slice};
+use crate::system::slices::{CHUNK, SLICES, chunks_below, chunks_of_slice};
 use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
 
 use super::threads::Threads;
@@ -210,7 +210,7 @@ impl<E: Element> CpuDevice<E> {
 }
 
 fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, u64, usize) {
-    let limit = (block.nj - number * chunk.masses().len()).min(chunk.masses().len());
+    let limit = (block.nj - number * CHUNK).min(CHUNK);
     (chunk.stamp(), block.time.to_bits(), limit)
 }
 
