@@ -6,12 +6,7 @@ use std::process::{Command, Output};
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        output.status.success(),
-        "{command:?}\n{}{}",
-        text(&output.stdout),
-        text(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}\n{}{}", text(&output.stdout), text(&output.stderr));
     output
 }
 
@@ -58,11 +53,7 @@ fn programs_build_and_run_against_an_installation() {
     assert_eq!(pkg_config(&prefix, &["--modversion"]), [version]);
 
     let shared = prefix.join("shared");
-    run(Command::new("cc")
-        .arg(&source)
-        .arg("-o")
-        .arg(&shared)
-        .args(pkg_config(&prefix, &["--cflags", "--libs"])));
+    run(Command::new("cc").arg(&source).arg("-o").arg(&shared).args(pkg_config(&prefix, &["--cflags", "--libs"])));
     let output = run(Command::new(&shared).env("LD_LIBRARY_PATH", prefix.join("lib")));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{version} 16384"));
 
