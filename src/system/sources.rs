@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-use super::slices::{CHUNK, chunk_of};
+use super::slices::{CHUNK, chunk_of, chunks_below};
 
 /// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6.
 pub const MAX_TAYLOR: usize = 4;
@@ -210,6 +210,11 @@ impl Sources {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Box<Chunk>>>() + self.written.capacity() * 4;
         tables + self.chunks.iter().flatten().count() * chunk
+    }
+
+    /// The number of chunks that hold the written addresses below `nj`, gaps included.
+    pub fn chunks_below(&self, nj: usize) -> usize {
+        chunks_below(nj).min(self.chunks.len())
     }
 
     /// The chunk with this number, if any of its addresses was written.

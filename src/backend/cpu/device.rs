@@ -12,7 +12,7 @@ use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Tile};
-use crate::system::slices::{CHUNK, SLICES, chunks_below, chunks_of_slice};
+use crate::system::slices::{CHUNK, SLICES, chunks_of_slice};
 use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
 
 use super::threads::Threads;
@@ -133,7 +133,7 @@ impl<E: Element> CpuDevice<E> {
 
     /// Brings the kept tiles of all chunks below nj up to date.
     fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
-        let chunks = chunks_below(block.nj);
+        let chunks = sources.chunks_below(block.nj);
         if self.tiles.len() < chunks {
             self.tiles.resize_with(chunks, || None);
         }
@@ -247,6 +247,7 @@ struct Shared<'a, E> {
     groups: &'a [Group<E>],
     units: &'a [Unit],
     sources: &'a Sources,
+    chunks: usize,
     block: &'a Block,
 }
 
@@ -258,7 +259,7 @@ impl<E: Element> Shared<'_, E> {
         for slice in task.slices.clone() {
             task.lane_sums.clear();
             task.lane_sums.resize(units.len(), LaneSums::new());
-            for number in chunks_of_slice(self.slices[slice], chunks_below(self.block.nj)) {
+            for number in chunks_of_slice(self.slices[slice], self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
                     for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
                         self.sum(unit, tile, sums);
@@ -373,6 +374,7 @@ impl<E: Element> Device for CpuDevice<E> {
             groups: &self.groups,
             units: &self.units,
             sources,
+            chunks: sources.chunks_below(block.nj),
             block,
         };
         let tasks = &mut self.tasks[..self.wanted];
@@ -434,7 +436,7 @@ impl<E: Element> Device for CpuDevice<E> {
                     search.full = true;
                     return;
                 };
-                for number in chunks_of_slice(search.slice, chunks_below(block.nj)) {
+                for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
                     let Some(chunk) = sources.chunk(number) else { continue };
                     finder.predict(chunk, taylor, block.time, key(chunk, block, number).2, tile);
                     for (sink, list) in members.iter().zip(&mut search.found) {
