@@ -1,0 +1,6 @@
+//! stub
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+pub fn run(_: &Arguments) -> crate::failure::Result<()> {
+    Ok(())
+}
