@@ -170,29 +170,30 @@ fn correct(body: &mut Body, lost: &mut [Vector; 2], step: f64, forces: [Vector; 
     // Second and third derivative of the acceleration at the start of the step, from both ends' forces.
     let a2 = vector(|k| (-6.0 * (a0[k] - a1[k]) - step * (4.0 * j0[k] + 2.0 * j1[k])) / step.powi(2));
     let a3 = vector(|k| (12.0 * (a0[k] - a1[k]) + 6.0 * step * (j0[k] + j1[k])) / step.powi(3));
-    let moved = |k: usize| {
+    let moved = vector(|k| {
         let correction = step.powi(4) / 24.0 * a2[k] + step.powi(5) / 120.0 * a3[k];
         correction + step * (v[k] + step * (a0[k] / 2.0 + step * (j0[k] / 6.0)))
-    };
-    let sped = |k: usize| {
+    });
+    let sped = vector(|k| {
         let correction = step.powi(3) / 6.0 * a2[k] + step.powi(4) / 24.0 * a3[k];
         correction + step * (a0[k] + step * (j0[k] / 2.0))
-    };
-    for k in 0..3 {
-        add(&mut body.position[k], &mut lost[0][k], moved(k));
-        add(&mut body.velocity[k], &mut lost[1][k], sped(k));
-    }
+    });
+    let [lost_position, lost_velocity] = lost;
+    add(&mut body.position, lost_position, moved);
+    add(&mut body.velocity, lost_velocity, sped);
     body.acceleration = a1;
     body.jerk = j1;
     aarseth_step(body, &vector(|k| a2[k] + step * a3[k]), &a3, eta)
 }
 
-/// Adds to a sum, and keeps what rounding takes from it for the next time (Kahan 1965, Communications of the ACM 8, 40).
-fn add(sum: &mut f64, lost: &mut f64, term: f64) {
-    let term = term + *lost;
-    let next = *sum + term;
-    *lost = term - (next - *sum);
-    *sum = next;
+/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8, 40).
+fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
+    for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
+        let term = term + *lost;
+        let next = *sum + term;
+        *lost = term - (next - *sum);
+        *sum = next;
+    }
 }
 
 /// Aarseth's criterion, with the acceleration's second and third derivative; infinite where no force changes.
