@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::pair::predict;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
-pub use sources::{Chunk, MAX_TAYLOR, Source, Sources, Written};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use neighbours::Lists;
 
@@ -74,6 +74,8 @@ pub struct System {
     parts: Parts,
     sums: Sums,
     lists: Lists,
+    /// Whether some sink of the last block has a radius.
+    lists_wanted: bool,
     statistics: Statistics,
 }
 
@@ -118,6 +120,7 @@ impl System {
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
             sums: Sums::default(),
             lists: Lists::default(),
+            lists_wanted: false,
             statistics: Statistics::default(),
         })
     }
@@ -149,6 +152,10 @@ impl System {
             return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
         }
         self.check_source(address, source)?;
+        if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
+            self.lists.complete(&mut self.devices, &self.sources, &self.block)?;
+            self.settle()?;
+        }
         if self.last_block_is_needed() {
             self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
                 what: "staged sources",
@@ -233,6 +240,7 @@ impl System {
             });
         }
         self.stage = Stage::Done;
+        self.lists_wanted = self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0);
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.sinks.len() as u64;
         self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
@@ -297,7 +305,7 @@ impl System {
         match self.stage {
             Stage::Idle => false,
             Stage::Started => true,
-            Stage::Done => self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0),
+            Stage::Done => self.lists_wanted && !self.lists.are_complete(&self.block),
         }
     }
 
@@ -306,7 +314,7 @@ impl System {
             self.sources.write(*address as usize, source)?;
         }
         self.staged.clear();
-        self.staged.shrink_to(STAGED_KEPT);
+        self.staged.shrink_to(STAGED);
         Ok(())
     }
 
@@ -377,8 +385,8 @@ impl System {
     }
 }
 
-/// Staged sources that keep their memory from block to block.
-const STAGED_KEPT: usize = 4096;
+/// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
+const STAGED: usize = 1 << 13;
 
 fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     let allowed: Vec<String> =
