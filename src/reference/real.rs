@@ -43,5 +43,6 @@ pub fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
 
 /// The length of a vector, in 64 bits.
 pub fn norm<R: Real>(vector: [R; 3]) -> f64 {
-    dot(vector, vector).sqrt().to_f64()
+    let vector = vector.map(R::to_f64);
+    dot(vector, vector).sqrt()
 }
