@@ -163,6 +163,10 @@ impl System {
             })?;
             self.staged.push((address as u32, *source));
         } else {
+            // What was staged is older, and must not come later.
+            if !self.staged.is_empty() {
+                self.settle()?;
+            }
             self.sources.write(address, source)?;
         }
         self.statistics.writes += 1;
