@@ -1,11 +1,12 @@
 //! A system and a small model of the interface, side by side.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::catalogue::Order;
 use crate::error::Result;
-use crate::reference::{DoubleDouble, Force, Predicted, force, neighbours, predict_all};
-use crate::system::{Sink, Source, System};
+use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_all};
+use crate::system::{MAX_VECTORS, Sink, Source, System};
 
 use super::accuracy::{Errors, measure};
 use super::findings::Findings;
@@ -41,6 +42,12 @@ impl Model {
     /// Sets the time of the next blocks.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
+    }
+
+    /// Position and velocity of the source at an address, at the time that was set last.
+    pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_VECTORS]> {
+        let source = self.sources.get(&address)?;
+        Some(predict::<DoubleDouble>(self.order, source, self.time).map(|vector| vector.map(DoubleDouble::to_f64)))
     }
 
     /// Takes the sources below nj as they are now, predicted, and the sinks.
@@ -157,6 +164,16 @@ impl Twin {
             format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
         });
         Ok(())
+    }
+
+    /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
+    pub fn compare_predicted(&self, findings: &mut Findings, addresses: Range<usize>) {
+        let vectors = self.target.descriptor().vectors;
+        let first = |predicted: [[f64; 3]; MAX_VECTORS]| predicted[..vectors].to_vec();
+        for (address, found) in addresses.clone().zip(self.system.predicted(addresses)) {
+            let expected = self.model.predicted(address).map(first);
+            findings.expect_equal(&format!("the source predicted at address {address}"), found.map(first), expected);
+        }
     }
 
     /// Compares the neighbour lists of the last block; sources that are on the boundary to the last bits may be in a

@@ -38,6 +38,7 @@ pub static CHECKS: &[Check] = &[
     neighbours::LENGTHS,
     neighbours::RADII,
     neighbours::LATER_WRITES,
+    neighbours::MANY_LATER_WRITES,
     neighbours::INDICES,
     neighbours::NEAREST_DISTANCES,
     neighbours::NO_NEAREST,

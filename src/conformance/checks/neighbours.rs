@@ -86,6 +86,32 @@ pub const LATER_WRITES: Check = Check {
     },
 };
 
+pub const MANY_LATER_WRITES: Check = Check {
+    name: "lists after many later writes",
+    promise: "lists are those of the last block also after every source was written again, several times",
+    neighbours: true,
+    run: |target, findings| {
+        let sources = grid(54, 200);
+        let mut twin = Twin::with(target, &sources)?;
+        let mut sinks = sinks_of(&sources, 0.0);
+        sinks.extend(sinks_of(&grid(55, 100), 0.0));
+        sinks.iter_mut().for_each(|sink| sink.radius2 = 1.0);
+        for asked_before in [false, true] {
+            twin.compare(findings, "200 sources", 200, true, &sinks)?;
+            if asked_before {
+                twin.system.neighbours(299)?;
+            }
+            for round in 0..100 {
+                for (address, source) in sources.iter().enumerate() {
+                    twin.set_source((address + round) % 220, source)?;
+                }
+            }
+            twin.compare_lists(findings, "after 20000 writes")?;
+        }
+        twin.compare(findings, "the next block", 220, true, &sinks[..40])
+    },
+};
+
 pub const INDICES: Check = Check {
     name: "indices in lists",
     promise: "lists name indices, each once, without the sink's own unless it counts",
