@@ -68,6 +68,8 @@ pub struct System {
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
+    /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
+    candidates: Vec<Sink>,
     stage: Stage,
     parts: Parts,
     sums: Sums,
@@ -113,6 +115,7 @@ impl System {
             staged: Vec::new(),
             time: 0.0,
             block: Block::default(),
+            candidates: Vec::new(),
             stage: Stage::Idle,
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
             sums: Sums::default(),
@@ -160,6 +163,10 @@ impl System {
             })?;
             self.staged.push((address as u32, *source));
         } else {
+            // What was staged is older, and must not come later.
+            if !self.staged.is_empty() {
+                self.settle()?;
+            }
             self.sources.write(address, source)?;
         }
         self.statistics.writes += 1;
@@ -187,17 +194,18 @@ impl System {
         if self.stage == Stage::Started {
             return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
         }
+        self.candidates.clear();
+        self.candidates.extend(sinks);
+        for (number, sink) in self.candidates.iter().enumerate() {
+            self.check_sink(number, sink)?;
+        }
         self.stage = Stage::Idle;
         self.lists.reset();
         self.settle()?;
-        self.block.sinks.clear();
-        self.block.sinks.extend(sinks);
+        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.nj = nj;
-        for (number, sink) in self.block.sinks.iter().enumerate() {
-            self.check_sink(number, sink)?;
-        }
         let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &self.block));
         if let Err(error) = begun {
             self.parts.reset(self.block.sinks.len());

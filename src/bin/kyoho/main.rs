@@ -10,6 +10,7 @@ mod info;
 mod machine;
 mod plummer;
 mod run;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ enum Command {
     Info(info::Arguments),
     /// Measure forces: N x N, block steps, one sink, writing of sources
     Bench(bench::Arguments),
+    /// Run the conformance suite on this machine and show the errors of each precision
+    Verify(verify::Arguments),
     /// Integrate an N-body system: Hermite 4 with block time steps, or a leapfrog
     Run(Box<run::Arguments>),
     /// Print a Plummer model in standard N-body units, as lines that `run` reads
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments).map(|()| true),
         Command::Bench(arguments) => bench::run(&arguments).map(|()| true),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Plummer(arguments) => plummer::run(&arguments).map(|()| true),
     };
