@@ -8,14 +8,20 @@
 #include <string.h>
 
 static int failures = 0;
+static FILE *report = NULL;
 
 /* States a promise; prints it if it is not kept. */
 #define PROMISE(text, kept) \
-    do { if (!(kept)) { failures++; fprintf(stderr, "%s:%d: not kept: %s\n", __FILE__, __LINE__, text); } } while (0)
+    do { \
+        if (!(kept)) { \
+            failures++; \
+            fprintf(report ? report : stderr, "%s:%d: not kept: %s\n", __FILE__, __LINE__, text); \
+        } \
+    } while (0)
 
 static int finish(void)
 {
-    if (failures) fprintf(stderr, "%d promises were not kept\n", failures);
+    if (failures) fprintf(report ? report : stderr, "%d promises were not kept\n", failures);
     return failures != 0;
 }
 

@@ -48,16 +48,37 @@ const G6: &str = "\
 // vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes
 // one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
 
+const G5: &str = "\
+// The GRAPE-5 interface of Kyoho: accelerations and potentials of N bodies.
+//
+//     g5_open();
+//     g5_set_eps_to_all(eps);
+//     g5_set_n(n);
+//     g5_set_xmj(0, n, x, m);
+//     g5_calculate_force_on_x(x, a, p, n);
+//     g5_close();
+//
+// A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
+// Functions whose name ends in MC take the number of a board, 0 to 127; each board has its own sources, may be used
+// by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
+// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. A call that
+// fails returns non-zero and writes one line to stderr; the force it was part of is NaN.";
+
 #[test]
 fn g6_h_is_what_the_sources_make() {
     compare("include/g6.h", header("KYOHO_G6_H", G6, &["src/abi/g6/c.rs", "src/abi/g6/fortran.rs"]));
 }
 
 #[test]
+fn g5_h_is_what_the_sources_make() {
+    compare("include/g5.h", header("KYOHO_G5_H", G5, &["src/abi/g5/c.rs", "src/abi/g5/fortran.rs"]));
+}
+
+#[test]
 fn the_headers_compile_in_c_and_in_cpp() {
     let folder = folder("old_headers");
     // Callers pass numbers of either kind to the functions that set units.
-    let source = "#include <g6.h>\n\
+    let source = "#include <g6.h>\n#include <g5.h>\n\
         int main(void) { int unit = 48; return g6_set_tunit(48) + g6_set_tunit(48.0) + g6_set_xunit_(&unit); }\n";
     for (name, command, standard) in
         [("c99.c", "gcc", "-std=c99"), ("c17.c", "gcc", "-std=c17"), ("cpp.cc", "g++", "-std=c++11")]

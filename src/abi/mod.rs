@@ -5,6 +5,7 @@
 
 pub mod arrays;
 pub mod boundary;
+pub mod g5;
 pub mod g6;
 pub mod opening;
 pub mod refused;
