@@ -21,3 +21,18 @@ fn run(name: &str) {
 fn forces() {
     run("native_forces");
 }
+
+#[test]
+fn neighbours_and_predictions() {
+    run("native_neighbours");
+}
+
+#[test]
+fn bad_input() {
+    run("native_errors");
+}
+
+#[test]
+fn threads() {
+    run("native_threads");
+}
