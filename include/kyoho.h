@@ -2,7 +2,7 @@
  * Kyoho: gravitational forces for direct N-body codes.
  *
  * Link with -lkyoho. Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else
- * kyoho_last_error() has the text. Units are the caller's own, with G = 1.
+ * kyoho_last_error has the text. Units are the caller's own, with G = 1.
  *
  * This file is made from the sources of the library; change those.
  */
