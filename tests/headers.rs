@@ -6,7 +6,6 @@ use common::{compiler, folder, root, succeed, text};
 
 /// The C header as the sources make it.
 fn header() -> String {
-    let configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
     let sources = [
         "src/error.rs",
         "src/catalogue.rs",
@@ -15,8 +14,15 @@ fn header() -> String {
         "src/abi/native/system.rs",
         "src/abi/native/block.rs",
     ];
+    let configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
     let builder = cbindgen::Builder::new().with_config(configuration);
-    let builder = sources.iter().fold(builder, |builder, path| builder.with_src(root().join(path)));
+    // Alone in a folder, so that no module of theirs is read too.
+    let alone = folder("header_sources");
+    let builder = sources.iter().enumerate().fold(builder, |builder, (number, source)| {
+        let copy = alone.join(format!("{number}.rs"));
+        std::fs::copy(root().join(source), &copy).unwrap();
+        builder.with_src(copy)
+    });
     let mut made = Vec::new();
     builder.generate().unwrap().write(&mut made);
     // Results are read most often, so that their names are the shortest; OpenCL is one word.
@@ -25,10 +31,11 @@ fn header() -> String {
 
 #[test]
 fn kyoho_h_is_what_the_sources_make() {
-    if std::env::var_os("KYOHO_BLESS").is_some() && text("include/kyoho.h") != header() {
-        std::fs::write(root().join("include/kyoho.h"), header()).unwrap();
+    let header = header();
+    if std::env::var_os("KYOHO_BLESS").is_some() && text("include/kyoho.h") != header {
+        std::fs::write(root().join("include/kyoho.h"), &header).unwrap();
     }
-    assert!(text("include/kyoho.h") == header(), "run this test with KYOHO_BLESS=1, and look at what changed");
+    assert!(text("include/kyoho.h") == header, "run this test with KYOHO_BLESS=1, and look at what changed");
 }
 
 #[test]
