@@ -1,11 +1,14 @@
-/*
- * Kyoho: gravitational forces for direct N-body codes.
- *
- * Link with -lkyoho. Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else
- * kyoho_last_error has the text. Units are the caller's own, with G = 1.
- *
- * This file is made from the sources of the library; change those.
- */
+// Kyoho: gravitational forces for direct N-body codes.
+//
+//     kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, NULL, 0, &system);
+//     kyoho_set_sources(system, &sources);
+//     for each block step:   kyoho_set_time(system, time);
+//                            kyoho_force(system, nj, &sinks, &forces);
+//                            kyoho_set_sources(system, &those_that_moved);
+//     kyoho_system_free(system);
+//
+// Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else kyoho_last_error says
+// what was wrong. Units are the caller's own, with G = 1. Link with -lkyoho.
 
 #ifndef KYOHO_H
 #define KYOHO_H
@@ -240,8 +243,7 @@ const char *kyoho_result_text(int32_t result);
 //
 // `backend` is a `kyoho_backend` other than 0. `devices`, which may be NULL, receives the number of its devices, 0
 // where it cannot be used.
-kyoho_result kyoho_backend_available(int32_t backend,
-                                     int32_t *devices);
+kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 
 // Makes a system without sources, at time 0.
 //
@@ -281,10 +283,7 @@ const char *kyoho_last_error(struct kyoho_system *system);
 // Each of the three may be NULL.
 //
 // Errors: KYOHO_BAD_HANDLE.
-kyoho_result kyoho_system_describe(struct kyoho_system *system,
-                                   int32_t *order,
-                                   int32_t *precision,
-                                   int32_t *backend);
+kyoho_result kyoho_system_describe(struct kyoho_system *system, int32_t *order, int32_t *precision, int32_t *backend);
 
 // The number of devices that a system computes on.
 //
@@ -298,10 +297,7 @@ kyoho_result kyoho_device_count(struct kyoho_system *system, int32_t *count);
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative size),
 // KYOHO_BUFFER_TOO_SMALL (the name was cut).
-kyoho_result kyoho_device_name(struct kyoho_system *system,
-                               int32_t device,
-                               char *buffer,
-                               int32_t size);
+kyoho_result kyoho_device_name(struct kyoho_system *system, int32_t device, char *buffer, int32_t size);
 
 // Counts since a system was made.
 //
@@ -316,8 +312,7 @@ kyoho_result kyoho_system_statistics(struct kyoho_system *system, struct kyoho_s
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
 // lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
-kyoho_result kyoho_set_sources(struct kyoho_system *system,
-                               const struct kyoho_sources *sources);
+kyoho_result kyoho_set_sources(struct kyoho_system *system, const struct kyoho_sources *sources);
 
 // Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
 //
@@ -341,9 +336,7 @@ kyoho_result kyoho_force(struct kyoho_system *system,
 // written before `kyoho_wait` do not change this block.
 //
 // Errors: as `kyoho_force`.
-kyoho_result kyoho_start(struct kyoho_system *system,
-                         int32_t nj,
-                         const struct kyoho_sinks *sinks);
+kyoho_result kyoho_start(struct kyoho_system *system, int32_t nj, const struct kyoho_sinks *sinks);
 
 // Waits for the block that `kyoho_start` began and writes its forces.
 //

@@ -11,6 +11,7 @@ fn header() -> String {
         "src/catalogue.rs",
         "src/backend/mod.rs",
         "src/system/mod.rs",
+        "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
         "src/abi/native/block.rs",
     ];

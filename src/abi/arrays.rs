@@ -76,7 +76,7 @@ impl<T: Copy> Output<T> {
     }
 }
 
-/// A scalar that Fortran passes by reference.
+/// A scalar that Fortran, or a structure that C, passes by reference.
 ///
 /// # Safety
 /// Unless null, the pointer can be read.

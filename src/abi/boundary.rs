@@ -16,18 +16,6 @@ pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// What a pointer points to.
-///
-/// # Safety
-/// The pointer is null, or points to a `T` at any alignment.
-pub unsafe fn read<T: Copy>(argument: &'static str, pointer: *const T) -> Result<T> {
-    match pointer.is_null() {
-        true => Err(Error::NullArgument { argument }),
-        // SAFETY: not null, hence readable by the caller's promise.
-        false => Ok(unsafe { pointer.read_unaligned() }),
-    }
-}
-
 /// A pointer that has to point somewhere.
 pub fn required<T>(argument: &'static str, pointer: *mut T) -> Result<*mut T> {
     if pointer.is_null() { Err(Error::NullArgument { argument }) } else { Ok(pointer) }

@@ -1,122 +1,13 @@
 //! Writing sources and computing forces, whole arrays a call.
 
-use super::arrays::{self, Rows, element, put, vector};
 use super::call_on;
+use super::rows::{Rows, element, put, vector};
+use super::structures::{kyoho_forces, kyoho_sinks, kyoho_sources};
 use super::system::kyoho_system;
+use crate::abi::arrays::{self, scalar};
 use crate::abi::boundary::{self, required};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::{Forces, Sink, Source, System};
-
-/// Sources (j-particles) to write. A structure of zeros is a good start; set what you have.
-///
-/// Each array has an element or a row for every source; `*_stride` is the distance in bytes from one to the next, 0
-/// where they follow one another. Arrays may be parts of your own structures and need no alignment.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types)]
-pub struct kyoho_sources {
-    /// The number of sources, 0 or more.
-    pub count: i32,
-    /// The address of the first source where `addresses` is NULL; the others follow it.
-    pub first_address: i32,
-    /// The address of each source, 0 or more; where one is named twice, the later one stays. NULL: from
-    /// `first_address` on.
-    pub addresses: *const i32,
-    /// Bytes from one to the next.
-    pub addresses_stride: i64,
-    /// Your name for each source: a sink with the same index does not feel it, and neighbours are told by it. NULL:
-    /// the address.
-    pub indices: *const i32,
-    /// Bytes from one to the next.
-    pub indices_stride: i64,
-    /// The masses.
-    pub masses: *const f64,
-    /// Bytes from one to the next.
-    pub masses_stride: i64,
-    /// The time to which position, velocity, ... of each source belong. NULL: 0.
-    pub times: *const f64,
-    /// Bytes from one to the next.
-    pub times_stride: i64,
-    /// The positions, 3 numbers a row.
-    pub positions: *const f64,
-    /// Bytes from one row to the next.
-    pub positions_stride: i64,
-    /// The velocities, 3 numbers a row. NULL: 0.
-    pub velocities: *const f64,
-    /// Bytes from one row to the next.
-    pub velocities_stride: i64,
-    /// The accelerations, 3 numbers a row, not divided by 2. NULL: 0.
-    pub accelerations: *const f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0.
-    pub jerks: *const f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
-}
-
-/// Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
-/// as in `kyoho_sources`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types)]
-pub struct kyoho_sinks {
-    /// The number of sinks, 0 or more.
-    pub count: i32,
-    /// The index of each sink: sources with the same index exert no force on it and are no neighbours of it. NULL:
-    /// every source counts.
-    pub indices: *const i32,
-    /// Bytes from one to the next.
-    pub indices_stride: i64,
-    /// The positions at the system's time, 3 numbers a row.
-    pub positions: *const f64,
-    /// Bytes from one row to the next.
-    pub positions_stride: i64,
-    /// The velocities at the system's time, 3 numbers a row. A system of order 2 does not read them.
-    pub velocities: *const f64,
-    /// Bytes from one row to the next.
-    pub velocities_stride: i64,
-    /// The square of the softening length, for every sink.
-    pub softening2: f64,
-    /// The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
-    pub softening2_each: *const f64,
-    /// Bytes from one to the next.
-    pub softening2_each_stride: i64,
-    /// The square of the radius of each sink's neighbour list. NULL: 0, no lists.
-    pub radii2: *const f64,
-    /// Bytes from one to the next.
-    pub radii2_stride: i64,
-}
-
-/// Where forces are written to. A structure of zeros is a good start; each array that is NULL is not written. Strides
-/// are as in `kyoho_sources`. Arrays have a row for each sink; no more is written.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types)]
-pub struct kyoho_forces {
-    /// The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
-    pub potentials: *mut f64,
-    /// Bytes from one to the next.
-    pub potentials_stride: i64,
-    /// The accelerations, 3 numbers a row.
-    pub accelerations: *mut f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks, 3 numbers a row. A system of order 2 has none: leave it NULL.
-    pub jerks: *mut f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
-    /// The index of the nearest source, softening not included; -1 where there is none. A system of order 2 has none:
-    /// leave it NULL.
-    pub nearest: *mut i32,
-    /// Bytes from one to the next.
-    pub nearest_stride: i64,
-    /// The square of the distance of the nearest source; infinite where there is none. A system of order 2 has none:
-    /// leave it NULL.
-    pub nearest_distance2: *mut f64,
-    /// Bytes from one to the next.
-    pub nearest_distance2_stride: i64,
-}
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
 /// be written in any order and may leave gaps; an address never written has no source. A system of order 2 keeps
@@ -130,7 +21,7 @@ pub struct kyoho_forces {
 pub unsafe extern "C" fn kyoho_set_sources(system: *mut kyoho_system, sources: *const kyoho_sources) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = SourceRows::new(system, &unsafe { boundary::read("sources", sources) }?)?;
+        let rows = SourceRows::new(system, &unsafe { scalar("sources", sources) }?)?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         let all = || (0..rows.count).map(|row| unsafe { rows.read(row) });
         all().try_for_each(|source| source.and_then(|(address, source)| system.check_source(address, &source)))?;
@@ -219,9 +110,9 @@ pub unsafe extern "C" fn kyoho_force(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { boundary::read("forces", forces) }?)?;
+        let rows = ForceRows::new(system, &unsafe { scalar("forces", forces) }?)?;
         // SAFETY: null or a structure.
-        let sinks = unsafe { boundary::read("sinks", sinks) }?;
+        let sinks = unsafe { scalar("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }?;
         // SAFETY: the arrays have an element for each sink, by the caller's promise.
@@ -238,7 +129,7 @@ pub unsafe extern "C" fn kyoho_force(
 pub unsafe extern "C" fn kyoho_start(system: *mut kyoho_system, nj: i32, sinks: *const kyoho_sinks) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let sinks = unsafe { boundary::read("sinks", sinks) }?;
+        let sinks = unsafe { scalar("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }
     })
@@ -252,7 +143,7 @@ pub unsafe extern "C" fn kyoho_start(system: *mut kyoho_system, nj: i32, sinks: 
 pub unsafe extern "C" fn kyoho_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { boundary::read("forces", forces) }?)?;
+        let rows = ForceRows::new(system, &unsafe { scalar("forces", forces) }?)?;
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
         unsafe { rows.write(&system.wait()?) };
         Ok(())

@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 use std::ptr;
 
-use super::{Held, LAST_ERROR, SYSTEMS, arrays, call, call_on};
+use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
+use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
 use crate::backend::Backend;
 use crate::catalogue::{Order, Precision};

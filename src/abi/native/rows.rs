@@ -85,8 +85,3 @@ pub unsafe fn put<T: Copy, const N: usize>(array: Option<Rows<T, N>>, row: usize
         unsafe { rows.write(row, values) };
     }
 }
-
-/// A count that a caller gave.
-pub fn count(what: &'static str, value: i32) -> Result<usize> {
-    usize::try_from(value).map_err(|_| Error::BadCount { what, value: value.into(), allowed: "0 or more".into() })
-}
