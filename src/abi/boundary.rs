@@ -40,3 +40,24 @@ pub unsafe fn text(pointer: *const c_char) -> Option<String> {
     // SAFETY: not null, hence a text by the caller's promise.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_words() {
+        for (body, words) in [
+            ((|| panic!("plain")) as fn() -> Result<()>, "plain"),
+            (|| panic!("{} of {}", 3, 4), "3 of 4"),
+            (|| std::panic::panic_any(7), "a panic without words"),
+        ] {
+            assert_eq!(protect(body), Err(Error::Internal { what: words.into() }));
+        }
+    }
+
+    #[test]
+    fn null_is_an_error_where_something_is_required() {
+        assert_eq!(required::<i32>("count", std::ptr::null_mut()), Err(Error::NullArgument { argument: "count" }));
+    }
+}

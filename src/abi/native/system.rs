@@ -5,13 +5,13 @@ use std::os::raw::c_char;
 use std::ptr;
 
 use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
-use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
+use crate::abi::{arrays, opening, speech};
 use crate::backend::Backend;
 use crate::catalogue::{Order, Precision};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
 use crate::error::{Error, Result, ResultCode};
-use crate::system::{Setup, Statistics, System};
+use crate::system::{Setup, Statistics};
 
 /// A system of sources and the devices that sum their forces. A pointer to it is a handle that the library looks up:
 /// it points to nothing, and one that was freed or never was a system is an error, not a danger.
@@ -101,7 +101,8 @@ pub unsafe extern "C" fn kyoho_system_create(
         unsafe { boundary::write(system, ptr::null_mut()) };
         // SAFETY: null or a text.
         let devices = unsafe { boundary::text(devices) };
-        let made = System::new(&setup(order, precision, backend, devices.as_deref(), threads)?)?;
+        let setup = setup(order, precision, backend, devices.as_deref(), threads)?;
+        let made = opening::system("kyoho_system_create", &setup)?;
         let handle = SYSTEMS.insert(Held { system: made, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(system, ptr::without_provenance_mut(handle)) };
@@ -131,6 +132,7 @@ fn backend_of(number: i32, others: &str) -> Result<Backend> {
 
 fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, threads: i32) -> Result<Setup> {
     let mut settings = Settings::from_environment()?;
+    speech::start_log(&settings)?;
     let order = order_of(order)?;
     let precision = match precision {
         0 => settings.precision.unwrap_or(Precision::Double),
@@ -156,7 +158,7 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
 /// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_system_free(system: *mut kyoho_system) -> ResultCode {
-    call(|| SYSTEMS.remove(system.addr()).map(drop))
+    call(|| SYSTEMS.remove(system.addr()).map(|held| opening::closed("kyoho_system_free", &held.system)))
 }
 
 /// What was wrong in the last failing call on a system: whose value, which value, what is allowed. The text is empty

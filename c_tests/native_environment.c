@@ -1,0 +1,22 @@
+/* Makes a system that leaves everything open, and compares the result and its text with the arguments. */
+#include "native_check.h"
+
+int main(int argc, char **argv) {
+    kyoho_system *system = NULL;
+    int32_t order, precision, backend;
+    char text[100];
+    if (argc != 3) return 2;
+    kyoho_result result = kyoho_system_create(4, 0, 0, NULL, 0, &system);
+    if (strcmp(argv[1], "KYOHO_OK") == 0) {
+        GIVES(KYOHO_OK, result);
+        GIVES(KYOHO_OK, kyoho_system_describe(system, &order, &precision, &backend));
+        snprintf(text, sizeof text, "order %d precision %d backend %d", (int)order, (int)precision, (int)backend);
+        CHECK(strcmp(text, argv[2]) == 0);
+        GIVES(KYOHO_OK, kyoho_system_free(system));
+    } else {
+        CHECK(strcmp(argv[1], "KYOHO_BAD_OPTION") == 0);
+        SAYS(KYOHO_BAD_OPTION, argv[2], NULL, result);
+        CHECK(system == NULL);
+    }
+    return failures != 0;
+}
