@@ -111,6 +111,19 @@ pub fn plummer_problem(bodies: usize, stride: usize) -> Problem {
     Problem::new(sources, sinks)
 }
 
+/// A body at a distance of 1 from the origin, and 64 sinks around it at one separation, without softening: what is left
+/// of the differences of coordinates.
+pub fn pair_problem(separation: f64) -> Problem {
+    let place = [0.48, -0.6, 0.64];
+    let mut random = models::Random::new(1801);
+    let around = |index: i32| {
+        let direction = random.direction();
+        models::sink_at(-1 - index, std::array::from_fn(|k| place[k] + separation * direction[k]), 0.0)
+    };
+    let sinks = (0..64).map(around).collect();
+    Problem::new(vec![models::at(0, place)], sinks)
+}
+
 /// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1) or
 /// jerk (2), or what a sum in rounded numbers may be off by.
 pub fn measure(
