@@ -100,13 +100,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         });
     }
     let settings = arguments.machine.settings()?;
+    let descriptors = descriptors(arguments, &settings)?;
     let mut rows = Vec::new();
     if !arguments.json {
         out!(
             "order  precision  threads  level     work                       ni        nj     microseconds    Gint/s   TFLOPS"
         )?;
     }
-    for descriptor in descriptors(arguments, &settings)? {
+    for descriptor in descriptors {
         for threads in threads(arguments, &settings) {
             let settings = Settings { threads, ..settings.clone() };
             for n in &arguments.n {

@@ -38,6 +38,12 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
+    /// Two bodies start from the same position, where the force between them has no value.
+    #[error("bodies {} and {} have the same position; allowed: different positions, or softening (--eps)", bodies[0], bodies[1])]
+    SamePlace {
+        /// Their numbers, from 1.
+        bodies: [usize; 2],
+    },
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -3,18 +3,20 @@
 //! Times are fractions of the interval at whose end all bodies meet, steps are powers of two of it: sums of them are
 //! exact, no step crosses a meeting, and the times that the library sees begin at zero in each interval.
 
-use kyoho::System;
+use kyoho::{Nearest, System};
 
 use super::integrator::{Approach, Counts, Integrator, closest};
 use super::plan::Plan;
 use crate::body::{Body, Vector, length, sink, vector};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// The Hermite integrator.
 pub struct Hermite {
     system: System,
     plan: Plan,
     bodies: Vec<Body>,
+    /// What rounding took from each body's position and velocity since the last meeting.
+    lost: Vec<[Vector; 2]>,
     /// When each body was last advanced, and when it will be next, as fractions of the interval.
     last: Vec<f64>,
     next: Vec<f64>,
@@ -33,6 +35,7 @@ impl Hermite {
             system,
             plan,
             bodies,
+            lost: vec![[[0.0; 3]; 2]; n],
             last: vec![0.0; n],
             next: vec![0.0; n],
             members: Vec::new(),
@@ -56,7 +59,11 @@ impl Hermite {
         for (number, body) in self.bodies.iter_mut().enumerate() {
             body.acceleration = forces.acceleration(number);
             body.jerk = forces.jerk(number);
-            let distance = forces.nearest(number).map_or(f64::INFINITY, |nearest| nearest.distance2.sqrt());
+            let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
+            let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
+            if distance == 0.0 {
+                return Err(Failure::SamePlace { bodies: [number + 1, nearest.index as usize + 1] });
+            }
             body.step = first_step(body, distance, self.plan.eta);
         }
         for number in 0..self.bodies.len() {
@@ -103,8 +110,8 @@ impl Hermite {
             let number = self.members[place];
             let taken = now - self.last[number];
             let step = taken * self.plan.interval;
-            let wanted =
-                correct(&mut self.bodies[number], step, self.predicted[place], self.forces[place], self.plan.eta);
+            let (body, lost) = (&mut self.bodies[number], &mut self.lost[number]);
+            let wanted = correct(body, lost, step, self.forces[place], self.plan.eta);
             let wanted = self.allowed(wanted) / self.plan.interval;
             let fraction = next_step(now, taken, wanted);
             self.bodies[number].step = fraction * self.plan.interval;
@@ -123,6 +130,8 @@ impl Integrator for Hermite {
         self.approach = None;
         self.send_all()?;
         self.last.fill(0.0);
+        // Snapshots do not have them, and a resumed run shall have the same bits.
+        self.lost.fill([[0.0; 3]; 2]);
         for (next, body) in self.next.iter_mut().zip(&self.bodies) {
             *next = power_of_two(body.step / self.plan.interval).min(1.0);
         }
@@ -153,18 +162,38 @@ fn predict(body: &Body, step: f64) -> [Vector; 2] {
     ]
 }
 
-/// Corrects the prediction with the forces at the end of the step, which become the body's; gives the step that the
-/// body wants next.
-fn correct(body: &mut Body, step: f64, predicted: [Vector; 2], forces: [Vector; 2], eta: f64) -> f64 {
-    let ([a0, j0], [a1, j1]) = ([body.acceleration, body.jerk], forces);
+/// Advances a body by a step at whose end the forces are known, which become the body's; gives the step that the body
+/// wants next. What rounding takes from position and velocity is `lost`, and comes back in the next step: in a close
+/// encounter it would be the largest error.
+fn correct(body: &mut Body, lost: &mut [Vector; 2], step: f64, forces: [Vector; 2], eta: f64) -> f64 {
+    let (v, [a0, j0], [a1, j1]) = (body.velocity, [body.acceleration, body.jerk], forces);
     // Second and third derivative of the acceleration at the start of the step, from both ends' forces.
     let a2 = vector(|k| (-6.0 * (a0[k] - a1[k]) - step * (4.0 * j0[k] + 2.0 * j1[k])) / step.powi(2));
     let a3 = vector(|k| (12.0 * (a0[k] - a1[k]) + 6.0 * step * (j0[k] + j1[k])) / step.powi(3));
-    body.position = vector(|k| predicted[0][k] + step.powi(4) / 24.0 * a2[k] + step.powi(5) / 120.0 * a3[k]);
-    body.velocity = vector(|k| predicted[1][k] + step.powi(3) / 6.0 * a2[k] + step.powi(4) / 24.0 * a3[k]);
+    let moved = vector(|k| {
+        let correction = step.powi(4) / 24.0 * a2[k] + step.powi(5) / 120.0 * a3[k];
+        correction + step * (v[k] + step * (a0[k] / 2.0 + step * (j0[k] / 6.0)))
+    });
+    let sped = vector(|k| {
+        let correction = step.powi(3) / 6.0 * a2[k] + step.powi(4) / 24.0 * a3[k];
+        correction + step * (a0[k] + step * (j0[k] / 2.0))
+    });
+    let [lost_position, lost_velocity] = lost;
+    add(&mut body.position, lost_position, moved);
+    add(&mut body.velocity, lost_velocity, sped);
     body.acceleration = a1;
     body.jerk = j1;
     aarseth_step(body, &vector(|k| a2[k] + step * a3[k]), &a3, eta)
+}
+
+/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8, 40).
+fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
+    for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
+        let term = term + *lost;
+        let next = *sum + term;
+        *lost = term - (next - *sum);
+        *sum = next;
+    }
 }
 
 /// Aarseth's criterion, with the acceleration's second and third derivative; infinite where no force changes.
@@ -175,7 +204,7 @@ fn aarseth_step(body: &Body, second: &Vector, third: &Vector, eta: f64) -> f64 {
 }
 
 /// The first step, where no higher derivatives are known: `eta / 2` of the time in which the acceleration changes, or
-/// of the time of free fall over the distance to the nearest body, which also tells where bodies start at rest.
+/// of the time of free fall over the softened distance to the nearest body, which also tells where bodies start at rest.
 fn first_step(body: &Body, distance: f64, eta: f64) -> f64 {
     let (a, j) = (length(&body.acceleration), length(&body.jerk));
     let change = if j > 0.0 { a / j } else { f64::INFINITY };
@@ -267,8 +296,7 @@ mod tests {
         let mut body = Body { acceleration: acceleration(start), jerk: jerk(start), ..Body::default() };
         (body.position, body.velocity) = (position(start), velocity(start));
         let end = start + step;
-        let predicted = predict(&body, step);
-        correct(&mut body, step, predicted, [acceleration(end), jerk(end)], 0.02);
+        correct(&mut body, &mut [[0.0; 3]; 2], step, [acceleration(end), jerk(end)], 0.02);
         for k in 0..3 {
             assert!((body.position[k] - position(end)[k]).abs() < 1e-15, "{k}");
             assert!((body.velocity[k] - velocity(end)[k]).abs() < 1e-15, "{k}");

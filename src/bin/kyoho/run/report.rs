@@ -37,6 +37,11 @@ impl Row {
     }
 }
 
+/// A time without the last digits, which only tell of the rounding of the interval.
+fn rounded(time: f64) -> f64 {
+    format!("{time:.9e}").parse().unwrap_or(time)
+}
+
 /// The nearest that two bodies were seen to each other; bodies count from 1, in the order of the input.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Closest {
@@ -135,7 +140,7 @@ impl Report {
         self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
         match json {
             true => Ok(()),
-            false => out!("{:>14}  {:>22.15e}  {:>14.3e}", row.time, row.total, row.relative_error),
+            false => out!("{:>14}  {:>22.15e}  {:>14.3e}", rounded(row.time), row.total, row.relative_error),
         }
     }
 
@@ -170,7 +175,7 @@ impl Report {
             out!("                {} of them wanted to be shorter than --dt-min", self.limited_steps)?;
         }
         if let Some(Closest { distance, time, bodies: [first, second] }) = self.closest_approach {
-            out!("closest         {distance:.6e} between bodies {first} and {second} at time {time:.6}")?;
+            out!("closest         {distance:.6e} between bodies {first} and {second} at time {}", rounded(time))?;
         }
         out!(
             "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",

@@ -1,0 +1,103 @@
+//! The caller's arrays: any of them may overlap any other, and Fortran may align doubles to four bytes.
+
+use std::ffi::c_int;
+
+use crate::error::{Error, Result};
+
+/// An array that the caller gives.
+#[derive(Clone, Copy)]
+pub struct Input<T> {
+    first: *const T,
+    count: usize,
+}
+
+impl<T: Copy> Input<T> {
+    /// An array of `count` items; null is an error unless the array is empty.
+    ///
+    /// # Safety
+    /// Unless null, `count` items can be read from `first` as long as the value lives.
+    pub unsafe fn new(argument: &'static str, first: *const T, count: usize) -> Result<Input<T>> {
+        match first.is_null() && count > 0 {
+            true => Err(Error::NullArgument { argument }),
+            false => Ok(Input { first, count }),
+        }
+    }
+
+    /// The item at a place.
+    pub fn get(&self, place: usize) -> T {
+        assert!(place < self.count, "place {place} of an array of {}", self.count);
+        // SAFETY: the place is inside the array that `new` was promised.
+        unsafe { self.first.add(place).read_unaligned() }
+    }
+
+    /// All items.
+    pub fn items(&self) -> impl Iterator<Item = T> {
+        (0..self.count).map(|place| self.get(place))
+    }
+}
+
+/// An array that the caller wants filled. A null one takes nothing.
+#[derive(Clone, Copy)]
+pub struct Output<T> {
+    argument: &'static str,
+    first: *mut T,
+    count: usize,
+}
+
+impl<T: Copy> Output<T> {
+    /// An array of `count` items.
+    ///
+    /// # Safety
+    /// Unless null, `count` items can be written from `first` on as long as the value lives.
+    pub unsafe fn new(argument: &'static str, first: *mut T, count: usize) -> Output<T> {
+        Output { argument, first, count }
+    }
+
+    /// An error if the array is null and has items.
+    pub fn require(&self) -> Result<()> {
+        match self.first.is_null() && self.count > 0 {
+            true => Err(Error::NullArgument { argument: self.argument }),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes one item.
+    pub fn set(&self, place: usize, item: T) {
+        assert!(place < self.count, "place {place} of an array of {}", self.count);
+        if !self.first.is_null() {
+            // SAFETY: the place is inside the array that `new` was promised, and nothing else refers to it here.
+            unsafe { self.first.add(place).write_unaligned(item) }
+        }
+    }
+
+    /// Writes the same to all items.
+    pub fn fill(&self, item: T) {
+        (0..self.count).for_each(|place| self.set(place, item));
+    }
+}
+
+/// A scalar that Fortran passes by reference.
+///
+/// # Safety
+/// Unless null, the pointer can be read.
+pub unsafe fn scalar<T: Copy>(argument: &'static str, pointer: *const T) -> Result<T> {
+    match pointer.is_null() {
+        true => Err(Error::NullArgument { argument }),
+        // SAFETY: it is not null, so the caller promises that it can be read.
+        false => Ok(unsafe { pointer.read_unaligned() }),
+    }
+}
+
+/// A count that the caller gives, which must not be negative.
+pub fn count(what: &'static str, value: c_int) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::BadCount {
+        what,
+        value: i64::from(value),
+        allowed: format!("0 to {}", c_int::MAX),
+    })
+}
+
+/// An address that the caller gives, which must not be negative.
+pub fn address(value: c_int) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::BadAddress { address: i64::from(value) })
+}

@@ -1,0 +1,293 @@
+//! The boards: each has its own sources and sinks, and comes to be when it is first used.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::abi::arrays::{Input, Output};
+use crate::abi::opening;
+use crate::abi::refused::Refused;
+use crate::abi::speech::{Failure, Outcome};
+use crate::catalogue::{Order, Precision};
+use crate::config::DeviceChoice;
+use crate::error::{Error, Result};
+use crate::system::{Setup, Sink, Source, System};
+
+/// The number of boards.
+pub const BOARDS: usize = 128;
+
+/// The precision of the interface where the environment names none.
+const PRECISION: Precision = Precision::Single;
+
+/// Which board a call is for.
+#[derive(Clone, Copy)]
+pub enum Place {
+    /// Board 0, which may use all threads.
+    Alone,
+    /// The board with this number. Callers use one for each of their own threads, so it computes on that alone.
+    OneOfMany(c_int),
+}
+
+/// The positions of sinks, and their squared softening lengths where they have their own.
+pub type SinkInputs = (Input<[f64; 3]>, Option<Input<f64>>);
+
+/// How far the last force calculation is.
+enum Pending {
+    Nothing,
+    Started,
+    Failed,
+    Ended,
+}
+
+/// One board.
+pub struct Board {
+    system: Option<System>,
+    refused: Refused,
+    nj: Option<usize>,
+    sinks: Vec<[f64; 3]>,
+    /// Squared softening lengths of the first sinks; the others have the common one.
+    softening2: Vec<f64>,
+    sinks_are_refused: bool,
+    pending: Pending,
+    /// Accelerations and potentials of the last force calculation.
+    forces: Vec<([f64; 3], f64)>,
+}
+
+static ALL: [Mutex<Board>; BOARDS] = [const { Mutex::new(Board::new()) }; BOARDS];
+
+/// The squared softening length of all sinks that have none of their own, as bits.
+static COMMON_SOFTENING2: AtomicU64 = AtomicU64::new(0);
+
+/// The devices that `g5_open_special` named.
+static DEVICES: Mutex<Option<DeviceChoice>> = Mutex::new(None);
+
+/// A board could not be made, and the line that says why was written: none can until the interface is opened again.
+static BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// A board, for one call.
+pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
+    let number = match place {
+        Place::Alone => 0,
+        Place::OneOfMany(number) => {
+            usize::try_from(number).ok().filter(|number| *number < BOARDS).ok_or_else(|| {
+                let allowed = format!("0 to {}", BOARDS - 1);
+                Error::BadCount { what: "devid, the number of the board,", value: i64::from(number), allowed }
+            })?
+        }
+    };
+    Ok(ALL[number].lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Checks that boards can be made; `devices` overrules the environment.
+pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
+    let mut chosen = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    if devices.is_some() && devices != *chosen {
+        let in_use = |board: &Mutex<Board>| board.lock().unwrap_or_else(PoisonError::into_inner).system.is_some();
+        if ALL.iter().any(in_use) {
+            let when = "with other devices than those that are open; call g5_close first";
+            return Err(Error::CallOrder { call: function, when }.into());
+        }
+        *chosen = devices;
+    }
+    BROKEN.store(true, Ordering::Relaxed);
+    let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref())?;
+    // Boards are made when they are used, but whether they can be made is said here.
+    System::new(&Setup { threads: 1, ..setup })?;
+    BROKEN.store(false, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Forgets all sources of all boards.
+pub fn close() {
+    for board in &ALL {
+        let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(system) = &board.system {
+            opening::closed("g5", system);
+        }
+        *board = Board::new();
+    }
+    *DEVICES.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    BROKEN.store(false, Ordering::Relaxed);
+}
+
+/// Sets the softening of all sinks, on every board, that have none of their own. A refused one makes their forces NaN.
+pub fn set_common_softening2(softening2: Result<f64>) -> Outcome<()> {
+    let checked = softening2.and_then(check_softening2);
+    COMMON_SOFTENING2.store(checked.as_ref().map_or(f64::NAN, |softening2| *softening2).to_bits(), Ordering::Relaxed);
+    Ok(checked.map(|_| ())?)
+}
+
+fn check_softening2(softening2: f64) -> Result<f64> {
+    match softening2 {
+        0.0..f64::INFINITY => Ok(softening2),
+        _ => Err(Error::BadOption {
+            name: "the squared softening".into(),
+            value: softening2.to_string(),
+            allowed: "finite numbers, 0 or more".into(),
+        }),
+    }
+}
+
+impl Board {
+    const fn new() -> Board {
+        Board {
+            system: None,
+            refused: Refused::new(),
+            nj: None,
+            sinks: Vec::new(),
+            softening2: Vec::new(),
+            sinks_are_refused: false,
+            pending: Pending::Nothing,
+            forces: Vec::new(),
+        }
+    }
+
+    /// Sets the number of addresses that act.
+    pub fn set_nj(&mut self, nj: Result<usize>) -> Outcome<()> {
+        self.nj = nj.as_ref().ok().copied();
+        Ok(nj.map(|_| ())?)
+    }
+
+    /// Writes sources. Refused ones keep their addresses out of every force until they are written again.
+    pub fn set_sources(
+        &mut self,
+        place: Place,
+        addresses: Range<usize>,
+        arrays: Result<(Input<f64>, Input<[f64; 3]>)>,
+    ) -> Outcome<()> {
+        self.refused.refuse(addresses.clone());
+        let (masses, positions) = arrays?;
+        let system = self.system(place)?;
+        let mut failed = Vec::new();
+        for (row, address) in addresses.clone().enumerate() {
+            let taylor = [positions.get(row), [0.0; 3], [0.0; 3], [0.0; 3]];
+            let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
+            if let Err(error) = system.set_source(address, &source) {
+                failed.push((address, error));
+            }
+        }
+        self.refused.accept(addresses);
+        failed.iter().for_each(|(address, _)| self.refused.refuse(*address..address + 1));
+        match failed.into_iter().next() {
+            None => Ok(()),
+            Some((_, error)) => Err(error.into()),
+        }
+    }
+
+    /// Sets the sinks, and their squared softening lengths where they have their own.
+    pub fn set_sinks(&mut self, arrays: Result<SinkInputs>) -> Outcome<()> {
+        self.sinks.clear();
+        self.softening2.clear();
+        self.sinks_are_refused = true;
+        let (positions, softening2) = arrays?;
+        self.sinks.extend(positions.items());
+        if let Some(softening2) = softening2 {
+            self.set_softening2(softening2.items())?;
+        }
+        self.sinks_are_refused = false;
+        Ok(())
+    }
+
+    /// Sets the squared softening lengths of the first sinks.
+    pub fn set_softening2(&mut self, softening2: impl Iterator<Item = f64>) -> Outcome<()> {
+        self.sinks_are_refused = true;
+        self.softening2.clear();
+        for softening2 in softening2 {
+            self.softening2.push(check_softening2(softening2)?);
+        }
+        self.sinks_are_refused = false;
+        Ok(())
+    }
+
+    /// The number of sinks.
+    pub fn sinks(&self) -> usize {
+        self.sinks.len()
+    }
+
+    /// Begins the force on the sinks.
+    pub fn begin(&mut self, function: &'static str, place: Place) -> Outcome<()> {
+        self.pending = Pending::Failed;
+        self.system(place)?.abandon();
+        let nj =
+            self.nj.ok_or(Error::CallOrder { call: function, when: "before g5_set_n set the number of sources" })?;
+        if self.sinks_are_refused {
+            return Err(Failure::Refused("the position or the softening of a sink".into()));
+        }
+        if let Some(address) = self.refused.below(nj) {
+            return Err(Failure::Refused(format!("the source at address {address}")));
+        }
+        let common = f64::from_bits(COMMON_SOFTENING2.load(Ordering::Relaxed));
+        let own = self.softening2.iter().copied().chain(std::iter::repeat(common));
+        let sinks = self.sinks.iter().zip(own).map(|(position, softening2)| Sink {
+            index: 0,
+            softening2,
+            radius2: 0.0,
+            derivatives: [*position, [0.0; 3]],
+        });
+        if let Some(system) = &mut self.system {
+            system.start(nj, false, sinks)?;
+            self.pending = Pending::Started;
+        }
+        Ok(())
+    }
+
+    /// Ends the force calculation, if it has not ended yet, and writes the results of the first `ni` sinks.
+    pub fn finish(
+        &mut self,
+        function: &'static str,
+        ni: usize,
+        acceleration: Output<[f64; 3]>,
+        potential: Output<f64>,
+    ) -> Outcome<()> {
+        match self.pending {
+            Pending::Nothing => return Err(Error::CallOrder { call: function, when: "without g5_run" }.into()),
+            Pending::Failed => return Err(Failure::Told),
+            Pending::Started => {
+                self.pending = Pending::Failed;
+                self.forces.clear();
+                if let Some(system) = &mut self.system {
+                    let forces = system.wait()?;
+                    // The interface's potential is positive, and contains the sink's own where it is a source.
+                    let rows = (0..forces.len()).map(|sink| (forces.acceleration(sink), -forces.potential(sink)));
+                    self.forces.extend(rows);
+                }
+                self.pending = Pending::Ended;
+            }
+            Pending::Ended => {}
+        }
+        if ni > self.forces.len() {
+            let allowed = format!("0 to {}, the sinks of the last g5_run", self.forces.len());
+            return Err(Error::BadCount { what: "ni", value: ni as i64, allowed }.into());
+        }
+        acceleration.require()?;
+        potential.require()?;
+        for (sink, (vector, number)) in self.forces[..ni].iter().enumerate() {
+            acceleration.set(sink, *vector);
+            potential.set(sink, *number);
+        }
+        Ok(())
+    }
+
+    fn system(&mut self, place: Place) -> Outcome<&mut System> {
+        if self.system.is_none() {
+            if BROKEN.load(Ordering::Relaxed) {
+                return Err(Failure::Told);
+            }
+            let made = make(place);
+            BROKEN.store(made.is_err(), Ordering::Relaxed);
+            self.system = Some(made?);
+        }
+        self.system.as_mut().ok_or(Failure::Told)
+    }
+}
+
+fn make(place: Place) -> Result<System> {
+    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let setup = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
+    let threads = match place {
+        Place::Alone => setup.threads,
+        Place::OneOfMany(_) => 1,
+    };
+    opening::system("g5", &Setup { threads, ..setup })
+}

@@ -1,0 +1,250 @@
+//! The one logical board of a process, whatever the number that a call carries.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::abi::arrays::Output;
+use crate::abi::opening;
+use crate::abi::refused::Refused;
+use crate::abi::speech::{Failure, Outcome};
+use crate::catalogue::{Order, Precision};
+use crate::config::{DeviceChoice, Settings};
+use crate::error::{Error, Result};
+use crate::system::{Setup, Sink, Source, System};
+
+/// The precision of the interface where the environment names none.
+const PRECISION: Precision = Precision::Mixed;
+
+/// How far the last force calculation is.
+enum Pending {
+    Nothing,
+    Started { sinks: usize },
+    Failed,
+    Ended,
+}
+
+/// The system behind the interface, and what went wrong with it.
+pub struct Board {
+    opened: Option<(Setup, System)>,
+    /// Opening failed, and its line was written: all calls fail until the board is opened again.
+    broken: bool,
+    refused: Refused,
+    time_is_refused: bool,
+    pending: Pending,
+    softening2: f64,
+    npipes: Option<usize>,
+}
+
+static BOARD: Mutex<Board> = Mutex::new(Board::new());
+
+/// The process's board, for one call.
+pub fn board() -> MutexGuard<'static, Board> {
+    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The arrays that the end of a force calculation fills, a row a sink.
+#[derive(Clone, Copy)]
+pub struct Results {
+    /// Accelerations.
+    pub acceleration: Output<[f64; 3]>,
+    /// Jerks.
+    pub jerk: Output<[f64; 3]>,
+    /// Potentials.
+    pub potential: Output<f64>,
+    /// Indices of the nearest sources.
+    pub nearest: Option<Output<c_int>>,
+    /// Softened distances of the nearest sources.
+    pub nearest_distance: Option<Output<f32>>,
+}
+
+impl Results {
+    /// Leaves no number that could be taken for a force.
+    pub fn fail(&self) {
+        self.acceleration.fill([f64::NAN; 3]);
+        self.jerk.fill([f64::NAN; 3]);
+        self.potential.fill(f64::NAN);
+        self.nearest.inspect(|nearest| nearest.fill(NO_NEIGHBOUR));
+        self.nearest_distance.inspect(|distance| distance.fill(f32::NAN));
+    }
+
+    fn require(&self) -> Result<()> {
+        self.acceleration.require()?;
+        self.jerk.require()?;
+        self.potential.require()?;
+        self.nearest.map_or(Ok(()), |nearest| nearest.require())?;
+        self.nearest_distance.map_or(Ok(()), |distance| distance.require())
+    }
+}
+
+/// The block size where the environment is broken: no caller's array is too short for it.
+pub const NPIPES_OF_BROKEN: usize = 1;
+
+/// What stands for the nearest neighbour where there is none: clients take a negative one for broken hardware.
+const NO_NEIGHBOUR: c_int = 0;
+
+impl Board {
+    const fn new() -> Board {
+        Board {
+            opened: None,
+            broken: false,
+            refused: Refused::new(),
+            time_is_refused: false,
+            pending: Pending::Nothing,
+            softening2: 0.0,
+            npipes: None,
+        }
+    }
+
+    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
+        if let Some((setup, _)) = &self.opened {
+            if devices.is_some() && opening::setup(Order::Fourth, PRECISION, devices)?.devices != setup.devices {
+                let when = "with other devices than those that are open; call g6_close first";
+                return Err(Error::CallOrder { call: function, when }.into());
+            }
+            return Ok(());
+        }
+        self.broken = true;
+        let setup = opening::setup(Order::Fourth, PRECISION, devices)?;
+        let system = opening::system("g6", &setup)?;
+        self.opened = Some((setup, system));
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Forgets all sources and gives the devices back.
+    pub fn close(&mut self) {
+        if let Some((_, system)) = &self.opened {
+            opening::closed("g6", system);
+        }
+        *self = Board::new();
+    }
+
+    /// Forgets the force calculation under way; the sources stay.
+    pub fn reset(&mut self) {
+        self.pending = Pending::Nothing;
+        if let Some((_, system)) = &mut self.opened {
+            system.abandon();
+        }
+    }
+
+    /// The largest number of sinks that callers should pass at once.
+    pub fn npipes(&mut self) -> Result<usize> {
+        if let Some(npipes) = self.npipes {
+            return Ok(npipes);
+        }
+        let settings = Settings::from_environment();
+        self.npipes = Some(settings.as_ref().map_or(NPIPES_OF_BROKEN, |settings| settings.npipes));
+        Ok(settings?.npipes)
+    }
+
+    /// Writes a source. A refused one keeps its address out of every force until it is written again.
+    pub fn set_source(&mut self, address: usize, source: Result<Source>) -> Outcome<()> {
+        let written = source.map_err(Failure::from).and_then(|source| {
+            self.system()?.set_source(address, &source)?;
+            Ok(())
+        });
+        match written {
+            Ok(()) => self.refused.accept(address..address + 1),
+            Err(_) => self.refused.refuse(address..address + 1),
+        }
+        written
+    }
+
+    /// Sets the time to which sources are predicted. A refused one fails every force until another is set.
+    pub fn set_time(&mut self, time: Result<f64>) -> Outcome<()> {
+        let set = time.map_err(Failure::from).and_then(|time| {
+            self.system()?.set_time(time)?;
+            Ok(())
+        });
+        self.time_is_refused = set.is_err();
+        set
+    }
+
+    /// Begins the force on some sinks, which are copied.
+    pub fn begin(&mut self, nj: usize, softening2: f64, sinks: impl ExactSizeIterator<Item = Sink>) -> Outcome<()> {
+        self.reset();
+        self.softening2 = softening2;
+        self.pending = Pending::Failed;
+        let count = sinks.len();
+        self.system()?;
+        if self.time_is_refused {
+            return Err(Failure::Refused("the time".into()));
+        }
+        if let Some(address) = self.refused.below(nj) {
+            return Err(Failure::Refused(format!("the source at address {address}")));
+        }
+        self.system()?.start(nj, true, sinks)?;
+        self.pending = Pending::Started { sinks: count };
+        Ok(())
+    }
+
+    /// The force calculation that would begin here failed before it came to the board.
+    pub fn fail(&mut self) {
+        self.reset();
+        self.pending = Pending::Failed;
+    }
+
+    /// Ends the force calculation: the results of the first `ni` of its sinks.
+    pub fn finish(&mut self, function: &'static str, ni: usize, results: &Results) -> Outcome<()> {
+        let sinks = match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Started { sinks } => sinks,
+            Pending::Failed => return Err(Failure::Told),
+            Pending::Nothing | Pending::Ended => {
+                return Err(Error::CallOrder { call: function, when: "without g6calc_firsthalf" }.into());
+            }
+        };
+        if ni > sinks {
+            let allowed = format!("0 to {sinks}, the sinks of g6calc_firsthalf");
+            return Err(Error::BadCount { what: "ni", value: ni as i64, allowed }.into());
+        }
+        results.require()?;
+        let softening2 = self.softening2;
+        let forces = self.system()?.wait()?;
+        for sink in 0..ni {
+            results.acceleration.set(sink, forces.acceleration(sink));
+            results.jerk.set(sink, forces.jerk(sink));
+            results.potential.set(sink, forces.potential(sink));
+            let nearest = forces.nearest(sink);
+            if let Some(indices) = results.nearest {
+                indices.set(sink, nearest.map_or(NO_NEIGHBOUR, |nearest| nearest.index));
+            }
+            if let Some(distances) = results.nearest_distance {
+                let distance2 = nearest.map_or(f64::INFINITY, |nearest| nearest.distance2);
+                distances.set(sink, (distance2 + softening2).sqrt() as f32);
+            }
+        }
+        self.pending = Pending::Ended;
+        Ok(())
+    }
+
+    /// The neighbours of one sink of the last force calculation that was ended.
+    pub fn neighbours(&mut self, sink: c_int) -> Outcome<&[i32]> {
+        let negative = |_| Error::BadCount { what: "ipipe", value: i64::from(sink), allowed: "0 to ni - 1".into() };
+        let sink = usize::try_from(sink).map_err(negative)?;
+        Ok(self.system()?.neighbours(sink)?)
+    }
+
+    /// An error unless there are neighbour lists to be had.
+    pub fn require_lists(&self, function: &'static str) -> Outcome<()> {
+        match self.pending {
+            Pending::Ended => Ok(()),
+            _ if self.broken => Err(Failure::Told),
+            _ => Err(Error::CallOrder { call: function, when: "before a force calculation was ended" }.into()),
+        }
+    }
+
+    /// The open system; a board that was never opened opens here.
+    fn system(&mut self) -> Outcome<&mut System> {
+        if self.opened.is_none() {
+            if self.broken {
+                return Err(Failure::Told);
+            }
+            self.open("g6_open", None)?;
+        }
+        match &mut self.opened {
+            Some((_, system)) => Ok(system),
+            None => Err(Failure::Told),
+        }
+    }
+}

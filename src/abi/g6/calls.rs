@@ -1,0 +1,226 @@
+//! What the functions of the interface do, for every form of them.
+
+use std::ffi::c_int;
+
+use crate::abi::arrays::{self, Input, Output};
+use crate::abi::opening;
+use crate::abi::speech::{FAILED, answer};
+use crate::config::Settings;
+use crate::error::Result;
+use crate::system::{Sink, Source};
+
+use super::board::{NPIPES_OF_BROKEN, Results, board};
+
+/// Opens the board.
+pub fn open() -> c_int {
+    answer("g6_open", || board().open("g6_open", None).map(|()| 0), || FAILED)
+}
+
+/// Opens the board with some devices.
+///
+/// # Safety
+/// For a positive `count`, `list` is null or has that many numbers.
+pub unsafe fn open_special(function: &'static str, count: c_int, list: *const c_int) -> c_int {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let devices = unsafe { opening::device_choice(function, count, list)? };
+        board().open(function, Some(&devices)).map(|()| 0)
+    };
+    answer(function, body, || FAILED)
+}
+
+/// Closes the board.
+pub fn close() -> c_int {
+    answer(
+        "g6_close",
+        || {
+            board().close();
+            Ok(0)
+        },
+        || FAILED,
+    )
+}
+
+/// Forgets the force calculation under way.
+pub fn reset(function: &'static str) -> c_int {
+    answer(
+        function,
+        || {
+            board().reset();
+            Ok(0)
+        },
+        || FAILED,
+    )
+}
+
+/// The block size. Where the environment is broken it is 1, which no caller's array is too short for.
+pub fn npipes() -> c_int {
+    answer("g6_npipes", || Ok(board().npipes()? as c_int), || NPIPES_OF_BROKEN as c_int)
+}
+
+/// The number of devices of the backend that would be used; 0 where the environment is broken.
+pub fn device_count() -> c_int {
+    let body = || {
+        let backend = Settings::from_environment()?.chosen_backend()?;
+        Ok(backend.devices()?.len().max(1) as c_int)
+    };
+    answer("get_device_count", body, || 0)
+}
+
+/// Sets the time to which sources are predicted.
+pub fn set_time(time: Result<f64>) -> c_int {
+    answer("g6_set_ti", || board().set_time(time).map(|()| 0), || FAILED)
+}
+
+/// Writes a source at an address.
+pub fn set_source(function: &'static str, address: Result<c_int>, source: impl FnOnce() -> Result<Source>) -> c_int {
+    let body = || {
+        let address = address.and_then(arrays::address)?;
+        board().set_source(address, source()).map(|()| 0)
+    };
+    answer(function, body, || FAILED)
+}
+
+/// A vector that the caller gives.
+///
+/// # Safety
+/// Unless null, three numbers can be read.
+pub unsafe fn vector(argument: &'static str, first: *const f64) -> Result<[f64; 3]> {
+    // SAFETY: the caller's promise.
+    unsafe { arrays::scalar(argument, first.cast()) }
+}
+
+/// The arrays that describe sinks.
+pub struct SinkArrays {
+    /// Their indices.
+    pub index: *const c_int,
+    /// Their positions.
+    pub position: *const [f64; 3],
+    /// Their velocities.
+    pub velocity: *const [f64; 3],
+    /// The squared radii of their neighbour lists.
+    pub radius2: *const f64,
+}
+
+/// Begins a force calculation; returns 0, or non-zero on an error.
+///
+/// # Safety
+/// Each of the arrays is null or has `ni` rows.
+pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArrays, softening2: Result<f64>) -> c_int {
+    if ni == Ok(0) {
+        return 0;
+    }
+    let body = || {
+        let nj = arrays::count("nj", nj?)?;
+        let ni = arrays::count("ni", ni?)?;
+        let softening2 = softening2?;
+        // SAFETY: the caller's promise.
+        let (index, position, velocity, radius2) = unsafe {
+            (
+                Input::new("index", arrays.index, ni)?,
+                Input::new("xi", arrays.position, ni)?,
+                Input::new("vi", arrays.velocity, ni)?,
+                Input::new("h2", arrays.radius2, ni)?,
+            )
+        };
+        let sinks = (0..ni).map(|sink| Sink {
+            index: index.get(sink),
+            softening2,
+            radius2: radius2.get(sink),
+            derivatives: [position.get(sink), velocity.get(sink)],
+        });
+        board().begin(nj, softening2, sinks).map(|()| 0)
+    };
+    let failed = || {
+        board().fail();
+        FAILED
+    };
+    answer("g6calc_firsthalf", body, failed)
+}
+
+/// Where the caller wants results.
+pub struct ResultArrays {
+    /// Accelerations.
+    pub acceleration: *mut [f64; 3],
+    /// Jerks.
+    pub jerk: *mut [f64; 3],
+    /// Potentials.
+    pub potential: *mut f64,
+    /// Indices of the nearest sources, where they are wanted.
+    pub nearest: Option<*mut c_int>,
+    /// Softened distances of the nearest sources, where they are wanted.
+    pub nearest_distance: Option<*mut f32>,
+}
+
+/// Ends a force calculation.
+///
+/// # Safety
+/// Each of the arrays is null or has `ni` rows.
+pub unsafe fn last_half(function: &'static str, ni: Result<c_int>, arrays: ResultArrays) -> c_int {
+    let rows = ni.clone().and_then(|ni| arrays::count("ni", ni));
+    let Ok(1..) = rows else {
+        return answer(function, || Ok(rows.map(|_| 0)?), || FAILED);
+    };
+    let count = rows.unwrap_or(0);
+    // SAFETY: the caller's promise.
+    let results = unsafe {
+        Results {
+            acceleration: Output::new("acc", arrays.acceleration, count),
+            jerk: Output::new("jerk", arrays.jerk, count),
+            potential: Output::new("pot", arrays.potential, count),
+            nearest: arrays.nearest.map(|first| Output::new("nn", first, count)),
+            nearest_distance: arrays.nearest_distance.map(|first| Output::new("rnn", first, count)),
+        }
+    };
+    let failed = || {
+        results.fail();
+        FAILED
+    };
+    answer(function, || board().finish(function, count, &results).map(|()| 0), failed)
+}
+
+/// Says whether there are neighbour lists.
+pub fn read_neighbour_list() -> c_int {
+    let function = "g6_read_neighbour_list";
+    answer(function, || board().require_lists(function).map(|()| 0), || FAILED)
+}
+
+/// Copies one neighbour list; 1 if it is longer than `capacity`.
+///
+/// # Safety
+/// `length` is null or can be written, `list` is null or has room for `capacity` numbers.
+pub unsafe fn neighbour_list(
+    sink: Result<c_int>,
+    capacity: Result<c_int>,
+    length: *mut c_int,
+    list: *mut c_int,
+) -> c_int {
+    let function = "g6_get_neighbour_list";
+    // SAFETY: the caller's promise.
+    let length = unsafe { Output::new("nblen", length, 1) };
+    let body = || {
+        length.require()?;
+        let sink = sink?;
+        let capacity = arrays::count("maxlength", capacity?)?;
+        // SAFETY: the caller's promise.
+        let list = unsafe { Output::new("nbl", list, capacity) };
+        list.require()?;
+        let mut board = board();
+        board.require_lists(function)?;
+        let neighbours = board.neighbours(sink)?;
+        let copied = neighbours.len().min(capacity);
+        (0..copied).for_each(|place| list.set(place, neighbours[place]));
+        length.set(0, copied as c_int);
+        Ok(c_int::from(neighbours.len() > capacity))
+    };
+    let failed = || {
+        length.fill(0);
+        FAILED
+    };
+    answer(function, body, failed)
+}
+
+/// A source of which only the mass and the position are known.
+pub fn at_rest(index: c_int, mass: f64, position: [f64; 3]) -> Source {
+    Source { index, mass, time: 0.0, taylor: [position, [0.0; 3], [0.0; 3], [0.0; 3]] }
+}

@@ -1,0 +1,76 @@
+//! How the old interfaces come to a system: from the environment, and the devices that an `open_special` names.
+
+use std::ffi::c_int;
+
+use crate::catalogue::{Order, Precision};
+use crate::config::{DeviceChoice, Settings, Wanted};
+use crate::error::{Error, Result};
+use crate::system::{Setup, System};
+
+use super::arrays::Input;
+use super::speech;
+
+/// What to make a system of; `devices` overrules the environment.
+pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>) -> Result<Setup> {
+    let mut settings = Settings::from_environment()?;
+    speech::start_log(&settings)?;
+    if let Some(devices) = devices {
+        settings.devices = devices.clone();
+    }
+    settings.setup(order, settings.precision.unwrap_or(precision))
+}
+
+/// A system of this setup; the log says what it is.
+pub fn system(interface: &'static str, setup: &Setup) -> Result<System> {
+    let system = System::new(setup)?;
+    let devices: Vec<String> = system.devices().into_iter().map(|device| device.name).collect();
+    log::info!(
+        "{interface} opened: backend {}, devices {}, precision {}, threads {}, instruction set {}",
+        setup.backend.name(),
+        devices.join(", "),
+        setup.precision.name(),
+        setup.threads,
+        setup.level.name(),
+    );
+    Ok(system)
+}
+
+/// Says in the log what a system did before it goes.
+pub fn closed(interface: &'static str, system: &System) {
+    let counts = system.statistics();
+    log::info!(
+        "{interface} closed: {} sources, {} written, {} blocks, {} sinks, {} interactions",
+        counts.sources,
+        counts.writes,
+        counts.blocks,
+        counts.sinks,
+        counts.interactions,
+    );
+}
+
+/// The devices that an `open_special` names, with the meaning that the numbers have in `sapporo2.config`.
+///
+/// # Safety
+/// For a positive `count`, `list` is null or has that many numbers.
+pub unsafe fn device_choice(function: &'static str, count: c_int, list: *const c_int) -> Result<DeviceChoice> {
+    let wanted = match count {
+        0 => Wanted::All,
+        ..0 => Wanted::Count(count.unsigned_abs() as usize),
+        _ => {
+            // SAFETY: the caller's promise.
+            let list = unsafe { Input::new("the list of devices", list, count as usize)? };
+            let numbers: Result<Vec<usize>> = list
+                .items()
+                .map(|device| {
+                    usize::try_from(device).map_err(|_| Error::BadOption {
+                        name: format!("a device of {function}"),
+                        value: device.to_string(),
+                        allowed: "numbers of devices, 0 or more".into(),
+                    })
+                })
+                .collect();
+            Wanted::List(numbers?)
+        }
+    };
+    Ok(DeviceChoice { wanted, because: function.into() })
+}

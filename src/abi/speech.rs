@@ -1,0 +1,123 @@
+//! What the library says: one line to stderr for a failed call of an old interface, and a log if one is asked for.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use thiserror::Error as ThisError;
+
+use crate::config::Settings;
+use crate::error::{Error, Result};
+
+use super::boundary;
+
+/// Why a call of an old interface failed.
+#[derive(Debug, ThisError)]
+pub enum Failure {
+    /// The engine or the boundary says so.
+    #[error(transparent)]
+    Library(#[from] Error),
+    /// Something that the force depends on was refused.
+    #[error("{0} was refused when it was last set; allowed: setting it again")]
+    Refused(String),
+    /// An earlier call failed, and its line said why.
+    #[error("an earlier call failed")]
+    Told,
+}
+
+/// What a call of an old interface comes to.
+pub type Outcome<T> = std::result::Result<T, Failure>;
+
+/// What a failed call of an old interface returns.
+pub const FAILED: i32 = -1;
+
+/// Runs the body of an entry point of an old interface; a failure becomes a line on stderr and `on_failure`'s value.
+pub fn answer<T>(function: &'static str, body: impl FnOnce() -> Outcome<T>, on_failure: impl FnOnce() -> T) -> T {
+    match boundary::protect(|| Ok(body())) {
+        Ok(Ok(value)) => value,
+        Ok(Err(failure)) => {
+            complain(function, &failure);
+            on_failure()
+        }
+        Err(error) => {
+            complain(function, &Failure::Library(error));
+            on_failure()
+        }
+    }
+}
+
+/// Lines that one function may write in a process: a caller that ignores a failure may repeat it for ever.
+const LINES: u32 = 100;
+
+static WRITTEN: Mutex<Option<HashMap<&'static str, u32>>> = Mutex::new(None);
+
+/// Writes one line to stderr: which function failed, and why.
+pub fn complain(function: &'static str, failure: &Failure) {
+    if matches!(failure, Failure::Told) {
+        return;
+    }
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = written.get_or_insert_default().entry(function).or_default();
+    *lines = lines.saturating_add(1);
+    if *lines > LINES {
+        return;
+    }
+    let line = format!("kyoho: {function}: {failure}\n");
+    let more = format!("kyoho: {function}: {LINES} failures were shown; more are not\n");
+    // A closed stderr is no reason to fail.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if *lines == LINES {
+        let _ = std::io::stderr().write_all(more.as_bytes());
+    }
+    log::error!("{function}: {failure}");
+}
+
+/// Writes what the library logs to a file or to stderr.
+struct Log {
+    file: Option<Mutex<File>>,
+}
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata) -> bool {
+        metadata.target().starts_with("kyoho")
+    }
+
+    fn log(&self, record: &log::Record) {
+        // On stderr the line of a failed call is there already.
+        if !self.enabled(record.metadata()) || self.file.is_none() && record.target() == module_path!() {
+            return;
+        }
+        let line = format!("kyoho {}: {}\n", record.level().as_str().to_lowercase(), record.args());
+        let _ = match &self.file {
+            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            None => std::io::stderr().write_all(line.as_bytes()),
+        };
+    }
+
+    fn flush(&self) {}
+}
+
+static LOG: OnceLock<Log> = OnceLock::new();
+static STARTED: Mutex<bool> = Mutex::new(false);
+
+/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they ask for one.
+///
+/// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
+pub fn start_log(settings: &Settings) -> Result<()> {
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *started || settings.log == log::LevelFilter::Off {
+        return Ok(());
+    }
+    let open = |path| OpenOptions::new().create(true).append(true).open(path);
+    let file = settings.log_file.as_ref().map(open).transpose().map_err(|error| Error::BadOption {
+        name: "KYOHO_LOG_FILE".into(),
+        value: settings.log_file.as_ref().map_or(String::new(), |path| path.display().to_string()),
+        allowed: format!("a file that can be written ({error})"),
+    })?;
+    if log::set_logger(LOG.get_or_init(|| Log { file: file.map(Mutex::new) })).is_ok() {
+        log::set_max_level(settings.log);
+    }
+    *started = true;
+    Ok(())
+}

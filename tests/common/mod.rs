@@ -1,0 +1,55 @@
+//! Builds and runs programs that use the library as its users do: from C and Fortran, through the linker.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The folder of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder of a test's own, empty when the test begins.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Links the shared library into a folder under the names that the linker and the loader look for.
+pub fn link_library(folder: &Path) {
+    // The tests and the shared library come out of one build, side by side.
+    let library = std::env::current_exe().unwrap().with_file_name("libkyoho.so");
+    assert!(library.exists(), "{} was not built", library.display());
+    for name in ["libkyoho.so", "libkyoho.so.0"] {
+        std::os::unix::fs::symlink(&library, folder.join(name)).unwrap();
+    }
+}
+
+/// A compiler that finds the headers and the library, and whose programs find the library when they run.
+pub fn compiler(command: &str, folder: &Path) -> Command {
+    let mut compiler = Command::new(command);
+    compiler.current_dir(folder).arg("-I").arg(root().join("include")).arg("-L").arg(folder);
+    compiler.arg(format!("-Wl,-rpath,{}", folder.display()));
+    compiler
+}
+
+/// Runs a command and fails the test with what it said, unless it succeeds.
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// The text of a file of the repository.
+pub fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}

@@ -1,0 +1,185 @@
+//! C programs that use the old interfaces as their clients do. Each states what is promised and checks it.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::{compiler, folder, link_library, root, succeed, text};
+
+/// A C program of `c_tests`, built in a folder of its own.
+struct Program {
+    folder: PathBuf,
+    name: &'static str,
+}
+
+impl Program {
+    fn build(name: &'static str) -> Program {
+        let folder = folder(name);
+        link_library(&folder);
+        let warnings = ["-std=gnu99", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"];
+        let source = root().join("c_tests").join(format!("{name}.c"));
+        let mut command = compiler("gcc", &folder);
+        command.args(warnings).arg("-o").arg(name).arg(source).args(["-lkyoho", "-lm", "-lpthread"]);
+        succeed(&mut command);
+        Program { folder, name }
+    }
+
+    /// Runs the program in an environment of which only these variables speak to the library. It must keep its
+    /// promises, and as only the library could have written to stdout, nothing may be there.
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+        let mut command = Command::new(self.folder.join(self.name));
+        command.current_dir(&self.folder).args(arguments);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("KYOHO_") {
+                command.env_remove(name);
+            }
+        }
+        let output = succeed(command.envs(variables.iter().copied()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the library writes nothing to stdout");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+/// Runs a program in each of some precisions; nothing may be said on stderr either.
+fn keeps_its_promises(name: &'static str, precisions: &[&str]) {
+    let program = Program::build(name);
+    for precision in precisions {
+        assert_eq!(program.run(&[], &[("KYOHO_PRECISION", precision)]), "", "precision {precision}");
+    }
+}
+
+const ALL: [&str; 3] = ["mixed", "double", "single"];
+
+#[test]
+fn g6_forces() {
+    keeps_its_promises("g6_forces", &ALL);
+}
+
+#[test]
+fn g6_neighbours() {
+    keeps_its_promises("g6_neighbours", &ALL);
+}
+
+#[test]
+fn g6_blocks_of_any_size() {
+    let program = Program::build("g6_blocks");
+    for precision in ALL {
+        let variables = [("KYOHO_PRECISION", precision), ("KYOHO_NPIPES", "48")];
+        assert_eq!(program.run(&[], &variables), "", "precision {precision}");
+    }
+}
+
+#[test]
+fn g6_in_every_form() {
+    keeps_its_promises("g6_forms", &ALL);
+}
+
+#[test]
+fn g6_in_a_client_that_defines_the_c_forms_itself() {
+    keeps_its_promises("g6_own_c_forms", &["mixed"]);
+}
+
+#[test]
+fn g6_opens_and_closes() {
+    let program = Program::build("g6_lifecycle");
+    assert_eq!(program.run(&["16384"], &[]), "");
+    assert_eq!(program.run(&["48"], &[("KYOHO_NPIPES", "48"), ("KYOHO_THREADS", "2")]), "");
+}
+
+#[test]
+fn g6_reads_sapporo2_config() {
+    assert_eq!(Program::build("g6_config").run(&[], &[]), "");
+}
+
+#[test]
+fn g6_wrong_calls() {
+    keeps_its_promises("g6_errors", &["mixed", "double"]);
+}
+
+#[test]
+fn g5_forces() {
+    keeps_its_promises("g5_forces", &["single", "mixed", "double"]);
+}
+
+#[test]
+fn g5_boards_of_several_threads() {
+    keeps_its_promises("g5_threads", &["single", "double"]);
+}
+
+#[test]
+fn g5_wrong_calls() {
+    keeps_its_promises("g5_errors", &["single", "double"]);
+}
+
+#[test]
+fn an_environment_that_cannot_be_had_is_said_once_and_makes_forces_nan() {
+    let program = Program::build("g6_broken");
+    let cases = [
+        ("KYOHO_BACKEND", "gpu"),
+        ("KYOHO_PRECISION", "float"),
+        ("KYOHO_NPIPES", "0"),
+        ("KYOHO_THREADS", "many"),
+        ("KYOHO_CPU_LEVEL", "sse"),
+        ("KYOHO_DEVICES", "-1"),
+        ("KYOHO_LOG", "loud"),
+    ];
+    for (name, value) in cases {
+        assert_eq!(program.run(&[name], &[(name, value)]), "", "{name}={value}");
+    }
+    assert_eq!(program.run(&["quad"], &[("KYOHO_PRECISION", "quad")]), "");
+    let log = [("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "/nowhere/log")];
+    assert_eq!(program.run(&["/nowhere/log"], &log), "");
+    std::fs::write(program.folder.join("sapporo2.config"), "one\n").unwrap();
+    assert_eq!(program.run(&["sapporo2.config"], &[]), "");
+}
+
+#[test]
+fn a_log_is_written_only_if_it_is_asked_for() {
+    let program = Program::build("g6_forms");
+    assert_eq!(program.run(&[], &[]), "");
+    let said = program.run(&[], &[("KYOHO_LOG", "info"), ("KYOHO_PRECISION", "double")]);
+    assert!(said.contains("g6 opened") && said.contains("double"), "{said}");
+    let log = [("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "kyoho-%p.log")];
+    assert_eq!(program.run(&[], &log), "");
+    let written = std::fs::read_dir(&program.folder).unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        (path.extension()? == "log").then(|| std::fs::read_to_string(path).unwrap())
+    });
+    let written: Vec<String> = written.collect();
+    assert!(written.len() == 1 && written[0].contains("g6 closed"), "{written:?}");
+}
+
+/// The functions that a header declares.
+fn declared(header: &str) -> Vec<String> {
+    let lines = text(header);
+    let names = lines.lines().filter_map(|line| Some(line.strip_prefix("int ")?.split_once('(')?.0.to_string()));
+    names.collect()
+}
+
+#[test]
+fn every_function_of_the_headers_is_exported_and_none_is_called_by_name() {
+    let folder = folder("old_symbols");
+    link_library(&folder);
+    let said = |command: &str, argument: &str| {
+        let output = succeed(Command::new(command).arg(argument).arg(folder.join("libkyoho.so")));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let table = said("nm", "-D");
+    let exported: Vec<&str> = table.lines().filter_map(|line| line.split_once(" T ").map(|(_, name)| name)).collect();
+    let declared: Vec<String> = ["include/g6.h", "include/g5.h"].into_iter().flat_map(declared).collect();
+    assert!(declared.len() > 100);
+    for name in &declared {
+        assert!(exported.contains(&name.as_str()), "{name} is not exported");
+        if name.starts_with("g6") && name.ends_with('_') && name != "g6_read_neighbour_list_old_" {
+            let alias = format!("{name}_");
+            assert!(exported.contains(&alias.as_str()), "{alias} is not exported");
+        }
+    }
+    // A call that goes through the dynamic linker could land in a client's function of the same name.
+    let relocations = said("readelf", "-rW");
+    for name in declared {
+        let mut words = relocations.split_whitespace();
+        assert!(!words.any(|word| word.split('@').next() == Some(&name)), "the library calls {name} by name");
+    }
+}
