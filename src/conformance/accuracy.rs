@@ -23,7 +23,7 @@ pub struct Spread {
 impl Spread {
     fn of(errors: &[f64]) -> Spread {
         let worst = errors.iter().fold(0.0, |worst, error| if error <= &worst { worst } else { *error });
-        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        let mean = errors.iter().fold(0.0, |sum, error| sum + error) / errors.len().max(1) as f64;
         Spread { worst: if mean.is_nan() { mean } else { worst }, mean }
     }
 }

@@ -192,7 +192,10 @@ fn print_pairs(rows: &[Row]) -> Result<()> {
     out!()?;
     out!("Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
     out!()?;
-    out!("{}", line(["order", "precision", "backend", "level"], SEPARATIONS.map(|separation| format!("{separation:.0e}"))))?;
+    out!(
+        "{}",
+        line(["order", "precision", "backend", "level"], SEPARATIONS.map(|separation| format!("{separation:.0e}")))
+    )?;
     for row in rows {
         let setup = &row.plain().setup;
         let order = (setup.order as i32).to_string();
@@ -226,9 +229,9 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
             "level": level_name(row.plain()),
             "errors": {
                 "acceleration": spread(row.errors.acceleration),
-                "jerk": spread(row.errors.jerk),
+                "jerk": (setup.order != Order::Second).then(|| spread(row.errors.jerk)),
                 "potential": spread(row.errors.potential),
-                "wrong_nearest": row.errors.wrong_nearest,
+                "wrong_nearest": row.plain().descriptor().nearest.then_some(row.errors.wrong_nearest),
             },
             "pairs": SEPARATIONS.iter().zip(row.pairs).map(pair).collect::<Vec<_>>(),
             "checks": row.outcomes.len(),
