@@ -58,7 +58,8 @@ impl DeviceChoice {
     pub fn resolve(&self, backend: Backend, visible: usize) -> Result<Vec<usize>> {
         let numbers: Vec<usize> = match &self.wanted {
             Wanted::All => (0..visible).collect(),
-            Wanted::Count(count) => (0..*count).collect(),
+            // One beyond the last is enough to be found wrong.
+            Wanted::Count(count) => (0..(*count).min(visible + 1)).collect(),
             Wanted::List(list) => list.clone(),
             Wanted::LocalRank(rank) => vec![rank % visible.max(1)],
         };
@@ -170,7 +171,7 @@ fn npipes(named: &Named) -> Result<usize> {
 }
 
 /// More threads than any machine has.
-const MAX_THREADS: usize = 4096;
+pub const MAX_THREADS: usize = 4096;
 
 fn threads(named: &Named) -> Result<(usize, &'static str)> {
     if let Some(count) = number(named, "KYOHO_THREADS", MAX_THREADS)? {

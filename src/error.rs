@@ -2,7 +2,7 @@
 
 use thiserror::Error as ThisError;
 
-/// The numbered results of the C interface (`kyoho_result`). Numbers never move; new ones fill the gaps.
+/// What a call came to; the numbers never move, new ones fill the gaps.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultCode {
@@ -36,6 +36,32 @@ pub enum ResultCode {
     DeviceFailed = 41,
     /// A defect of the library; the system should be freed.
     Internal = 90,
+}
+
+impl ResultCode {
+    /// Every result.
+    pub const ALL: [ResultCode; 15] = [
+        ResultCode::Ok,
+        ResultCode::NullArgument,
+        ResultCode::BadHandle,
+        ResultCode::BadCount,
+        ResultCode::BadAddress,
+        ResultCode::NotFinite,
+        ResultCode::OutOfRange,
+        ResultCode::CallOrder,
+        ResultCode::BadOption,
+        ResultCode::BufferTooSmall,
+        ResultCode::NoBackend,
+        ResultCode::Unsupported,
+        ResultCode::OutOfMemory,
+        ResultCode::DeviceFailed,
+        ResultCode::Internal,
+    ];
+
+    /// The result with this number.
+    pub fn from_number(number: i32) -> Option<ResultCode> {
+        ResultCode::ALL.into_iter().find(|code| *code as i32 == number)
+    }
 }
 
 /// An error of the library; [`Error::code`] is its number in the C interface.

@@ -1,5 +1,7 @@
 //! What every entry point stands behind: no panic leaves it, and null pointers become errors.
 
+use std::ffi::CStr;
+use std::os::raw::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, Result};
@@ -12,4 +14,41 @@ pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(Error::Internal { what: text.unwrap_or("a panic without words").to_string() })
     })
+}
+
+/// What a pointer points to.
+///
+/// # Safety
+/// The pointer is null, or points to a `T` at any alignment.
+pub unsafe fn read<T: Copy>(argument: &'static str, pointer: *const T) -> Result<T> {
+    match pointer.is_null() {
+        true => Err(Error::NullArgument { argument }),
+        // SAFETY: not null, hence readable by the caller's promise.
+        false => Ok(unsafe { pointer.read_unaligned() }),
+    }
+}
+
+/// A pointer that has to point somewhere.
+pub fn required<T>(argument: &'static str, pointer: *mut T) -> Result<*mut T> {
+    if pointer.is_null() { Err(Error::NullArgument { argument }) } else { Ok(pointer) }
+}
+
+/// Writes where a pointer points to, if anywhere.
+///
+/// # Safety
+/// The pointer is null, or points to room for a `T` at any alignment.
+pub unsafe fn write<T>(pointer: *mut T, value: T) {
+    if !pointer.is_null() {
+        // SAFETY: not null, hence writable by the caller's promise.
+        unsafe { pointer.write_unaligned(value) };
+    }
+}
+
+/// The text of a pointer, if it is not null; bytes that are no UTF-8 are replaced.
+///
+/// # Safety
+/// The pointer is null, or points to bytes that end with a zero.
+pub unsafe fn text(pointer: *const c_char) -> Option<String> {
+    // SAFETY: not null, hence a text by the caller's promise.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }

@@ -148,9 +148,6 @@ impl System {
 
     /// Writes the source at an address, replacing what was there; the next block is the first to see it.
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
-        if address > i32::MAX as usize {
-            return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
-        }
         self.check_source(address, source)?;
         if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
             self.lists.complete(&mut self.devices, &self.sources, &self.block)?;
@@ -322,7 +319,11 @@ impl System {
         Ok(())
     }
 
-    fn check_source(&self, address: usize, source: &Source) -> Result<()> {
+    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's range.
+    pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
+        if address > i32::MAX as usize {
+            return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
+        }
         let name = |what: &str| format!("{what} of the source at address {address}");
         let finite = |what: &str, value: f64| match value.is_finite() {
             true => Ok(()),

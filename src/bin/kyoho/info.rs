@@ -2,7 +2,7 @@
 
 use kyoho::catalogue::CATALOGUE;
 use kyoho::config::Settings;
-use kyoho::{Backend, Level, Order, Precision};
+use kyoho::{Backend, Error, Level, Order, Precision};
 
 use crate::failure::Result;
 use crate::machine::Machine;
@@ -53,7 +53,8 @@ fn backends(settings: &Settings) -> Result<()> {
                     out!("  {number}: {}", device.name)?;
                 }
             }
-            Err(error) => out!("backend {}: none; {error}", backend.name())?,
+            Err(Error::NoBackend { reason, .. }) => out!("backend {}: none, {reason}", backend.name())?,
+            Err(error) => out!("backend {}: none, {error}", backend.name())?,
         }
     }
     let setup = settings.setup(Order::Fourth, settings.precision.unwrap_or(Precision::Mixed))?;

@@ -1,0 +1,281 @@
+/* What the native interface makes of bad input: a number, a text that names what was wrong, and nothing lost. */
+#include "native_check.h"
+
+enum { N = 40 };
+static struct particle p[N];
+
+static kyoho_system *filled(int order) {
+    kyoho_system *system = create(order, KYOHO_PRECISION_DOUBLE);
+    kyoho_sources sources = sources_of(p, N);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    return system;
+}
+
+/* The system still computes the forces of the sources that it had. */
+static void still_works(kyoho_system *system) {
+    struct particle on = p[3];
+    kyoho_sinks sinks = sinks_of(&on, 1, 0.01);
+    kyoho_forces forces = forces_of(&on);
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    struct particle expected = on;
+    sum_force(p, N, 0.01, &expected);
+    CHECK(close_to(on.acc, expected.acc, 1e-13));
+}
+
+static void handles(void) {
+    kyoho_system *system = filled(4), *other = filled(4);
+    kyoho_system *never[] = {NULL, (kyoho_system *)1, (kyoho_system *)&system, (kyoho_system *)-1,
+                             (kyoho_system *)((char *)system + 100000)};
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, N, 0.01);
+    kyoho_forces forces = {0};
+    kyoho_statistics statistics;
+    int32_t number, list[1];
+    double x[3];
+    char name[8];
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        GIVES(KYOHO_BAD_HANDLE, kyoho_set_sources(never[i], &sources));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_set_time(never[i], 1));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_force(never[i], N, &sinks, &forces));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_start(never[i], N, &sinks));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_wait(never[i], &forces));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_neighbours(never[i], 0, 1, list, &number));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_predicted(never[i], 0, 1, x, 0, NULL, 0));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_system_describe(never[i], &number, &number, &number));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_device_count(never[i], &number));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_device_name(never[i], 0, name, sizeof name));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_system_statistics(never[i], &statistics));
+        SAYS(KYOHO_BAD_HANDLE, "no system", never[i], kyoho_system_free(never[i]));
+    }
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_system_free(system));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_set_time(system, 1));
+    kyoho_system *next = filled(4); /* which may take the place of the one that was freed */
+    GIVES(KYOHO_BAD_HANDLE, kyoho_set_time(system, 1));
+    still_works(next);
+    still_works(other);
+    GIVES(KYOHO_OK, kyoho_system_free(next));
+    GIVES(KYOHO_OK, kyoho_system_free(other));
+}
+
+static void options(void) {
+    kyoho_system *system = (kyoho_system *)&system;
+    SAYS(KYOHO_BAD_OPTION, "order is '3'", NULL, kyoho_system_create(3, 0, 0, NULL, 0, &system));
+    CHECK(system == NULL);
+    SAYS(KYOHO_BAD_OPTION, "3 (double)", NULL, kyoho_system_create(4, 9, 0, NULL, 0, &system));
+    SAYS(KYOHO_BAD_OPTION, "2 (cuda)", NULL, kyoho_system_create(4, 0, 9, NULL, 0, &system));
+    SAYS(KYOHO_BAD_OPTION, "threads is '-1'", NULL, kyoho_system_create(4, 0, 0, NULL, -1, &system));
+    SAYS(KYOHO_BAD_OPTION, "a list such as 0,2", NULL, kyoho_system_create(4, 0, 0, "first", 0, &system));
+    SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, kyoho_system_create(4, 0, 1, "0,1", 0, &system));
+    SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, kyoho_system_create(4, 0, 1, "4000000000000000", 0, &system));
+    SAYS(KYOHO_UNSUPPORTED, "order 4 in precision quad", NULL,
+         kyoho_system_create(4, KYOHO_PRECISION_QUAD, KYOHO_BACKEND_CPU, NULL, 0, &system));
+    SAYS(KYOHO_NULL_ARGUMENT, "system is null", NULL, kyoho_system_create(4, 0, 0, NULL, 0, NULL));
+
+    int32_t devices = -1;
+    GIVES(KYOHO_OK, kyoho_backend_available(KYOHO_BACKEND_CPU, &devices));
+    CHECK(devices == 1);
+    GIVES(KYOHO_OK, kyoho_backend_available(KYOHO_BACKEND_CPU, NULL));
+    SAYS(KYOHO_BAD_OPTION, "1 (cpu)", NULL, kyoho_backend_available(0, &devices));
+    CHECK(devices == 0);
+}
+
+static void sources(void) {
+    kyoho_system *system = filled(4);
+    struct particle q[3];
+    int32_t address[3] = {5, 6, 7};
+    double times[3] = {0, 0, 0};
+    make_particles(q, 3, 99);
+    const kyoho_sources good = sources_of(q, 3);
+    kyoho_sources s = good;
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_set_sources(system, NULL));
+    s.count = -2;
+    SAYS(KYOHO_BAD_COUNT, "kyoho_sources.count is -2", system, kyoho_set_sources(system, &s));
+    s = good, s.masses = NULL;
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sources.masses", system, kyoho_set_sources(system, &s));
+    s = good, s.positions = NULL;
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sources.positions", system, kyoho_set_sources(system, &s));
+    s = good, s.velocities_stride = 3; /* elements, not bytes */
+    SAYS(KYOHO_BAD_OPTION, "kyoho_sources.velocities_stride is '3'", system, kyoho_set_sources(system, &s));
+    s = good, s.first_address = -1;
+    SAYS(KYOHO_BAD_ADDRESS, "-1", system, kyoho_set_sources(system, &s));
+    s = good, s.first_address = 2147483646;
+    SAYS(KYOHO_BAD_ADDRESS, "2147483648", system, kyoho_set_sources(system, &s));
+    s = good, s.addresses = address, address[2] = -7;
+    SAYS(KYOHO_BAD_ADDRESS, "-7", system, kyoho_set_sources(system, &s));
+    address[2] = 7;
+
+    /* One bad number among many: its source is named, and none is written. */
+    s = good, s.first_address = 10;
+    q[2].mass = NAN;
+    SAYS(KYOHO_NOT_FINITE, "the mass of the source at address 12", system, kyoho_set_sources(system, &s));
+    q[2].mass = 1, q[1].x[2] = INFINITY;
+    SAYS(KYOHO_NOT_FINITE, "the position of the source at address 11", system, kyoho_set_sources(system, &s));
+    q[1].x[2] = 0, q[0].v[0] = -INFINITY;
+    SAYS(KYOHO_NOT_FINITE, "the velocity", system, kyoho_set_sources(system, &s));
+    q[0].v[0] = 0, q[2].x[1] = 1e200;
+    SAYS(KYOHO_OUT_OF_RANGE, "1e150", system, kyoho_set_sources(system, &s));
+    q[2].x[1] = 0, s.times = times, times[1] = NAN;
+    SAYS(KYOHO_NOT_FINITE, "the time of the source at address 11", system, kyoho_set_sources(system, &s));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void sinks(void) {
+    kyoho_system *system = filled(4);
+    struct particle q[3];
+    double radii2[3] = {0, NAN, 0}, each[3] = {0, 0, -1};
+    make_particles(q, 3, 98);
+    const kyoho_sinks good = sinks_of(q, 3, 0.01);
+    const kyoho_forces forces = forces_of(q);
+    kyoho_sinks s = good;
+    SAYS(KYOHO_NULL_ARGUMENT, "sinks is null", system, kyoho_force(system, N, NULL, &forces));
+    SAYS(KYOHO_NULL_ARGUMENT, "forces is null", system, kyoho_force(system, N, &s, NULL));
+    SAYS(KYOHO_BAD_COUNT, "nj is -1", system, kyoho_force(system, -1, &s, &forces));
+    s.count = -1;
+    SAYS(KYOHO_BAD_COUNT, "kyoho_sinks.count is -1", system, kyoho_force(system, N, &s, &forces));
+    s = good, s.positions = NULL;
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.positions", system, kyoho_force(system, N, &s, &forces));
+    s = good, s.velocities = NULL;
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.velocities", system, kyoho_force(system, N, &s, &forces));
+    s = good, s.softening2 = NAN;
+    SAYS(KYOHO_NOT_FINITE, "the squared softening of sink 0", system, kyoho_force(system, N, &s, &forces));
+    s = good, s.softening2_each = each;
+    SAYS(KYOHO_OUT_OF_RANGE, "the squared softening of sink 2 is -1", system, kyoho_force(system, N, &s, &forces));
+    s = good, s.radii2 = radii2;
+    SAYS(KYOHO_NOT_FINITE, "the squared radius of sink 1", system, kyoho_start(system, N, &s));
+    q[1].v[1] = NAN;
+    SAYS(KYOHO_NOT_FINITE, "the velocity of sink 1", system, kyoho_force(system, N, &good, &forces));
+    CHECK(q[0].acc[0] == 0 && q[2].pot == 0); /* no result was written */
+    kyoho_forces overlapping = forces;
+    overlapping.jerks_stride = 16;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks_stride is '16'", system, kyoho_force(system, N, &good, &overlapping));
+    SAYS(KYOHO_NOT_FINITE, "the time is NaN", system, kyoho_set_time(system, NAN));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void order_of_calls(void) {
+    kyoho_system *system = filled(4);
+    struct particle q[3];
+    int32_t list[N], count = 0;
+    make_particles(q, 3, 97);
+    const kyoho_sinks sinks = sinks_of(q, 3, 0.01);
+    const kyoho_forces forces = forces_of(q);
+    SAYS(KYOHO_CALL_ORDER, "without start", system, kyoho_wait(system, &forces));
+    SAYS(KYOHO_CALL_ORDER, "before", system, kyoho_neighbours(system, 0, N, list, &count));
+    GIVES(KYOHO_OK, kyoho_start(system, N, &sinks));
+    SAYS(KYOHO_CALL_ORDER, "under way", system, kyoho_start(system, N, &sinks));
+    SAYS(KYOHO_CALL_ORDER, "under way", system, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_CALL_ORDER, kyoho_neighbours(system, 0, N, list, &count));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_wait(system, NULL)); /* and the block is still under way */
+    GIVES(KYOHO_OK, kyoho_wait(system, &forces));
+    GIVES(KYOHO_CALL_ORDER, kyoho_wait(system, &forces));
+    SAYS(KYOHO_BAD_COUNT, "0 to 2", system, kyoho_neighbours(system, 3, N, list, &count));
+    GIVES(KYOHO_BAD_COUNT, kyoho_neighbours(system, -1, N, list, &count));
+    GIVES(KYOHO_BAD_COUNT, kyoho_neighbours(system, 0, -1, list, &count));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_neighbours(system, 0, N, NULL, &count));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_neighbours(system, 0, N, list, NULL));
+    still_works(system);
+
+    /* A system may be freed while a block is under way. */
+    GIVES(KYOHO_OK, kyoho_start(system, N, &sinks));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+/* What order 2 does not compute cannot be asked of it. */
+static void order_2(void) {
+    kyoho_system *system = filled(2);
+    struct particle q[3];
+    int32_t index, count;
+    make_particles(q, 3, 96);
+    const kyoho_sinks sinks = sinks_of(q, 3, 0.01);
+    kyoho_forces forces = forces_of(q);
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks", system, kyoho_force(system, N, &sinks, &forces));
+    forces.jerks = NULL, forces.nearest = &index;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.nearest", system, kyoho_force(system, N, &sinks, &forces));
+    forces.nearest = NULL;
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    SAYS(KYOHO_CALL_ORDER, "order 2", system, kyoho_neighbours(system, 0, 1, &index, &count));
+    SAYS(KYOHO_BAD_OPTION, "velocities", system, kyoho_predicted(system, 0, 1, NULL, 0, q[0].v, 0));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void predicted(void) {
+    kyoho_system *system = filled(4);
+    double x[3];
+    SAYS(KYOHO_BAD_ADDRESS, "-4", system, kyoho_predicted(system, -4, 1, x, 0, NULL, 0));
+    SAYS(KYOHO_BAD_COUNT, "count is -4", system, kyoho_predicted(system, 0, -4, x, 0, NULL, 0));
+    GIVES(KYOHO_BAD_ADDRESS, kyoho_predicted(system, 2147483647, 2, x, 0, NULL, 0));
+    SAYS(KYOHO_BAD_OPTION, "positions_stride is '8'", system, kyoho_predicted(system, 0, 1, x, 8, NULL, 0));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void descriptions(void) {
+    kyoho_system *system = create(4, KYOHO_PRECISION_MIXED);
+    int32_t order, precision, backend, devices;
+    char name[200], cut[5] = "....";
+    kyoho_statistics statistics;
+    struct particle on = p[0];
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(&on, 1, 0.01);
+    kyoho_forces forces = forces_of(&on);
+    GIVES(KYOHO_OK, kyoho_system_describe(system, &order, &precision, &backend));
+    CHECK(order == 4 && precision == KYOHO_PRECISION_MIXED && backend >= 1 && backend <= 3);
+    GIVES(KYOHO_OK, kyoho_system_describe(system, NULL, NULL, NULL));
+    GIVES(KYOHO_OK, kyoho_device_count(system, &devices));
+    CHECK(devices == 1);
+    GIVES(KYOHO_OK, kyoho_device_name(system, 0, name, sizeof name));
+    CHECK(strlen(name) > 4);
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_device_name(system, 0, cut, 4));
+    CHECK(strlen(cut) == 3 && strncmp(cut, name, 3) == 0 && cut[4] == 0);
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_device_name(system, 0, cut, 0));
+    SAYS(KYOHO_BAD_COUNT, "0 to 0", system, kyoho_device_name(system, 1, name, sizeof name));
+    GIVES(KYOHO_BAD_COUNT, kyoho_device_name(system, -1, name, sizeof name));
+    GIVES(KYOHO_BAD_COUNT, kyoho_device_name(system, 0, name, -1));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_device_name(system, 0, NULL, 9));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_device_count(system, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_system_statistics(system, NULL));
+
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_force(system, 10, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_statistics(system, &statistics));
+    CHECK(statistics.sources == N && statistics.writes == 2 * N && statistics.blocks == 2 && statistics.sinks == 2);
+    CHECK(statistics.interactions == N + 10 && statistics.bytes > N * 64);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+/* Each system keeps the text of its own last error, and each thread that of its own. */
+static void texts(void) {
+    kyoho_system *a = create(4, 0), *b = create(4, 0);
+    CHECK(kyoho_last_error(a)[0] == 0);
+    GIVES(KYOHO_NOT_FINITE, kyoho_set_time(a, NAN));
+    GIVES(KYOHO_NOT_FINITE, kyoho_set_time(b, INFINITY));
+    GIVES(KYOHO_OK, kyoho_set_time(a, 1));
+    CHECK(strstr(kyoho_last_error(a), "the time is NaN"));
+    CHECK(strstr(kyoho_last_error(b), "the time is inf"));
+    CHECK(strstr(kyoho_last_error(NULL), "the time is inf"));
+    GIVES(KYOHO_OK, kyoho_system_free(a));
+    GIVES(KYOHO_OK, kyoho_system_free(b));
+    CHECK(strcmp(kyoho_result_text(KYOHO_OK), "success") == 0);
+    CHECK(strcmp(kyoho_result_text(-5), "no result of kyoho") == 0);
+    CHECK(strchr(kyoho_version(), '.') != NULL);
+}
+
+int main(void) {
+    CHECK(kyoho_last_error(NULL)[0] == 0);
+    make_particles(p, N, 12);
+    handles();
+    options();
+    sources();
+    sinks();
+    order_of_calls();
+    order_2();
+    predicted();
+    descriptions();
+    texts();
+    return failures != 0;
+}

@@ -1,0 +1,215 @@
+/* Forces through the native interface: whole arrays, arrays inside the caller's structures, blocking and in two calls. */
+#include "native_check.h"
+
+enum { N = 700 };
+static const double softening2 = 1e-4;
+
+static void check_forces(const struct particle *sources, int nj, const struct particle *sinks, int ni, double part) {
+    for (int i = 0; i < ni; i++) {
+        struct particle expected = sinks[i];
+        sum_force(sources, nj, softening2, &expected);
+        CHECK(close_to(sinks[i].acc, expected.acc, part));
+        CHECK(close_to(sinks[i].jerk, expected.jerk, 10 * part));
+        CHECK(fabs(sinks[i].pot - expected.pot) <= part * fabs(expected.pot));
+    }
+}
+
+/* The caller's structures are read and written where they are. */
+static void strided_arrays_stay_where_they_are(int precision, double part) {
+    struct particle p[N];
+    make_particles(p, N, 1);
+    kyoho_system *system = create(4, precision);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, N, softening2);
+    kyoho_forces forces = forces_of(p);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    check_forces(p, N, p, N, part);
+    CHECK(p[3].colour == 0 && p[3].index == 1003);
+
+    /* Only addresses below nj act, and only so many sinks are written. */
+    sinks.count = 5;
+    memset(p[5].acc, 0, sizeof p[5].acc);
+    GIVES(KYOHO_OK, kyoho_force(system, 100, &sinks, &forces));
+    check_forces(p, 100, p, 5, part);
+    CHECK(p[5].acc[0] == 0);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void packed_arrays_need_no_strides(void) {
+    static double mass[N], x[N][3], v[N][3], acc[N][3], jerk[N][3], pot[N];
+    static int32_t index[N], address[N];
+    struct particle p[N];
+    make_particles(p, N, 2);
+    for (int i = 0; i < N; i++) {
+        int place = N - 1 - i; /* addresses in any order */
+        address[place] = 2 * i; /* and with gaps */
+        index[place] = p[i].index;
+        mass[place] = p[i].mass;
+        memcpy(x[place], p[i].x, sizeof x[place]);
+        memcpy(v[place], p[i].v, sizeof v[place]);
+    }
+    kyoho_sources sources = {0};
+    sources.count = N;
+    sources.addresses = address;
+    sources.indices = index;
+    sources.masses = mass;
+    sources.positions = x[0];
+    sources.velocities = v[0];
+    kyoho_sinks sinks = {0};
+    sinks.count = N;
+    sinks.indices = index;
+    sinks.positions = x[0];
+    sinks.velocities = v[0];
+    sinks.softening2 = softening2;
+    kyoho_forces forces = {0};
+    forces.accelerations = acc[0];
+    forces.jerks = jerk[0];
+    forces.potentials = pot;
+    kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &forces));
+    for (int i = 0; i < N; i++) {
+        memcpy(p[i].acc, acc[N - 1 - i], sizeof p[i].acc);
+        memcpy(p[i].jerk, jerk[N - 1 - i], sizeof p[i].jerk);
+        p[i].pot = pot[N - 1 - i];
+    }
+    check_forces(p, N, p, N, 1e-13);
+
+    /* An array that is not wanted is left out, and two results may go to the same place: the later one stays. */
+    static double twice[N][3];
+    kyoho_forces same = {0};
+    same.accelerations = twice[0];
+    same.jerks = twice[0];
+    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &same));
+    CHECK(memcmp(twice, jerk, sizeof jerk) == 0);
+
+    /* Rows may run backwards. */
+    sinks.positions = x[N - 1], sinks.positions_stride = -(int64_t)sizeof x[0];
+    sinks.velocities = v[N - 1], sinks.velocities_stride = -(int64_t)sizeof v[0];
+    sinks.indices = &index[N - 1], sinks.indices_stride = -(int64_t)sizeof index[0];
+    same.jerks = NULL;
+    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &same));
+    CHECK(close_to(twice[0], acc[N - 1], 1e-13) && close_to(twice[N - 1], acc[0], 1e-13));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+/* Between start and wait the caller may do as it likes: the block was taken as it was. */
+static void start_and_wait_give_what_force_gives(void) {
+    struct particle p[N], expected[N];
+    make_particles(p, N, 3);
+    memcpy(expected, p, sizeof p);
+    kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, N, softening2);
+    kyoho_forces forces = forces_of(expected);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+
+    GIVES(KYOHO_OK, kyoho_start(system, N, &sinks));
+    for (int i = 0; i < N; i++) p[i].x[0] = 9;
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    forces = forces_of(p);
+    GIVES(KYOHO_OK, kyoho_wait(system, &forces));
+    for (int i = 0; i < N; i++) CHECK(memcmp(p[i].acc, expected[i].acc, sizeof p[i].acc) == 0);
+
+    /* The next block sees what was written meanwhile. */
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    check_forces(p, N, p, N, 1e-13);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void each_sink_may_have_its_own_softening_and_none_an_index(void) {
+    struct particle p[N];
+    double softening2_each[2] = {0.01, 1.0};
+    make_particles(p, N, 4);
+    kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
+    kyoho_sources sources = sources_of(p, N);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    struct particle probe[2] = {{.index = -1, .x = {0.1, 0.2, 0.3}}, {.index = 1003, .x = {0.1, 0.2, 0.3}}};
+    kyoho_sinks sinks = sinks_of(probe, 2, 77);
+    kyoho_forces forces = forces_of(probe);
+    sinks.softening2_each = softening2_each;
+    sinks.indices = NULL; /* every source counts, also the one with the index 1003 */
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    for (int i = 0; i < 2; i++) {
+        struct particle expected = probe[i];
+        expected.index = -1;
+        sum_force(p, N, softening2_each[i], &expected);
+        CHECK(close_to(probe[i].acc, expected.acc, 1e-13));
+    }
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+static void order_2_gives_potentials_and_accelerations(void) {
+    struct particle p[N];
+    make_particles(p, N, 5);
+    kyoho_system *system = create(2, KYOHO_PRECISION_DOUBLE);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, N, softening2);
+    kyoho_forces forces = forces_of(p);
+    sinks.velocities = NULL;
+    forces.jerks = NULL;
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    for (int i = 0; i < N; i++) {
+        struct particle expected = p[i];
+        sum_force(p, N, softening2, &expected);
+        CHECK(close_to(p[i].acc, expected.acc, 1e-13));
+        CHECK(fabs(p[i].pot - expected.pot) <= 1e-13 * fabs(expected.pot));
+    }
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+/* No sinks: nothing is written. No sources: zero. */
+static void nothing_is_an_amount(void) {
+    struct particle p[2];
+    make_particles(p, 2, 6);
+    kyoho_system *system = create(4, 0);
+    kyoho_sources sources = {0};
+    kyoho_sinks sinks = {0};
+    kyoho_forces forces = {0};
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, 0, &sinks, &forces));
+    sinks = sinks_of(p, 2, 0);
+    forces = forces_of(p);
+    p[0].acc[0] = p[1].pot = 7;
+    GIVES(KYOHO_OK, kyoho_force(system, 1000, &sinks, &forces));
+    CHECK(p[0].acc[0] == 0 && p[0].jerk[2] == 0 && p[1].pot == 0);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
+/* One device named three times shares the sources in three, and the sums have the same bits. */
+static void a_share_of_the_sources_for_each_device_gives_the_same_bits(void) {
+    struct particle p[N], q[N];
+    make_particles(p, N, 7);
+    memcpy(q, p, sizeof p);
+    struct particle *all[2] = {p, q};
+    const char *devices[2] = {"1", "0,0,0"};
+    for (int which = 0; which < 2; which++) {
+        kyoho_system *system = NULL;
+        int32_t count = 0;
+        kyoho_sources sources = sources_of(p, N);
+        kyoho_sinks sinks = sinks_of(p, N, softening2);
+        kyoho_forces forces = forces_of(all[which]);
+        GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, devices[which], 2, &system));
+        GIVES(KYOHO_OK, kyoho_device_count(system, &count));
+        CHECK(count == (which ? 3 : 1));
+        GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+        GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+        GIVES(KYOHO_OK, kyoho_system_free(system));
+    }
+    CHECK(memcmp(p, q, sizeof p) == 0);
+}
+
+int main(void) {
+    strided_arrays_stay_where_they_are(KYOHO_PRECISION_DOUBLE, 1e-13);
+    strided_arrays_stay_where_they_are(KYOHO_PRECISION_MIXED, 1e-5);
+    packed_arrays_need_no_strides();
+    start_and_wait_give_what_force_gives();
+    each_sink_may_have_its_own_softening_and_none_an_index();
+    order_2_gives_potentials_and_accelerations();
+    nothing_is_an_amount();
+    a_share_of_the_sources_for_each_device_gives_the_same_bits();
+    return failures != 0;
+}

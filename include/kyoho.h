@@ -1,0 +1,388 @@
+/*
+ * Kyoho: gravitational forces for direct N-body codes.
+ *
+ * Link with -lkyoho. Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else
+ * kyoho_last_error has the text. Units are the caller's own, with G = 1.
+ *
+ * This file is made from the sources of the library; change those.
+ */
+
+#ifndef KYOHO_H
+#define KYOHO_H
+
+#include <stdint.h>
+
+// What a call came to; the numbers never move, new ones fill the gaps.
+enum kyoho_result
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Success.
+    KYOHO_OK = 0,
+    // An argument that must point somewhere is null.
+    KYOHO_NULL_ARGUMENT = 10,
+    // The handle is null, was freed, or never was one.
+    KYOHO_BAD_HANDLE = 11,
+    // A count is negative or larger than the data it speaks of.
+    KYOHO_BAD_COUNT = 12,
+    // An address is negative.
+    KYOHO_BAD_ADDRESS = 13,
+    // A number is NaN or infinite.
+    KYOHO_NOT_FINITE = 14,
+    // A finite number is too large for the precision, or a sum overflowed.
+    KYOHO_OUT_OF_RANGE = 15,
+    // Calls came in an order that has no meaning, such as wait without start.
+    KYOHO_CALL_ORDER = 16,
+    // An option, an environment variable or a configuration file has a value that is not allowed.
+    KYOHO_BAD_OPTION = 17,
+    // The caller's buffer is too small; it holds as much as fits.
+    KYOHO_BUFFER_TOO_SMALL = 18,
+    // The backend is not there (not built in, no driver, no device).
+    KYOHO_NO_BACKEND = 30,
+    // The backend does not compute this order in this precision.
+    KYOHO_UNSUPPORTED = 31,
+    // Memory could not be had.
+    KYOHO_OUT_OF_MEMORY = 40,
+    // A device failed while it worked.
+    KYOHO_DEVICE_FAILED = 41,
+    // A defect of the library; the system should be freed.
+    KYOHO_INTERNAL = 90,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kyoho_result kyoho_result;
+#else
+typedef int32_t kyoho_result;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How exactly pairs are computed and summed; the descriptors say what each means.
+enum kyoho_precision
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // All of a pair in 32 bits.
+    KYOHO_PRECISION_SINGLE = 1,
+    // Differences of positions to 48 bits, the rest of a pair in 32 bits, sums in 64.
+    KYOHO_PRECISION_MIXED = 2,
+    // Everything in 64 bits.
+    KYOHO_PRECISION_DOUBLE = 3,
+    // Everything in double-double.
+    KYOHO_PRECISION_QUAD = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kyoho_precision kyoho_precision;
+#else
+typedef int32_t kyoho_precision;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The kinds of machine that compute forces.
+enum kyoho_backend
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // SIMD and threads.
+    KYOHO_BACKEND_CPU = 1,
+    // NVIDIA GPUs.
+    KYOHO_BACKEND_CUDA = 2,
+    // OpenCL devices.
+    KYOHO_BACKEND_OPENCL = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kyoho_backend kyoho_backend;
+#else
+typedef int32_t kyoho_backend;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A system of sources and the devices that sum their forces. A pointer to it is a handle that the library looks up:
+// it points to nothing, and one that was freed or never was a system is an error, not a danger.
+//
+// Several threads may use several systems at once; calls on one system wait for one another.
+typedef struct kyoho_system kyoho_system;
+
+// Counts since a system was made.
+typedef struct kyoho_statistics {
+    // Addresses that hold a source.
+    uint64_t sources;
+    // Sources written, each time counted.
+    uint64_t writes;
+    // Blocks whose forces were computed.
+    uint64_t blocks;
+    // Sinks of those blocks.
+    uint64_t sinks;
+    // Pairs of a sink and an address below nj.
+    uint64_t interactions;
+    // Bytes of host memory in use.
+    uint64_t bytes;
+} kyoho_statistics;
+
+// Sources (j-particles) to write. A structure of zeros is a good start; set what you have.
+//
+// Each array has an element or a row for every source; `*_stride` is the distance in bytes from one to the next, 0
+// where they follow one another. Arrays may be parts of your own structures and need no alignment.
+typedef struct kyoho_sources {
+    // The number of sources, 0 or more.
+    int32_t count;
+    // The address of the first source where `addresses` is NULL; the others follow it.
+    int32_t first_address;
+    // The address of each source, 0 or more; where one is named twice, the later one stays. NULL: from
+    // `first_address` on.
+    const int32_t *addresses;
+    // Bytes from one to the next.
+    int64_t addresses_stride;
+    // Your name for each source: a sink with the same index does not feel it, and neighbours are told by it. NULL:
+    // the address.
+    const int32_t *indices;
+    // Bytes from one to the next.
+    int64_t indices_stride;
+    // The masses.
+    const double *masses;
+    // Bytes from one to the next.
+    int64_t masses_stride;
+    // The time to which position, velocity, ... of each source belong. NULL: 0.
+    const double *times;
+    // Bytes from one to the next.
+    int64_t times_stride;
+    // The positions, 3 numbers a row.
+    const double *positions;
+    // Bytes from one row to the next.
+    int64_t positions_stride;
+    // The velocities, 3 numbers a row. NULL: 0.
+    const double *velocities;
+    // Bytes from one row to the next.
+    int64_t velocities_stride;
+    // The accelerations, 3 numbers a row, not divided by 2. NULL: 0.
+    const double *accelerations;
+    // Bytes from one row to the next.
+    int64_t accelerations_stride;
+    // The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0.
+    const double *jerks;
+    // Bytes from one row to the next.
+    int64_t jerks_stride;
+} kyoho_sources;
+
+// Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
+// as in `kyoho_sources`.
+typedef struct kyoho_sinks {
+    // The number of sinks, 0 or more.
+    int32_t count;
+    // The index of each sink: sources with the same index exert no force on it and are no neighbours of it. NULL:
+    // every source counts.
+    const int32_t *indices;
+    // Bytes from one to the next.
+    int64_t indices_stride;
+    // The positions at the system's time, 3 numbers a row.
+    const double *positions;
+    // Bytes from one row to the next.
+    int64_t positions_stride;
+    // The velocities at the system's time, 3 numbers a row. A system of order 2 does not read them.
+    const double *velocities;
+    // Bytes from one row to the next.
+    int64_t velocities_stride;
+    // The square of the softening length, for every sink.
+    double softening2;
+    // The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
+    const double *softening2_each;
+    // Bytes from one to the next.
+    int64_t softening2_each_stride;
+    // The square of the radius of each sink's neighbour list. NULL: 0, no lists.
+    const double *radii2;
+    // Bytes from one to the next.
+    int64_t radii2_stride;
+} kyoho_sinks;
+
+// Where forces are written to. A structure of zeros is a good start; each array that is NULL is not written. Strides
+// are as in `kyoho_sources`. Arrays have a row for each sink; no more is written.
+typedef struct kyoho_forces {
+    // The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
+    double *potentials;
+    // Bytes from one to the next.
+    int64_t potentials_stride;
+    // The accelerations, 3 numbers a row.
+    double *accelerations;
+    // Bytes from one row to the next.
+    int64_t accelerations_stride;
+    // The jerks, 3 numbers a row. A system of order 2 has none: leave it NULL.
+    double *jerks;
+    // Bytes from one row to the next.
+    int64_t jerks_stride;
+    // The index of the nearest source, softening not included; -1 where there is none. A system of order 2 has none:
+    // leave it NULL.
+    int32_t *nearest;
+    // Bytes from one to the next.
+    int64_t nearest_stride;
+    // The square of the distance of the nearest source; infinite where there is none. A system of order 2 has none:
+    // leave it NULL.
+    double *nearest_distance2;
+    // Bytes from one to the next.
+    int64_t nearest_distance2_stride;
+} kyoho_forces;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The library's version, such as "0.1.0".
+const char *kyoho_version(void);
+
+// What a result means, in a few words and whatever the number. `kyoho_last_error` says more.
+const char *kyoho_result_text(int32_t result);
+
+// Whether a backend can be used here: KYOHO_OK if it can, KYOHO_NO_BACKEND if not, and `kyoho_last_error(NULL)`
+// says why.
+//
+// `backend` is a `kyoho_backend` other than 0. `devices`, which may be NULL, receives the number of its devices, 0
+// where it cannot be used.
+kyoho_result kyoho_backend_available(int32_t backend,
+                                     int32_t *devices);
+
+// Makes a system without sources, at time 0.
+//
+// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too.
+// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
+// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device.
+// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2"; one that is named
+//   twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the
+//   launcher's local rank), else the first.
+// - `threads`: threads of the CPU backend, the caller's own included; 0 for what the environment says
+//   (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
+// - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
+//
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
+// allowed), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED;
+// `kyoho_last_error(NULL)` has the text.
+kyoho_result kyoho_system_create(int32_t order,
+                                 int32_t precision,
+                                 int32_t backend,
+                                 const char *devices,
+                                 int32_t threads,
+                                 struct kyoho_system **system);
+
+// Frees a system; its handle is no system from then on. A call that is under way on it is waited for.
+//
+// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
+kyoho_result kyoho_system_free(struct kyoho_system *system);
+
+// What was wrong in the last failing call on a system: whose value, which value, what is allowed. The text is empty
+// if no call failed, and it stays until the next failing call on the system, or until the system is freed.
+//
+// With NULL, or with a handle that is no system: of the last failing call of the calling thread, whatever it was on;
+// that text stays until the thread's next failing call.
+const char *kyoho_last_error(struct kyoho_system *system);
+
+// What a system computes: its order, `kyoho_precision` and `kyoho_backend`, as they were chosen when it was made.
+// Each of the three may be NULL.
+//
+// Errors: KYOHO_BAD_HANDLE.
+kyoho_result kyoho_system_describe(struct kyoho_system *system,
+                                   int32_t *order,
+                                   int32_t *precision,
+                                   int32_t *backend);
+
+// The number of devices that a system computes on.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT.
+kyoho_result kyoho_device_count(struct kyoho_system *system, int32_t *count);
+
+// The name of one of the devices of a system, for people.
+//
+// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a zero byte; a name that
+// is too long is cut.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative size),
+// KYOHO_BUFFER_TOO_SMALL (the name was cut).
+kyoho_result kyoho_device_name(struct kyoho_system *system,
+                               int32_t device,
+                               char *buffer,
+                               int32_t size);
+
+// Counts since a system was made.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT.
+kyoho_result kyoho_system_statistics(struct kyoho_system *system, struct kyoho_statistics *statistics);
+
+// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
+// be written in any order and may leave gaps; an address never written has no source. A system of order 2 keeps
+// positions only and does not read velocities and what follows.
+//
+// Everything is checked first: on an error in what you gave, nothing is written.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+// lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+kyoho_result kyoho_set_sources(struct kyoho_system *system,
+                               const struct kyoho_sources *sources);
+
+// Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
+kyoho_result kyoho_set_time(struct kyoho_system *system, double time);
+
+// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on some sinks.
+//
+// Sources and a sink at no distance and without softening exert no force on one another. Addresses below `nj` that
+// were never written have no source. On an error no array is written.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
+// an array that a system of order 2 cannot fill), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+// KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_force(struct kyoho_system *system,
+                         int32_t nj,
+                         const struct kyoho_sinks *sinks,
+                         const struct kyoho_forces *forces);
+
+// Begins what `kyoho_force` does, and returns while devices may be at work. The sinks are copied. Sources that are
+// written before `kyoho_wait` do not change this block.
+//
+// Errors: as `kyoho_force`.
+kyoho_result kyoho_start(struct kyoho_system *system,
+                         int32_t nj,
+                         const struct kyoho_sinks *sinks);
+
+// Waits for the block that `kyoho_start` began and writes its forces.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum overflows),
+// KYOHO_DEVICE_FAILED; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still under way.
+kyoho_result kyoho_wait(struct kyoho_system *system, const struct kyoho_forces *forces);
+
+// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radii2[sink]`, softening not
+// included, ascending, each once. Sources that were written since do not matter.
+//
+// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0. `count` receives the
+// number of neighbours, also where it is more than `capacity`; then the first `capacity` of them are in the list.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative capacity),
+// KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of order 2), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_neighbours(struct kyoho_system *system,
+                              int32_t sink,
+                              int32_t capacity,
+                              int32_t *list,
+                              int32_t *count);
+
+// The positions and velocities of the sources at `count` addresses from `first_address` on, predicted to the system's
+// time. Rows of addresses that were never written are NaN.
+//
+// Each of the two arrays has `count` rows of 3 numbers, `*_stride` bytes apart (0 where they follow one another), or
+// is NULL. A system of order 2 predicts nothing: it gives the positions as they were written and has no velocities.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
+// velocities of a system of order 2).
+kyoho_result kyoho_predicted(struct kyoho_system *system,
+                             int32_t first_address,
+                             int32_t count,
+                             double *positions,
+                             int64_t positions_stride,
+                             double *velocities,
+                             int64_t velocities_stride);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* KYOHO_H */

@@ -1,0 +1,92 @@
+//! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, possibly over one another.
+
+use crate::error::{Error, Result};
+
+/// Where the rows of an array begin, and how far apart they are.
+///
+/// Arrays that are written may be the same memory, hence there are no references to them.
+#[derive(Clone, Copy)]
+pub struct Rows<T, const N: usize> {
+    first: *mut T,
+    stride: isize,
+}
+
+impl<T: Copy, const N: usize> Rows<T, N> {
+    /// An array that may be null; `stride` is the distance of its rows in bytes, 0 where they follow one another.
+    pub fn optional(name: &'static str, first: *const T, stride: i64) -> Result<Option<Rows<T, N>>> {
+        let packed = size_of::<[T; N]>() as i64;
+        if first.is_null() {
+            return Ok(None);
+        }
+        match stride {
+            0 => Ok(Some(Rows { first: first.cast_mut(), stride: packed as isize })),
+            // Rows that overlap come from a stride that counts elements.
+            stride if stride.unsigned_abs() < packed as u64 => Err(Error::BadOption {
+                name: format!("{name}_stride"),
+                value: stride.to_string(),
+                allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
+            }),
+            stride => Ok(Some(Rows { first: first.cast_mut(), stride: stride as isize })),
+        }
+    }
+
+    /// An array that may be null only if it has no rows.
+    pub fn required(name: &'static str, first: *const T, stride: i64, rows: usize) -> Result<Option<Rows<T, N>>> {
+        match first.is_null() && rows > 0 {
+            true => Err(Error::NullArgument { argument: name }),
+            false => Rows::optional(name, first, stride),
+        }
+    }
+
+    /// # Safety
+    /// The array has more than `row` rows that can be read.
+    pub unsafe fn read(&self, row: usize) -> [T; N] {
+        // SAFETY: the caller's promise; rows need no alignment.
+        unsafe { self.row(row).read_unaligned() }
+    }
+
+    /// # Safety
+    /// The array has more than `row` rows that can be written.
+    pub unsafe fn write(&self, row: usize, values: [T; N]) {
+        // SAFETY: the caller's promise; rows need no alignment.
+        unsafe { self.row(row).write_unaligned(values) }
+    }
+
+    fn row(&self, row: usize) -> *mut [T; N] {
+        self.first.wrapping_byte_offset(self.stride.wrapping_mul(row as isize)).cast()
+    }
+}
+
+/// An element of an array that may be null, and the value for one that is.
+///
+/// # Safety
+/// The array is null or has more than `row` elements that can be read.
+pub unsafe fn element<T: Copy>(array: Option<Rows<T, 1>>, row: usize, otherwise: T) -> T {
+    // SAFETY: the caller's promise.
+    array.map_or(otherwise, |rows| unsafe { rows.read(row) }[0])
+}
+
+/// A row of an array that may be null, zero for one that is.
+///
+/// # Safety
+/// The array is null or has more than `row` rows that can be read.
+pub unsafe fn vector(array: Option<Rows<f64, 3>>, row: usize) -> [f64; 3] {
+    // SAFETY: the caller's promise.
+    array.map_or([0.0; 3], |rows| unsafe { rows.read(row) })
+}
+
+/// Writes a row of an array that may be null.
+///
+/// # Safety
+/// The array is null or has more than `row` rows that can be written.
+pub unsafe fn put<T: Copy, const N: usize>(array: Option<Rows<T, N>>, row: usize, values: [T; N]) {
+    if let Some(rows) = array {
+        // SAFETY: the caller's promise.
+        unsafe { rows.write(row, values) };
+    }
+}
+
+/// A count that a caller gave.
+pub fn count(what: &'static str, value: i32) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::BadCount { what, value: value.into(), allowed: "0 or more".into() })
+}

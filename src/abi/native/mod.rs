@@ -1,0 +1,67 @@
+//! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
+//!
+//! [`system`] makes, describes and frees systems, [`block`] writes sources and computes forces, [`arrays`] reads and
+//! writes the caller's arrays. The documentation of each entry point is that of the C header, which is made from these
+//! files. It is also the contract that makes the calls safe: every pointer is null where the documentation allows it,
+//! or points to as many elements as it says.
+
+// One contract, written above, makes every entry point safe, and their documentation is read in C.
+#![allow(clippy::missing_safety_doc)]
+
+pub mod arrays;
+pub mod block;
+pub mod system;
+
+use std::cell::RefCell;
+use std::ffi::CString;
+
+use self::system::kyoho_system;
+use super::boundary::protect;
+use super::handles::Handles;
+use crate::error::{Error, Result, ResultCode};
+use crate::system::System;
+
+/// What a handle stands for.
+struct Held {
+    system: System,
+    last_error: CString,
+}
+
+static SYSTEMS: Handles<Held> = Handles::new();
+
+thread_local! {
+    /// The text of this thread's last failing call.
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// Runs an entry point that belongs to no system.
+fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
+    match protect(body) {
+        Ok(()) => ResultCode::Ok,
+        Err(error) => {
+            remember(&error);
+            error.code()
+        }
+    }
+}
+
+/// Runs an entry point on a system; the text of its error stays with the system.
+fn call_on(system: *mut kyoho_system, body: impl FnOnce(&mut System) -> Result<()>) -> ResultCode {
+    call(|| {
+        SYSTEMS.with(system.addr(), |held| {
+            let outcome = protect(|| body(&mut held.system));
+            outcome.inspect_err(|error| held.last_error = c_text(error))
+        })?
+    })
+}
+
+fn remember(error: &Error) {
+    // A thread that is being torn down has no last error any more.
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = c_text(error));
+}
+
+fn c_text(error: &Error) -> CString {
+    let mut bytes = error.to_string().into_bytes();
+    bytes.retain(|byte| *byte != 0);
+    CString::new(bytes).unwrap_or_default()
+}

@@ -1,0 +1,109 @@
+//! Fortran programs that use the library as a caller does, and the examples in three languages, which agree.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use common::{compiler, folder, link_library, root, succeed};
+
+/// Builds a program from files of the repository; its warnings are errors.
+fn build(command: &str, folder: &Path, name: &str, arguments: &[&str], sources: &[&str]) -> Command {
+    let sources = sources.iter().map(|source| root().join(source));
+    let program = folder.join(name);
+    succeed(
+        compiler(command, folder)
+            .args(["-O2", "-Wall", "-Wextra", "-Werror"])
+            .args(arguments)
+            .arg("-o")
+            .arg(&program)
+            .args(sources)
+            .args(["-lkyoho", "-lm"]),
+    );
+    Command::new(program)
+}
+
+// Steps are powers of two, so that times are compared for equality.
+const FORTRAN: [&str; 2] = ["-std=f2018", "-Wno-compare-reals"];
+const FORTRAN_77: [&str; 3] = ["-std=legacy", "-Wno-compare-reals", "-Wno-unused-parameter"];
+
+#[test]
+fn the_module_takes_plain_arrays_and_arrays_inside_derived_types() {
+    let folder = folder("fortran_module");
+    link_library(&folder);
+    let checked = [&FORTRAN[..], &["-fcheck=all"]].concat();
+    let sources = ["include/kyoho.f90", "tests/fortran/module.f90"];
+    let output = succeed(&mut build("gfortran", &folder, "module", &checked, &sources));
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+}
+
+/// A Plummer model in standard units, cut at ten times its length, from a generator of a few lines.
+fn plummer(bodies: usize) -> String {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let scale = 3.0 * std::f64::consts::PI / 16.0;
+    let mut text = String::from("# mass x y z vx vy vz\n\n");
+    for _ in 0..bodies {
+        let radius = loop {
+            let radius = (draw().powf(-2.0 / 3.0) - 1.0).powf(-0.5);
+            if radius < 10.0 {
+                break radius;
+            }
+        };
+        let speed = loop {
+            let (part, bound) = (draw(), draw() / 10.0);
+            if bound < part * part * (1.0 - part * part).powf(3.5) {
+                break part * std::f64::consts::SQRT_2 * (1.0 + radius * radius).powf(-0.25);
+            }
+        };
+        let mut vector = |length: f64| {
+            let (z, angle) = (2.0 * draw() - 1.0, std::f64::consts::TAU * draw());
+            let across = (1.0 - z * z).sqrt();
+            [across * angle.cos(), across * angle.sin(), z].map(|component| component * length)
+        };
+        let [x, y, z] = vector(radius * scale);
+        let [vx, vy, vz] = vector(speed / scale.sqrt());
+        writeln!(text, "{} {x:e} {y:e} {z:e} {vx:e} {vy:e} {vz:e}", 1.0 / bodies as f64).unwrap();
+    }
+    text
+}
+
+/// A number that an example printed.
+fn printed(text: &str, name: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
+    line[name.len()..].trim().parse().unwrap()
+}
+
+#[test]
+fn the_hermite_integrators_in_c_and_fortran_agree_and_conserve_energy() {
+    let folder = folder("hermite4");
+    link_library(&folder);
+    let model = folder.join("plummer.txt");
+    std::fs::write(&model, plummer(256)).unwrap();
+    let modern = ["include/kyoho.f90", "fortran_examples/hermite4.f90"];
+    let programs = [
+        build("gcc", &folder, "hermite4", &["-std=c99", "-pedantic"], &["examples/hermite4.c"]),
+        build("gfortran", &folder, "hermite4_modern", &FORTRAN, &modern),
+        build("gfortran", &folder, "hermite4_77", &FORTRAN_77, &["fortran_examples/hermite4_77.f"]),
+    ];
+    let outputs = programs.map(|mut program| {
+        // The old interface has its precision from the environment, and is asked for a few sinks at a time.
+        program.env("KYOHO_PRECISION", "double").env("KYOHO_NPIPES", "48");
+        let output = succeed(program.arg(&model).arg("1.0"));
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    });
+    for output in &outputs {
+        for energy in ["initial energy", "final energy"] {
+            let (one, other) = (printed(&outputs[0], energy), printed(output, energy));
+            assert!((one - other).abs() < 1e-9 * one.abs(), "{energy}: {one:e} in C, {other:e}");
+        }
+        assert_eq!(printed(&outputs[0], "block steps"), printed(output, "block steps"));
+        assert!(printed(output, "relative error").abs() < 1e-6, "{output}");
+        assert!(printed(output, "body steps") > 10000.0, "{output}");
+    }
+}

@@ -1,0 +1,276 @@
+! The Fortran module: plain arrays, arrays inside derived types, texts, and errors. Prints what is not as promised.
+program module_test
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
+    use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_value, ieee_quiet_nan
+    use kyoho
+    implicit none
+
+    integer, parameter :: dp = c_double, n = 300
+    real(dp), parameter :: eps2 = 1e-3_dp
+
+    ! A particle as a code of one's own may have it.
+    type, bind(c) :: particle
+        real(c_double) :: x(3), v(3), acc(3), jerk(3), mass, pot
+        integer(c_int32_t) :: index, other
+    end type
+
+    integer :: failures, seeds, i
+    real(dp) :: mass(n), x(3, n), v(3, n), acc(3, n), jerk(3, n), pot(n)
+    real(dp) :: expected_acc(3, n), expected_jerk(3, n), expected_pot(n)
+    integer(c_int32_t) :: index(n)
+
+    failures = 0
+    call random_seed(size=seeds)
+    call random_seed(put=[(12345 + 7*i, i = 1, seeds)])
+    call random_number(mass)
+    call random_number(x)
+    call random_number(v)
+    index = [(5000 + i, i = 1, n)]
+    call sum_forces
+
+    call plain_arrays
+    call derived_types
+    call start_and_wait
+    call neighbours
+    call predictions
+    call order_2
+    call texts
+    if (failures > 0) stop 1
+
+contains
+
+    subroutine expect(holds, what)
+        logical, intent(in) :: holds
+        character(len=*), intent(in) :: what
+
+        if (holds) return
+        failures = failures + 1
+        write (error_unit, '(2a)') 'not so: ', what
+    end subroutine
+
+    subroutine succeed(code)
+        integer(c_int32_t), intent(in) :: code
+
+        call expect(code == KYOHO_OK, kyoho_text(kyoho_last_error(c_null_ptr)))
+    end subroutine
+
+    ! The slow and obvious sums.
+    subroutine sum_forces
+        integer :: i, j
+        real(dp) :: r(3), w(3), r2, m
+
+        expected_acc = 0
+        expected_jerk = 0
+        expected_pot = 0
+        do i = 1, n
+            do j = 1, n
+                if (i == j) cycle
+                r = x(:, j) - x(:, i)
+                w = v(:, j) - v(:, i)
+                r2 = sum(r**2) + eps2
+                m = mass(j)/r2**1.5_dp
+                expected_pot(i) = expected_pot(i) - mass(j)/sqrt(r2)
+                expected_acc(:, i) = expected_acc(:, i) + m*r
+                expected_jerk(:, i) = expected_jerk(:, i) + m*(w - 3*dot_product(r, w)/r2*r)
+            end do
+        end do
+    end subroutine
+
+    subroutine expect_forces(what)
+        character(len=*), intent(in) :: what
+
+        call expect(maxval(abs(acc - expected_acc)) < 1e-12_dp*maxval(abs(expected_acc)), what//': accelerations')
+        call expect(maxval(abs(jerk - expected_jerk)) < 1e-12_dp*maxval(abs(expected_jerk)), what//': jerks')
+        call expect(maxval(abs(pot - expected_pot)) < 1e-12_dp*maxval(abs(expected_pot)), what//': potentials')
+    end subroutine
+
+    function filled() result(system)
+        type(c_ptr) :: system
+
+        call succeed(kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, ' ', 0, system))
+        call succeed(kyoho_set_sources(system, n, 0, mass, x, velocities=v, indices=index))
+    end function
+
+    subroutine plain_arrays
+        type(c_ptr) :: system
+        type(kyoho_statistics) :: statistics
+
+        system = filled()
+        call succeed(kyoho_force(system, n, n, x, v, eps2, indices=index, &
+            potentials=pot, accelerations=acc, jerks=jerk))
+        call expect_forces('plain arrays')
+
+        ! A part of larger arrays, one softening length for each sink, and no more results than are wanted.
+        acc(:, 11) = 7
+        call succeed(kyoho_force(system, n, 10, x, v, indices=index, softening2_each=spread(eps2, 1, 10), &
+            accelerations=acc))
+        call expect(all(acc(:, 11) == 7), 'only so many rows are written')
+        acc(:, 11) = expected_acc(:, 11)
+        call expect_forces('a part of an array')
+
+        call succeed(kyoho_system_statistics(system, statistics))
+        call expect(statistics%sources == n .and. statistics%sinks == n + 10, 'statistics')
+        call succeed(kyoho_system_free(system))
+        call expect(kyoho_system_free(system) == KYOHO_BAD_HANDLE, 'a system is freed once')
+    end subroutine
+
+    subroutine derived_types
+        type(c_ptr) :: system
+        type(particle), target :: p(n)
+        type(kyoho_sources) :: sources
+        type(kyoho_sinks) :: sinks
+        type(kyoho_forces) :: forces
+        integer(c_int64_t) :: stride
+        integer :: i
+
+        stride = c_sizeof(p(1))
+        do i = 1, n
+            p(i) = particle(x=x(:, i), v=v(:, i), acc=0, jerk=0, mass=mass(i), pot=0, index=index(i), other=i)
+        end do
+        sources%count = n
+        sources%masses = c_loc(p(1)%mass)
+        sources%masses_stride = stride
+        sources%positions = c_loc(p(1)%x)
+        sources%positions_stride = stride
+        sources%velocities = c_loc(p(1)%v)
+        sources%velocities_stride = stride
+        sources%indices = c_loc(p(1)%index)
+        sources%indices_stride = stride
+        sinks%count = n
+        sinks%softening2 = eps2
+        sinks%positions = c_loc(p(1)%x)
+        sinks%positions_stride = stride
+        sinks%velocities = c_loc(p(1)%v)
+        sinks%velocities_stride = stride
+        sinks%indices = c_loc(p(1)%index)
+        sinks%indices_stride = stride
+        forces%potentials = c_loc(p(1)%pot)
+        forces%potentials_stride = stride
+        forces%accelerations = c_loc(p(1)%acc)
+        forces%accelerations_stride = stride
+        forces%jerks = c_loc(p(1)%jerk)
+        forces%jerks_stride = stride
+        call succeed(kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CPU, c_null_ptr, 1, system))
+        call succeed(kyoho_set_sources(system, sources))
+        call succeed(kyoho_force(system, n, sinks, forces))
+        do i = 1, n
+            acc(:, i) = p(i)%acc
+            jerk(:, i) = p(i)%jerk
+            pot(i) = p(i)%pot
+        end do
+        call expect_forces('derived types')
+        p(n)%acc = 0
+        call succeed(kyoho_start(system, n, sinks))
+        call succeed(kyoho_wait(system, forces))
+        call expect(all(p(n)%acc == acc(:, n)), 'start and wait')
+        call expect(p(1)%other == 1 .and. p(n)%index == index(n), 'what is no result stays')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine start_and_wait
+        type(c_ptr) :: system
+
+        system = filled()
+        acc = 0
+        call succeed(kyoho_start(system, n, n, x, v, eps2, indices=index))
+        call expect(kyoho_start(system, n, n, x, v, eps2) == KYOHO_CALL_ORDER, 'one block at a time')
+        call succeed(kyoho_wait(system, n, accelerations=acc, jerks=jerk, potentials=pot))
+        call expect_forces('start and wait')
+        call expect(kyoho_wait(system, n, accelerations=acc) == KYOHO_CALL_ORDER, 'no wait without start')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine neighbours
+        type(c_ptr) :: system
+        integer(c_int32_t) :: nearest(n), list(n), count, expected(n), found, i, j
+        real(dp) :: nearest2(n), r2(n), radii2(n)
+
+        system = filled()
+        radii2 = 0.1_dp
+        call succeed(kyoho_force(system, n, n, x, v, eps2, indices=index, radii2=radii2, nearest=nearest, &
+            nearest_distance2=nearest2))
+        do i = 1, n, 17
+            found = 0
+            do j = 1, n
+                r2(j) = sum((x(:, j) - x(:, i))**2)
+                if (j /= i .and. r2(j) < radii2(i)) then
+                    found = found + 1
+                    expected(found) = index(j)
+                end if
+            end do
+            r2(i) = huge(1.0_dp)
+            call expect(nearest(i) == index(minloc(r2, 1)), 'the nearest source')
+            call expect(abs(nearest2(i) - minval(r2)) < 1e-12_dp, 'its distance')
+            ! Sinks count from 0.
+            call succeed(kyoho_neighbours(system, i - 1, n, list, count))
+            call expect(count == found, 'the number of neighbours')
+            call expect(all(list(:found) == expected(:found)), 'the neighbours')
+            call expect(kyoho_neighbours(system, i - 1, 1, list, count) == KYOHO_BUFFER_TOO_SMALL, 'a short list')
+            call expect(count == found, 'the number of neighbours of a short list')
+        end do
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine predictions
+        type(c_ptr) :: system
+        real(dp) :: px(3, 3), pv(3, 3), a(3, 1), j(3, 1), dt
+
+        a(:, 1) = [1.0_dp, -2.0_dp, 3.0_dp]
+        j(:, 1) = [-6.0_dp, 4.0_dp, 0.5_dp]
+        dt = 0.25_dp
+        call succeed(kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, ' ', 0, system))
+        call succeed(kyoho_set_sources(system, 1, 0, mass, x, velocities=v, accelerations=a, jerks=j, &
+            times=[1.0_dp], addresses=[6]))
+        call succeed(kyoho_set_time(system, 1.25_dp))
+        call succeed(kyoho_predicted(system, 5, 3, px, pv))
+        call expect(all(ieee_is_nan(px(:, [1, 3]))) .and. all(ieee_is_nan(pv(:, [1, 3]))), 'no source is NaN')
+        call expect(maxval(abs(px(:, 2) - (x(:, 1) + dt*(v(:, 1) + dt/2*(a(:, 1) + dt/3*j(:, 1)))))) < 1e-15_dp, &
+            'predicted positions')
+        call expect(maxval(abs(pv(:, 2) - (v(:, 1) + dt*(a(:, 1) + dt/2*j(:, 1))))) < 1e-15_dp, &
+            'predicted velocities')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine order_2
+        type(c_ptr) :: system
+        integer(c_int32_t) :: order, precision
+
+        call succeed(kyoho_system_create(2, KYOHO_PRECISION_DOUBLE, 0, 'all', 0, system))
+        call succeed(kyoho_system_describe(system, order, precision))
+        call expect(order == 2 .and. precision == KYOHO_PRECISION_DOUBLE, 'what a system computes')
+        call succeed(kyoho_set_sources(system, n, 0, mass, x))
+        ! Without indices a source's index is its address.
+        call succeed(kyoho_force(system, n, n, x, softening2=eps2, indices=index - 5001, accelerations=acc, &
+            potentials=pot))
+        call expect_forces('order 2')
+        call expect(kyoho_force(system, n, n, x, jerks=jerk) == KYOHO_BAD_OPTION, 'order 2 has no jerks')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine texts
+        type(c_ptr) :: system, other
+        integer(c_int32_t) :: devices
+        character(len=100) :: name
+        character(len=3) :: short
+
+        call expect(len(kyoho_text(kyoho_version())) >= 5, 'a version')
+        call expect(kyoho_text(kyoho_result_text(KYOHO_OK)) == 'success', 'the text of a result')
+        call expect(kyoho_backend_available(KYOHO_BACKEND_CPU, devices) == KYOHO_OK .and. devices == 1, 'there is a CPU')
+        system = filled()
+        call succeed(kyoho_device_count(system, devices))
+        call succeed(kyoho_device_name(system, 0, name))
+        call expect(devices == 1 .and. len_trim(name) > 3, 'the name of the CPU')
+        call expect(kyoho_text(kyoho_last_error(system)) == '', 'no error, no text')
+        call expect(kyoho_device_name(system, 0, short) == KYOHO_BUFFER_TOO_SMALL .and. short == name(:3), 'a short name')
+
+        x(2, 7) = ieee_value(0.0_dp, ieee_quiet_nan)
+        call expect(kyoho_set_sources(system, n, 0, mass, x) == KYOHO_NOT_FINITE, 'NaN is found')
+        call expect(kyoho_text(kyoho_last_error(system)) == &
+            'the position of the source at address 6 is NaN; allowed: finite numbers', 'and named')
+        call expect(kyoho_system_create(3, 0, 0, ' ', 0, other) == KYOHO_BAD_OPTION, 'there is no order 3')
+        call expect(.not. c_associated(other), 'and no system of order 3')
+        call expect(kyoho_text(kyoho_last_error(c_null_ptr)) == "order is '3'; allowed: 2 or 4", 'and this is said')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+end program
