@@ -23,7 +23,7 @@ pub struct Spread {
 impl Spread {
     fn of(errors: &[f64]) -> Spread {
         let worst = errors.iter().fold(0.0, |worst, error| if error <= &worst { worst } else { *error });
-        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        let mean = errors.iter().fold(0.0, |sum, error| sum + error) / errors.len().max(1) as f64;
         Spread { worst: if mean.is_nan() { mean } else { worst }, mean }
     }
 }
@@ -109,6 +109,19 @@ pub fn plummer_problem(bodies: usize, stride: usize) -> Problem {
     let sources = models::plummer(bodies);
     let sinks = models::sinks_of(&sources, 1.0 / 4096.0).into_iter().step_by(stride).collect();
     Problem::new(sources, sinks)
+}
+
+/// A body at a distance of 1 from the origin, and 64 sinks around it at one separation, without softening: what is left
+/// of the differences of coordinates.
+pub fn pair_problem(separation: f64) -> Problem {
+    let place = [0.48, -0.6, 0.64];
+    let mut random = models::Random::new(1801);
+    let around = |index: i32| {
+        let direction = random.direction();
+        models::sink_at(-1 - index, std::array::from_fn(|k| place[k] + separation * direction[k]), 0.0)
+    };
+    let sinks = (0..64).map(around).collect();
+    Problem::new(vec![models::at(0, place)], sinks)
 }
 
 /// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1) or

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::Result;
 
-pub use accuracy::{Errors, Limits, Problem, Spread, measure, plummer_problem};
+pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;
 pub use findings::{Findings, Measured};
 pub use target::{Selection, Target, targets};

@@ -42,7 +42,8 @@ impl Random {
         std::array::from_fn(|_| self.on_grid(limit))
     }
 
-    fn direction(&mut self) -> [f64; 3] {
+    /// A vector of unit length, every direction as likely.
+    pub fn direction(&mut self) -> [f64; 3] {
         let z = 2.0 * self.unit() - 1.0;
         let (sine, cosine) = (2.0 * PI * self.unit()).sin_cos();
         let across = (1.0 - z * z).sqrt();

@@ -44,5 +44,13 @@ pub fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
 /// The length of a vector, in 64 bits.
 pub fn norm<R: Real>(vector: [R; 3]) -> f64 {
     let vector = vector.map(R::to_f64);
-    dot(vector, vector).sqrt()
+    let [x, y, z] = vector;
+    // Plain squares would overflow for forces beyond 1e154.
+    match x.abs().max(y.abs()).max(z.abs()) {
+        largest if largest > 0.0 && largest.is_finite() => {
+            let scaled = vector.map(|component| component / largest);
+            largest * dot(scaled, scaled).sqrt()
+        }
+        _ => dot(vector, vector).sqrt(),
+    }
 }

@@ -1,7 +1,7 @@
 //! `kyoho verify`: whether the library does on this machine what it promises, and how exactly.
 
 use indicatif::ProgressBar;
-use kyoho::conformance::{self, Errors, Outcome, Selection, Target, plummer_problem};
+use kyoho::conformance::{self, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
 use kyoho::{Backend, Level, Order, Precision};
 use serde_json::{Value, json};
 
@@ -34,10 +34,15 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Separations of pairs at a distance of 1 from the origin.
+const SEPARATIONS: [f64; 5] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10];
+
 /// A line of the table: an order, a precision, a backend and a level, on every choice of threads and devices.
 struct Row {
     targets: Vec<Target>,
     errors: Errors,
+    /// Of the accelerations in pairs with the separations of [`SEPARATIONS`].
+    pairs: [f64; SEPARATIONS.len()],
     outcomes: Vec<(Target, Outcome)>,
 }
 
@@ -57,15 +62,20 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let targets: usize = rows.iter().map(Vec::len).sum();
     let progress = ProgressBar::new(if arguments.table_only { rows.len() } else { targets } as u64);
     let problem = plummer_problem(arguments.bodies as usize, 1);
+    let pair_problems = SEPARATIONS.map(pair_problem);
     let mut verified = Vec::new();
     for targets in rows {
         let errors = problem.errors(&targets[0])?;
+        let mut pairs = [0.0; SEPARATIONS.len()];
+        for (error, problem) in pairs.iter_mut().zip(&pair_problems) {
+            *error = problem.errors(&targets[0])?.acceleration.worst;
+        }
         let mut outcomes = Vec::new();
         for target in targets.iter().filter(|_| !arguments.table_only) {
             outcomes.extend(conformance::run(target).into_iter().map(|outcome| (target.clone(), outcome)));
             progress.inc(1);
         }
-        verified.push(Row { targets, errors, outcomes });
+        verified.push(Row { targets, errors, pairs, outcomes });
     }
     progress.finish_and_clear();
     match arguments.json {
@@ -154,11 +164,13 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
             potential.worst,
             if_any(descriptor.nearest, wrong_nearest.to_string()),
             match row.failed().count() {
+                _ if row.outcomes.is_empty() => "not run".into(),
                 0 => format!("{} passed", row.outcomes.len()),
                 failed => format!("{failed} of {} FAILED", row.outcomes.len()),
             },
         )?;
     }
+    print_pairs(rows)?;
     if rows.iter().any(|row| row.failed().next().is_some()) {
         out!()?;
     }
@@ -167,6 +179,28 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
         for failure in outcome.findings.failures() {
             out!("       {failure}")?;
         }
+    }
+    Ok(())
+}
+
+fn print_pairs(rows: &[Row]) -> Result<()> {
+    let line = |names: [&str; 4], cells: [String; SEPARATIONS.len()]| {
+        let cells = cells.map(|cell| format!("{cell:>8}")).join("  ");
+        let [order, precision, backend, level] = names;
+        format!("{order:>5}  {precision:<9}  {backend:<7}  {level:<8}   {cells}")
+    };
+    out!()?;
+    out!("Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
+    out!()?;
+    out!(
+        "{}",
+        line(["order", "precision", "backend", "level"], SEPARATIONS.map(|separation| format!("{separation:.0e}")))
+    )?;
+    for row in rows {
+        let setup = &row.plain().setup;
+        let order = (setup.order as i32).to_string();
+        let names = [order.as_str(), setup.precision.name(), setup.backend.name(), level_name(row.plain())];
+        out!("{}", line(names, row.pairs.map(|error| format!("{error:.1e}"))))?;
     }
     Ok(())
 }
@@ -186,6 +220,7 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
     };
     let row = |row: &Row| {
         let setup = &row.plain().setup;
+        let pair = |(separation, error): (&f64, f64)| json!({ "separation": separation, "acceleration": error });
         let spread = |spread: conformance::Spread| json!({ "worst": spread.worst, "mean": spread.mean });
         json!({
             "order": setup.order as i32,
@@ -194,13 +229,19 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
             "level": level_name(row.plain()),
             "errors": {
                 "acceleration": spread(row.errors.acceleration),
-                "jerk": spread(row.errors.jerk),
+                "jerk": (setup.order != Order::Second).then(|| spread(row.errors.jerk)),
                 "potential": spread(row.errors.potential),
-                "wrong_nearest": row.errors.wrong_nearest,
+                "wrong_nearest": row.plain().descriptor().nearest.then_some(row.errors.wrong_nearest),
             },
+            "pairs": SEPARATIONS.iter().zip(row.pairs).map(pair).collect::<Vec<_>>(),
             "checks": row.outcomes.len(),
             "failed": failures(row),
         })
     };
-    json!({ "bodies": arguments.bodies, "passed": rows.iter().all(|row| row.failed().next().is_none()), "rows": rows.iter().map(row).collect::<Vec<_>>() })
+    let passed = rows.iter().all(|row| row.failed().next().is_none());
+    json!({
+        "bodies": arguments.bodies,
+        "passed": passed,
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::conformance::models::{self, at, grid, sink_at, sinks_of};
+use crate::conformance::models::{self, at, grid, sink_at, sinks_of, source};
 use crate::conformance::{Check, Limits, Problem, Twin, plummer_problem};
 
 static PLUMMER_1024: LazyLock<Problem> = LazyLock::new(|| plummer_problem(1024, 1));
@@ -99,6 +99,26 @@ pub const CLOSE_PAIRS: Check = Check {
             let mut twin = Twin::with(target, &[at(1, centre), at(2, partner)])?;
             let sinks = [sink_at(1, centre, 0.0), sink_at(2, partner, 0.0)];
             twin.compare(findings, "a close pair", 2, true, &sinks)?;
+        }
+        Ok(())
+    },
+};
+
+pub const RANGE: Check = Check {
+    name: "range",
+    promise: "forces are right over the range of the precision's numbers: a mass of 1 at 1e-12 to 1e12, in double to 1e100",
+    neighbours: false,
+    run: |target, findings| {
+        let largest = target.descriptor().largest.position;
+        for separation in [1e-100_f64, 1e-60, 1e-12, 1e-6, 1e6, 1e12, 1e60, 1e100] {
+            // The weight m / s^3 must be a normal number too, and its inverse.
+            if (1e-38..=1e38).contains(&separation.powi(3)) || largest > 1e100 {
+                let body = source(1, 1.0, [[separation, -separation / 3.0, 0.0], [1.0, 0.5, -0.25]]);
+                let mut twin = Twin::with(target, &[body])?;
+                let sinks = [sink_at(2, [0.0; 3], 0.0); 20];
+                twin.compare(findings, &format!("a mass at {separation:e}"), 1, true, &sinks)?;
+                twin.compare(findings, &format!("a mass at {separation:e}, one sink"), 1, true, &sinks[..1])?;
+            }
         }
         Ok(())
     },

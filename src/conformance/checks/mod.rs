@@ -18,6 +18,7 @@ pub static CHECKS: &[Check] = &[
     forces::NUMBERS_OF_SINKS,
     forces::NUMBERS_OF_SOURCES,
     forces::CLOSE_PAIRS,
+    forces::RANGE,
     pairs::SELF_EXCLUSION,
     pairs::EQUAL_INDICES,
     pairs::EXTREME_INDICES,
