@@ -1,4 +1,4 @@
-/* What the programs that test the old interfaces share: promises that are checked, bodies, and a slow, obvious force. */
+/* What the programs that test the old interfaces share: promises that are checked, bodies, a slow and obvious force. */
 #ifndef OLD_CHECK_H
 #define OLD_CHECK_H
 

@@ -45,8 +45,8 @@ const G6: &str = "\
 //     g6_close(0);
 //
 // Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. An array of
-// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes
-// one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
+// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and
+// writes one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
 
 const G5: &str = "\
 // The GRAPE-5 interface of Kyoho: accelerations and potentials of N bodies.
