@@ -121,6 +121,14 @@ static void lists(void)
             g6_read_neighbour_list(0) < 0 && g6_get_neighbour_list(0, 0, 2, &length, list) < 0 && *said());
 }
 
+static void devices(void)
+{
+    int list[1] = {-1};
+    PROMISE("devices have numbers from 0 on", g6_open_special(1, list) != 0 && one_line("g6_open_special", "-1", "0 or more"));
+    PROMISE("a count of them needs a list", g6_open_special(1, NULL) != 0 && one_line("g6_open_special", "list", "null"));
+    PROMISE("the board can be opened then", g6_open(0) == 0 && !*said());
+}
+
 static void repetition(void)
 {
     int k;
@@ -139,6 +147,7 @@ int main(void)
     times();
     blocks();
     lists();
+    devices();
     repetition();
     return finish();
 }

@@ -121,11 +121,17 @@ static double difference(const double *a, const double *b)
     return b2 > 0 ? sqrt(d2 / b2) : sqrt(d2);
 }
 
-/* The relative error that the precision in use allows a force: KYOHO_PRECISION, which the test runner sets. */
-static double tolerance(void)
+/* Whether the environment asks for this precision. */
+static int precision_is(const char *name)
 {
     const char *precision = getenv("KYOHO_PRECISION");
-    return precision && strcmp(precision, "double") == 0 ? 1e-12 : 1e-5;
+    return precision && strcmp(precision, name) == 0;
+}
+
+/* The relative error that the precision in use allows a force. */
+static double tolerance(void)
+{
+    return precision_is("double") ? 1e-12 : 1e-5;
 }
 
 #endif
