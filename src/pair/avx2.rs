@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
 use super::avx512::operators;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Wide};
 
 /// Eight lanes of 32 bits.
 #[derive(Clone, Copy)]
@@ -197,6 +197,18 @@ impl Lanes for F64 {
         unsafe {
             let differ = _mm_xor_si128(_mm_cmpeq_epi32(a, b), _mm_set1_epi32(-1));
             _mm256_castsi256_pd(_mm256_cvtepi32_epi64(differ))
+        }
+    }
+}
+
+impl Wide for F64 {
+    #[inline(always)]
+    unsafe fn store_32(self, to: *mut f32) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let nearest = _mm256_cvtpd_ps(self.0);
+            _mm_storeu_ps(to, nearest);
+            F64(_mm256_sub_pd(self.0, _mm256_cvtps_pd(nearest)))
         }
     }
 }

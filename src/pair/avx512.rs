@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Wide};
 
 /// Sixteen lanes of 32 bits.
 #[derive(Clone, Copy)]
@@ -224,5 +224,17 @@ impl Lanes for F64 {
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm256_cmpneq_epi32_mask(a, b) }
+    }
+}
+
+impl Wide for F64 {
+    #[inline(always)]
+    unsafe fn store_32(self, to: *mut f32) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let nearest = _mm512_cvtpd_ps(self.0);
+            _mm256_storeu_ps(to, nearest);
+            F64(_mm512_sub_pd(self.0, _mm512_cvtps_pd(nearest)))
+        }
     }
 }

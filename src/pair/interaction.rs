@@ -59,7 +59,8 @@ impl Interaction for Fourth {
         let inverse2 = inverse * inverse;
         let potential = mass * inverse;
         let w = potential * inverse2;
-        let alpha3 = dot(r, v) * (inverse2 * L::splat(L::Element::from_f64(3.0)));
+        // What waits for the root comes last: the loop is bound by the length of this chain.
+        let alpha3 = (dot(r, v) * L::splat(L::Element::from_f64(3.0))) * inverse2;
         sums[0] = sums[0] - potential;
         for k in 0..3 {
             sums[1 + k] = w.mul_add(r[k], sums[1 + k]);

@@ -113,7 +113,7 @@ macro_rules! level {
             unsafe fn predict_chunk<I: Interaction, E: Element, const PARTS: usize>(
                 chunk: &Chunk, time: f64, limit: usize, tile: &mut Tile<E>,
             ) {
-                predict::chunk::<E, $fused>(chunk, I::TAYLOR, I::VECTORS, PARTS, time, limit, tile);
+                predict::chunk::<$f64, E>(chunk, I::TAYLOR, I::VECTORS, PARTS, time, limit, tile);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -130,7 +130,7 @@ macro_rules! level {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn predict_positions(chunk: &Chunk, taylor: usize, time: f64, limit: usize, tile: &mut Tile<f64>) {
-                predict::chunk::<f64, $fused>(chunk, taylor, 1, 1, time, limit, tile);
+                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, time, limit, tile);
             }
 
             impl<I: Interaction, L: Lanes, const PARTS: usize> Bound<I, L, PARTS, This> {

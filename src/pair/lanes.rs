@@ -17,6 +17,11 @@ pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
     fn from_f64(value: f64) -> Self;
     /// This number, exactly.
     fn to_f64(self) -> f64;
+    /// Stores the nearest numbers to some lanes and returns what was lost.
+    ///
+    /// # Safety
+    /// `to` points to as many numbers as there are lanes.
+    unsafe fn store_nearest<L: Wide>(lanes: L, to: *mut Self) -> L;
 }
 
 /// A row of a tile, where vectors may be loaded from.
@@ -24,7 +29,7 @@ pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
 pub struct Places<E>(pub [E; CHUNK]);
 
 macro_rules! element {
-    ($type:ty) => {
+    ($type:ty, $store_nearest:ident) => {
         impl Element for $type {
             const INFINITY: Self = <$type>::INFINITY;
             const PLACES: &'static Places<Self> = {
@@ -47,12 +52,17 @@ macro_rules! element {
             fn to_f64(self) -> f64 {
                 self as f64
             }
+            #[inline(always)]
+            unsafe fn store_nearest<L: Wide>(lanes: L, to: *mut Self) -> L {
+                // SAFETY: the caller's promise.
+                unsafe { lanes.$store_nearest(to) }
+            }
         }
     };
 }
 
-element!(f32);
-element!(f64);
+element!(f32, store_32);
+element!(f64, store_64);
 
 /// A vector of numbers.
 ///
@@ -115,4 +125,22 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     unsafe fn index_load(from: *const i32) -> Self::Index;
     /// Where two indices differ.
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask;
+}
+
+/// A vector of 64-bit numbers, which may be stored in fewer bits.
+pub trait Wide: Lanes<Element = f64> {
+    /// Stores the nearest 32-bit numbers and returns what was lost.
+    ///
+    /// # Safety
+    /// `to` points to `COUNT` numbers.
+    unsafe fn store_32(self, to: *mut f32) -> Self;
+    /// Stores all bits; nothing is lost.
+    ///
+    /// # Safety
+    /// `to` points to `COUNT` numbers.
+    unsafe fn store_64(self, to: *mut f64) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.store(to) };
+        Self::splat(0.0)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use super::lanes::{Element, Lanes};
+use super::lanes::{Element, Lanes, Wide};
 
 /// Lanes of 32 bits.
 pub const LANES_32: usize = 8;
@@ -130,3 +130,13 @@ macro_rules! portable {
 
 portable!(f32, LANES_32);
 portable!(f64, LANES_64);
+
+impl Wide for Array<f64, LANES_64> {
+    #[inline(always)]
+    unsafe fn store_32(self, to: *mut f32) -> Self {
+        let nearest = self.0.map(|value| value as f32);
+        // SAFETY: the caller's promise; an array has the alignment of its element.
+        unsafe { *to.cast() = nearest };
+        self - Array(nearest.map(f64::from))
+    }
+}

@@ -2,23 +2,52 @@
 
 use crate::catalogue::Descriptor;
 use crate::system::slices::CHUNK;
-use crate::system::{Chunk, MAX_TAYLOR, MAX_VECTORS, Source};
+use crate::system::{Chunk, MASS, MAX_TAYLOR, MAX_VECTORS, OCTET, Source, TAYLOR, TIME};
 
-use super::lanes::Element;
+use super::lanes::{Element, Lanes, Wide};
 use super::tile::{Tile, VECTORS_ROW};
 
 /// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
 const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]];
 
+/// Numbers that a series can be evaluated in: one, or a vector of them.
+trait Number: Copy {
+    fn scaled(self, factor: f64) -> Self;
+    fn times_plus(self, factor: Self, term: Self) -> Self;
+}
+
+impl Number for f64 {
+    fn scaled(self, factor: f64) -> f64 {
+        self * factor
+    }
+    fn times_plus(self, factor: f64, term: f64) -> f64 {
+        self * factor + term
+    }
+}
+
+/// A vector as a number.
+#[derive(Clone, Copy)]
+struct Vector<L>(L);
+
+impl<L: Lanes<Element = f64>> Number for Vector<L> {
+    #[inline(always)]
+    fn scaled(self, factor: f64) -> Self {
+        Vector(self.0 * L::splat(factor))
+    }
+    #[inline(always)]
+    fn times_plus(self, factor: Self, term: Self) -> Self {
+        Vector(self.0.mul_add(factor.0, term.0))
+    }
+}
+
 /// The `derivative`-th derivative of a series with these coefficients, after `dt`, by Horner's rule.
 #[inline(always)]
-fn evaluate<const FUSED: bool>(derivative: usize, taylor: usize, dt: f64, coefficient: impl Fn(usize) -> f64) -> f64 {
-    let mut value = FACTORS[derivative][taylor - 1] * coefficient(taylor - 1);
-    for k in (derivative..taylor - 1).rev() {
-        let term = FACTORS[derivative][k] * coefficient(k);
-        value = if FUSED { value.mul_add(dt, term) } else { value * dt + term };
-    }
-    value
+fn evaluate<N: Number>(derivative: usize, taylor: usize, dt: N, coefficient: impl Fn(usize) -> N) -> N {
+    let term = |k: usize| match FACTORS[derivative][k] {
+        1.0 => coefficient(k),
+        factor => coefficient(k).scaled(factor),
+    };
+    (derivative..taylor - 1).rev().fold(term(taylor - 1), |value, k| value.times_plus(dt, term(k)))
 }
 
 /// Position, velocity, ... of one source at a time, in 64 bits.
@@ -26,7 +55,7 @@ pub fn derivatives(source: &Source, descriptor: &Descriptor, time: f64) -> [[f64
     let mut predicted = [[0.0; 3]; MAX_VECTORS];
     for (derivative, vector) in predicted.iter_mut().enumerate().take(descriptor.vectors) {
         *vector = std::array::from_fn(|component| {
-            evaluate::<false>(derivative, descriptor.taylor, time - source.time, |k| source.taylor[k][component])
+            evaluate(derivative, descriptor.taylor, time - source.time, |k| source.taylor[k][component])
         });
     }
     predicted
@@ -34,7 +63,7 @@ pub fn derivatives(source: &Source, descriptor: &Descriptor, time: f64) -> [[f64
 
 /// Predicts the sources of a chunk at addresses below `limit` into a tile.
 #[inline(always)]
-pub fn chunk<E: Element, const FUSED: bool>(
+pub fn chunk<L: Wide, E: Element>(
     chunk: &Chunk,
     taylor: usize,
     vectors: usize,
@@ -44,40 +73,32 @@ pub fn chunk<E: Element, const FUSED: bool>(
     tile: &mut Tile<E>,
 ) {
     let rows = tile.rows_mut();
-    row(rows, 0, |place| E::from_f64(chunk.masses()[place]));
-    let times = chunk.times();
-    for derivative in 0..vectors {
-        for component in 0..3 {
-            let coefficients: [&[f64; CHUNK]; MAX_TAYLOR] =
-                std::array::from_fn(|k| chunk.taylor(k.min(taylor - 1), component));
-            let value =
-                |place: usize| evaluate::<FUSED>(derivative, taylor, time - times[place], |k| coefficients[k][place]);
-            if derivative == 0 && parts == 2 {
-                let (leading, trailing) = rows[(VECTORS_ROW + component) * CHUNK..].split_at_mut(3 * CHUNK);
-                let (leading, trailing) = (&mut leading[..CHUNK], &mut trailing[..CHUNK]);
-                for place in 0..CHUNK {
-                    let value = value(place);
-                    leading[place] = E::from_f64(value);
-                    trailing[place] = E::from_f64(value - leading[place].to_f64());
+    assert!(rows.len() >= (VECTORS_ROW + 3 * (parts - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    for (octet, source) in chunk.octets().enumerate() {
+        assert!(source.len() >= TAYLOR + 3 * taylor);
+        for lane in (0..OCTET).step_by(L::COUNT) {
+            // SAFETY: a row of an octet has OCTET numbers, and the assertion above covers the rows.
+            let load = |row: usize| unsafe { L::load(source[row].as_ptr().add(lane)) };
+            let to = rows.as_mut_ptr().wrapping_add(octet * OCTET + lane);
+            // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
+            // covers the rows.
+            let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
+            let dt = Vector(L::splat(time) - load(TIME));
+            store(load(MASS), 0);
+            for component in 0..3 {
+                for derivative in 0..vectors {
+                    let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
+                    let value = evaluate(derivative, taylor, dt, coefficient).0;
+                    let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
+                    let rest = store(value, VECTORS_ROW + 3 * first + component);
+                    if derivative == 0 && parts == 2 {
+                        store(rest, VECTORS_ROW + 3 + component);
+                    }
                 }
-            } else {
-                let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
-                row(rows, VECTORS_ROW + 3 * first + component, value_as(value));
             }
         }
     }
     tile.indices_mut().copy_from_slice(chunk.indices());
+    tile.range = chunk.index_range();
     tile.close(limit, |place| chunk.is_set(place), chunk.all_set(limit));
-}
-
-#[inline(always)]
-fn value_as<E: Element>(value: impl Fn(usize) -> f64) -> impl Fn(usize) -> E {
-    move |place| E::from_f64(value(place))
-}
-
-#[inline(always)]
-fn row<E: Element>(rows: &mut [E], number: usize, value: impl Fn(usize) -> E) {
-    for (place, element) in rows[number * CHUNK..][..CHUNK].iter_mut().enumerate() {
-        *element = value(place);
-    }
 }

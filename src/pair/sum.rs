@@ -89,10 +89,9 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
                 }
             }
             let [x, y, z] = differences[0];
-            let square = x * x;
             let (s2, r2) = if I::NEAREST {
-                let r2 = z.mul_add(z, y.mul_add(y, square));
-                (r2 + softening2, r2)
+                let xy2 = y.mul_add(y, x * x);
+                (xy2 + z.mul_add(z, softening2), z.mul_add(z, xy2))
             } else {
                 (z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2))), zero)
             };

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 use crate::system::slices::CHUNK;
-use crate::system::{Nearest, Sink};
+use crate::system::{IndexRange, Nearest, Sink};
 
 use super::interaction::MAX_OUTPUTS;
 use super::lanes::{Element, MAX_LANES};
@@ -46,29 +46,6 @@ impl Aligned {
     }
 }
 
-/// The lowest and the highest of some indices.
-#[derive(Debug, Clone, Copy)]
-pub struct IndexRange {
-    lowest: i32,
-    highest: i32,
-}
-
-impl IndexRange {
-    /// The range of these indices.
-    pub fn of(indices: impl IntoIterator<Item = i32>) -> IndexRange {
-        let empty = IndexRange { lowest: i32::MAX, highest: i32::MIN };
-        indices.into_iter().fold(empty, |range, index| IndexRange {
-            lowest: range.lowest.min(index),
-            highest: range.highest.max(index),
-        })
-    }
-
-    /// Whether some index may be in both.
-    pub fn meets(&self, other: &IndexRange) -> bool {
-        self.lowest <= other.highest && other.lowest <= self.highest
-    }
-}
-
 /// The first row of a tile is the mass, of a group the squared softening; positions and velocities follow.
 pub const VECTORS_ROW: usize = 1;
 
@@ -81,7 +58,7 @@ pub struct Tile<E> {
     indices: Box<Indices>,
     /// Sources in it.
     pub count: usize,
-    /// The range of their indices.
+    /// A range that holds all their indices.
     pub range: IndexRange,
     /// The state of the chunk that it was made of: its stamp, the time, the number of addresses below nj.
     pub made_of: Option<(u64, u64, usize)>,
@@ -98,7 +75,7 @@ impl<E: Element> Tile<E> {
             rows: Aligned::zeros::<E>(rows * CHUNK)?,
             indices: Box::new(Indices([0; CHUNK])),
             count: 0,
-            range: IndexRange::of([]),
+            range: IndexRange::EMPTY,
             made_of: None,
             elements: std::marker::PhantomData,
         })
@@ -129,7 +106,7 @@ impl<E: Element> Tile<E> {
         &mut self.indices.0
     }
 
-    /// Closes the gaps that sources never written leave, then fills the last lanes and finds the range of indices.
+    /// Closes the gaps that sources never written leave, then fills the last lanes.
     pub fn close(&mut self, limit: usize, is_set: impl Fn(usize) -> bool, all_set: bool) {
         let rows: &mut [E] = self.rows.as_mut_slice();
         let indices = &mut self.indices.0;
@@ -150,7 +127,6 @@ impl<E: Element> Tile<E> {
             }
         }
         self.count = count;
-        self.range = IndexRange::of(indices[..count].iter().copied());
     }
 }
 
@@ -195,7 +171,7 @@ impl<E: Element> Group<E> {
         Group {
             rows,
             indices,
-            range: IndexRange::of(indices),
+            range: indices.into_iter().fold(IndexRange::EMPTY, IndexRange::with),
             unsoftened: sinks.iter().any(|sink| sink.softening2 < smallest),
         }
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::pair::predict;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
-pub use sources::{Chunk, MAX_TAYLOR, Source, Sources, Written};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use neighbours::Lists;
 
@@ -68,10 +68,14 @@ pub struct System {
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
+    /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
+    candidates: Vec<Sink>,
     stage: Stage,
     parts: Parts,
     sums: Sums,
     lists: Lists,
+    /// Whether some sink of the last block has a radius.
+    lists_wanted: bool,
     statistics: Statistics,
 }
 
@@ -111,10 +115,12 @@ impl System {
             staged: Vec::new(),
             time: 0.0,
             block: Block::default(),
+            candidates: Vec::new(),
             stage: Stage::Idle,
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
             sums: Sums::default(),
             lists: Lists::default(),
+            lists_wanted: false,
             statistics: Statistics::default(),
         })
     }
@@ -146,6 +152,10 @@ impl System {
             return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
         }
         self.check_source(address, source)?;
+        if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
+            self.lists.complete(&mut self.devices, &self.sources, &self.block)?;
+            self.settle()?;
+        }
         if self.last_block_is_needed() {
             self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
                 what: "staged sources",
@@ -153,6 +163,10 @@ impl System {
             })?;
             self.staged.push((address as u32, *source));
         } else {
+            // What was staged is older, and must not come later.
+            if !self.staged.is_empty() {
+                self.settle()?;
+            }
             self.sources.write(address, source)?;
         }
         self.statistics.writes += 1;
@@ -180,17 +194,18 @@ impl System {
         if self.stage == Stage::Started {
             return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
         }
+        self.candidates.clear();
+        self.candidates.extend(sinks);
+        for (number, sink) in self.candidates.iter().enumerate() {
+            self.check_sink(number, sink)?;
+        }
         self.stage = Stage::Idle;
         self.lists.reset();
         self.settle()?;
-        self.block.sinks.clear();
-        self.block.sinks.extend(sinks);
+        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.nj = nj;
-        for (number, sink) in self.block.sinks.iter().enumerate() {
-            self.check_sink(number, sink)?;
-        }
         let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &self.block));
         if let Err(error) = begun {
             self.parts.reset(self.block.sinks.len());
@@ -229,6 +244,7 @@ impl System {
             });
         }
         self.stage = Stage::Done;
+        self.lists_wanted = self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0);
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.sinks.len() as u64;
         self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
@@ -293,7 +309,7 @@ impl System {
         match self.stage {
             Stage::Idle => false,
             Stage::Started => true,
-            Stage::Done => self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0),
+            Stage::Done => self.lists_wanted && !self.lists.are_complete(&self.block),
         }
     }
 
@@ -302,7 +318,7 @@ impl System {
             self.sources.write(*address as usize, source)?;
         }
         self.staged.clear();
-        self.staged.shrink_to(STAGED_KEPT);
+        self.staged.shrink_to(STAGED);
         Ok(())
     }
 
@@ -373,8 +389,8 @@ impl System {
     }
 }
 
-/// Staged sources that keep their memory from block to block.
-const STAGED_KEPT: usize = 4096;
+/// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
+const STAGED: usize = 1 << 13;
 
 fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     let allowed: Vec<String> =

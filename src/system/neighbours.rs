@@ -1,5 +1,7 @@
 //! Neighbour lists, made when they are first asked for and a window of sinks at a time.
 
+use std::ops::Range;
+
 use crate::backend::Device;
 use crate::error::Result;
 
@@ -9,22 +11,34 @@ use super::sources::Sources;
 /// Sinks whose lists are made together: enough to share the prediction of the sources, few enough to bound the memory.
 const WINDOW: usize = 256;
 
-/// The lists of a window of sinks of the last block.
+/// The lists of some sinks of the last block.
 #[derive(Debug, Default)]
 pub struct Lists {
-    window: Option<usize>,
+    /// The sinks whose lists are there.
+    sinks: Range<usize>,
     found: Vec<Vec<i32>>,
 }
 
 impl Lists {
     /// Forgets the lists of the last block.
     pub fn reset(&mut self) {
-        self.window = None;
+        self.sinks = 0..0;
+        self.found.truncate(WINDOW);
     }
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
         self.found.iter().map(|list| size_of::<Vec<i32>>() + list.capacity() * 4).sum()
+    }
+
+    /// Whether the lists of all sinks are there, so that nothing else is needed of the block.
+    pub fn are_complete(&self, block: &Block) -> bool {
+        self.sinks == (0..block.sinks.len())
+    }
+
+    /// Makes the lists of all sinks.
+    pub fn complete(&mut self, devices: &mut [Box<dyn Device>], sources: &Sources, block: &Block) -> Result<()> {
+        self.make(0..block.sinks.len(), devices, sources, block)
     }
 
     /// The list of one sink.
@@ -35,21 +49,35 @@ impl Lists {
         sources: &Sources,
         block: &Block,
     ) -> Result<&[i32]> {
-        let window = sink / WINDOW;
-        if self.window != Some(window) {
-            self.window = None;
-            let sinks = window * WINDOW..block.sinks.len().min((window + 1) * WINDOW);
-            self.found.resize_with(WINDOW, Vec::new);
-            self.found.iter_mut().for_each(Vec::clear);
-            for device in devices {
-                device.neighbours(sources, block, sinks.clone(), &mut self.found[..sinks.len()])?;
-            }
-            for list in &mut self.found {
-                list.sort_unstable();
-                list.dedup();
-            }
-            self.window = Some(window);
+        if !self.sinks.contains(&sink) {
+            let first = sink / WINDOW * WINDOW;
+            self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)?;
         }
-        Ok(&self.found[sink % WINDOW])
+        Ok(&self.found[sink - self.sinks.start])
+    }
+
+    fn make(
+        &mut self,
+        sinks: Range<usize>,
+        devices: &mut [Box<dyn Device>],
+        sources: &Sources,
+        block: &Block,
+    ) -> Result<()> {
+        self.sinks = 0..0;
+        self.found.resize_with(sinks.len().max(self.found.len()), Vec::new);
+        self.found.iter_mut().for_each(Vec::clear);
+        for device in devices {
+            for first in sinks.clone().step_by(WINDOW) {
+                let window = first..sinks.end.min(first + WINDOW);
+                let found = &mut self.found[first - sinks.start..][..window.len()];
+                device.neighbours(sources, block, window, found)?;
+            }
+        }
+        for list in &mut self.found {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.sinks = sinks;
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-use super::slices::{CHUNK, chunk_of};
+use super::slices::{CHUNK, chunk_of, chunks_below};
 
 /// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6.
 pub const MAX_TAYLOR: usize = 4;
@@ -33,50 +33,79 @@ impl Source {
     }
 }
 
-/// `CHUNK` consecutive addresses, every quantity in a row of its own.
+/// A range that holds some indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexRange {
+    lowest: i32,
+    highest: i32,
+}
+
+impl IndexRange {
+    /// The range of no index.
+    pub const EMPTY: IndexRange = IndexRange { lowest: i32::MAX, highest: i32::MIN };
+
+    /// The range, widened to hold one more index.
+    pub fn with(self, index: i32) -> IndexRange {
+        IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
+    }
+
+    /// Whether some index may be in both.
+    pub fn meets(&self, other: &IndexRange) -> bool {
+        self.lowest <= other.highest && other.lowest <= self.highest
+    }
+}
+
+/// Consecutive sources of which each quantity stands together, as wide as the widest vector of 64-bit numbers.
+pub const OCTET: usize = 8;
+
+/// A row of an octet.
+pub type Row = [f64; OCTET];
+
+/// Rows of an octet: the times, the masses, then the components of the Taylor coefficients.
+pub const TIME: usize = 0;
+/// See [`TIME`].
+pub const MASS: usize = 1;
+/// See [`TIME`]: component `c` of coefficient `k` is row `TAYLOR + 3 k + c`.
+pub const TAYLOR: usize = 2;
+
+/// `CHUNK` consecutive addresses in octets: near enough to write one source in few pages, and to read all in one stream.
 pub struct Chunk {
-    rows: Box<[f64]>,
+    rows: Box<[Row]>,
     index: [i32; CHUNK],
+    range: IndexRange,
     set: [u64; CHUNK / 64],
     stamp: u64,
 }
 
-/// Rows before the Taylor coefficients.
-const TIME: usize = 0;
-const MASS: usize = 1;
-const TAYLOR: usize = 2;
-
 impl Chunk {
     fn new(taylor: usize) -> Result<Chunk> {
-        let length = (TAYLOR + 3 * taylor) * CHUNK;
+        let length = (TAYLOR + 3 * taylor) * (CHUNK / OCTET);
         let mut rows = Vec::new();
-        rows.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { what: "sources", bytes: length * 8 })?;
-        rows.resize(length, 0.0);
-        Ok(Chunk { rows: rows.into_boxed_slice(), index: [0; CHUNK], set: [0; CHUNK / 64], stamp: 0 })
+        rows.try_reserve_exact(length)
+            .map_err(|_| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
+        rows.resize(length, [0.0; OCTET]);
+        Ok(Chunk {
+            rows: rows.into_boxed_slice(),
+            index: [0; CHUNK],
+            range: IndexRange::EMPTY,
+            set: [0; CHUNK / 64],
+            stamp: 0,
+        })
     }
 
-    fn row(&self, row: usize) -> &[f64; CHUNK] {
-        self.rows[row * CHUNK..][..CHUNK].try_into().expect("a row has CHUNK elements")
-    }
-
-    /// The times of the sources.
-    pub fn times(&self) -> &[f64; CHUNK] {
-        self.row(TIME)
-    }
-
-    /// The masses.
-    pub fn masses(&self) -> &[f64; CHUNK] {
-        self.row(MASS)
-    }
-
-    /// One component of the k-th Taylor coefficient.
-    pub fn taylor(&self, k: usize, component: usize) -> &[f64; CHUNK] {
-        self.row(TAYLOR + 3 * k + component)
+    /// The octets, each of them `TAYLOR + 3 * taylor` rows.
+    pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
+        self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
     }
 
     /// The sources' indices.
     pub fn indices(&self) -> &[i32; CHUNK] {
         &self.index
+    }
+
+    /// A range that holds the indices of all sources that were ever written here.
+    pub fn index_range(&self) -> IndexRange {
+        self.range
     }
 
     /// Whether the caller has ever written this place.
@@ -101,15 +130,29 @@ impl Chunk {
     }
 
     fn write(&mut self, place: usize, source: &Source, stamp: u64) {
-        self.rows[TIME * CHUNK + place] = source.time;
-        self.rows[MASS * CHUNK + place] = source.mass;
-        let components = source.taylor.iter().flatten();
-        for (row, component) in self.rows[TAYLOR * CHUNK..].chunks_exact_mut(CHUNK).zip(components) {
-            row[place] = *component;
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &mut self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        octet[TIME][lane] = source.time;
+        octet[MASS][lane] = source.mass;
+        for (row, component) in octet[TAYLOR..].iter_mut().zip(source.taylor.iter().flatten()) {
+            row[lane] = *component;
         }
         self.index[place] = source.index;
+        self.range = self.range.with(source.index);
         self.set[place / 64] |= 1 << (place % 64);
         self.stamp = stamp;
+    }
+
+    fn read(&self, place: usize) -> Source {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
+        for (component, row) in taylor.iter_mut().flatten().zip(&octet[TAYLOR..]) {
+            *component = row[lane];
+        }
+        Source { index: self.index[place], mass: octet[MASS][lane], time: octet[TIME][lane], taylor }
     }
 }
 
@@ -169,6 +212,11 @@ impl Sources {
         tables + self.chunks.iter().flatten().count() * chunk
     }
 
+    /// The number of chunks that hold the written addresses below `nj`, gaps included.
+    pub fn chunks_below(&self, nj: usize) -> usize {
+        chunks_below(nj).min(self.chunks.len())
+    }
+
     /// The chunk with this number, if any of its addresses was written.
     pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
         self.chunks.get(chunk)?.as_deref()
@@ -203,10 +251,6 @@ impl Sources {
     pub fn read(&self, address: usize) -> Option<Source> {
         let place = address % CHUNK;
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
-        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-        for (k, coefficient) in taylor.iter_mut().enumerate().take(self.taylor) {
-            *coefficient = std::array::from_fn(|component| chunk.taylor(k, component)[place]);
-        }
-        Some(Source { index: chunk.index[place], mass: chunk.masses()[place], time: chunk.times()[place], taylor })
+        Some(chunk.read(place))
     }
 }

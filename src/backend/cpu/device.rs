@@ -4,7 +4,7 @@
 //! within a slice by address, slices by number. Tasks only decide who does which part.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Device, DeviceDescription, DeviceOptions};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Tile};
-use crate::system::slices::{SLICES, chunks_below, chunks_of_slice};
+use crate::system::slices::{CHUNK, SLICES, chunks_of_slice};
 use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
 
 use super::threads::Threads;
@@ -23,7 +23,9 @@ const KEEP_TILES: usize = 16;
 const SINKS_OF_TASK: usize = 64;
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
-/// Lists of one window of sinks are looked for by one task per slice.
+/// Chunks that a thread predicts at a time.
+const TILES_OF_TASK: usize = 8;
+/// Rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
 
 /// How the lanes of a loop are filled.
@@ -53,6 +55,12 @@ struct Task<E> {
     outcome: Result<()>,
 }
 
+impl<E> Default for Task<E> {
+    fn default() -> Task<E> {
+        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), sums: Sums::default(), outcome: Ok(()) }
+    }
+}
+
 /// The tile that sources of a chunk are predicted into when it is not kept.
 type Scratch<E> = Option<Tile<E>>;
 
@@ -61,6 +69,8 @@ pub struct CpuDevice<E> {
     kernel: Box<dyn Kernel<E>>,
     finder: Box<dyn Finder>,
     options: DeviceOptions,
+    /// Whether a slice is this device's.
+    holds: [bool; SLICES],
     threads: Arc<Threads>,
     alone: Arc<Threads>,
     /// Predicted chunks that are kept.
@@ -69,6 +79,8 @@ pub struct CpuDevice<E> {
     groups: Vec<Group<E>>,
     units: Vec<Unit>,
     tasks: Vec<Task<E>>,
+    /// Tasks of the last block; those behind keep their memory.
+    wanted: usize,
     scratch: Mutex<Vec<Scratch<E>>>,
     results: Vec<Sums>,
 }
@@ -81,11 +93,13 @@ impl<E: Element> CpuDevice<E> {
             finder: kernel::finder(options.level),
             threads,
             alone: Arc::new(Threads::alone()),
+            holds: std::array::from_fn(|slice| options.slices.contains(&slice)),
             tiles: Vec::new(),
             last_time: None,
             groups: Vec::new(),
             units: Vec::new(),
             tasks: Vec::new(),
+            wanted: 0,
             scratch: Mutex::new(Vec::new()),
             results: Vec::new(),
             options,
@@ -119,37 +133,41 @@ impl<E: Element> CpuDevice<E> {
 
     /// Brings the kept tiles of all chunks below nj up to date.
     fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
-        let chunks = chunks_below(block.nj);
+        let chunks = sources.chunks_below(block.nj);
         if self.tiles.len() < chunks {
             self.tiles.resize_with(chunks, || None);
         }
-        let mut stale = Vec::new();
-        for slice in &self.options.slices {
-            for number in chunks_of_slice(*slice, chunks) {
-                if let Some(chunk) = sources.chunk(number) {
-                    let key = key(chunk, block, number);
-                    let tile = self.tiles[number].take();
-                    match tile {
-                        Some(tile) if tile.made_of == Some(key) => self.tiles[number] = Some(tile),
-                        Some(tile) => stale.push((number, chunk, tile)),
-                        None => stale.push((number, chunk, Box::new(Tile::new(self.kernel.rows())?))),
-                    }
-                }
+        let (kernel, holds) = (&*self.kernel, &self.holds);
+        // A chunk that has to be predicted anew.
+        let stale = |number: usize, tile: &Option<Box<Tile<E>>>| {
+            let chunk = sources.chunk(number).filter(|_| holds[number % SLICES])?;
+            let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
+            (!fresh).then_some(chunk)
+        };
+        let tiles = &mut self.tiles[..chunks];
+        if !tiles.iter().enumerate().any(|(number, tile)| stale(number, tile).is_some()) {
+            return Ok(());
+        }
+        let outcome = Mutex::new(Ok(()));
+        let work = |(run, tiles): (usize, &mut [Option<Box<Tile<E>>>]), (): &mut ()| {
+            for (place, tile) in tiles.iter_mut().enumerate() {
+                let number = run * TILES_OF_TASK + place;
+                let Some(chunk) = stale(number, tile) else { continue };
+                let tile = match tile {
+                    Some(tile) => tile,
+                    none => match Tile::new(kernel.rows()) {
+                        Ok(new) => none.insert(Box::new(new)),
+                        Err(error) => {
+                            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                            return;
+                        }
+                    },
+                };
+                predict(kernel, chunk, block, number, tile);
             }
-        }
-        let kernel = &*self.kernel;
-        threads.run(
-            &mut stale,
-            &Mutex::new(Vec::new()),
-            || (),
-            |(number, chunk, tile), ()| {
-                predict(kernel, chunk, block, *number, tile);
-            },
-        );
-        for (number, _, tile) in stale {
-            self.tiles[number] = Some(tile);
-        }
-        Ok(())
+        };
+        threads.run(tiles.chunks_mut(TILES_OF_TASK).enumerate(), &Mutex::new(Vec::new()), || (), work);
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
@@ -160,28 +178,26 @@ impl<E: Element> CpuDevice<E> {
     /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
     fn cut(&mut self, threads: usize, keeps_tiles: bool) {
         let lanes = self.kernel.lanes();
-        let units_of_task = match keeps_tiles {
-            true => (SINKS_OF_TASK / lanes).max(1),
-            false => self.units.len(),
-        };
-        let unit_ranges = self.units.len().div_ceil(units_of_task.max(1));
-        let over_sinks = self.holds_all() && (threads == 1 || unit_ranges >= 8 * threads);
-        let slices = self.options.slices.len();
-        let wanted = if over_sinks { unit_ranges } else { unit_ranges * slices };
-        self.tasks.resize_with(wanted, || Task {
-            units: 0..0,
-            slices: 0..0,
-            lane_sums: Vec::new(),
-            sums: Sums::default(),
-            outcome: Ok(()),
-        });
-        for (number, task) in self.tasks.iter_mut().enumerate() {
-            let (range, slice) = match over_sinks {
-                true => (number, 0..SLICES),
-                false => (number / slices, number % slices..number % slices + 1),
+        let together = if keeps_tiles { (SINKS_OF_TASK / lanes).max(1) } else { usize::MAX };
+        let mut units_of_task = together.min(self.units.len().max(1));
+        let over_sinks = self.holds_all() && (threads == 1 || self.units.len() >= 8 * threads * units_of_task);
+        if !over_sinks && keeps_tiles {
+            // As many tasks for each thread as there are slices, so that no thread waits long for another.
+            units_of_task = units_of_task.min(self.units.len().div_ceil(threads).max(1));
+        }
+        let ranges = self.units.len().div_ceil(units_of_task);
+        let slices = if over_sinks { 1 } else { self.options.slices.len() };
+        self.wanted = ranges * slices;
+        if self.tasks.len() < self.wanted {
+            self.tasks.resize_with(self.wanted, Task::default);
+        }
+        for (number, task) in self.tasks[..self.wanted].iter_mut().enumerate() {
+            let first = number / slices * units_of_task;
+            task.units = first..self.units.len().min(first + units_of_task);
+            task.slices = match over_sinks {
+                true => 0..SLICES,
+                false => number % slices..number % slices + 1,
             };
-            task.units = range * units_of_task..self.units.len().min((range + 1) * units_of_task);
-            task.slices = slice;
         }
     }
 
@@ -193,7 +209,7 @@ impl<E: Element> CpuDevice<E> {
         for result in &mut self.results {
             result.reset(sinks, descriptor.outputs, descriptor.nearest);
         }
-        for task in &self.tasks {
+        for task in &self.tasks[..self.wanted] {
             let result = &mut self.results[if whole { 0 } else { task.slices.start }];
             let first_sink = self.units[task.units.start].first_sink;
             let values = &mut result.values[first_sink * descriptor.outputs..];
@@ -210,7 +226,7 @@ impl<E: Element> CpuDevice<E> {
 }
 
 fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, u64, usize) {
-    let limit = (block.nj - number * chunk.masses().len()).min(chunk.masses().len());
+    let limit = (block.nj - number * CHUNK).min(CHUNK);
     (chunk.stamp(), block.time.to_bits(), limit)
 }
 
@@ -231,6 +247,7 @@ struct Shared<'a, E> {
     groups: &'a [Group<E>],
     units: &'a [Unit],
     sources: &'a Sources,
+    chunks: usize,
     block: &'a Block,
 }
 
@@ -242,7 +259,7 @@ impl<E: Element> Shared<'_, E> {
         for slice in task.slices.clone() {
             task.lane_sums.clear();
             task.lane_sums.resize(units.len(), LaneSums::new());
-            for number in chunks_of_slice(self.slices[slice], chunks_below(self.block.nj)) {
+            for number in chunks_of_slice(self.slices[slice], self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
                     for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
                         self.sum(unit, tile, sums);
@@ -357,17 +374,19 @@ impl<E: Element> Device for CpuDevice<E> {
             groups: &self.groups,
             units: &self.units,
             sources,
+            chunks: sources.chunks_below(block.nj),
             block,
         };
+        let tasks = &mut self.tasks[..self.wanted];
         threads.run(
-            &mut self.tasks,
+            tasks.iter_mut(),
             &self.scratch,
             || None,
             |task, scratch| {
                 task.outcome = shared.run(task, scratch);
             },
         );
-        if let Some(Err(error)) = self.tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
+        if let Some(Err(error)) = tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
             return Err(error.clone());
         }
         self.merge(block.sinks.len());
@@ -409,7 +428,7 @@ impl<E: Element> Device for CpuDevice<E> {
         let alone = members.len() * block.nj < ALONE;
         let threads = if alone { &self.alone } else { &*self.threads };
         threads.run(
-            &mut searches,
+            searches.iter_mut(),
             &Mutex::new(Vec::new()),
             || Tile::new(FINDER_ROWS).ok(),
             |search, tile| {
@@ -417,7 +436,7 @@ impl<E: Element> Device for CpuDevice<E> {
                     search.full = true;
                     return;
                 };
-                for number in chunks_of_slice(search.slice, chunks_below(block.nj)) {
+                for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
                     let Some(chunk) = sources.chunk(number) else { continue };
                     finder.predict(chunk, taylor, block.time, key(chunk, block, number).2, tile);
                     for (sink, list) in members.iter().zip(&mut search.found) {

@@ -36,16 +36,16 @@ impl Threads {
     }
 
     /// Hands each item to some thread. Which one must not matter; a thread keeps one `scratch` while it works.
-    pub fn run<T: Send, S: Send>(
+    pub fn run<T, S: Send>(
         &self,
-        items: &mut [T],
+        items: impl ExactSizeIterator<Item = T> + Send,
         scratch: &Mutex<Vec<S>>,
         new_scratch: impl Fn() -> S + Sync,
-        work: impl Fn(&mut T, &mut S) + Sync,
+        work: impl Fn(T, &mut S) + Sync,
     ) {
         let helpers = self.helpers.as_deref().filter(|_| items.len() > 1);
         let wanted = items.len().min(self.count());
-        let queue = Mutex::new(items.iter_mut());
+        let queue = Mutex::new(items);
         let worker = || {
             let kept = lock(scratch).pop();
             let mut own = kept.unwrap_or_else(&new_scratch);

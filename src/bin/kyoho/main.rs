@@ -1,2 +1,59 @@
-//! The `kyoho` command.
-fn main() {}
+//! The `kyoho` command: what the library finds on this machine, how fast it is, and N-body runs with it.
+
+#[macro_use]
+mod out;
+
+mod bench;
+mod body;
+mod failure;
+mod info;
+mod machine;
+mod plummer;
+mod run;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Gravitational forces for direct N-body codes: inspect, measure and use the library.
+#[derive(Parser)]
+#[command(name = "kyoho", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show backends, devices, threads, precisions: what would be used, and why
+    Info(info::Arguments),
+    /// Measure forces: N x N, block steps, one sink, writing of sources
+    Bench(bench::Arguments),
+    /// Run the conformance suite on this machine and show the errors of each precision
+    Verify(verify::Arguments),
+    /// Integrate an N-body system: Hermite 4 with block time steps, or a leapfrog
+    Run(Box<run::Arguments>),
+    /// Print a Plummer model in standard N-body units, as lines that `run` reads
+    Plummer(plummer::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Info(arguments) => info::run(&arguments).map(|()| true),
+        Command::Bench(arguments) => bench::run(&arguments).map(|()| true),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments).map(|()| true),
+        Command::Plummer(arguments) => plummer::run(&arguments).map(|()| true),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // Whoever read the output has seen enough.
+        Err(failure) if failure.is_closed_output() => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("kyoho: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

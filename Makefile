@@ -1,0 +1,52 @@
+# make demo      build, run a Plummer model on the CPU, print the energy error
+# make test      install what the tests need (Debian) and run all of them
+# make install   library, headers, pkg-config file and command below PREFIX
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# cargo's profile: release, or dev for a build that the tests have made already.
+PROFILE ?= release
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+MAJOR := $(firstword $(subst ., ,$(VERSION)))
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+ROOT := $(DESTDIR)$(PREFIX)
+
+.PHONY: demo test check build install uninstall demo-tools test-tools
+
+demo: demo-tools build
+	$(BUILT)/kyoho info
+	$(BUILT)/kyoho run --plummer 1024 --t-end 1 --eta 0.02 --eps 0.01
+
+test: test-tools check
+	cargo test --no-fail-fast
+
+check:
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
+
+build:
+	cargo build --profile $(PROFILE)
+
+install: build
+	install -d $(ROOT)/lib/pkgconfig $(ROOT)/include $(ROOT)/bin
+	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
+	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
+	ln -sf libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so
+	install -m 644 $(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
+	install -m 644 include/kyoho.h include/g6.h include/g5.h include/kyoho.f90 $(ROOT)/include
+	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
+
+uninstall:
+	rm -f $(ROOT)/lib/libkyoho.so $(ROOT)/lib/libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so.$(VERSION)
+	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/bin/kyoho
+	rm -f $(addprefix $(ROOT)/include/,kyoho.h g6.h g5.h kyoho.f90)
+
+demo-tools:
+	packaging/need gcc:gcc
+
+test-tools:
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran nm:binutils pkg-config:pkgconf

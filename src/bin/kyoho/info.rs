@@ -1,0 +1,75 @@
+//! `kyoho info`: what the library finds here, what it would use, and why.
+
+use kyoho::catalogue::CATALOGUE;
+use kyoho::config::Settings;
+use kyoho::{Backend, Level, Order, Precision};
+
+use crate::failure::Result;
+use crate::machine::Machine;
+
+/// The options of `kyoho info`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Prints it.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let settings = arguments.machine.settings()?;
+    out!("kyoho {}", env!("CARGO_PKG_VERSION"))?;
+    backends(&settings)?;
+    out!()?;
+    out!("CPU level  {} (available: {})", settings.level.name(), names(Level::available().map(Level::name)))?;
+    out!("threads    {} (from {})", settings.threads, settings.threads_because)?;
+    let of_old = |own: Precision| match settings.precision {
+        Some(precision) => format!("{} (from KYOHO_PRECISION)", precision.name()),
+        None => format!("{} (default)", own.name()),
+    };
+    out!("precision  g6_*: {}; g5_*: {}", of_old(Precision::Mixed), of_old(Precision::Single))?;
+    out!("block      g6_npipes gives {}", settings.npipes)?;
+    out!()?;
+    out!("order  precision  flops a pair  what it gives")?;
+    for entry in CATALOGUE {
+        let (order, precision) = (entry.order as i32, entry.precision.name());
+        out!("{order:>5}  {precision:<9}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;
+    }
+    Ok(())
+}
+
+/// The backends, their devices, and which would be used.
+fn backends(settings: &Settings) -> Result<()> {
+    for backend in Backend::ALL {
+        out!()?;
+        match backend.devices() {
+            Ok(devices) => {
+                out!(
+                    "backend {}: {} device{}",
+                    backend.name(),
+                    devices.len(),
+                    if devices.len() == 1 { "" } else { "s" }
+                )?;
+                for (number, device) in devices.iter().enumerate() {
+                    out!("  {number}: {}", device.name)?;
+                }
+            }
+            Err(error) => out!("backend {}: none; {error}", backend.name())?,
+        }
+    }
+    let setup = settings.setup(Order::Fourth, settings.precision.unwrap_or(Precision::Mixed))?;
+    let because = match settings.backend {
+        Some(_) => "as was asked for",
+        None => "the first of cuda, opencl, cpu that has devices",
+    };
+    out!()?;
+    out!("in use     backend {} ({because})", setup.backend.name())?;
+    let numbers = names(setup.devices.iter().map(usize::to_string));
+    match setup.backend {
+        Backend::Cpu => out!("devices    {numbers}"),
+        _ => out!("devices    {numbers} (from {})", settings.devices.because),
+    }
+}
+
+fn names<S: Into<String>>(names: impl Iterator<Item = S>) -> String {
+    names.map(Into::into).collect::<Vec<String>>().join(", ")
+}

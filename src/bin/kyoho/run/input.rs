@@ -1,0 +1,85 @@
+//! Bodies from a file: one line each, `mass x y z vx vy vz`.
+
+use std::path::Path;
+
+use crate::body::Body;
+use crate::failure::{Failure, Result};
+
+/// Reads the bodies of a file: one a line, mass, position and velocity; blank lines and what follows a `#` are
+/// comments. Exponents may be written as in Fortran (`1.5D+03`).
+pub fn read(path: &Path) -> Result<Vec<Body>> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    parse(&text, path)
+}
+
+fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
+    let mut bodies = Vec::new();
+    for (line, row) in rows(text) {
+        let [mass, position @ .., vx, vy, vz] = numbers::<7>(row, "mass x y z vx vy vz")
+            .and_then(|numbers| match numbers[0] >= 0.0 {
+                true => Ok(numbers),
+                false => Err(format!("the mass is {}; allowed: zero and above", numbers[0])),
+            })
+            .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
+        bodies.push(Body::new(mass, position, [vx, vy, vz]));
+    }
+    match bodies.is_empty() {
+        true => Err(Failure::file(path, "there are no bodies in it")),
+        false => Ok(bodies),
+    }
+}
+
+/// The lines that are no comments, with their numbers from 1.
+pub fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let without_comment = |line: &str| line.find('#').unwrap_or(line.len());
+    text.lines()
+        .enumerate()
+        .map(move |(place, line)| (place + 1, line[..without_comment(line)].trim()))
+        .filter(|(_, row)| !row.is_empty())
+}
+
+/// The finite numbers of a line that must have `N` of them.
+pub fn numbers<const N: usize>(row: &str, names: &str) -> std::result::Result<[f64; N], String> {
+    let words: Vec<&str> = row.split_whitespace().collect();
+    if words.len() != N {
+        return Err(format!("{} columns; expected {N}: {names}", words.len()));
+    }
+    let mut numbers = [0.0; N];
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = word
+            .replace(['d', 'D'], "e")
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .ok_or_else(|| format!("'{word}' is no finite number"))?;
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text, Path::new("stars")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn comments_and_blank_lines_are_skipped() {
+        let bodies = parse("# three\n\n1 2 3 4 5 6 7 # first\n  \n0 -1D+1 1e-3 +4 5d0 6. .7\n", Path::new("")).unwrap();
+        assert_eq!(bodies.len(), 2);
+        assert_eq!(bodies[0], Body::new(1.0, [2.0, 3.0, 4.0], [5.0, 6.0, 7.0]));
+        assert_eq!(bodies[1], Body::new(0.0, [-10.0, 1e-3, 4.0], [5.0, 6.0, 0.7]));
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_with_its_number() {
+        assert_eq!(error("# c\n\n1 2 3\n"), "stars, line 3: 3 columns; expected 7: mass x y z vx vy vz");
+        assert_eq!(error("1 2 3 4 5 6 7 8"), "stars, line 1: 8 columns; expected 7: mass x y z vx vy vz");
+        assert_eq!(error("1 2 3 4 5 6 7\n1 2 x 4 5 6 7"), "stars, line 2: 'x' is no finite number");
+        assert_eq!(error("1 2 nan 4 5 6 7"), "stars, line 1: 'nan' is no finite number");
+        assert_eq!(error("1 2 inf 4 5 6 7"), "stars, line 1: 'inf' is no finite number");
+        assert_eq!(error("-1 2 3 4 5 6 7"), "stars, line 1: the mass is -1; allowed: zero and above");
+        assert_eq!(error("# nothing\n"), "stars: there are no bodies in it");
+    }
+}

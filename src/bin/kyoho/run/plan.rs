@@ -1,0 +1,26 @@
+//! What rules an integration: kept in every snapshot, so that a resumed run goes on as it would have.
+
+use kyoho::{Order, Precision};
+
+/// What rules an integration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// 4: Hermite with block steps; 2: leapfrog with a shared step.
+    pub order: Order,
+    /// The precision of the forces.
+    pub precision: Precision,
+    /// The gravitational constant, in the units of the bodies.
+    pub gravity: f64,
+    /// The softening length.
+    pub softening: f64,
+    /// The accuracy parameter of the time steps.
+    pub eta: f64,
+    /// The shared step of the leapfrog; zero in a Hermite run.
+    pub step: f64,
+    /// The longest individual step.
+    pub longest: f64,
+    /// The shortest individual step.
+    pub shortest: f64,
+    /// All bodies meet whenever this much time has passed: energies and snapshots are taken then.
+    pub interval: f64,
+}

@@ -1,0 +1,70 @@
+//! A picture of the energy error against time.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use crate::failure::{Failure, Result};
+
+/// Errors below this are drawn here: they are no more than rounding.
+const FLOOR: f64 = 1e-17;
+
+/// Whether a picture of this name can be drawn.
+pub fn check(path: &Path) -> Result<()> {
+    match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
+        true => Ok(()),
+        false => Err(Failure::Argument {
+            option: "--plot",
+            value: path.display().to_string(),
+            allowed: "names that end in .svg".into(),
+        }),
+    }
+}
+
+/// Draws points of time and relative energy error, whose magnitude goes on a logarithmic axis.
+pub fn draw(path: &Path, title: &str, points: &[(f64, f64)]) -> Result<()> {
+    draw_svg(path, title, points).map_err(|error| Failure::file(path, error))
+}
+
+fn draw_svg(path: &Path, title: &str, points: &[(f64, f64)]) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let magnitudes: Vec<(f64, f64)> = points.iter().map(|(time, error)| (*time, error.abs().max(FLOOR))).collect();
+    let (first, last) = (magnitudes[0].0, magnitudes[magnitudes.len() - 1].0);
+    let (lowest, highest) = magnitudes
+        .iter()
+        .fold((f64::INFINITY, FLOOR), |(lowest, highest), (_, error)| (lowest.min(*error), highest.max(*error)));
+    // Whole decades.
+    let errors =
+        10f64.powf(lowest.log10().floor())..10f64.powf(highest.log10().ceil().max(lowest.log10().floor() + 1.0));
+
+    let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption(title, ("sans-serif", 20))
+        .margin(15)
+        .x_label_area_size(45)
+        .y_label_area_size(80)
+        .build_cartesian_2d(first..last, errors.log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("time")
+        .y_desc("|E - E0| / |E0|")
+        .y_label_formatter(&|error| format!("{error:.0e}"))
+        .light_line_style(TRANSPARENT)
+        .draw()?;
+    chart.draw_series(LineSeries::new(magnitudes.iter().copied(), &BLUE))?;
+    chart.draw_series(magnitudes.iter().map(|point| Circle::new(*point, 2, BLUE.filled())))?;
+    area.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_svg_is_drawn() {
+        assert!(check(Path::new("energy.svg")).is_ok() && check(Path::new("energy.SVG")).is_ok());
+        let error = check(Path::new("energy.png")).unwrap_err().to_string();
+        assert!(error.contains("energy.png") && error.contains(".svg"), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! `kyoho verify`: whether the library does on this machine what it promises, and how exactly.
+
+use indicatif::ProgressBar;
+use kyoho::conformance::{self, Errors, Outcome, Selection, Target, plummer_problem};
+use kyoho::{Backend, Level, Order, Precision};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Result};
+use crate::machine::named;
+
+/// The options of `kyoho verify`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only this backend: cpu, cuda, opencl
+    #[arg(long)]
+    backend: Option<String>,
+    /// Only this order: 2, 4
+    #[arg(long)]
+    order: Option<i32>,
+    /// Only this precision: single, mixed, double
+    #[arg(long)]
+    precision: Option<String>,
+    /// Only this instruction set of the CPU: portable, avx2, avx512
+    #[arg(long)]
+    level: Option<String>,
+    /// Bodies of the Plummer model of the table; its reference takes about a second for 2000, and grows with the square
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    bodies: u32,
+    /// Only measure the errors of the table; run no checks
+    #[arg(long)]
+    table_only: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of the table: an order, a precision, a backend and a level, on every choice of threads and devices.
+struct Row {
+    targets: Vec<Target>,
+    errors: Errors,
+    outcomes: Vec<(Target, Outcome)>,
+}
+
+impl Row {
+    fn plain(&self) -> &Target {
+        &self.targets[0]
+    }
+
+    fn failed(&self) -> impl Iterator<Item = &(Target, Outcome)> {
+        self.outcomes.iter().filter(|(_, outcome)| !outcome.findings.passed())
+    }
+}
+
+/// Runs the suite; whether everything is as promised.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let rows = rows(&selection(arguments)?)?;
+    let targets: usize = rows.iter().map(Vec::len).sum();
+    let progress = ProgressBar::new(if arguments.table_only { rows.len() } else { targets } as u64);
+    let problem = plummer_problem(arguments.bodies as usize, 1);
+    let mut verified = Vec::new();
+    for targets in rows {
+        let errors = problem.errors(&targets[0])?;
+        let mut outcomes = Vec::new();
+        for target in targets.iter().filter(|_| !arguments.table_only) {
+            outcomes.extend(conformance::run(target).into_iter().map(|outcome| (target.clone(), outcome)));
+            progress.inc(1);
+        }
+        verified.push(Row { targets, errors, outcomes });
+    }
+    progress.finish_and_clear();
+    match arguments.json {
+        true => out!("{:#}", to_json(arguments, &verified))?,
+        false => print(arguments, &verified)?,
+    }
+    Ok(verified.iter().all(|row| row.failed().next().is_none()))
+}
+
+fn selection(arguments: &Arguments) -> Result<Selection> {
+    let order = |number: i32| {
+        Order::from_number(number).ok_or_else(|| Failure::Argument {
+            option: "--order",
+            value: number.to_string(),
+            allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
+        })
+    };
+    let levels: Vec<Level> = Level::available().collect();
+    let backend = arguments.backend.as_deref();
+    let precision = arguments.precision.as_deref();
+    let level = arguments.level.as_deref();
+    let selection = Selection {
+        backend: backend.map(|name| named("--backend", name, &Backend::ALL, Backend::name)).transpose()?,
+        order: arguments.order.map(order).transpose()?,
+        precision: precision.map(|name| named("--precision", name, &Precision::ALL, Precision::name)).transpose()?,
+        level: level.map(|name| named("--level", name, &levels, Level::name)).transpose()?,
+    };
+    if let Some(backend) = selection.backend {
+        backend.devices()?;
+    }
+    Ok(selection)
+}
+
+/// The targets, those that differ only in threads and devices together.
+fn rows(selection: &Selection) -> Result<Vec<Vec<Target>>> {
+    let mut rows: Vec<Vec<Target>> = Vec::new();
+    let kind = |target: &Target| {
+        let setup = &target.setup;
+        (setup.order, setup.precision, setup.backend, setup.level)
+    };
+    for target in conformance::targets(selection) {
+        match rows.last_mut() {
+            Some(row) if kind(&row[0]) == kind(&target) => row.push(target),
+            _ => rows.push(vec![target]),
+        }
+    }
+    match rows.is_empty() {
+        false => Ok(rows),
+        true => Err(Failure::Argument {
+            option: "--precision",
+            value: format!("'{}', with the other options", selection.precision.map_or("any", Precision::name)),
+            allowed: "what `kyoho info` lists".into(),
+        }),
+    }
+}
+
+fn level_name(target: &Target) -> &'static str {
+    match target.setup.backend {
+        Backend::Cpu => target.setup.level.name(),
+        _ => "-",
+    }
+}
+
+fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
+    out!("Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.", arguments.bodies)?;
+    out!()?;
+    out!(
+        "order  precision  backend  level     acc worst   acc mean  jerk worst  jerk mean   pot worst  wrong nearest  checks"
+    )?;
+    for row in rows {
+        let setup = &row.plain().setup;
+        let Errors { potential, acceleration, jerk, wrong_nearest } = &row.errors;
+        let descriptor = row.plain().descriptor();
+        let if_any = |there: bool, text: String| if there { text } else { "-".into() };
+        let has_jerk = setup.order != Order::Second;
+        out!(
+            "{:>5}  {:<9}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10.2e}  {:>13}  {}",
+            setup.order as i32,
+            setup.precision.name(),
+            setup.backend.name(),
+            level_name(row.plain()),
+            acceleration.worst,
+            acceleration.mean,
+            if_any(has_jerk, format!("{:.2e}", jerk.worst)),
+            if_any(has_jerk, format!("{:.2e}", jerk.mean)),
+            potential.worst,
+            if_any(descriptor.nearest, wrong_nearest.to_string()),
+            match row.failed().count() {
+                0 => format!("{} passed", row.outcomes.len()),
+                failed => format!("{failed} of {} FAILED", row.outcomes.len()),
+            },
+        )?;
+    }
+    if rows.iter().any(|row| row.failed().next().is_some()) {
+        out!()?;
+    }
+    for (target, outcome) in rows.iter().flat_map(Row::failed) {
+        out!("FAILED {target}: {}: {}", outcome.check.name, outcome.check.promise)?;
+        for failure in outcome.findings.failures() {
+            out!("       {failure}")?;
+        }
+    }
+    Ok(())
+}
+
+fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
+    let failures = |row: &Row| -> Vec<Value> {
+        row.failed()
+            .map(|(target, outcome)| {
+                json!({
+                    "target": target.to_string(),
+                    "check": outcome.check.name,
+                    "promise": outcome.check.promise,
+                    "failures": outcome.findings.failures(),
+                })
+            })
+            .collect()
+    };
+    let row = |row: &Row| {
+        let setup = &row.plain().setup;
+        let spread = |spread: conformance::Spread| json!({ "worst": spread.worst, "mean": spread.mean });
+        json!({
+            "order": setup.order as i32,
+            "precision": setup.precision.name(),
+            "backend": setup.backend.name(),
+            "level": level_name(row.plain()),
+            "errors": {
+                "acceleration": spread(row.errors.acceleration),
+                "jerk": spread(row.errors.jerk),
+                "potential": spread(row.errors.potential),
+                "wrong_nearest": row.errors.wrong_nearest,
+            },
+            "checks": row.outcomes.len(),
+            "failed": failures(row),
+        })
+    };
+    json!({ "bodies": arguments.bodies, "passed": rows.iter().all(|row| row.failed().next().is_none()), "rows": rows.iter().map(row).collect::<Vec<_>>() })
+}

@@ -1,0 +1,93 @@
+//! Every force call sees the sources as they are now, predicted to the time that was set last.
+
+use crate::catalogue::Order;
+use crate::conformance::models::{Random, grid, sinks_of};
+use crate::conformance::{Check, Twin};
+use crate::system::Source;
+
+/// Sources whose series have every term, from times of their own; all numbers are on a grid, so that 64 bits hold
+/// every predicted coordinate exactly.
+fn moving(seed: u64, bodies: usize) -> Vec<Source> {
+    let mut random = Random::new(seed);
+    let mut sources = grid(seed, bodies);
+    for source in &mut sources {
+        source.time = random.below(64) as f64 / 64.0;
+        source.taylor[2] = random.grid_vector(0.5);
+        source.taylor[3] = random.grid_vector(0.25);
+    }
+    sources
+}
+
+pub const POLYNOMIAL: Check = Check {
+    name: "predicted polynomial",
+    promise: "predicted sources are x + v dt + (a/2) dt^2 + (j/6) dt^3 and its derivative, to the last bit",
+    neighbours: false,
+    run: |target, findings| {
+        let known = Source { index: 1, mass: 1.0, time: 1.0, taylor: [[1.0; 3], [2.0; 3], [3.0; 3], [4.0; 3]] };
+        let mut twin = Twin::with(target, &moving(41, 300))?;
+        twin.set_source(300, &known)?;
+        for time in [1.5, 1.0, -0.5, 0.0] {
+            twin.set_time(time)?;
+            twin.compare_predicted(findings, 0..302);
+        }
+        twin.set_time(1.5)?;
+        let expected = match target.setup.order {
+            Order::Second => [1.0; 3],
+            _ => [1.0 + 1.0 + 0.75 + 0.5; 3],
+        };
+        let found = twin.system.predicted([300])[0].map(|found| found[0]);
+        findings.expect_equal("a known series", found, Some(expected));
+        findings.expect_equal("an address never written", twin.system.predicted([301])[0], None);
+        Ok(())
+    },
+};
+
+pub const TIMES: Check = Check {
+    name: "times",
+    promise: "forces are those of the sources at the time that was set, each from its own time, forwards and backwards",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = moving(42, 300);
+        let mut twin = Twin::with(target, &sources)?;
+        let sinks = sinks_of(&grid(43, 20), 1.0 / 64.0);
+        twin.compare(findings, "no time set", 300, true, &sinks)?;
+        for time in [1.0, 2.0, 2.0, 1.0, -1.0, 0.0] {
+            twin.set_time(time)?;
+            twin.compare(findings, "times up and down", 300, true, &sinks)?;
+            twin.compare(findings, "times up and down, one sink", 300, true, &sinks[3..4])?;
+        }
+        Ok(())
+    },
+};
+
+pub const ORDER_OF_CALLS: Check = Check {
+    name: "writes around set_time",
+    promise: "sources written after the time was set, and those that a larger nj brings in, are predicted too",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = moving(44, 600);
+        let other = moving(45, 600);
+        let mut twin = Twin::with(target, &sources)?;
+        let sinks = sinks_of(&grid(46, 17), 1.0 / 64.0);
+        for ni in [17, 1] {
+            let sinks = &sinks[..ni];
+            twin.set_time(1.25)?;
+            twin.compare(findings, "before the write", 200, true, sinks)?;
+            twin.set_source(7, &other[7])?;
+            twin.compare(findings, "a write after the time was set", 200, true, sinks)?;
+            twin.compare(findings, "a larger nj", 600, true, sinks)?;
+            twin.start(600, true, sinks)?;
+            twin.set_source(8, &other[8])?;
+            twin.set_source(300, &other[300])?;
+            twin.compare_predicted(findings, 290..310);
+            twin.set_time(1.5)?;
+            twin.finish(findings, "writes and a new time between start and wait")?;
+            twin.set_source(8, &other[9])?;
+            twin.compare(findings, "the block after them", 600, true, sinks)?;
+            for (address, source) in sources.iter().enumerate() {
+                twin.set_source(address, source)?;
+            }
+        }
+        Ok(())
+    },
+};

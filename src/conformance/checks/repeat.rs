@@ -1,0 +1,111 @@
+//! The same bits, whoever computes and whenever.
+
+use std::thread;
+
+use crate::conformance::models::{plummer, sinks_of};
+use crate::conformance::{Check, Target};
+use crate::error::Result;
+use crate::system::{Forces, Sink, Source, System};
+
+/// Every bit of an answer.
+fn bits(forces: Forces) -> Vec<u64> {
+    let sink = |sink: usize| {
+        let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
+        let numbers = [[forces.potential(sink), 0.0, 0.0], forces.acceleration(sink), forces.jerk(sink)];
+        numbers.into_iter().flatten().map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
+    };
+    (0..forces.len()).flat_map(sink).collect()
+}
+
+fn system(target: &Target, sources: &[Source]) -> Result<System> {
+    let mut system = System::new(&target.setup)?;
+    sources.iter().enumerate().try_for_each(|(address, source)| system.set_source(address, source))?;
+    Ok(system)
+}
+
+/// Blocks of one sink up to many, some large enough for several threads.
+fn blocks(sources: &[Source]) -> Vec<(usize, Vec<Sink>)> {
+    let sinks = sinks_of(&sources[..150], 1e-4);
+    [(40_000, 1), (6500, 6), (6500, 40), (300, 150)].map(|(nj, ni)| (nj, sinks[..ni].to_vec())).to_vec()
+}
+
+fn answers(target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
+    let mut system = system(target, sources)?;
+    system.set_time(0.125)?;
+    blocks(sources).into_iter().map(|(nj, sinks)| Ok(bits(system.force(nj, true, sinks)?))).collect()
+}
+
+pub const REPEATED: Check = Check {
+    name: "repeated calls",
+    promise: "a call gives the same bits again, whatever was computed in between",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = plummer(1500);
+        let sinks = sinks_of(&sources[..40], 0.0);
+        let mut system = system(target, &sources)?;
+        for ni in [1, 5, 40] {
+            system.set_time(0.25)?;
+            let first = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            let again = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            findings.expect(first == again, || format!("{ni} sinks: expected the same bits at once, found others"));
+            system.set_time(0.5)?;
+            system.force(700, true, sinks.iter().copied())?;
+            system.set_source(3, &sources[3])?;
+            system.set_time(0.25)?;
+            let later = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            findings.expect(first == later, || format!("{ni} sinks: expected the same bits later, found others"));
+        }
+        Ok(())
+    },
+};
+
+pub const THREADS_AND_DEVICES: Check = Check {
+    name: "threads and devices",
+    promise: "any number of threads and devices gives the same bits",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = plummer(40_000);
+        let plain = answers(&target.with(1, &[0]), &sources)?;
+        findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
+        // The plain target stands for all others in trying every number.
+        if target.setup.threads == 1 && target.setup.devices == [0] {
+            for threads in 2..=8 {
+                let same = answers(&target.with(threads, &[0]), &sources)? == plain;
+                findings.expect(same, || format!("{threads} threads: expected the bits of one"));
+            }
+            for devices in [2, 3, 4, 8] {
+                let same = answers(&target.with(devices % 3 + 1, &[0; 8][..devices]), &sources)? == plain;
+                findings.expect(same, || format!("{devices} devices: expected the bits of one"));
+            }
+        }
+        Ok(())
+    },
+};
+
+pub const SEVERAL_SYSTEMS: Check = Check {
+    name: "several systems",
+    promise: "systems in several threads at once do not disturb each other",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = plummer(2000);
+        let sinks = sinks_of(&sources[..60], 0.0);
+        let work = &|part: usize| -> Result<Vec<u64>> {
+            let mut system = system(target, &sources[100 * part..])?;
+            let mut found = Vec::new();
+            for step in 0..4 {
+                system.set_time(f64::from(step) / 64.0)?;
+                found = bits(system.force(1500, true, sinks[part..].iter().copied())?);
+            }
+            Ok(found)
+        };
+        let together: Vec<_> = thread::scope(|scope| {
+            let running: Vec<_> = (0..4).map(|part| scope.spawn(move || work(part))).collect();
+            running.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
+        });
+        for (part, found) in together.into_iter().enumerate() {
+            let same = found? == work(part)?;
+            findings.expect(same, || format!("system {part} of four: expected the bits that it gives alone"));
+        }
+        Ok(())
+    },
+};

@@ -1,0 +1,202 @@
+//! A system and a small model of the interface, side by side.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::catalogue::Order;
+use crate::error::Result;
+use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_all};
+use crate::system::{MAX_VECTORS, Sink, Source, System};
+
+use super::accuracy::{Errors, measure};
+use super::findings::Findings;
+use super::target::Target;
+
+/// What the interface promises, without any speed: sources at addresses, a time, and the last block.
+#[derive(Debug)]
+pub struct Model {
+    order: Order,
+    sources: BTreeMap<usize, Source>,
+    time: f64,
+    block: Block,
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    predicted: Vec<Predicted<DoubleDouble>>,
+    sinks: Vec<Sink>,
+    skip_own_index: bool,
+}
+
+impl Model {
+    /// Without sources, at time 0.
+    pub fn new(order: Order) -> Model {
+        Model { order, sources: BTreeMap::new(), time: 0.0, block: Block::default() }
+    }
+
+    /// Writes the source at an address.
+    pub fn set_source(&mut self, address: usize, source: &Source) {
+        self.sources.insert(address, *source);
+    }
+
+    /// Sets the time of the next blocks.
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// Position and velocity of the source at an address, at the time that was set last.
+    pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_VECTORS]> {
+        let source = self.sources.get(&address)?;
+        Some(predict::<DoubleDouble>(self.order, source, self.time).map(|vector| vector.map(DoubleDouble::to_f64)))
+    }
+
+    /// Takes the sources below nj as they are now, predicted, and the sinks.
+    pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
+        let sources = self.sources.range(..nj).map(|(_, source)| source);
+        let predicted = predict_all(self.order, sources, self.time);
+        self.block = Block { predicted, sinks: sinks.to_vec(), skip_own_index };
+    }
+
+    /// The forces of the block that was started last.
+    pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
+        let Block { predicted, sinks, skip_own_index } = &self.block;
+        sinks.iter().map(|sink| force(self.order, predicted, *skip_own_index, sink)).collect()
+    }
+
+    /// The neighbours of a sink of that block.
+    pub fn neighbours(&self, sink: usize) -> Vec<i32> {
+        neighbours(&self.block.predicted, self.block.skip_own_index, &self.block.sinks[sink])
+    }
+
+    /// The same with a radius that is a little smaller or larger.
+    fn neighbours_within(&self, sink: usize, factor: f64) -> Vec<i32> {
+        let mut sink = self.block.sinks[sink];
+        sink.radius2 *= factor;
+        neighbours(&self.block.predicted, self.block.skip_own_index, &sink)
+    }
+}
+
+/// A system and its model, which get the same calls and must give the same answers.
+pub struct Twin {
+    target: Target,
+    /// The system.
+    pub system: System,
+    /// The model.
+    pub model: Model,
+}
+
+/// Errors of a sum may be so many units of rounding of its terms' absolute values: a pair has a dozen steps, a tile sums
+/// up to 64 of them in a lane.
+const UNITS: f64 = 16.0;
+
+impl Twin {
+    /// Both without sources, at time 0.
+    pub fn new(target: &Target) -> Result<Twin> {
+        let system = System::new(&target.setup)?;
+        Ok(Twin { target: target.clone(), system, model: Model::new(target.setup.order) })
+    }
+
+    /// Both with these sources at the addresses 0, 1, ...
+    pub fn with(target: &Target, sources: &[Source]) -> Result<Twin> {
+        let mut twin = Twin::new(target)?;
+        sources.iter().enumerate().try_for_each(|(address, source)| twin.set_source(address, source))?;
+        Ok(twin)
+    }
+
+    /// Writes the source at an address of both.
+    pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.system.set_source(address, source)?;
+        self.model.set_source(address, source);
+        Ok(())
+    }
+
+    /// Sets the time of both.
+    pub fn set_time(&mut self, time: f64) -> Result<()> {
+        self.system.set_time(time)?;
+        self.model.set_time(time);
+        Ok(())
+    }
+
+    /// Starts a block on both.
+    pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) -> Result<()> {
+        self.system.start(nj, skip_own_index, sinks.iter().copied())?;
+        self.model.start(nj, skip_own_index, sinks);
+        Ok(())
+    }
+
+    /// Waits for the block and compares the forces: the errors in units of what rounding allows.
+    pub fn wait(&mut self) -> Result<Errors> {
+        let expected = self.model.forces();
+        let Block { predicted, sinks, .. } = &self.model.block;
+        let (terms, coordinates) = (self.target.rounding(), self.target.coordinate_rounding());
+        let computed = self.system.wait()?;
+        if computed.len() != sinks.len() {
+            // A row too few or too many is no error of a force.
+            return Ok(Errors { wrong_nearest: computed.len().abs_diff(sinks.len()), ..Errors::default() });
+        }
+        Ok(measure(&self.target, computed, &expected, predicted, sinks, |force, quantity| {
+            terms * force.scale.terms[quantity] + coordinates * force.scale.coordinates[quantity]
+        }))
+    }
+
+    /// Computes the forces of a block and notes where the two differ.
+    pub fn compare(
+        &mut self,
+        findings: &mut Findings,
+        what: &str,
+        nj: usize,
+        skip_own_index: bool,
+        sinks: &[Sink],
+    ) -> Result<()> {
+        self.start(nj, skip_own_index, sinks)?;
+        self.finish(findings, what)
+    }
+
+    /// Waits for a block that was started and notes where the two differ.
+    pub fn finish(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
+        let errors = self.wait()?;
+        let quantities =
+            [("potential", errors.potential), ("acceleration", errors.acceleration), ("jerk", errors.jerk)];
+        for (quantity, error) in quantities {
+            findings.measure(&format!("{what}: units of rounding of the {quantity}"), error.worst, UNITS);
+        }
+        findings.expect(errors.wrong_nearest == 0, || {
+            format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
+        });
+        Ok(())
+    }
+
+    /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
+    pub fn compare_predicted(&self, findings: &mut Findings, addresses: Range<usize>) {
+        let vectors = self.target.descriptor().vectors;
+        let first = |predicted: [[f64; 3]; MAX_VECTORS]| predicted[..vectors].to_vec();
+        for (address, found) in addresses.clone().zip(self.system.predicted(addresses)) {
+            let expected = self.model.predicted(address).map(first);
+            findings.expect_equal(&format!("the source predicted at address {address}"), found.map(first), expected);
+        }
+    }
+
+    /// Compares the neighbour lists of the last block; sources that are on the boundary to the last bits may be in a
+    /// list or not.
+    pub fn compare_lists(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
+        for sink in 0..self.model.block.sinks.len() {
+            let found = self.system.neighbours(sink)?;
+            let surely = self.model.neighbours_within(sink, 1.0 - 1e-12);
+            let perhaps = self.model.neighbours_within(sink, 1.0 + 1e-12);
+            let sorted = found.windows(2).all(|pair| pair[0] < pair[1]);
+            let missing = surely.iter().find(|index| found.binary_search(index).is_err());
+            let stray = found.iter().find(|index| perhaps.binary_search(index).is_err());
+            findings.expect(sorted && missing.is_none() && stray.is_none(), || {
+                format!(
+                    "{what}: expected {} neighbours of sink {sink}, ascending, each once; found {}{}{}{}",
+                    surely.len(),
+                    found.len(),
+                    if sorted { "" } else { ", not ascending" },
+                    missing.map_or(String::new(), |index| format!(", without {index}")),
+                    stray.map_or(String::new(), |index| format!(", with {index}")),
+                )
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! The slow and obvious sums that every test compares with.
+//!
+//! Each formula stands once, in [`forces`], for any [`Real`] number: for `f64`, and for [`DoubleDouble`] with its 32
+//! digits, against which the errors of every precision are measured. Nothing here is shared with the backends.
+
+pub mod double_double;
+pub mod forces;
+pub mod real;
+
+pub use double_double::DoubleDouble;
+pub use forces::{Force, Predicted, Scale, force, neighbours, predict, predict_all};
+pub use real::Real;

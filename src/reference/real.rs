@@ -1,0 +1,48 @@
+//! What a number must be able to do for the sums.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A real number of some precision.
+pub trait Real:
+    Copy
+    + PartialOrd
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// This number, exactly.
+    fn from_f64(value: f64) -> Self;
+    /// The nearest number of 64 bits.
+    fn to_f64(self) -> f64;
+    /// The square root of a number that is not negative.
+    fn sqrt(self) -> Self;
+}
+
+impl Real for f64 {
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    fn sqrt(self) -> f64 {
+        self.sqrt()
+    }
+}
+
+/// The scalar product of two vectors.
+pub fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The length of a vector, in 64 bits.
+pub fn norm<R: Real>(vector: [R; 3]) -> f64 {
+    let vector = vector.map(R::to_f64);
+    dot(vector, vector).sqrt()
+}

@@ -1,0 +1,407 @@
+//! The `kyoho` command as its users run it: real inputs to known answers, and what it says when something is wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn kyoho() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn run(arguments: &str) -> Output {
+    kyoho().args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+/// What a run that must succeed prints as JSON.
+fn json(arguments: &str) -> Value {
+    let output = run(&format!("{arguments} --json"));
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the output is JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The one line of stderr of a call that must fail with an exit code and print nothing else.
+fn failure(code: i32, arguments: &str) -> String {
+    let output = run(arguments);
+    let error = String::from_utf8(output.stderr).expect("errors are text");
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stdout));
+    error.trim_end().to_string()
+}
+
+/// An empty folder of this name for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the old folder goes");
+    }
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+/// The rows of numbers of an input or a snapshot.
+fn rows(path: &Path) -> Vec<Vec<f64>> {
+    let text = std::fs::read_to_string(path).expect("the file is there");
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("")).filter(|line| !line.trim().is_empty());
+    lines.map(|line| line.split_whitespace().map(|word| word.parse().expect("a number")).collect()).collect()
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name)
+}
+
+/// Position of one row relative to another.
+fn separation(row: &[f64], from: &[f64]) -> [f64; 3] {
+    [row[1] - from[1], row[2] - from[2], row[3] - from[3]]
+}
+
+fn length(vector: [f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+// Real inputs.
+
+/// Szebehely & Peters (1967): bodies 2 and 3 (masses 4 and 5) come closest near t = 15.83, to 4e-4, and after t = 60
+/// body 1 (mass 3) escapes and leaves them as a binary. Digits beyond those of the paper are from an extrapolation
+/// (Gragg, Bulirsch, Stoer) in quadruple precision: distance 4.138e-4; at t = 60, body 1 at (0.743808, 1.939948).
+#[test]
+fn the_pythagorean_problem_ends_in_a_binary_and_an_escaper() {
+    let folder = folder("pythagorean");
+    let report = json(&format!(
+        "run examples/pythagorean.txt --t-end 80 --interval 1 --eta 2e-5 --precision double --output {}",
+        folder.display()
+    ));
+    assert!(number(&report["largest_relative_error"]) < 1e-8, "{}", report["largest_relative_error"]);
+
+    let closest = &report["closest_approach"];
+    assert_eq!(closest["bodies"], serde_json::json!([2, 3]));
+    assert!((number(&closest["time"]) - 15.8299).abs() < 1e-4, "{closest}");
+    assert!((number(&closest["distance"]) - 4.138e-4).abs() < 1e-7, "{closest}");
+
+    let at = |time: u32| rows(&folder.join(format!("snapshot-{time:06}.txt")));
+    let first = &at(60)[0];
+    assert!((first[1] - 0.743808).abs() < 0.01 && (first[2] - 1.939948).abs() < 0.02, "{first:?}");
+
+    let bodies = at(80);
+    let pair = |row: &[f64], from: &[f64]| {
+        let velocity = length([row[4] - from[4], row[5] - from[5], row[6] - from[6]]);
+        0.5 * velocity.powi(2) - (row[0] + from[0]) / length(separation(row, from))
+    };
+    // The energy of the relative motion of 2 and 3 is negative: they are bound.
+    assert!(pair(&bodies[1], &bodies[2]) < -5.0);
+    // Body 1 against the centre of mass of the others: the energy is positive, and it moves away.
+    let mut centre = vec![9.0];
+    centre.extend((1..7).map(|k| (4.0 * bodies[1][k] + 5.0 * bodies[2][k]) / 9.0));
+    assert!(pair(&bodies[0], &centre) > 0.1);
+    let away: f64 = (1..4).map(|k| (bodies[0][k] - centre[k]) * (bodies[0][k + 3] - centre[k + 3])).sum();
+    assert!(away > 0.0 && length(separation(&bodies[0], &centre)) > 40.0);
+}
+
+/// The angle, in degrees from 0 to 360, that a planet has gone round the Sun between two sets of bodies.
+fn swept(planet: usize, from: &[Vec<f64>], to: &[Vec<f64>]) -> f64 {
+    let longitude = |bodies: &[Vec<f64>]| {
+        let [x, y, _] = separation(&bodies[planet], &bodies[0]);
+        y.atan2(x).to_degrees()
+    };
+    (longitude(to) - longitude(from)).rem_euclid(360.0)
+}
+
+/// A planet, its row, its period in days by Kepler's third law for the elements that the file was made of, and how far,
+/// in degrees, the other planets may push it from where that law puts it (Saturn moves Jupiter by a third of a degree).
+const PERIODS: [(&str, usize, f64, f64); 3] = [
+    ("Mercury", 1, 87.9694586371, 0.02),
+    ("Earth and Moon", 3, 365.2577730706, 0.05),
+    ("Jupiter", 5, 4332.6916873977, 0.35),
+];
+
+/// Integrates a file of the Sun and planets in SI units for some days; gives the bodies then.
+fn planets_after(days: f64, input: &Path, precision: &str, folder: &Path) -> Vec<Vec<f64>> {
+    let seconds = days * 86400.0;
+    let report = json(&format!(
+        "run {} --G 6.6743e-11 --eta 0.001 --precision {precision} --t-end {seconds} --interval {seconds} --output {}",
+        input.display(),
+        folder.display()
+    ));
+    assert!(number(&report["largest_relative_error"]) < 1e-7, "{report}");
+    let bodies = rows(&folder.join("snapshot-000001.txt"));
+    assert!(bodies.iter().flatten().all(|number| number.is_finite()));
+    bodies
+}
+
+/// Degrees by which a planet misses a full turn.
+fn missed(planet: usize, start: &[Vec<f64>], end: &[Vec<f64>]) -> f64 {
+    (swept(planet, start, end) + 180.0).rem_euclid(360.0) - 180.0
+}
+
+#[test]
+fn planets_keep_their_periods() {
+    let folder = folder("planets");
+    let start = rows(&example("planets.txt"));
+    for (name, planet, days, limit) in PERIODS {
+        let double = planets_after(days, &example("planets.txt"), "double", &folder);
+        let error = missed(planet, &start, &double);
+        assert!(error.abs() < limit, "{name}: {error}");
+        let mixed = planets_after(days, &example("planets.txt"), "mixed", &folder);
+        assert!(swept(planet, &double, &mixed).min(swept(planet, &mixed, &double)) < 1e-3, "{name}");
+    }
+}
+
+#[test]
+fn a_planet_alone_with_the_sun_keeps_its_period_to_a_thousandth_of_a_degree() {
+    let folder = folder("planet-alone");
+    let lines = std::fs::read_to_string(example("planets.txt")).expect("the example is there");
+    let lines: Vec<&str> = lines.lines().filter(|line| !line.starts_with('#')).collect();
+    for (name, planet, days, _) in PERIODS {
+        let input = folder.join("alone.txt");
+        std::fs::write(&input, [lines[0], lines[planet]].join("\n")).expect("the folder takes files");
+        let end = planets_after(days, &input, "double", &folder);
+        let error = missed(1, &rows(&input), &end);
+        assert!(error.abs() < 1e-3, "{name}: {error}");
+    }
+}
+
+/// Mercury in its perihelion, 0.3075 astronomical units from the Sun, is the nearest of all pairs in a Mercury year.
+#[test]
+fn nearest_neighbours_are_right_where_all_are_far() {
+    for precision in ["mixed", "double"] {
+        let days = 87.97 * 86400.0;
+        let report = json(&format!(
+            "run examples/planets.txt --G 6.6743e-11 --eta 0.002 --precision {precision} --t-end {days} --interval {days}"
+        ));
+        let closest = &report["closest_approach"];
+        assert_eq!(closest["bodies"], serde_json::json!([1, 2]), "{precision}");
+        assert!((number(&closest["distance"]) / (0.387099 * (1.0 - 0.205636) * 149597870700.0) - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn a_plummer_model_keeps_its_energy() {
+    for (precision, eta, limit) in [("mixed", 0.02, 1e-6), ("double", 0.01, 1e-7)] {
+        let report =
+            json(&format!("run examples/plummer1024.txt --t-end 1 --eps 0.01 --eta {eta} --precision {precision}"));
+        assert!(number(&report["largest_relative_error"]) < limit, "{precision}: {}", report["largest_relative_error"]);
+        assert!((number(&report["initial_energy"]) + 0.25).abs() < 1e-3);
+        assert!(number(&report["steps"]) > 1024.0 * 16.0);
+        assert!(number(&report["interactions"]) >= 1024.0 * number(&report["steps"]));
+    }
+}
+
+#[test]
+fn the_plummer_example_is_what_the_command_makes() {
+    let folder = folder("plummer");
+    let made = folder.join("plummer.txt");
+    let output = run("plummer 1024 --seed 1");
+    std::fs::write(&made, output.stdout).expect("the folder takes files");
+    let (committed, made) = (rows(&example("plummer1024.txt")), rows(&made));
+    assert_eq!((committed.len(), made.len()), (1024, 1024));
+    // Mathematical libraries may differ in the last bits.
+    for (a, b) in committed.iter().flatten().zip(made.iter().flatten()) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+}
+
+// The integrators.
+
+#[test]
+fn a_resumed_run_has_the_same_bits() {
+    let orders = ["--order 4 --eta 0.02 --precision mixed", "--order 2 --dt 0.01 --precision double"];
+    for (place, order) in orders.iter().enumerate() {
+        let (whole, part) = (folder(&format!("whole-{place}")), folder(&format!("part-{place}")));
+        let settings = format!("--plummer 100 --seed 4 --eps 0.02 --interval 0.1 {order}");
+        let uninterrupted = json(&format!("run {settings} --t-end 0.5 --output {}", whole.display()));
+        json(&format!("run {settings} --t-end 0.2 --output {}", part.display()));
+        // The snapshot has the settings; the number of threads does not matter.
+        let resumed = json(&format!(
+            "run --resume {} --t-end 0.5 --threads 3 --output {}",
+            part.join("snapshot-000002.txt").display(),
+            part.display()
+        ));
+        for quantity in ["initial_energy", "final_energy", "relative_error"] {
+            let bits = |report: &Value| number(&report[quantity]).to_bits();
+            assert_eq!(bits(&uninterrupted), bits(&resumed), "{quantity}: {order}");
+        }
+        let last = "snapshot-000005.txt";
+        assert_eq!(rows(&whole.join(last)), rows(&part.join(last)), "{order}");
+        assert_eq!(rows(&whole.join(last)).len(), 100);
+    }
+}
+
+#[test]
+fn the_leapfrog_is_of_second_order_in_the_shared_step() {
+    let error = |step: f64| {
+        let report = json(&format!(
+            "run --plummer 64 --eps 0.2 --order 2 --dt {step} --precision double --t-end 1 --interval 1"
+        ));
+        assert_eq!(number(&report["block_steps"]), (1.0 / step).round());
+        assert_eq!(number(&report["steps"]), 64.0 * (1.0 / step).round());
+        assert_eq!(report["closest_approach"], Value::Null);
+        number(&report["relative_error"]).abs()
+    };
+    let ratio = error(1.0 / 64.0) / error(1.0 / 128.0);
+    assert!((3.5..4.5).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn gravity_and_time_go_together() {
+    // Four times the gravity from the same start at twice the speed is the same motion in half the time.
+    let folder = folder("gravity");
+    let (slow, fast) = (folder.join("slow.txt"), folder.join("fast.txt"));
+    std::fs::write(&slow, "1 1 0 0 0 0.4 0\n1 -1 0 0 0 -0.4 0\n").expect("the folder takes files");
+    std::fs::write(&fast, "1 1 0 0 0 0.8 0\n1 -1 0 0 0 -0.8 0\n").expect("the folder takes files");
+    let settings = format!("--precision double --output {}", folder.display());
+    json(&format!("run {} --t-end 2 --interval 2 {settings}", slow.display()));
+    let of_slow = rows(&folder.join("snapshot-000001.txt"));
+    json(&format!("run {} --t-end 1 --interval 1 --G 4 {settings}", fast.display()));
+    let of_fast = rows(&folder.join("snapshot-000001.txt"));
+    for (slow, fast) in of_slow.iter().zip(&of_fast) {
+        assert!(length(separation(slow, fast)) < 1e-14, "{slow:?} {fast:?}");
+    }
+}
+
+#[test]
+fn one_body_moves_straight() {
+    let folder = folder("one");
+    let input = folder.join("one.txt");
+    std::fs::write(&input, "2 0 0 0 1 2 3\n").expect("the folder takes files");
+    let report = json(&format!("run {} --t-end 4 --interval 4 --output {}", input.display(), folder.display()));
+    assert_eq!(number(&report["final_energy"]), 14.0);
+    assert_eq!(rows(&folder.join("snapshot-000001.txt"))[0][1..4], [4.0, 8.0, 12.0]);
+}
+
+#[test]
+fn the_energy_error_is_drawn() {
+    let picture = folder("plot").join("energy.svg");
+    json(&format!("run --plummer 16 --eps 0.1 --precision double --plot {}", picture.display()));
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    // A point for the start and for each of the sixteen intervals, and the line that joins them.
+    assert_eq!(svg.matches("<circle").count(), 17);
+    assert!(svg.contains("<polyline") && svg.contains("|E - E0|"));
+}
+
+// What the other subcommands tell.
+
+#[test]
+fn info_says_what_would_be_used_and_why() {
+    let output = kyoho().arg("info").env("KYOHO_THREADS", "3").env("KYOHO_PRECISION", "double").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    for part in [
+        "3 (from KYOHO_THREADS)",
+        "double (from KYOHO_PRECISION)",
+        "backend cpu: 1 device",
+        "backend cuda",
+        "backend opencl",
+        "available: portable",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let output = kyoho().args(["info", "--level", "portable", "--backend", "cpu"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("CPU level  portable") && text.contains("cpu (as was asked for)"), "{text}");
+}
+
+#[test]
+fn bench_measures_every_kind_of_work() {
+    let report = json("bench --n 300 --ni 1,64,1000 --order 2 --precision double --threads 1 --seconds 0.001");
+    let rows = report.as_array().expect("an array of rows");
+    let works: Vec<&str> = rows.iter().map(|row| row["work"].as_str().unwrap()).collect();
+    // A block of 1000 sinks does not fit 300 sources.
+    let expected = ["n_times_n", "block_step", "block_step", "one_sink", "one_sink_predicted", "set_source"];
+    assert_eq!(works, expected);
+    for row in &rows[..5] {
+        let rate = number(&row["ni"]) * number(&row["nj"]) / number(&row["seconds"]);
+        assert!((number(&row["interactions_per_second"]) / rate - 1.0).abs() < 1e-12, "{row}");
+        assert!((number(&row["flops_per_second"]) / (38.0 * rate) - 1.0).abs() < 1e-12, "{row}");
+        assert!(number(&row["calls"]) >= 3.0);
+    }
+    let table = run("bench --n 100 --ni 1 --seconds 0.001");
+    let table = String::from_utf8(table.stdout).unwrap();
+    let (interactions, flops) = (table.find("Gint/s").unwrap(), table.find("TFLOPS").unwrap());
+    assert!(interactions < flops && table.contains("ns a source"), "{table}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = kyoho().args(["plummer", "20000"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+// What is said when something is wrong.
+
+#[test]
+fn a_wrong_line_is_reported_with_its_number_and_nothing_runs() {
+    let folder = folder("wrong");
+    let (input, output) = (folder.join("stars.txt"), folder.join("snapshots"));
+    std::fs::write(&input, "# two\n1 0 0 0 0 0 0\n\n1 1 0 0 0 x 0\n").unwrap();
+    let error = failure(1, &format!("run {} --output {}", input.display(), output.display()));
+    assert_eq!(error, format!("kyoho: {}, line 4: 'x' is no finite number", input.display()));
+    assert!(!output.exists());
+}
+
+#[test]
+fn bodies_in_one_place_need_softening() {
+    let input = folder("same").join("same.txt");
+    std::fs::write(&input, "1 0 0 0 0 0 0\n1 5 0 0 0 0 0\n1 0 0 0 0 0 0\n").unwrap();
+    let error = failure(1, &format!("run {} --json", input.display()));
+    assert!(error.contains("bodies 1 and 3 have the same position") && error.contains("--eps"), "{error}");
+    json(&format!("run {} --eps 0.5", input.display()));
+}
+
+#[test]
+fn snapshots_that_are_none_are_refused() {
+    let error = failure(1, "run --resume examples/pythagorean.txt");
+    assert!(error.contains("pythagorean.txt: it is no snapshot"), "{error}");
+    assert!(failure(1, "run --resume nowhere.txt").contains("nowhere.txt"));
+    assert!(failure(1, "run nowhere.txt").contains("nowhere.txt"));
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
+    for (arguments, parts) in [
+        ("run", ["--plummer", "--resume"]),
+        ("run --plummer 10 examples/planets.txt", ["--plummer", "cannot be used with"]),
+        ("run --plummer 1", ["--plummer", "2.."]),
+        ("run --plummer 10 --precision float", ["--precision is 'float'", "single, mixed, double"]),
+        ("run --plummer 10 --order 3", ["--order is 3", "2, 4"]),
+        ("run --plummer 10 --t-end -1", ["--t-end is -1", "after 0"]),
+        ("run --plummer 10 --t-end nan", ["--t-end is NaN", "after 0"]),
+        ("run --plummer 10 --interval 0.3", ["--interval is 0.3", "whole number"]),
+        ("run --plummer 10 --eta 0", ["--eta is 0", "above zero"]),
+        ("run --plummer 10 --eps -1", ["--eps is -1", "from zero"]),
+        ("run --plummer 10 --order 2", ["--dt is 0", "whole number"]),
+        ("run --plummer 10 --order 2 --dt 0.3", ["--dt is 0.3", "whole number"]),
+        ("run --plummer 10 --dt-max 0.01 --dt-min 0.02", ["--dt-min is 0.02", "--dt-max"]),
+        ("run --plummer 10 --plot energy.png", ["energy.png", ".svg"]),
+        ("run --plummer 10 --backend gpu", ["--backend is 'gpu'", "cuda"]),
+        ("run --plummer 10 --devices some", ["--devices is some", "all"]),
+        ("run --plummer 10 --threads 0", ["--threads", "1..=4096"]),
+        ("info --level sse", ["--level is 'sse'", "portable"]),
+        ("bench --order 5", ["--order is 5", "2, 4"]),
+        ("bench --seconds 0", ["--seconds is 0", "above zero"]),
+        ("tune", ["tune", "help"]),
+    ] {
+        let error = failure(2, arguments);
+        assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
+    }
+}
+
+#[test]
+fn what_the_library_refuses_is_one_line() {
+    let output = kyoho().arg("info").env("KYOHO_THREADS", "many").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("kyoho: KYOHO_THREADS is 'many'; allowed: ") && error.trim_end().lines().count() == 1);
+    // No system computes this.
+    assert!(failure(1, "run --plummer 10 --backend cpu --precision quad").contains("quad"));
+}

@@ -1,0 +1,70 @@
+//! `make install` puts everything in place, and programs build against it with pkg-config alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}\n{}{}", text(&output.stdout), text(&output.stderr));
+    output
+}
+
+fn pkg_config(prefix: &Path, arguments: &[&str]) -> Vec<String> {
+    let path = prefix.join("lib/pkgconfig");
+    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg("kyoho"));
+    String::from_utf8(output.stdout).unwrap().split_whitespace().map(String::from).collect()
+}
+
+const NATIVE: &str = r#"
+#include <kyoho.h>
+#include <g6.h>
+#include <g5.h>
+#include <stdio.h>
+int main(void) { printf("%s %d", kyoho_version(), g6_npipes()); return g5_get_number_of_pipelines() <= 0; }
+"#;
+
+#[test]
+fn programs_build_and_run_against_an_installation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let prefix = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("prefix");
+    let _ = std::fs::remove_dir_all(&prefix);
+    std::fs::create_dir_all(&prefix).unwrap();
+    run(Command::new("make")
+        .current_dir(root)
+        .args(["install", "PROFILE=dev"])
+        .arg(format!("PREFIX={}", prefix.display())));
+    for file in [
+        "lib/libkyoho.so",
+        "lib/libkyoho.so.0",
+        "lib/libkyoho.a",
+        "include/kyoho.h",
+        "include/g6.h",
+        "include/g5.h",
+        "include/kyoho.f90",
+        "bin/kyoho",
+    ] {
+        assert!(prefix.join(file).exists(), "{file} was not installed");
+    }
+
+    let source = prefix.join("program.c");
+    std::fs::write(&source, NATIVE).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(pkg_config(&prefix, &["--modversion"]), [version]);
+
+    let shared = prefix.join("shared");
+    run(Command::new("cc").arg(&source).arg("-o").arg(&shared).args(pkg_config(&prefix, &["--cflags", "--libs"])));
+    let output = run(Command::new(&shared).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{version} 16384"));
+
+    let alone = prefix.join("static");
+    let flags = pkg_config(&prefix, &["--cflags", "--libs", "--static"]);
+    let flags = flags.iter().map(|flag| if flag == "-lkyoho" { "-l:libkyoho.a" } else { flag });
+    run(Command::new("cc").arg(&source).arg("-o").arg(&alone).args(flags));
+    let output = run(&mut Command::new(&alone));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{version} 16384"));
+
+    let module = prefix.join("include/kyoho.f90");
+    run(Command::new("gfortran").current_dir(&prefix).arg("-c").arg(module));
+    assert!(prefix.join("kyoho.mod").exists());
+}

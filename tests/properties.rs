@@ -1,0 +1,249 @@
+//! Random calls on a system and on a small model of the interface, which must give the same answers.
+
+use kyoho::conformance::models::{Random, grid};
+use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
+use kyoho::{Level, Result, Sink, Source};
+use proptest::prelude::*;
+
+/// A call on the interface.
+#[derive(Debug, Clone)]
+enum Call {
+    /// One source at an address.
+    SetSource { address: usize, seed: u64 },
+    /// Some sources, at addresses so far apart.
+    SetSources { first: usize, step: usize, count: usize, seed: u64 },
+    /// The time, in 64ths.
+    SetTime(i32),
+    /// The forces of a block.
+    Force(Block),
+    /// Writes and perhaps a new time between start and wait.
+    StartAndWrite { block: Block, address: usize, count: usize, time: Option<i32>, seed: u64 },
+    /// The neighbour lists of the last block.
+    Lists,
+    /// Predicted sources from an address on.
+    Predicted(usize),
+    /// Something that must be rejected and change nothing.
+    Wrong(Mistake),
+}
+
+#[derive(Debug, Clone)]
+struct Block {
+    nj: usize,
+    skip_own_index: bool,
+    ni: usize,
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Mistake {
+    Position,
+    Mass,
+    Time,
+    Sink,
+    Wait,
+}
+
+/// Indices of which few are different, so that sinks meet their own; some are extreme.
+fn index(random: &mut Random) -> i32 {
+    match random.below(20) {
+        0 => [i32::MIN, i32::MAX, -1, 1 << 24, (1 << 24) + 1][random.below(5)],
+        _ => random.below(60) as i32,
+    }
+}
+
+/// Sources with every term of the series, on a grid: 64 bits hold their predictions exactly.
+fn sources(seed: u64, count: usize) -> Vec<Source> {
+    let mut random = Random::new(seed);
+    let mut sources = grid(seed, count);
+    for source in &mut sources {
+        source.index = index(&mut random);
+        source.time = random.below(128) as f64 / 64.0;
+        source.taylor[2] = random.grid_vector(0.5);
+        source.taylor[3] = random.grid_vector(0.25);
+        if random.below(10) == 0 {
+            source.mass = 0.0;
+        }
+    }
+    sources
+}
+
+fn sinks(seed: u64, count: usize) -> Vec<Sink> {
+    let mut random = Random::new(seed);
+    let sink = |_| Sink {
+        index: index(&mut random),
+        softening2: [0.0, 1.0 / 1024.0, 1.0][random.below(3)],
+        radius2: [0.0, 1.0, 9.0, 1e4][random.below(4)],
+        derivatives: [random.grid_vector(4.0), random.grid_vector(1.0)],
+    };
+    (0..count).map(sink).collect()
+}
+
+fn address() -> impl Strategy<Value = usize> {
+    prop_oneof![0..20usize, 0..600usize, 0..9000usize]
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let ni = prop_oneof![0..4usize, 0..40usize, Just(64usize)];
+    (prop_oneof![address(), Just(20_000usize)], prop::bool::weighted(0.8), ni, any::<u64>())
+        .prop_map(|(nj, skip_own_index, ni, seed)| Block { nj, skip_own_index, ni, seed })
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let mistake = prop_oneof![
+        Just(Mistake::Position),
+        Just(Mistake::Mass),
+        Just(Mistake::Time),
+        Just(Mistake::Sink),
+        Just(Mistake::Wait)
+    ];
+    prop_oneof![
+        3 => (address(), any::<u64>()).prop_map(|(address, seed)| Call::SetSource { address, seed }),
+        3 => (address(), 1..40usize, 1..150usize, any::<u64>())
+            .prop_map(|(first, step, count, seed)| Call::SetSources { first, step, count, seed }),
+        2 => (-64..128i32).prop_map(Call::SetTime),
+        4 => block().prop_map(Call::Force),
+        2 => (block(), address(), 0..30usize, prop::option::of(-64..128i32), any::<u64>())
+            .prop_map(|(block, address, count, time, seed)| Call::StartAndWrite { block, address, count, time, seed }),
+        2 => Just(Call::Lists),
+        1 => address().prop_map(Call::Predicted),
+        1 => mistake.prop_map(Call::Wrong),
+    ]
+}
+
+/// Any order, precision and level of this machine, on some threads and devices.
+fn target() -> impl Strategy<Value = Target> {
+    let plain: Vec<Target> = targets(&Selection::default())
+        .into_iter()
+        .filter(|target| target.setup.threads == 1 && target.setup.devices.len() == 1)
+        .collect();
+    (prop::sample::select(plain), 1..4usize, 1..6usize)
+        .prop_map(|(target, threads, devices)| target.with(threads, &vec![0; devices]))
+}
+
+/// A twin and whether its last block can still be asked for lists.
+struct Play {
+    twin: Twin,
+    findings: Findings,
+    lists: bool,
+}
+
+impl Play {
+    fn write(&mut self, first: usize, step: usize, count: usize, seed: u64) -> Result<()> {
+        let sources = sources(seed, count);
+        sources.iter().enumerate().try_for_each(|(place, source)| self.twin.set_source(first + step * place, source))
+    }
+
+    fn call(&mut self, target: &Target, call: &Call) -> Result<()> {
+        match call {
+            Call::SetSource { address, seed } => self.write(*address, 1, 1, *seed),
+            Call::SetSources { first, step, count, seed } => self.write(*first, *step, *count, *seed),
+            Call::SetTime(time) => self.twin.set_time(f64::from(*time) / 64.0),
+            Call::Force(block) => {
+                self.start(target, block)?;
+                self.twin.finish(&mut self.findings, "a block")
+            }
+            Call::StartAndWrite { block, address, count, time, seed } => {
+                self.start(target, block)?;
+                self.write(*address, 3, *count, *seed)?;
+                time.map_or(Ok(()), |time| self.twin.set_time(f64::from(time) / 64.0))?;
+                self.twin.finish(&mut self.findings, "a block with writes before wait")
+            }
+            Call::Lists if self.lists => self.twin.compare_lists(&mut self.findings, "lists"),
+            Call::Lists => {
+                self.findings.expect(self.twin.system.neighbours(0).is_err(), || "lists of no block".into());
+                Ok(())
+            }
+            Call::Predicted(first) => {
+                self.twin.compare_predicted(&mut self.findings, *first..first + 20);
+                Ok(())
+            }
+            Call::Wrong(mistake) => {
+                let rejected = self.is_rejected(*mistake);
+                self.findings.expect(rejected, || format!("{mistake:?} was not rejected"));
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, target: &Target, block: &Block) -> Result<()> {
+        self.lists = target.descriptor().nearest && block.ni > 0;
+        self.twin.start(block.nj, block.skip_own_index, &sinks(block.seed, block.ni))
+    }
+
+    fn is_rejected(&mut self, mistake: Mistake) -> bool {
+        let mut source = sources(1, 1)[0];
+        let mut block = sinks(1, 20);
+        let system = &mut self.twin.system;
+        match mistake {
+            Mistake::Position => {
+                source.taylor[0][1] = f64::INFINITY;
+                system.set_source(3, &source).is_err()
+            }
+            Mistake::Mass => {
+                source.mass = f64::NAN;
+                system.set_source(3, &source).is_err()
+            }
+            Mistake::Time => system.set_time(f64::NAN).is_err(),
+            Mistake::Sink => {
+                block[13].softening2 = -1.0;
+                system.start(100, true, block).is_err()
+            }
+            Mistake::Wait => system.wait().is_err(),
+        }
+    }
+}
+
+fn play(target: &Target, calls: &[Call]) -> Result<Findings> {
+    let mut play = Play { twin: Twin::new(target)?, findings: Findings::default(), lists: false };
+    calls.iter().try_for_each(|call| play.call(target, call))?;
+    Ok(play.findings)
+}
+
+/// Every bit of the forces on a block.
+fn bits(target: &Target, written: &[Source], time: i32, block: &Block) -> Result<Vec<u64>> {
+    let mut system = kyoho::System::new(&target.setup)?;
+    for (address, source) in written.iter().enumerate() {
+        system.set_source(address, source)?;
+    }
+    system.set_time(f64::from(time) / 64.0)?;
+    let forces = system.force(block.nj, block.skip_own_index, sinks(block.seed, block.ni))?;
+    let numbers = |sink: usize| {
+        let [potential, acceleration, jerk] =
+            [[forces.potential(sink); 3], forces.acceleration(sink), forces.jerk(sink)];
+        let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
+        [potential, acceleration, jerk].into_iter().flatten().map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
+    };
+    Ok((0..forces.len()).flat_map(numbers).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_sequence_of_calls_gives_what_the_model_gives(
+        target in target(),
+        calls in prop::collection::vec(call(), 1..25),
+    ) {
+        let findings = play(&target, &calls).expect("calls that are right succeed");
+        prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
+    }
+
+    #[test]
+    fn threads_and_devices_never_change_a_bit(
+        target in target(),
+        count in 0..3000usize,
+        seed in any::<u64>(),
+        time in -64..128i32,
+        block in block(),
+    ) {
+        let written = sources(seed, count);
+        let plain = bits(&target.with(1, &[0]), &written, time, &block).expect("a good block");
+        prop_assert_eq!(bits(&target, &written, time, &block).expect("a good block"), plain);
+    }
+}
+
+#[test]
+fn every_level_of_this_machine_is_drawn() {
+    let drawn: Vec<Level> = targets(&Selection::default()).iter().map(|target| target.setup.level).collect();
+    assert!(Level::available().all(|level| drawn.contains(&level)));
+}
