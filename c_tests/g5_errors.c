@@ -26,37 +26,53 @@ int main(void)
     listen();
     g5_set_eps_to_all(0.5);
     g5_set_xmj(0, 2, x, mass);
-    PROMISE("the number of sources must be set", compute() != 0 && one_line("g5_calculate_force_on_x", "g5_set_n", "") && is_nan());
+    PROMISE("the number of sources must be set",
+            compute() != 0 && one_line("g5_calculate_force_on_x", "g5_set_n", "") && is_nan());
     PROMISE("it must not be negative", g5_set_n(-1) != 0 && one_line("g5_set_n", "n is -1", "0 to"));
     g5_set_n(2);
     PROMISE("then forces are right", nearly_right());
-    PROMISE("g5_get_force needs g5_run", (g5_close(), g5_get_force(2, a, p)) != 0 && one_line("g5_get_force", "without", "g5_run") && is_nan());
+    PROMISE("g5_get_force needs g5_run",
+            (g5_close(), g5_get_force(2, a, p)) != 0 && one_line("g5_get_force", "without", "g5_run") && is_nan());
     g5_set_n(2);
     g5_set_xmj(0, 2, x, mass);
     x[0][1] = NAN;
-    PROMISE("a source that is nowhere is refused", g5_set_xmj(0, 1, x, mass) != 0 && one_line("g5_set_xmj", "address 0", "NaN"));
+    PROMISE("a source that is nowhere is refused",
+            g5_set_xmj(0, 1, x, mass) != 0 && one_line("g5_set_xmj", "address 0", "NaN"));
     x[0][1] = 0;
-    PROMISE("and forces fail", compute() != 0 && one_line("g5_calculate_force_on_x", "address 0", "refused") && is_nan());
+    PROMISE("and forces fail",
+            compute() != 0 && one_line("g5_calculate_force_on_x", "address 0", "refused") && is_nan());
     g5_set_xmj(0, 1, x, mass);
     PROMISE("until it is set again", nearly_right());
     PROMISE("a null array is refused", g5_set_xmj(0, 2, NULL, mass) != 0 && one_line("g5_set_xmj", "xj is null", ""));
     PROMISE("and forces fail", compute() != 0 && *said() && is_nan());
     g5_set_xmj(0, 2, x, mass);
     PROMISE("until the sources are set again", nearly_right());
-    PROMISE("a negative address is refused", g5_set_xmj(-1, 1, x, mass) != 0 && one_line("g5_set_xmj", "address", "-1"));
-    PROMISE("a negative count too", g5_set_xmj(0, -1, x, mass) != 0 && one_line("g5_set_xmj", "nj", "-1") && nearly_right());
-    PROMISE("a softening that is not a number is refused", g5_set_eps_to_all(NAN) != 0 && one_line("g5_set_eps_to_all", "softening", "NaN"));
+    PROMISE("a negative address is refused",
+            g5_set_xmj(-1, 1, x, mass) != 0 && one_line("g5_set_xmj", "address", "-1"));
+    PROMISE("a negative count too",
+            g5_set_xmj(0, -1, x, mass) != 0 && one_line("g5_set_xmj", "nj", "-1") && nearly_right());
+    PROMISE("a softening that is not a number is refused",
+            g5_set_eps_to_all(NAN) != 0 && one_line("g5_set_eps_to_all", "softening", "NaN"));
     PROMISE("and forces fail", compute() != 0 && *said() && is_nan());
     g5_set_eps_to_all(0.5);
     PROMISE("until one is set", nearly_right());
     PROMISE("there are boards 0 to 127", g5_set_nMC(128, 1) != 0 && one_line("g5_set_nMC", "128", "0 to 127"));
-    PROMISE("and no negative one", g5_calculate_force_on_xMC(-1, x, a, p, 2) != 0 && one_line("g5_calculate_force_on_xMC", "-1", "0 to 127") && is_nan());
-    PROMISE("sinks must be somewhere", g5_calculate_force_on_x(NULL, a, p, 2) != 0 && one_line("g5_calculate_force_on_x", "x is null", "") && is_nan());
-    PROMISE("results too", g5_calculate_force_on_x(x, NULL, p, 2) != 0 && one_line("g5_calculate_force_on_x", "a is null", "") && isnan(p[1]));
-    PROMISE("more lengths than sinks are an error", g5_set_xi(1, x) == 0 && g5_set_eps(2, mass) != 0 && one_line("g5_set_eps", "ni is 2", "0 to 1"));
+    PROMISE("and no negative one",
+            g5_calculate_force_on_xMC(-1, x, a, p, 2) != 0 && one_line("g5_calculate_force_on_xMC", "-1", "0 to 127") &&
+            is_nan());
+    PROMISE("sinks must be somewhere",
+            g5_calculate_force_on_x(NULL, a, p, 2) != 0 && one_line("g5_calculate_force_on_x", "x is null", "") &&
+            is_nan());
+    PROMISE("results too",
+            g5_calculate_force_on_x(x, NULL, p, 2) != 0 && one_line("g5_calculate_force_on_x", "a is null", "") &&
+            isnan(p[1]));
+    PROMISE("more lengths than sinks are an error",
+            g5_set_xi(1, x) == 0 && g5_set_eps(2, mass) != 0 && one_line("g5_set_eps", "ni is 2", "0 to 1"));
     g5_run();
-    PROMISE("more results than sinks too", g5_get_force(2, a, p) != 0 && one_line("g5_get_force", "ni is 2", "0 to 1") && is_nan());
-    PROMISE("a negative number of sinks is an error", compute() == 0 && g5_get_force(-1, a, p) != 0 && one_line("g5_get_force", "ni is -1", "0 to"));
+    PROMISE("more results than sinks too",
+            g5_get_force(2, a, p) != 0 && one_line("g5_get_force", "ni is 2", "0 to 1") && is_nan());
+    PROMISE("a negative number of sinks is an error",
+            compute() == 0 && g5_get_force(-1, a, p) != 0 && one_line("g5_get_force", "ni is -1", "0 to"));
     PROMISE("null where a number is wanted is an error", g5_set_n_(NULL) != 0 && one_line("g5_set_n", "n is null", ""));
     PROMISE("after which the number must be set", compute() != 0 && *said());
     g5_set_n(2);

@@ -67,7 +67,8 @@ static void addresses(struct bodies *b)
     g5_set_xmj(0, N, b->x, b->mass);
     g5_set_n(N / 3);
     g5_calculate_force_on_x(b->x, acc, pot, N);
-    PROMISE("only the addresses below n act, whether n is set after the sources", worst(b, N / 3, common) < tolerance());
+    PROMISE("only the addresses below n act, whether n is set after the sources",
+            worst(b, N / 3, common) < tolerance());
     g5_set_n(N + 7000);
     g5_calculate_force_on_x(b->x, once, once_pot, N);
     memcpy(acc, once, sizeof once);
@@ -78,7 +79,8 @@ static void addresses(struct bodies *b)
     g5_set_xmj(0, 5, b->x, b->mass);
     g5_set_xmj(5, N - 5, b->x, b->mass);
     g5_calculate_force_on_x(b->x, acc, pot, N);
-    PROMISE("or before; sources may be written in pieces, from the rows of their addresses", memcmp(acc, once, sizeof once) == 0);
+    PROMISE("or before; sources may be written in pieces, from the rows of their addresses",
+            memcmp(acc, once, sizeof once) == 0);
     g5_close();
     g5_open();
     g5_set_jp(5, N - 5, b->mass, b->x);
@@ -143,7 +145,8 @@ static void fortran(struct bodies *b)
     g5_set_ximc_(&board, &few, b->x);
     g5_runmc_(&board);
     g5_get_forcemc_(&board, &few, acc, pot);
-    PROMISE("step by step", difference(acc[2], expected[2]) < tolerance() && difference(pot, expected_pot) < tolerance());
+    PROMISE("step by step",
+            difference(acc[2], expected[2]) < tolerance() && difference(pot, expected_pot) < tolerance());
     g5_set_xeimc_(&board, &few, b->x, many2);
     g5_set_epsmc_(&board, &few, many);
     g5_runmc_(&board);
@@ -163,7 +166,8 @@ int main(void)
     PROMISE("and of the pipelines", g5_get_number_of_pipelines() >= 1 && g5_get_number_of_pipelines() <= 1024);
     PROMISE("which are all real", g5_get_number_of_real_pipelines() == g5_get_number_of_pipelines());
     PROMISE("there is no bus", g5_get_pcibus_freq() == 0);
-    PROMISE("it can be opened on given devices", g5_open_special(1, list) == 0 && g5_open() == 0 && g5_close() == 0 && g5_close() == 0);
+    PROMISE("it can be opened on given devices",
+            g5_open_special(1, list) == 0 && g5_open() == 0 && g5_close() == 0 && g5_close() == 0);
     softening(&b);
     addresses(&b);
     alone();

@@ -114,7 +114,8 @@ static void addresses(void)
     for (k = N - 1; k >= 0; k--) set_body(k, b.index[k], b.mass[k], b.x[k], b.v[k]);
     f = force_on(N, -1, x, zero, 0.01);
     PROMISE("addresses may be written in reverse", memcmp(&f, &first, sizeof f) == 0);
-    for (k = 0, step = 0; k < N; k++, step = (step + 7) % N) set_body(step, b.index[step], b.mass[step], b.x[step], b.v[step]);
+    for (k = 0, step = 0; k < N; k++, step = (step + 7) % N)
+        set_body(step, b.index[step], b.mass[step], b.x[step], b.v[step]);
     f = force_on(N, -1, x, zero, 0.01);
     PROMISE("addresses may be written again, in any order", memcmp(&f, &first, sizeof f) == 0);
     f = force_on(N / 2, -1, x, zero, 0.01);
@@ -160,7 +161,8 @@ static void indices(void)
     PROMISE("all sources with the sink's index are left out", f.acc[0] == 0.0 && f.acc[1] == 0.0 && f.pot == 0.0);
     set_body(1, 7, 1.0, y, zero);
     get_forces(2, 2, two, xs, vs, 0.0, NULL, acc, jerk, pot, nn);
-    PROMISE("two sinks may have the same index", near(acc[0][0], 1.0) && near(pot[1], -sqrt(0.5)) && nn[0] == 1 && nn[1] == 1);
+    PROMISE("two sinks may have the same index",
+            near(acc[0][0], 1.0) && near(pot[1], -sqrt(0.5)) && nn[0] == 1 && nn[1] == 1);
     for (k = 0; k < sizeof odd / sizeof *odd; k++) {
         for (m = 0; m < sizeof odd / sizeof *odd; m++) {
             set_body(0, odd[k], 1.0, x, zero);
@@ -171,7 +173,8 @@ static void indices(void)
     }
     set_body(0, 1, 2.0, x, zero);
     f = force_on(1, 3000, x, zero, 0.25);
-    PROMISE("a source at the sink's place gives no acceleration but -m / eps", f.acc[0] == 0.0 && f.jerk[0] == 0.0 && near(f.pot, -4.0));
+    PROMISE("a source at the sink's place gives no acceleration but -m / eps",
+            f.acc[0] == 0.0 && f.jerk[0] == 0.0 && near(f.pot, -4.0));
     f = force_on(1, 3000, x, y, 0.0);
     PROMISE("without softening it gives nothing, and no NaN", f.acc[0] == 0.0 && f.jerk[0] == 0.0 && f.pot == 0.0);
     g6_close(0);

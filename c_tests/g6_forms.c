@@ -2,7 +2,8 @@
 #include "g6_board.h"
 
 int g6_open__(int *), g6_close__(int *), g6_npipes__(void), g6_set_ti__(int *, double *);
-int g6_set_j_particle__(int *, int *, int *, double *, double *, double *, double *, double *, double *, double *, double *);
+int g6_set_j_particle__(int *, int *, int *, double *, double *, double *, double *, double *, double *, double *,
+                        double *);
 int g6calc_firsthalf__(int *, int *, int *, int *, double (*)[3], double (*)[3], double (*)[3], double (*)[3], double *,
                        double *, double *);
 int g6calc_lasthalf2__(int *, int *, int *, int *, double (*)[3], double (*)[3], double *, double *, double (*)[3],
@@ -25,11 +26,11 @@ static void clear(struct answer *a)
 
 int main(void)
 {
-    struct answer c, fortran, double_underscore, others;
+    struct answer c, fortran, aliased, others;
     float distance = -1;
     clear(&c);
     clear(&fortran);
-    clear(&double_underscore);
+    clear(&aliased);
 
     g6_open(cid);
     g6_set_ti(cid, ti);
@@ -55,11 +56,12 @@ int main(void)
     g6_set_ti__(&cid, &ti);
     g6_set_j_particle__(&cid, &address, &index_, &tj, NULL, &mass, NULL, zero, zero, v, x);
     g6calc_firsthalf__(&cid, &one, &one, &own, &zero, &zero, &zero, &zero, zero, &eps2, &h2);
-    double_underscore.status = g6calc_lasthalf2__(&cid, &one, &one, &own, &zero, &zero, &eps2, &h2, double_underscore.acc,
-                                                  double_underscore.jerk, &double_underscore.pot, &double_underscore.nn);
-    double_underscore.status += g6_read_neighbour_list__(&cid);
-    double_underscore.status += g6_get_neighbour_list__(&cid, &sink, &two, &double_underscore.length, double_underscore.list);
-    PROMISE("the form with two underscores too", memcmp(&double_underscore, &c, sizeof c) == 0 && g6_npipes__() == g6_npipes());
+    aliased.status = g6calc_lasthalf2__(&cid, &one, &one, &own, &zero, &zero, &eps2, &h2, aliased.acc,
+                                     aliased.jerk, &aliased.pot, &aliased.nn);
+    aliased.status += g6_read_neighbour_list__(&cid);
+    aliased.status += g6_get_neighbour_list__(&cid, &sink, &two, &aliased.length, aliased.list);
+    PROMISE("the form with two underscores too",
+            memcmp(&aliased, &c, sizeof c) == 0 && g6_npipes__() == g6_npipes());
 
     clear(&others);
     g6calc_firsthalf(cid, one, one, &own, &zero, &zero, &zero, &zero, zero, eps2, &h2);
@@ -69,10 +71,12 @@ int main(void)
     g6calc_lasthalf2n(cid, one, one, &own, &zero, &zero, eps2, &h2, others.acc, others.jerk, &others.pot, &others.nn);
     PROMISE("lasthalf2n is lasthalf2", others.pot == c.pot && others.nn == 7);
     g6calc_firsthalf(cid, one, one, &own, &zero, &zero, &zero, &zero, zero, 5.0, &h2);
-    g6calc_lasthalf2p(cid, one, one, &own, &zero, &zero, 5.0, &h2, others.acc, others.jerk, &others.pot, &others.nn, &distance);
+    g6calc_lasthalf2p(cid, one, one, &own, &zero, &zero, 5.0, &h2, others.acc, others.jerk, &others.pot, &others.nn,
+                      &distance);
     PROMISE("lasthalf2p also gives sqrt(r^2 + eps2), as float", distance == 3.0f);
     g6calc_firsthalf(cid, 0, one, &own, &zero, &zero, &zero, &zero, zero, 5.0, &h2);
-    g6calc_lasthalf2np(cid, 0, one, &own, &zero, &zero, 5.0, &h2, others.acc, others.jerk, &others.pot, &others.nn, &distance);
+    g6calc_lasthalf2np(cid, 0, one, &own, &zero, &zero, 5.0, &h2, others.acc, others.jerk, &others.pot, &others.nn,
+                      &distance);
     PROMISE("which is infinite where there is no source", others.nn == 0 && isinf(distance));
 
     g6_set_j_particle_mxonly(cid, address, index_, mass, v);

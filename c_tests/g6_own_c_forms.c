@@ -4,7 +4,8 @@
 
 int g6_open_(int *), g6_close_(int *), g6_npipes_(void), g6_set_tunit_(double *), g6_set_xunit_(double *);
 int g6_set_ti_(int *, double *), g6_reset_(int *), g6_reset_fofpga_(int *), g6_read_neighbour_list_(int *);
-int g6_set_j_particle_(int *, int *, int *, double *, double *, double *, double *, double *, double *, double *, double *);
+int g6_set_j_particle_(int *, int *, int *, double *, double *, double *, double *, double *, double *, double *,
+                       double *);
 void g6calc_firsthalf_(int *, int *, int *, int *, double (*)[3], double (*)[3], double (*)[3], double (*)[3], double *,
                        double *, double *);
 int g6calc_lasthalf_(int *, int *, int *, int *, double (*)[3], double (*)[3], double *, double *, double (*)[3],
@@ -77,10 +78,13 @@ int main(void)
     g6_set_ti(0, 0.5);
     g6_set_overflow_flag_test_mode(1, 1, 1);
     g6calc_firsthalf(0, 1, 1, &index, &zero, &zero, acc, jerk, &pot, 0.0, &h2);
-    PROMISE("a force", g6calc_lasthalf(0, 1, 1, &index, &zero, &zero, 0.0, &h2, acc, jerk, &pot) == 0 && acc[0][0] == 0.25);
+    PROMISE("a force",
+            g6calc_lasthalf(0, 1, 1, &index, &zero, &zero, 0.0, &h2, acc, jerk, &pot) == 0 && acc[0][0] == 0.25);
     g6calc_firsthalf(0, 1, 1, &index, &zero, &zero, acc, jerk, &pot, 0.0, &h2);
-    PROMISE("the nearest", g6calc_lasthalf2(0, 1, 1, &index, &zero, &zero, 0.0, &h2, acc, jerk, &pot, &nn) == 0 && nn == 7);
-    PROMISE("the list", g6_read_neighbour_list(0) == 0 && g6_get_neighbour_list(0, 0, 2, &length, list) == 0 && length == 1);
+    PROMISE("the nearest",
+            g6calc_lasthalf2(0, 1, 1, &index, &zero, &zero, 0.0, &h2, acc, jerk, &pot, &nn) == 0 && nn == 7);
+    PROMISE("the list",
+            g6_read_neighbour_list(0) == 0 && g6_get_neighbour_list(0, 0, 2, &length, list) == 0 && length == 1);
     PROMISE("reset and close", g6_reset(0) == 0 && g6_reset_fofpga(0) == 0 && g6_close(0) == 0);
     return finish();
 }

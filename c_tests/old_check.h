@@ -1,4 +1,4 @@
-/* What the programs that test the old interfaces share: promises that are checked, bodies, and a slow, obvious force. */
+/* What the programs that test the old interfaces share: promises that are checked, bodies, a slow and obvious force. */
 #ifndef OLD_CHECK_H
 #define OLD_CHECK_H
 
@@ -121,11 +121,17 @@ static double difference(const double *a, const double *b)
     return b2 > 0 ? sqrt(d2 / b2) : sqrt(d2);
 }
 
-/* The relative error that the precision in use allows a force: KYOHO_PRECISION, which the test runner sets. */
-static double tolerance(void)
+/* Whether the environment asks for this precision. */
+static int precision_is(const char *name)
 {
     const char *precision = getenv("KYOHO_PRECISION");
-    return precision && strcmp(precision, "double") == 0 ? 1e-12 : 1e-5;
+    return precision && strcmp(precision, name) == 0;
+}
+
+/* The relative error that the precision in use allows a force. */
+static double tolerance(void)
+{
+    return precision_is("double") ? 1e-12 : 1e-5;
 }
 
 #endif

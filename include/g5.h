@@ -60,13 +60,10 @@ int g5_set_nMC(int devid, int n);
 
 // Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
 //
-// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns non-zero if
-// a pointer is null, a number is not finite or too large for the precision, or a number is negative. As long as the source
-// at an address below n was refused and not written again, forces are NaN.
-int g5_set_xmj(int adr,
-               int nj,
-               double (*xj)[3],
-               double *mj);
+// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns
+// non-zero if a pointer is null, a number is not finite or too large for the precision, or a number is negative. As
+// long as the source at an address below n was refused and not written again, forces are NaN.
+int g5_set_xmj(int adr, int nj, double (*xj)[3], double *mj);
 
 // The same as `g5_set_xmj` for board `devid`, 0 to 127.
 int g5_set_xmjMC(int devid, int adr, int nj, double (*xj)[3], double *mj);
@@ -111,12 +108,10 @@ int g5_runMC(int devid);
 
 // Ends the force calculation and writes acceleration and potential of the first `ni` sinks; it may be called again.
 //
-// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2), `p` = +sum m / s2^(1/2). A source at the sink's place
-// adds m / eps to `p`, without softening nothing. Returns 0. On an error, or without `g5_run`, returns non-zero and writes
-// NaN to all `ni` rows.
-int g5_get_force(int ni,
-                 double (*a)[3],
-                 double *p);
+// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2), `p` = +sum m / s2^(1/2). A source at the sink's
+// place adds m / eps to `p`, without softening nothing. Returns 0. On an error, or without `g5_run`, returns non-zero
+// and writes NaN to all `ni` rows.
+int g5_get_force(int ni, double (*a)[3], double *p);
 
 // The same as `g5_get_force` for board `devid`, 0 to 127.
 int g5_get_forceMC(int devid, int ni, double (*a)[3], double *p);

@@ -11,8 +11,8 @@
 //     g6_close(0);
 //
 // Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. An array of
-// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes
-// one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.
+// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and
+// writes one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.
 
 #ifndef KYOHO_G6_H
 #define KYOHO_G6_H
@@ -50,8 +50,8 @@ int g6_reinitialize(int cid);
 
 // The largest number of sinks that callers should pass in one call: 16384, or what `KYOHO_NPIPES` says.
 //
-// It can be asked for before the board is opened and after it is closed. It is 1 where the environment is broken. More
-// sinks than that are computed too.
+// It can be asked for before the board is opened and after it is closed. It is 1 where the environment is broken.
+// More sinks than that are computed too.
 int g6_npipes(void);
 
 // Does nothing: numbers are floating-point, and time needs no unit.
@@ -68,10 +68,10 @@ int g6_set_ti(int cid, double ti);
 // Writes the source (j-particle) at `address`, 0 or more, in place of what was there.
 //
 // `index` is its name: sinks with the same index do not feel it. `tj` is the time of its state: `mass`, position `x`,
-// velocity `v`, acceleration / 2 `a2`, jerk / 6 `j6`, three numbers each. `dtj` and `k18` are not used and never read.
-// The next `g6calc_firsthalf` is the first to see it. Addresses may come in any order, with gaps, and without limit.
-// Returns non-zero if a pointer is null, a number is not finite or too large for the precision, or the address is
-// negative. As long as the source at an address below `nj` was refused and not written again, forces are NaN.
+// velocity `v`, acceleration / 2 `a2`, jerk / 6 `j6`, three numbers each. `dtj` and `k18` are not used and never
+// read. The next `g6calc_firsthalf` is the first to see it. Addresses may come in any order, with gaps, and without
+// limit. Returns non-zero if a pointer is null, a number is not finite or too large for the precision, or the address
+// is negative. As long as the source at an address below `nj` was refused and not written again, forces are NaN.
 int g6_set_j_particle(int cid,
                       int address,
                       int index,
@@ -95,11 +95,12 @@ int g6_flush_jp_buffer(int cid);
 
 // Begins the forces of the sources at the addresses below `nj` on `ni` sinks (i-particles).
 //
-// The sources are predicted to the time of `g6_set_ti`; addresses that were never written count as nothing. Each sink has
-// an `index`, a position `xi` and a velocity `vi` at that time, and the squared radius `h2` of its neighbour list, 0 for
-// none; they are copied. Sources with the sink's index are left out, others at its place give no acceleration. `eps2` is
-// the squared softening of all. `aold`, `jold` and `phiold` are not used and never read. A force calculation that was not
-// ended is forgotten. With `ni` = 0 nothing happens. Returns 0, or non-zero on an error; then the results will be NaN.
+// The sources are predicted to the time of `g6_set_ti`; addresses that were never written count as nothing. Each sink
+// has an `index`, a position `xi` and a velocity `vi` at that time, and the squared radius `h2` of its neighbour
+// list, 0 for none; they are copied. Sources with the sink's index are left out, others at its place give no
+// acceleration. `eps2` is the squared softening of all. `aold`, `jold` and `phiold` are not used and never read. A
+// force calculation that was not ended is forgotten. With `ni` = 0 nothing happens. Returns 0, or non-zero on an
+// error; then the results will be NaN.
 int g6calc_firsthalf(int cid,
                      int nj,
                      int ni,
@@ -114,10 +115,10 @@ int g6calc_firsthalf(int cid,
 
 // Ends the force calculation: writes acceleration, jerk and potential of its first `ni` sinks.
 //
-// With r = xj - xi, v = vj - vi, s2 = r^2 + eps2: `acc` = sum m r / s2^(3/2), `jerk` = sum m (v / s2^(3/2) -
-// 3 (r.v) r / s2^(5/2)), `pot` = -sum m / s2^(1/2). `acc`, `jerk` and `pot` may overlap one another or any array of
-// `g6calc_firsthalf`; the other arguments are not read. Returns 0. On an error, or without `g6calc_firsthalf`, returns
-// non-zero and writes NaN to all `ni` rows.
+// With r = xj - xi, v = vj - vi, s2 = r^2 + eps2: `acc` = sum m r / s2^(3/2), `jerk` = sum m (v / s2^(3/2) - 3 (r.v)
+// r / s2^(5/2)), `pot` = -sum m / s2^(1/2). `acc`, `jerk` and `pot` may overlap one another or any array of
+// `g6calc_firsthalf`; the other arguments are not read. Returns 0. On an error, or without `g6calc_firsthalf`,
+// returns non-zero and writes NaN to all `ni` rows.
 int g6calc_lasthalf(int cid,
                     int nj,
                     int ni,
@@ -208,16 +209,13 @@ int g6calc_lasthalf2np(int cid,
 // Lists have no limit, so there is never an overflow. Sources written since the force calculation do not change them.
 int g6_read_neighbour_list(int cid);
 
-// Copies the neighbour list of sink `ipipe`, counted from 0, of the last force calculation to `nbl`, its length to `nblen`.
+// Copies the neighbour list of sink `ipipe`, counted from 0, of the last force calculation to `nbl`, its length to
+// `nblen`.
 //
-// It has the indices of the sources with r^2 < h2, softening not included and the sink's own index left out, ascending and
-// each once. Returns 0; 1 if it is longer than `maxlength`, then its first `maxlength` entries are written and `nblen` is
-// `maxlength`; negative on an error, with `nblen` = 0.
-int g6_get_neighbour_list(int cid,
-                          int ipipe,
-                          int maxlength,
-                          int *nblen,
-                          int *nbl);
+// It has the indices of the sources with r^2 < h2, softening not included and the sink's own index left out,
+// ascending and each once. Returns 0; 1 if it is longer than `maxlength`, then its first `maxlength` entries are
+// written and `nblen` is `maxlength`; negative on an error, with `nblen` = 0.
+int g6_get_neighbour_list(int cid, int ipipe, int maxlength, int *nblen, int *nbl);
 
 // Does nothing: lists are always sorted.
 int g6_set_neighbour_list_sort_mode(int mode);

@@ -1,6 +1,5 @@
 //! What the library says: one line to stderr for a failed call of an old interface, and a log if one is asked for.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -50,7 +49,8 @@ pub fn answer<T>(function: &'static str, body: impl FnOnce() -> Outcome<T>, on_f
 /// Lines that one function may write in a process: a caller that ignores a failure may repeat it for ever.
 const LINES: u32 = 100;
 
-static WRITTEN: Mutex<Option<HashMap<&'static str, u32>>> = Mutex::new(None);
+/// How many lines each function has written.
+static WRITTEN: Mutex<Vec<(&'static str, u32)>> = Mutex::new(Vec::new());
 
 /// Writes one line to stderr: which function failed, and why.
 pub fn complain(function: &'static str, failure: &Failure) {
@@ -58,11 +58,15 @@ pub fn complain(function: &'static str, failure: &Failure) {
         return;
     }
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let lines = written.get_or_insert_default().entry(function).or_default();
-    *lines = lines.saturating_add(1);
-    if *lines > LINES {
+    let place = written.iter().position(|(name, _)| *name == function).unwrap_or(written.len());
+    if place == written.len() {
+        written.push((function, 0));
+    }
+    let lines = &mut written[place].1;
+    if *lines == LINES {
         return;
     }
+    *lines += 1;
     let line = format!("kyoho: {function}: {failure}\n");
     let more = format!("kyoho: {function}: {LINES} failures were shown; more are not\n");
     // A closed stderr is no reason to fail.
@@ -120,4 +124,15 @@ pub fn start_log(settings: &Settings) -> Result<()> {
     }
     *started = true;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_becomes_the_value_of_a_failure_and_never_leaves_the_call() {
+        assert_eq!(answer("a_function", || -> Outcome<i32> { panic!("a defect") }, || FAILED), FAILED);
+        assert_eq!(answer("a_function", || Ok(3), || FAILED), 3);
+    }
 }

@@ -90,12 +90,11 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
         }
         *chosen = devices;
     }
-    BROKEN.store(true, Ordering::Relaxed);
-    let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref())?;
     // Boards are made when they are used, but whether they can be made is said here.
-    System::new(&Setup { threads: 1, ..setup })?;
-    BROKEN.store(false, Ordering::Relaxed);
-    Ok(())
+    let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
+    let made = setup.and_then(|setup| System::new(&Setup { threads: 1, ..setup }));
+    BROKEN.store(made.is_err(), Ordering::Relaxed);
+    Ok(made.map(|_| ())?)
 }
 
 /// Forgets all sources of all boards.

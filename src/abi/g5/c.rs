@@ -81,9 +81,9 @@ pub unsafe extern "C" fn g5_set_nMC(devid: c_int, n: c_int) -> c_int {
 
 /// Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
 ///
-/// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns non-zero if
-/// a pointer is null, a number is not finite or too large for the precision, or a number is negative. As long as the source
-/// at an address below n was refused and not written again, forces are NaN.
+/// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns
+/// non-zero if a pointer is null, a number is not finite or too large for the precision, or a number is negative. As
+/// long as the source at an address below n was refused and not written again, forces are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_xmj(adr: c_int, nj: c_int, xj: *mut [f64; 3], mj: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -197,9 +197,9 @@ pub unsafe extern "C" fn g5_runMC(devid: c_int) -> c_int {
 
 /// Ends the force calculation and writes acceleration and potential of the first `ni` sinks; it may be called again.
 ///
-/// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2), `p` = +sum m / s2^(1/2). A source at the sink's place
-/// adds m / eps to `p`, without softening nothing. Returns 0. On an error, or without `g5_run`, returns non-zero and writes
-/// NaN to all `ni` rows.
+/// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2), `p` = +sum m / s2^(1/2). A source at the sink's
+/// place adds m / eps to `p`, without softening nothing. Returns 0. On an error, or without `g5_run`, returns non-zero
+/// and writes NaN to all `ni` rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_get_force(ni: c_int, a: *mut [f64; 3], p: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.

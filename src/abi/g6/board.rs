@@ -139,11 +139,11 @@ impl Board {
     }
 
     /// Writes a source. A refused one keeps its address out of every force until it is written again.
-    pub fn set_source(&mut self, address: usize, source: Result<Source>) -> Outcome<()> {
-        let written = source.map_err(Failure::from).and_then(|source| {
-            self.system()?.set_source(address, &source)?;
-            Ok(())
-        });
+    pub fn set_source(&mut self, address: usize, source: Result<&Source>) -> Outcome<()> {
+        let written = match source {
+            Ok(source) => self.system().and_then(|system| Ok(system.set_source(address, source)?)),
+            Err(error) => Err(error.into()),
+        };
         match written {
             Ok(()) => self.refused.accept(address..address + 1),
             Err(_) => self.refused.refuse(address..address + 1),

@@ -63,8 +63,8 @@ pub unsafe extern "C" fn g6_reinitialize(cid: c_int) -> c_int {
 
 /// The largest number of sinks that callers should pass in one call: 16384, or what `KYOHO_NPIPES` says.
 ///
-/// It can be asked for before the board is opened and after it is closed. It is 1 where the environment is broken. More
-/// sinks than that are computed too.
+/// It can be asked for before the board is opened and after it is closed. It is 1 where the environment is broken.
+/// More sinks than that are computed too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6_npipes() -> c_int {
     calls::npipes()
@@ -93,10 +93,10 @@ pub unsafe extern "C" fn g6_set_ti(cid: c_int, ti: f64) -> c_int {
 /// Writes the source (j-particle) at `address`, 0 or more, in place of what was there.
 ///
 /// `index` is its name: sinks with the same index do not feel it. `tj` is the time of its state: `mass`, position `x`,
-/// velocity `v`, acceleration / 2 `a2`, jerk / 6 `j6`, three numbers each. `dtj` and `k18` are not used and never read.
-/// The next `g6calc_firsthalf` is the first to see it. Addresses may come in any order, with gaps, and without limit.
-/// Returns non-zero if a pointer is null, a number is not finite or too large for the precision, or the address is
-/// negative. As long as the source at an address below `nj` was refused and not written again, forces are NaN.
+/// velocity `v`, acceleration / 2 `a2`, jerk / 6 `j6`, three numbers each. `dtj` and `k18` are not used and never
+/// read. The next `g6calc_firsthalf` is the first to see it. Addresses may come in any order, with gaps, and without
+/// limit. Returns non-zero if a pointer is null, a number is not finite or too large for the precision, or the address
+/// is negative. As long as the source at an address below `nj` was refused and not written again, forces are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6_set_j_particle(
     cid: c_int,
@@ -155,11 +155,12 @@ pub unsafe extern "C" fn g6_flush_jp_buffer(cid: c_int) -> c_int {
 
 /// Begins the forces of the sources at the addresses below `nj` on `ni` sinks (i-particles).
 ///
-/// The sources are predicted to the time of `g6_set_ti`; addresses that were never written count as nothing. Each sink has
-/// an `index`, a position `xi` and a velocity `vi` at that time, and the squared radius `h2` of its neighbour list, 0 for
-/// none; they are copied. Sources with the sink's index are left out, others at its place give no acceleration. `eps2` is
-/// the squared softening of all. `aold`, `jold` and `phiold` are not used and never read. A force calculation that was not
-/// ended is forgotten. With `ni` = 0 nothing happens. Returns 0, or non-zero on an error; then the results will be NaN.
+/// The sources are predicted to the time of `g6_set_ti`; addresses that were never written count as nothing. Each sink
+/// has an `index`, a position `xi` and a velocity `vi` at that time, and the squared radius `h2` of its neighbour
+/// list, 0 for none; they are copied. Sources with the sink's index are left out, others at its place give no
+/// acceleration. `eps2` is the squared softening of all. `aold`, `jold` and `phiold` are not used and never read. A
+/// force calculation that was not ended is forgotten. With `ni` = 0 nothing happens. Returns 0, or non-zero on an
+/// error; then the results will be NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6calc_firsthalf(
     cid: c_int,
@@ -182,10 +183,10 @@ pub unsafe extern "C" fn g6calc_firsthalf(
 
 /// Ends the force calculation: writes acceleration, jerk and potential of its first `ni` sinks.
 ///
-/// With r = xj - xi, v = vj - vi, s2 = r^2 + eps2: `acc` = sum m r / s2^(3/2), `jerk` = sum m (v / s2^(3/2) -
-/// 3 (r.v) r / s2^(5/2)), `pot` = -sum m / s2^(1/2). `acc`, `jerk` and `pot` may overlap one another or any array of
-/// `g6calc_firsthalf`; the other arguments are not read. Returns 0. On an error, or without `g6calc_firsthalf`, returns
-/// non-zero and writes NaN to all `ni` rows.
+/// With r = xj - xi, v = vj - vi, s2 = r^2 + eps2: `acc` = sum m r / s2^(3/2), `jerk` = sum m (v / s2^(3/2) - 3 (r.v)
+/// r / s2^(5/2)), `pot` = -sum m / s2^(1/2). `acc`, `jerk` and `pot` may overlap one another or any array of
+/// `g6calc_firsthalf`; the other arguments are not read. Returns 0. On an error, or without `g6calc_firsthalf`,
+/// returns non-zero and writes NaN to all `ni` rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6calc_lasthalf(
     cid: c_int,
@@ -351,11 +352,12 @@ pub unsafe extern "C" fn g6_read_neighbour_list(cid: c_int) -> c_int {
     calls::read_neighbour_list()
 }
 
-/// Copies the neighbour list of sink `ipipe`, counted from 0, of the last force calculation to `nbl`, its length to `nblen`.
+/// Copies the neighbour list of sink `ipipe`, counted from 0, of the last force calculation to `nbl`, its length to
+/// `nblen`.
 ///
-/// It has the indices of the sources with r^2 < h2, softening not included and the sink's own index left out, ascending and
-/// each once. Returns 0; 1 if it is longer than `maxlength`, then its first `maxlength` entries are written and `nblen` is
-/// `maxlength`; negative on an error, with `nblen` = 0.
+/// It has the indices of the sources with r^2 < h2, softening not included and the sink's own index left out,
+/// ascending and each once. Returns 0; 1 if it is longer than `maxlength`, then its first `maxlength` entries are
+/// written and `nblen` is `maxlength`; negative on an error, with `nblen` = 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6_get_neighbour_list(
     cid: c_int,

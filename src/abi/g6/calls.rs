@@ -6,7 +6,7 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer};
 use crate::config::Settings;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::system::{Sink, Source};
 
 use super::board::{NPIPES_OF_BROKEN, Results, board};
@@ -76,7 +76,9 @@ pub fn set_time(time: Result<f64>) -> c_int {
 pub fn set_source(function: &'static str, address: Result<c_int>, source: impl FnOnce() -> Result<Source>) -> c_int {
     let body = || {
         let address = address.and_then(arrays::address)?;
-        board().set_source(address, source()).map(|()| 0)
+        // This is called for every body of every step: the source is made once and not moved.
+        let source = source();
+        board().set_source(address, source.as_ref().map_err(Error::clone)).map(|()| 0)
     };
     answer(function, body, || FAILED)
 }
