@@ -18,6 +18,8 @@ pub struct DeviceChoice {
     pub wanted: Wanted,
     /// The variable, file or rule that decided.
     pub because: String,
+    /// Whether it speaks of GPUs alone and says nothing of the CPU.
+    pub of_gpus: bool,
 }
 
 /// Which devices of a backend to use.
@@ -51,7 +53,7 @@ impl DeviceChoice {
                 _ => return Err(bad()),
             },
         };
-        Ok(DeviceChoice { wanted, because: name.into() })
+        Ok(DeviceChoice { wanted, because: name.into(), of_gpus: false })
     }
 
     /// The numbers of the devices among `visible` ones.
@@ -136,9 +138,8 @@ impl Settings {
     /// What to make a system of, for an order and a precision.
     pub fn setup(&self, order: Order, precision: Precision) -> Result<Setup> {
         let backend = self.chosen_backend()?;
-        // A choice among GPUs says nothing of the CPU, unless it was made for this library.
-        let devices = match (backend, self.devices.because.as_str()) {
-            (Backend::Cpu, because) if because != "KYOHO_DEVICES" => vec![0],
+        let devices = match backend {
+            Backend::Cpu if self.devices.of_gpus => vec![0],
             _ => self.devices.resolve(backend, backend.devices()?.len())?,
         };
         Ok(Setup { order, precision, backend, devices, threads: self.threads, level: self.level })
@@ -209,7 +210,7 @@ fn devices(named: &Named, directory: &Path) -> Result<DeviceChoice> {
         return DeviceChoice::parse("KYOHO_DEVICES", &value);
     }
     if let Some(wanted) = file {
-        return Ok(DeviceChoice { wanted, because: "sapporo2.config".into() });
+        return Ok(of_gpus(wanted, "sapporo2.config"));
     }
     if let Some(value) = named("GPU_LIST") {
         let list: Option<Vec<usize>> = value.split_whitespace().map(|part| part.parse().ok()).collect();
@@ -218,14 +219,18 @@ fn devices(named: &Named, directory: &Path) -> Result<DeviceChoice> {
             value: value.clone(),
             allowed: "numbers of devices with spaces between, such as 0 1".into(),
         })?;
-        return Ok(DeviceChoice { wanted: Wanted::List(list), because: "GPU_LIST".into() });
+        return Ok(of_gpus(Wanted::List(list), "GPU_LIST"));
     }
     for name in LOCAL_RANKS {
         if let Some(rank) = named(name).and_then(|value| value.trim().parse().ok()) {
-            return Ok(DeviceChoice { wanted: Wanted::LocalRank(rank), because: name.into() });
+            return Ok(of_gpus(Wanted::LocalRank(rank), name));
         }
     }
-    Ok(DeviceChoice { wanted: Wanted::LocalRank(0), because: "the first device, as nothing else was asked for".into() })
+    Ok(of_gpus(Wanted::LocalRank(0), "the first device, as nothing else was asked for"))
+}
+
+fn of_gpus(wanted: Wanted, because: &str) -> DeviceChoice {
+    DeviceChoice { wanted, because: because.into(), of_gpus: true }
 }
 
 /// Reads Sapporo2's file: a number of devices (0: all; -n: any n of them; n: those with the numbers on the next n

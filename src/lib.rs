@@ -9,7 +9,7 @@
 //!
 //! Where each room is: [`abi`] is the only `extern "C"`; [`system`] the engine, free of any backend; [`backend`] the
 //! devices behind one trait; [`pair`] the physics of a pair for the CPU; [`catalogue`] what can be computed; [`config`]
-//! the environment; [`reference`] the slow and obvious sums that every test compares with; [`conformance`] what every
+//! the environment; [`mod@reference`] the slow and obvious sums that every test compares with; [`conformance`] what every
 //! backend must do, as checks that run on any machine.
 
 pub mod abi;

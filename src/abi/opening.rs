@@ -72,5 +72,5 @@ pub unsafe fn device_choice(function: &'static str, count: c_int, list: *const c
             Wanted::List(numbers?)
         }
     };
-    Ok(DeviceChoice { wanted, because: function.into() })
+    Ok(DeviceChoice { wanted, because: function.into(), of_gpus: true })
 }

@@ -45,9 +45,7 @@ impl Backend {
     pub fn devices(self) -> Result<Vec<DeviceDescription>> {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
-            Backend::Cuda | Backend::OpenCl => {
-                Err(Error::NoBackend { backend: self.name(), reason: "it is not built into this library".into() })
-            }
+            Backend::Cuda | Backend::OpenCl => Err(no_backend(self)),
         }
     }
 }
@@ -105,14 +103,20 @@ pub trait Device: Send {
 
 /// Opens a device; `number` is its place in the backend's list of devices.
 pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    let devices = backend.devices()?.len();
+    if number >= devices {
+        return Err(Error::BadCount {
+            what: "the number of the device",
+            value: number as i64,
+            allowed: format!("0 to {}", devices as i64 - 1),
+        });
+    }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda | Backend::OpenCl => {
-            let devices = backend.devices()?;
-            Err(Error::NoBackend {
-                backend: backend.name(),
-                reason: format!("there is no device {number} among {}", devices.len()),
-            })
-        }
+        Backend::Cuda | Backend::OpenCl => Err(no_backend(backend)),
     }
+}
+
+fn no_backend(backend: Backend) -> Error {
+    Error::NoBackend { backend: backend.name(), reason: "it is not built into this library".into() }
 }

@@ -98,8 +98,12 @@ pub trait Finder: Send + Sync {
     fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>);
 }
 
-/// An order (I), vectors (L) and a number of parts of a coordinate, at a level.
-struct Bound<I, L, const PARTS: usize, V>(PhantomData<(I, fn() -> L, V)>);
+/// An order, vectors and a number of parts of a coordinate, at a level.
+struct Bound<I, L, const PARTS: usize, V> {
+    order: PhantomData<I>,
+    vectors: PhantomData<fn() -> L>,
+    level: PhantomData<V>,
+}
 
 macro_rules! level {
     ($module:ident, $fused:literal, $f32:ty, $f64:ty $(, $features:literal)?) => {
@@ -182,7 +186,7 @@ macro_rules! level {
             }
 
             fn bind<I: Interaction, L: Lanes + 'static, const PARTS: usize>() -> Box<dyn Kernel<L::Element>> {
-                Box::new(Bound::<I, L, PARTS, This>(PhantomData))
+                Box::new(Bound::<I, L, PARTS, This> { order: PhantomData, vectors: PhantomData, level: PhantomData })
             }
 
             pub fn kernel_32(order: Order, precision: Precision) -> Option<Box<dyn Kernel<f32>>> {

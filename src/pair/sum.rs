@@ -18,7 +18,7 @@ pub mod guard {
 }
 
 /// Sums of 32 bits are added to those of 64 bits after this many steps.
-const STEPS_32: usize = 64;
+const STEPS_32: usize = 32;
 
 /// Adds a tile of sources to the sums of a group.
 ///

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_root_of_two_has_32_digits() {
-        let digits = number(1.4142135623730951) + number(-9.667293313452913e-17);
+        let digits = number(std::f64::consts::SQRT_2) + number(-9.667293313452913e-17);
         assert_close(number(2.0).sqrt(), digits);
     }
 

@@ -99,9 +99,7 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
         let potential = number(source.mass) / s2.sqrt();
         let w = potential / s2;
         sum.potential = sum.potential - potential;
-        for k in 0..3 {
-            sum.acceleration[k] = sum.acceleration[k] + w * r[k];
-        }
+        sum.acceleration = std::array::from_fn(|k| sum.acceleration[k] + w * r[k]);
         let mut speeds = [0.0; 2];
         if order == Order::Fourth {
             let v = difference(source.derivatives[1], sink.derivatives[1]);

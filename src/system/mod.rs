@@ -5,7 +5,7 @@ mod neighbours;
 pub mod slices;
 mod sources;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::backend::{self, Backend, Device, DeviceDescription, DeviceOptions, cpu::Level};
 use crate::catalogue::{self, Descriptor, Order, Precision};
@@ -139,8 +139,14 @@ impl System {
     pub fn statistics(&self) -> Statistics {
         let devices: usize = self.devices.iter().map(|device| device.bytes()).sum();
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();
+        let new: HashSet<u32> = self
+            .staged
+            .iter()
+            .map(|(address, _)| *address)
+            .filter(|address| !self.sources.is_set(*address as usize))
+            .collect();
         Statistics {
-            sources: self.sources.count() as u64,
+            sources: (self.sources.count() + new.len()) as u64,
             bytes: (self.sources.bytes() + staged + devices + self.lists.bytes()) as u64,
             ..self.statistics
         }
@@ -252,6 +258,7 @@ impl System {
     pub fn abandon(&mut self) {
         if self.stage == Stage::Started {
             let _ = self.wait();
+            self.stage = Stage::Idle;
         }
     }
 

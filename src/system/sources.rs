@@ -247,6 +247,11 @@ impl Sources {
         Ok(())
     }
 
+    /// Whether a source was written to an address.
+    pub fn is_set(&self, address: usize) -> bool {
+        self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))
+    }
+
     /// The source at an address, if it was written; coefficients that are not kept read as zero.
     pub fn read(&self, address: usize) -> Option<Source> {
         let place = address % CHUNK;

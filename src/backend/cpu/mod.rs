@@ -3,7 +3,7 @@
 mod device;
 mod threads;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::pair::kernel;
@@ -41,11 +41,12 @@ fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions
 }
 
 /// The processor's name, as the system gives it.
-pub fn processor_name() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name"));
-    match name.and_then(|rest| rest.split_once(':')) {
-        Some((_, name)) => name.trim().to_string(),
-        None => std::env::consts::ARCH.to_string(),
-    }
+fn processor_name() -> String {
+    static NAME: OnceLock<String> = OnceLock::new();
+    let read = || {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        name.map_or(std::env::consts::ARCH, |(_, name)| name.trim()).to_string()
+    };
+    NAME.get_or_init(read).clone()
 }
