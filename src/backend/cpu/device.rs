@@ -17,10 +17,12 @@ use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
 
 use super::threads::Threads;
 
-/// From this many sinks on, predicted sources are kept for the sinks that follow and for blocks of the same time.
-const KEEP_TILES: usize = 16;
-/// Sinks that share a tile while it is in the nearest cache.
+/// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
 const SINKS_OF_TASK: usize = 64;
+/// Tasks for each thread, so that none waits long for another.
+const TASKS_OF_THREAD: usize = 8;
+/// Tiles of this many bytes together are read from a near cache each time.
+const NEAR: usize = 4 << 20;
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
 /// Chunks that a thread predicts at a time.
@@ -172,19 +174,22 @@ impl<E: Element> CpuDevice<E> {
 
     /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
     fn keeps_tiles(&self, block: &Block) -> bool {
-        self.options.descriptor.taylor == 1 || block.sinks.len() >= KEEP_TILES || self.last_time == Some(block.time)
+        self.options.descriptor.taylor == 1 || block.sinks.len() > SINKS_OF_TASK || self.last_time == Some(block.time)
     }
 
     /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
-    fn cut(&mut self, threads: usize, keeps_tiles: bool) {
-        let lanes = self.kernel.lanes();
-        let together = if keeps_tiles { (SINKS_OF_TASK / lanes).max(1) } else { usize::MAX };
-        let mut units_of_task = together.min(self.units.len().max(1));
-        let over_sinks = self.holds_all() && (threads == 1 || self.units.len() >= 8 * threads * units_of_task);
-        if !over_sinks && keeps_tiles {
-            // As many tasks for each thread as there are slices, so that no thread waits long for another.
-            units_of_task = units_of_task.min(self.units.len().div_ceil(threads).max(1));
-        }
+    fn cut(&mut self, threads: usize, keeps_tiles: bool, nj: usize) {
+        let units = self.units.len().max(1);
+        let together = (SINKS_OF_TASK / self.kernel.lanes()).max(1);
+        // Tiles that come from far off should serve many sinks at a time.
+        let are_near = nj * self.kernel.rows() * size_of::<E>() <= NEAR;
+        let evenly = (units / (TASKS_OF_THREAD * threads)).clamp(if are_near { 1 } else { together }, together);
+        let over_sinks = self.holds_all() && (threads == 1 || units >= TASKS_OF_THREAD * threads * evenly);
+        let units_of_task = match () {
+            () if !keeps_tiles => units,
+            () if over_sinks => evenly,
+            () => together.min(units.div_ceil(threads)),
+        };
         let ranges = self.units.len().div_ceil(units_of_task);
         let slices = if over_sinks { 1 } else { self.options.slices.len() };
         self.wanted = ranges * slices;
@@ -363,7 +368,7 @@ impl<E: Element> Device for CpuDevice<E> {
             self.predict_tiles(sources, block, &threads)?;
         }
         self.last_time = Some(block.time);
-        self.cut(threads.count(), keeps_tiles);
+        self.cut(threads.count(), keeps_tiles, block.nj);
         let shared = Shared {
             kernel: &*self.kernel,
             outputs: self.options.descriptor.outputs,

@@ -1,6 +1,7 @@
 //! Threads that share the tasks of a block; the caller's own is one of them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -12,6 +13,9 @@ pub struct Threads {
     count: usize,
     helpers: Option<Arc<ThreadPool>>,
 }
+
+/// Looks at the helpers before the caller's thread sleeps: waking it takes longer than they mostly do.
+const SPINS: usize = 2000;
 
 static POOLS: Mutex<Option<HashMap<usize, Weak<ThreadPool>>>> = Mutex::new(None);
 
@@ -44,7 +48,7 @@ impl Threads {
         work: impl Fn(T, &mut S) + Sync,
     ) {
         let helpers = self.helpers.as_deref().filter(|_| items.len() > 1);
-        let wanted = items.len().min(self.count());
+        let wanted = items.len().clamp(1, self.count());
         let queue = Mutex::new(items);
         let worker = || {
             let kept = lock(scratch).pop();
@@ -58,13 +62,23 @@ impl Threads {
             }
             lock(scratch).push(own);
         };
+        let working = AtomicUsize::new(wanted - 1);
         match helpers {
             None => worker(),
             Some(pool) => pool.in_place_scope(|scope| {
                 for _ in 1..wanted {
-                    scope.spawn(|_| worker());
+                    scope.spawn(|_| {
+                        worker();
+                        working.fetch_sub(1, Ordering::Release);
+                    });
                 }
                 worker();
+                for _ in 0..SPINS {
+                    if working.load(Ordering::Acquire) == 0 {
+                        break;
+                    }
+                    std::hint::spin_loop();
+                }
             }),
         }
     }
