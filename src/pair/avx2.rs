@@ -105,6 +105,16 @@ impl Lanes for F32 {
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
     #[inline(always)]
+    unsafe fn index_store(index: Self::Index, to: *mut i32) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_storeu_si256(to.cast(), index) }
+    }
+    #[inline(always)]
+    fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm256_blendv_epi8(no, yes, _mm256_castps_si256(mask)) }
+    }
+    #[inline(always)]
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe {
@@ -117,7 +127,8 @@ impl Lanes for F32 {
 impl Lanes for F64 {
     type Element = f64;
     type Mask = __m256d;
-    type Index = __m128i;
+    /// As wide as the numbers, so that masks fit.
+    type Index = __m256i;
     const COUNT: usize = 4;
 
     #[inline(always)]
@@ -184,19 +195,32 @@ impl Lanes for F64 {
     #[inline(always)]
     fn index_splat(index: i32) -> Self::Index {
         // SAFETY: see `Lanes`.
-        unsafe { _mm_set1_epi32(index) }
+        unsafe { _mm256_set1_epi64x(i64::from(index)) }
     }
     #[inline(always)]
     unsafe fn index_load(from: *const i32) -> Self::Index {
         // SAFETY: the caller's promise.
-        unsafe { _mm_loadu_si128(from.cast()) }
+        unsafe { _mm256_cvtepi32_epi64(_mm_loadu_si128(from.cast())) }
+    }
+    #[inline(always)]
+    unsafe fn index_store(index: Self::Index, to: *mut i32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let lower_halves = _mm256_permutevar8x32_epi32(index, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+            _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(lower_halves));
+        }
+    }
+    #[inline(always)]
+    fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm256_blendv_epi8(no, yes, _mm256_castpd_si256(mask)) }
     }
     #[inline(always)]
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe {
-            let differ = _mm_xor_si128(_mm_cmpeq_epi32(a, b), _mm_set1_epi32(-1));
-            _mm256_castsi256_pd(_mm256_cvtepi32_epi64(differ))
+            let equal = _mm256_cmpeq_epi64(a, b);
+            _mm256_castsi256_pd(_mm256_xor_si256(equal, _mm256_set1_epi32(-1)))
         }
     }
 }

@@ -132,6 +132,16 @@ impl Lanes for F32 {
         unsafe { _mm512_loadu_si512(from.cast()) }
     }
     #[inline(always)]
+    unsafe fn index_store(index: Self::Index, to: *mut i32) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_storeu_si512(to.cast(), index) }
+    }
+    #[inline(always)]
+    fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm512_mask_blend_epi32(mask, no, yes) }
+    }
+    #[inline(always)]
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm512_cmpneq_epi32_mask(a, b) }
@@ -219,6 +229,16 @@ impl Lanes for F64 {
     unsafe fn index_load(from: *const i32) -> Self::Index {
         // SAFETY: the caller's promise.
         unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn index_store(index: Self::Index, to: *mut i32) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_storeu_si256(to.cast(), index) }
+    }
+    #[inline(always)]
+    fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm256_mask_blend_epi32(mask, no, yes) }
     }
     #[inline(always)]
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {

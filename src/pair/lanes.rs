@@ -2,8 +2,6 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use crate::system::slices::CHUNK;
-
 /// The most lanes of any vector.
 pub const MAX_LANES: usize = 16;
 
@@ -11,8 +9,6 @@ pub const MAX_LANES: usize = 16;
 pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
     /// Infinity.
     const INFINITY: Self;
-    /// 0, 1, 2, ...: the place of a source in its tile, as a number.
-    const PLACES: &'static Places<Self>;
     /// The nearest number to this one.
     fn from_f64(value: f64) -> Self;
     /// This number, exactly.
@@ -24,26 +20,10 @@ pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
     unsafe fn store_nearest<L: Wide>(lanes: L, to: *mut Self) -> L;
 }
 
-/// A row of a tile, where vectors may be loaded from.
-#[repr(align(64))]
-pub struct Places<E>(pub [E; CHUNK]);
-
 macro_rules! element {
     ($type:ty, $store_nearest:ident) => {
         impl Element for $type {
             const INFINITY: Self = <$type>::INFINITY;
-            const PLACES: &'static Places<Self> = {
-                static PLACES: Places<$type> = {
-                    let mut places = [0.0; CHUNK];
-                    let mut place = 0;
-                    while place < CHUNK {
-                        places[place] = place as $type;
-                        place += 1;
-                    }
-                    Places(places)
-                };
-                &PLACES
-            };
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
                 value as $type
@@ -123,6 +103,13 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     /// # Safety
     /// `from` points to `COUNT` indices.
     unsafe fn index_load(from: *const i32) -> Self::Index;
+    /// Indices to memory.
+    ///
+    /// # Safety
+    /// `to` points to `COUNT` indices.
+    unsafe fn index_store(index: Self::Index, to: *mut i32);
+    /// `yes` where the mask is true, else `no`.
+    fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index;
     /// Where two indices differ.
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask;
 }

@@ -121,6 +121,15 @@ macro_rules! portable {
                 unsafe { *from.cast() }
             }
             #[inline(always)]
+            unsafe fn index_store(index: Self::Index, to: *mut i32) {
+                // SAFETY: as in `load`.
+                unsafe { *to.cast() = index }
+            }
+            #[inline(always)]
+            fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index {
+                std::array::from_fn(|lane| if mask[lane] { yes[lane] } else { no[lane] })
+            }
+            #[inline(always)]
             fn differ(a: Self::Index, b: Self::Index) -> Self::Mask {
                 std::array::from_fn(|lane| a[lane] != b[lane])
             }

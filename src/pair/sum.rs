@@ -65,7 +65,8 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
 
     // SAFETY: LaneSums has MAX_LANES numbers a row.
     let mut distance2 = unsafe { L::load(sums.distance2.as_ptr()) };
-    let mut nearest_place = L::splat(L::Element::from_f64(-1.0));
+    // SAFETY: as above.
+    let mut nearest = unsafe { L::index_load(sums.nearest.as_ptr()) };
 
     let stride = if SPREAD { L::COUNT } else { 1 };
     let steps = if size_of::<L::Element>() == 4 { STEPS_32 } else { CHUNK };
@@ -96,17 +97,12 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
                 (z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2))), zero)
             };
             let mut inverse = s2.inverse_sqrt();
-            let differ = match GUARD {
-                guard::INDEX => {
-                    // SAFETY: a tile has CHUNK indices; places as above.
-                    let index = unsafe {
-                        let from = tile.indices().as_ptr().add(place);
-                        if SPREAD { L::index_load(from) } else { L::index_splat(*from) }
-                    };
-                    Some(L::differ(index, own_index))
-                }
-                _ => None,
+            // SAFETY: a tile has CHUNK indices; places as above.
+            let index = unsafe {
+                let from = tile.indices().as_ptr().add(place);
+                if SPREAD { L::index_load(from) } else { L::index_splat(*from) }
             };
+            let differ = (GUARD == guard::INDEX).then(|| L::differ(index, own_index));
             if GUARD >= guard::DISTANCE {
                 let counts = match differ {
                     Some(differ) => L::both(differ, s2.positive()),
@@ -121,12 +117,7 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
                     nearer = L::both(nearer, differ);
                 }
                 distance2 = L::select(nearer, r2, distance2);
-                // SAFETY: the table of places is a row of CHUNK numbers.
-                let number = unsafe {
-                    let from = L::Element::PLACES.0.as_ptr().add(place);
-                    if SPREAD { L::load(from) } else { L::splat(*from) }
-                };
-                nearest_place = L::select(nearer, number, nearest_place);
+                nearest = L::index_select(nearer, index, nearest);
             }
             place += stride;
         }
@@ -137,16 +128,10 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
     }
 
     if I::NEAREST {
-        let mut places = [L::Element::from_f64(-1.0); MAX_LANES];
         // SAFETY: both have MAX_LANES numbers.
         unsafe {
             distance2.store(sums.distance2.as_mut_ptr());
-            nearest_place.store(places.as_mut_ptr());
-        }
-        for (nearest, place) in sums.nearest.iter_mut().zip(places).take(L::COUNT) {
-            if place >= L::Element::from_f64(0.0) {
-                *nearest = tile.indices()[place.to_f64() as usize];
-            }
+            L::index_store(nearest, sums.nearest.as_mut_ptr());
         }
     }
 }
