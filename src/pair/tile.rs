@@ -15,18 +15,15 @@ struct Line([u8; 64]);
 
 /// Numbers from a multiple of 64 bytes on.
 pub struct Aligned {
-    lines: Vec<Line>,
+    lines: Box<[Line]>,
 }
 
 impl Aligned {
     /// This many zeros.
     pub fn zeros<E: Element>(length: usize) -> Result<Aligned> {
         let count = (length * size_of::<E>()).div_ceil(64);
-        let mut lines = Vec::new();
-        lines
-            .try_reserve_exact(count)
-            .map_err(|_| Error::OutOfMemory { what: "predicted sources", bytes: count * 64 })?;
-        lines.resize(count, Line::zeroed());
+        let lines = bytemuck::try_zeroed_slice_box(count)
+            .map_err(|()| Error::OutOfMemory { what: "predicted sources", bytes: count * size_of::<Line>() })?;
         Ok(Aligned { lines })
     }
 
@@ -42,7 +39,7 @@ impl Aligned {
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        self.lines.capacity() * 64
+        self.lines.len() * size_of::<Line>()
     }
 }
 

@@ -80,17 +80,9 @@ pub struct Chunk {
 impl Chunk {
     fn new(taylor: usize) -> Result<Chunk> {
         let length = (TAYLOR + 3 * taylor) * (CHUNK / OCTET);
-        let mut rows = Vec::new();
-        rows.try_reserve_exact(length)
-            .map_err(|_| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
-        rows.resize(length, [0.0; OCTET]);
-        Ok(Chunk {
-            rows: rows.into_boxed_slice(),
-            index: [0; CHUNK],
-            range: IndexRange::EMPTY,
-            set: [0; CHUNK / 64],
-            stamp: 0,
-        })
+        let rows = bytemuck::try_zeroed_slice_box(length)
+            .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
+        Ok(Chunk { rows, index: [0; CHUNK], range: IndexRange::EMPTY, set: [0; CHUNK / 64], stamp: 0 })
     }
 
     /// The octets, each of them `TAYLOR + 3 * taylor` rows.
