@@ -6,8 +6,8 @@ use plotters::prelude::*;
 
 use crate::failure::{Failure, Result};
 
-/// Errors below this are drawn here: they are no more than rounding.
-const FLOOR: f64 = 1e-17;
+/// The decade that is shown where no error is other than zero.
+const EMPTY: (f64, f64) = (1e-17, 1e-16);
 
 /// Whether a picture of this name can be drawn.
 pub fn check(path: &Path) -> Result<()> {
@@ -21,20 +21,17 @@ pub fn check(path: &Path) -> Result<()> {
     }
 }
 
-/// Draws points of time and relative energy error, whose magnitude goes on a logarithmic axis.
+/// Draws points of time and relative energy error, whose magnitude goes on a logarithmic axis. An error of exactly
+/// zero, as at the start, has no place there and is left out.
 pub fn draw(path: &Path, title: &str, points: &[(f64, f64)]) -> Result<()> {
     draw_svg(path, title, points).map_err(|error| Failure::file(path, error))
 }
 
 fn draw_svg(path: &Path, title: &str, points: &[(f64, f64)]) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let magnitudes: Vec<(f64, f64)> = points.iter().map(|(time, error)| (*time, error.abs().max(FLOOR))).collect();
-    let (first, last) = (magnitudes[0].0, magnitudes[magnitudes.len() - 1].0);
-    let (lowest, highest) = magnitudes
-        .iter()
-        .fold((f64::INFINITY, FLOOR), |(lowest, highest), (_, error)| (lowest.min(*error), highest.max(*error)));
-    // Whole decades.
-    let errors =
-        10f64.powf(lowest.log10().floor())..10f64.powf(highest.log10().ceil().max(lowest.log10().floor() + 1.0));
+    let (first, last) = (points[0].0, points[points.len() - 1].0);
+    let magnitudes: Vec<(f64, f64)> =
+        points.iter().map(|(time, error)| (*time, error.abs())).filter(|(_, error)| error.is_normal()).collect();
+    let (lowest, highest) = decades(&magnitudes);
 
     let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
     area.fill(&WHITE)?;
@@ -43,7 +40,7 @@ fn draw_svg(path: &Path, title: &str, points: &[(f64, f64)]) -> std::result::Res
         .margin(15)
         .x_label_area_size(45)
         .y_label_area_size(80)
-        .build_cartesian_2d(first..last, errors.log_scale())?;
+        .build_cartesian_2d(first..last, (lowest..highest).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("time")
@@ -57,9 +54,24 @@ fn draw_svg(path: &Path, title: &str, points: &[(f64, f64)]) -> std::result::Res
     Ok(())
 }
 
+/// The whole decades, at least one, that hold all of these errors.
+fn decades(magnitudes: &[(f64, f64)]) -> (f64, f64) {
+    let errors = || magnitudes.iter().map(|(_, error)| *error);
+    let (Some(lowest), Some(highest)) = (errors().reduce(f64::min), errors().reduce(f64::max)) else { return EMPTY };
+    let lowest = lowest.log10().floor();
+    (10f64.powf(lowest), 10f64.powf(highest.log10().ceil().max(lowest + 1.0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_axis_has_the_decades_of_the_errors() {
+        assert_eq!(decades(&[(0.0, 3e-9), (1.0, 2e-12), (2.0, 4e-7)]), (1e-12, 1e-6));
+        assert_eq!(decades(&[(0.0, 3e-9)]), (1e-9, 1e-8));
+        assert_eq!(decades(&[]), EMPTY);
+    }
 
     #[test]
     fn only_svg_is_drawn() {
