@@ -10,8 +10,9 @@
 // A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
 // Functions whose name ends in MC take the number of a board, 0 to 127; each board has its own sources, may be used
 // by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. A call that
-// fails returns non-zero and writes one line to stderr; the force it was part of is NaN.
+// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
+// `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
+// was part of is NaN.
 
 #ifndef KYOHO_G5_H
 #define KYOHO_G5_H
@@ -60,7 +61,7 @@ int g5_set_nMC(int devid, int n);
 
 // Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
 //
-// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns
+// They are read from the rows of `xj` and `mj` with the same numbers: from `xj[adr]` on, not from `xj[0]`. Returns
 // non-zero if a pointer is null, a number is not finite or too large for the precision, or a number is negative. As
 // long as the source at an address below n was refused and not written again, forces are NaN.
 int g5_set_xmj(int adr, int nj, double (*xj)[3], double *mj);

@@ -10,9 +10,10 @@
 //       for each active body:  g6_set_j_particle(...);
 //     g6_close(0);
 //
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. An array of
-// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and
-// writes one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.
+// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
+// `g6_open_special`, `g6_open_special2` and `get_device_count` have no Fortran form. An array of vectors has three
+// doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes one line to
+// stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.
 
 #ifndef KYOHO_G6_H
 #define KYOHO_G6_H

@@ -29,7 +29,7 @@ enum kyoho_result
     KYOHO_BAD_HANDLE = 11,
     // A count is negative or larger than the data it speaks of.
     KYOHO_BAD_COUNT = 12,
-    // An address is negative.
+    // An address is negative or above 2147483647.
     KYOHO_BAD_ADDRESS = 13,
     // A number is NaN or infinite.
     KYOHO_NOT_FINITE = 14,

@@ -161,6 +161,12 @@ pub const CATALOGUE: &[Descriptor] = &[
     ),
 ];
 
+/// The precisions that some backend computes in some order.
+pub fn precisions() -> Vec<Precision> {
+    let computed = |precision: &Precision| CATALOGUE.iter().any(|entry| entry.precision == *precision);
+    Precision::ALL.into_iter().filter(computed).collect()
+}
+
 /// The descriptor of an order in a precision, where some backend computes it.
 pub fn descriptor(order: Order, precision: Precision) -> Option<&'static Descriptor> {
     CATALOGUE.iter().find(|entry| entry.order == order && entry.precision == precision)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::backend::Backend;
 use crate::backend::cpu::Level;
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{self, Order, Precision};
 use crate::error::{Error, Result};
 use crate::system::Setup;
 
@@ -109,10 +109,11 @@ impl Settings {
     pub fn from(variable: &dyn Fn(&str) -> Option<String>, directory: &Path) -> Result<Settings> {
         let named = |name: &'static str| variable(name).filter(|value| !value.trim().is_empty());
         let (threads, threads_because) = threads(&named)?;
+        let precisions: Vec<&str> = catalogue::precisions().into_iter().map(Precision::name).collect();
         Ok(Settings {
             backend: choice(&named, "KYOHO_BACKEND", &["cpu", "cuda", "opencl"], Backend::from_name)?,
             devices: devices(&named, directory)?,
-            precision: choice(&named, "KYOHO_PRECISION", &Precision::ALL.map(Precision::name), Precision::from_name)?,
+            precision: choice(&named, "KYOHO_PRECISION", &precisions, Precision::from_name)?,
             npipes: npipes(&named)?,
             threads,
             threads_because,
@@ -359,6 +360,7 @@ mod tests {
         let cases = [
             ("KYOHO_BACKEND", "gpu", "cuda"),
             ("KYOHO_PRECISION", "float", "mixed"),
+            ("KYOHO_PRECISION", "quad", "allowed: single, mixed, double"),
             ("KYOHO_NPIPES", "0", "16384"),
             ("KYOHO_NPIPES", "20000", "16384"),
             ("KYOHO_THREADS", "many", "1 to"),

@@ -14,7 +14,7 @@ pub enum ResultCode {
     BadHandle = 11,
     /// A count is negative or larger than the data it speaks of.
     BadCount = 12,
-    /// An address is negative.
+    /// An address is negative or above 2147483647.
     BadAddress = 13,
     /// A number is NaN or infinite.
     NotFinite = 14,
@@ -89,7 +89,7 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
-    /// An address is negative.
+    /// An address is negative or above 2147483647.
     #[error("the address of a source is {address}; allowed: 0 to 2147483647")]
     BadAddress {
         /// The address.

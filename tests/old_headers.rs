@@ -46,9 +46,10 @@ const G6: &str = "\
 //       for each active body:  g6_set_j_particle(...);
 //     g6_close(0);
 //
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. An array of
-// vectors has three doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and
-// writes one line to stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
+// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
+// `g6_open_special`, `g6_open_special2` and `get_device_count` have no Fortran form. An array of vectors has three
+// doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes one line to
+// stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
 
 const G5: &str = "\
 // The GRAPE-5 interface of Kyoho: accelerations and potentials of N bodies.
@@ -63,8 +64,9 @@ const G5: &str = "\
 // A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
 // Functions whose name ends in MC take the number of a board, 0 to 127; each board has its own sources, may be used
 // by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers. A call that
-// fails returns non-zero and writes one line to stderr; the force it was part of is NaN.";
+// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
+// `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
+// was part of is NaN.";
 
 #[test]
 fn g6_h_is_what_the_sources_make() {

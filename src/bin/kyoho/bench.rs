@@ -132,7 +132,7 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
     let orders = Order::ALL.map(|order| (order as i32).to_string());
     let order = Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), &orders))?;
     let precision = match &arguments.precision {
-        Some(name) => named("--precision", name, &Precision::ALL, Precision::name)?,
+        Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
         None => settings.precision.unwrap_or(Precision::Mixed),
     };
     let of_order: Vec<String> = CATALOGUE

@@ -1,6 +1,7 @@
 //! `kyoho verify`: whether the library does on this machine what it promises, and how exactly.
 
 use indicatif::ProgressBar;
+use kyoho::catalogue;
 use kyoho::conformance::{self, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
 use kyoho::{Backend, Level, Order, Precision};
 use serde_json::{Value, json};
@@ -100,7 +101,9 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
     let selection = Selection {
         backend: backend.map(|name| named("--backend", name, &Backend::ALL, Backend::name)).transpose()?,
         order: arguments.order.map(order).transpose()?,
-        precision: precision.map(|name| named("--precision", name, &Precision::ALL, Precision::name)).transpose()?,
+        precision: precision
+            .map(|name| named("--precision", name, &catalogue::precisions(), Precision::name))
+            .transpose()?,
         level: level.map(|name| named("--level", name, &levels, Level::name)).transpose()?,
     };
     if let Some(backend) = selection.backend {

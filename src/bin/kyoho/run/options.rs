@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use kyoho::catalogue;
 use kyoho::config::Settings;
 use kyoho::{Order, Precision};
 
@@ -88,7 +89,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         }
     };
     let precision = match &arguments.precision {
-        Some(name) => named("--precision", name, &Precision::ALL, Precision::name)?,
+        Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
         None => before.map(|plan| plan.precision).or(settings.precision).unwrap_or(Precision::Mixed),
     };
     let order = match arguments.order {
@@ -117,8 +118,9 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt-min", plan.shortest, format!("up to --dt-max, which is {}", plan.longest)));
     }
     if plan.order == Order::Second && (plan.step == 0.0 || whole(interval, plan.step).is_none()) {
+        let value = if plan.step == 0.0 { "not given".into() } else { plan.step.to_string() };
         let allowed = format!("with --order 2, steps of which the interval {interval} is a whole number");
-        return Err(wrong("--dt", plan.step, allowed));
+        return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
 }
