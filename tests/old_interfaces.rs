@@ -71,6 +71,14 @@ fn g6_blocks_of_any_size() {
 }
 
 #[test]
+fn g6_in_a_program_that_forks() {
+    let program = Program::build("g6_fork");
+    for threads in ["1", "3"] {
+        assert_eq!(program.run(&[], &[("KYOHO_THREADS", threads)]), "", "{threads} threads");
+    }
+}
+
+#[test]
 fn g6_in_every_form() {
     keeps_its_promises("g6_forms", &ALL);
 }

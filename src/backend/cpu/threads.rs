@@ -11,13 +11,16 @@ use crate::error::{Error, Result};
 /// The caller's thread and some helpers, which all systems with the same number of threads share.
 pub struct Threads {
     count: usize,
+    /// The process that the helpers live in: a fork of it has none.
+    process: u32,
     helpers: Option<Arc<ThreadPool>>,
 }
 
 /// Looks at the helpers before the caller's thread sleeps: waking it takes longer than they mostly do.
 const SPINS: usize = 2000;
 
-static POOLS: Mutex<Option<HashMap<usize, Weak<ThreadPool>>>> = Mutex::new(None);
+/// The helpers of each process and number; a fork finds none of its parent's.
+static POOLS: Mutex<Option<HashMap<(u32, usize), Weak<ThreadPool>>>> = Mutex::new(None);
 
 impl Threads {
     /// This many threads, the caller's included.
@@ -26,12 +29,12 @@ impl Threads {
             0 | 1 => None,
             _ => Some(pool(count - 1)?),
         };
-        Ok(Threads { count, helpers })
+        Ok(Threads { count, process: std::process::id(), helpers })
     }
 
     /// The caller's thread alone.
     pub fn alone() -> Threads {
-        Threads { count: 1, helpers: None }
+        Threads { count: 1, process: std::process::id(), helpers: None }
     }
 
     /// The number of threads.
@@ -47,7 +50,8 @@ impl Threads {
         new_scratch: impl Fn() -> S + Sync,
         work: impl Fn(T, &mut S) + Sync,
     ) {
-        let helpers = self.helpers.as_deref().filter(|_| items.len() > 1);
+        let has_helpers = items.len() > 1 && self.process == std::process::id();
+        let helpers = self.helpers.as_deref().filter(|_| has_helpers);
         let wanted = items.len().clamp(1, self.count());
         let queue = Mutex::new(items);
         let worker = || {
@@ -91,7 +95,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn pool(helpers: usize) -> Result<Arc<ThreadPool>> {
     let mut pools = lock(&POOLS);
     let pools = pools.get_or_insert_default();
-    if let Some(pool) = pools.get(&helpers).and_then(Weak::upgrade) {
+    let key = (std::process::id(), helpers);
+    if let Some(pool) = pools.get(&key).and_then(Weak::upgrade) {
         return Ok(pool);
     }
     let pool =
@@ -102,6 +107,6 @@ fn pool(helpers: usize) -> Result<Arc<ThreadPool>> {
             },
         )?;
     let pool = Arc::new(pool);
-    pools.insert(helpers, Arc::downgrade(&pool));
+    pools.insert(key, Arc::downgrade(&pool));
     Ok(pool)
 }
