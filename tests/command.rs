@@ -234,6 +234,25 @@ fn a_resumed_run_has_the_same_bits() {
 }
 
 #[test]
+fn a_run_resumed_with_other_forces_begins_anew() {
+    let folder = folder("other-forces");
+    let settings = "--interval 0.1 --precision double";
+    json(&format!(
+        "run --plummer 100 --seed 4 --eps 0.02 --order 2 --dt 0.01 {settings} --t-end 0.1 --output {}",
+        folder.display()
+    ));
+    let resume = format!("run --resume {} --t-end 0.2 {settings}", folder.join("snapshot-000001.txt").display());
+    // The leapfrog's snapshot has no jerks, and its steps are not those of a Hermite scheme.
+    let hermite = json(&format!("{resume} --order 4"));
+    let error = |report: &Value, place: usize| number(&report["energies"][place]["relative_error"]);
+    assert!((error(&hermite, 1) - error(&hermite, 0)).abs() < 1e-7, "{hermite}");
+    // A change of the softening is no error of the integration.
+    let softer = json(&format!("{resume} --order 4 --eps 0.1"));
+    assert_eq!(error(&softer, 0), 0.0);
+    assert!(error(&softer, 1).abs() < 1e-7, "{softer}");
+}
+
+#[test]
 fn the_leapfrog_is_of_second_order_in_the_shared_step() {
     let error = |step: f64| {
         let report = json(&format!(

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use kyoho::{Order, System};
 
+use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::plummer;
 use energy::Energies;
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?;
 
     let start = match (resumed, &arguments.input, arguments.plummer) {
-        (Some(snapshot), _, _) => Snapshot { plan: plan.clone(), ..snapshot },
+        (Some(snapshot), _, _) => going_on(&plan, snapshot),
         (None, Some(path), _) => fresh(&plan, input::read(path)?),
         (None, None, n) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
@@ -95,8 +96,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A run that goes on. With another order the integrator begins anew, as its state is that of the old one; with other
+/// forces the energy begins anew too.
+fn going_on(plan: &Plan, snapshot: Snapshot) -> Snapshot {
+    let Snapshot { plan: before, number, time, mut initial_energy, mut bodies } = snapshot;
+    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening);
+    if other_forces || plan.order != before.order {
+        bodies.iter_mut().for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+    }
+    if other_forces {
+        initial_energy = f64::NAN;
+    }
+    Snapshot { plan: plan.clone(), number, time, initial_energy, bodies }
+}
+
 /// A run that begins; its initial energy is not known yet.
-fn fresh(plan: &Plan, bodies: Vec<crate::body::Body>) -> Snapshot {
+fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot {
     Snapshot { plan: plan.clone(), number: 0, time: 0.0, initial_energy: f64::NAN, bodies }
 }
 
