@@ -20,7 +20,9 @@ pub struct Threads {
 const SPINS: usize = 2000;
 
 /// The helpers of each process and number; a fork finds none of its parent's.
-static POOLS: Mutex<Option<HashMap<(u32, usize), Weak<ThreadPool>>>> = Mutex::new(None);
+type Pools = HashMap<(u32, usize), Weak<ThreadPool>>;
+
+static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
 
 impl Threads {
     /// This many threads, the caller's included.
