@@ -76,21 +76,28 @@ pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
             })?
         }
     };
-    Ok(ALL[number].lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(lock(&ALL[number]))
+}
+
+/// A panic in one call says nothing about the next.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks that boards can be made; `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
-    let mut chosen = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if devices.is_some() && devices != *chosen {
-        let in_use = |board: &Mutex<Board>| board.lock().unwrap_or_else(PoisonError::into_inner).system.is_some();
-        if ALL.iter().any(in_use) {
+    if devices.is_some() {
+        // A board that is being made is locked before the devices are: so it has to be here.
+        let boards: Vec<_> = ALL.iter().map(lock).collect();
+        let mut chosen = lock(&DEVICES);
+        if devices != *chosen && boards.iter().any(|board| board.system.is_some()) {
             let when = "with other devices than those that are open; call g5_close first";
             return Err(Error::CallOrder { call: function, when }.into());
         }
         *chosen = devices;
     }
     // Boards are made when they are used, but whether they can be made is said here.
+    let chosen = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
     let made = setup.and_then(|setup| System::new(&Setup { threads: 1, ..setup }));
     BROKEN.store(made.is_err(), Ordering::Relaxed);
@@ -100,13 +107,13 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
 /// Forgets all sources of all boards.
 pub fn close() {
     for board in &ALL {
-        let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = lock(board);
         if let Some(system) = &board.system {
             opening::closed("g5", system);
         }
         *board = Board::new();
     }
-    *DEVICES.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *lock(&DEVICES) = None;
     BROKEN.store(false, Ordering::Relaxed);
 }
 
@@ -282,7 +289,7 @@ impl Board {
 }
 
 fn make(place: Place) -> Result<System> {
-    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let devices = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
     let threads = match place {
         Place::Alone => setup.threads,
