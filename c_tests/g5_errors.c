@@ -68,7 +68,12 @@ int main(void)
             isnan(p[1]));
     PROMISE("more lengths than sinks are an error",
             g5_set_xi(1, x) == 0 && g5_set_eps(2, mass) != 0 && one_line("g5_set_eps", "ni is 2", "0 to 1"));
-    g5_run();
+    PROMISE("and no force is computed with the lengths of before",
+            g5_run() != 0 && one_line("g5_run", "softening", "refused") && g5_get_force(1, a, p) != 0 && isnan(p[0]));
+    PROMISE("nor where there are no lengths",
+            g5_set_xi(1, x) == 0 && g5_set_eps(1, NULL) != 0 && one_line("g5_set_eps", "eps is null", "") &&
+                g5_run() != 0 && *said());
+    PROMISE("until the sinks are set again", g5_set_xi(1, x) == 0 && g5_run() == 0);
     PROMISE("more results than sinks too",
             g5_get_force(2, a, p) != 0 && one_line("g5_get_force", "ni is 2", "0 to 1") && is_nan());
     PROMISE("a negative number of sinks is an error",

@@ -189,17 +189,18 @@ impl Board {
         let (positions, softening2) = arrays?;
         self.sinks.extend(positions.items());
         if let Some(softening2) = softening2 {
-            self.set_softening2(softening2.items())?;
+            self.set_softening2(Ok(softening2.items()))?;
         }
         self.sinks_are_refused = false;
         Ok(())
     }
 
-    /// Sets the squared softening lengths of the first sinks.
-    pub fn set_softening2(&mut self, softening2: impl Iterator<Item = f64>) -> Outcome<()> {
+    /// Sets the squared softening lengths of the first sinks. Refused ones fail every force until the sinks are set again
+    /// or others are.
+    pub fn set_softening2(&mut self, softening2: Result<impl Iterator<Item = f64>>) -> Outcome<()> {
         self.sinks_are_refused = true;
         self.softening2.clear();
-        for softening2 in softening2 {
+        for softening2 in softening2? {
             self.softening2.push(check_softening2(softening2)?);
         }
         self.sinks_are_refused = false;

@@ -105,15 +105,19 @@ pub unsafe fn set_softening(
     softening: *const f64,
 ) -> c_int {
     let body = || {
-        let ni = arrays::count("ni", ni?)?;
-        // SAFETY: the caller's promise.
-        let softening = unsafe { Input::new("eps", softening, ni)? };
         let mut board = board(place?)?;
-        if ni > board.sinks() {
-            let allowed = format!("0 to {}, the sinks of the last g5_set_xi", board.sinks());
-            return Err(Error::BadCount { what: "ni", value: ni as i64, allowed }.into());
-        }
-        board.set_softening2(softening.items().map(|softening| softening * softening)).map(|()| 0)
+        let input = |ni| {
+            let ni = arrays::count("ni", ni)?;
+            if ni > board.sinks() {
+                let allowed = format!("0 to {}, the sinks of the last g5_set_xi", board.sinks());
+                return Err(Error::BadCount { what: "ni", value: ni as i64, allowed });
+            }
+            // SAFETY: the caller's promise.
+            unsafe { Input::new("eps", softening, ni) }
+        };
+        let input = ni.and_then(input);
+        let squared = input.as_ref().map(|softening| softening.items().map(|softening| softening * softening));
+        board.set_softening2(squared.map_err(Error::clone)).map(|()| 0)
     };
     answer(function, body, || FAILED)
 }
