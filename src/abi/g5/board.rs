@@ -165,20 +165,22 @@ impl Board {
         self.refused.refuse(addresses.clone());
         let (masses, positions) = arrays?;
         let system = self.system(place)?;
-        let mut failed = Vec::new();
+        let mut failed: Vec<Range<usize>> = Vec::new();
+        let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
             let taylor = [positions.get(row), [0.0; 3], [0.0; 3], [0.0; 3]];
             let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
             if let Err(error) = system.set_source(address, &source) {
-                failed.push((address, error));
+                match failed.last_mut() {
+                    Some(last) if last.end == address => last.end += 1,
+                    _ => failed.push(address..address + 1),
+                }
+                outcome = outcome.and(Err(error));
             }
         }
         self.refused.accept(addresses);
-        failed.iter().for_each(|(address, _)| self.refused.refuse(*address..address + 1));
-        match failed.into_iter().next() {
-            None => Ok(()),
-            Some((_, error)) => Err(error.into()),
-        }
+        failed.into_iter().for_each(|range| self.refused.refuse(range));
+        Ok(outcome?)
     }
 
     /// Sets the sinks, and their squared softening lengths where they have their own.
@@ -187,6 +189,10 @@ impl Board {
         self.softening2.clear();
         self.sinks_are_refused = true;
         let (positions, softening2) = arrays?;
+        self.sinks.try_reserve(positions.count()).map_err(|_| Error::OutOfMemory {
+            what: "sinks",
+            bytes: positions.count().saturating_mul(size_of::<[f64; 3]>()),
+        })?;
         self.sinks.extend(positions.items());
         if let Some(softening2) = softening2 {
             self.set_softening2(Ok(softening2.items()))?;
@@ -297,4 +303,19 @@ fn make(place: Place) -> Result<System> {
         Place::OneOfMany(_) => 1,
     };
     opening::system("g5", &Setup { threads, ..setup })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sinks_than_memory_holds_are_refused() {
+        let mut board = Board::new();
+        let position = [0.0; 3];
+        // SAFETY: none of the items is read, as there is no memory to copy them to.
+        let positions = unsafe { Input::new("xi", &position, isize::MAX as usize / 8) }.unwrap();
+        let refused = board.set_sinks(Ok((positions, None))).unwrap_err().to_string();
+        assert!(refused.contains("no memory for sinks") && board.sinks_are_refused, "{refused}");
+    }
 }
