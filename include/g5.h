@@ -60,7 +60,7 @@ int g5_set_nMC(int devid, int n);
 
 // Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
 //
-// They are read from the rows of `xj` and `mj` with the same numbers: from xj[adr] on, not from xj[0]. Returns
+// They are read from the rows of `xj` and `mj` with the same numbers: from `xj[adr]` on, not from `xj[0]`. Returns
 // non-zero if a pointer is null, a number is not finite or too large for the precision, or a number is negative. As
 // long as the source at an address below n was refused and not written again, forces are NaN.
 int g5_set_xmj(int adr, int nj, double (*xj)[3], double *mj);
