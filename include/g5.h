@@ -83,7 +83,7 @@ int g5_set_eps2_to_all(double eps2);
 
 // Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one for each.
 //
-// The next `g5_set_xi` forgets them.
+// The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks are set again.
 int g5_set_eps(int ni, double *eps);
 
 // The same as `g5_set_eps` for board `devid`, 0 to 127.

@@ -116,6 +116,11 @@ fn g5_boards_of_several_threads() {
 }
 
 #[test]
+fn g5_devices_that_a_thread_names_while_another_uses_boards() {
+    keeps_its_promises("g5_devices", &["single"]);
+}
+
+#[test]
 fn g5_wrong_calls() {
     keeps_its_promises("g5_errors", &["single", "double"]);
 }

@@ -23,6 +23,11 @@ impl<T: Copy> Input<T> {
         }
     }
 
+    /// The number of items.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// The item at a place.
     pub fn get(&self, place: usize) -> T {
         assert!(place < self.count, "place {place} of an array of {}", self.count);

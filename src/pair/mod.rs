@@ -8,14 +8,14 @@
 //! - acceleration `w r`,
 //! - jerk `w (v - 3 alpha r)`.
 //!
-//! [`lanes`] is what a vector of numbers can do; [`avx512`], [`avx2`] and [`portable`] do it. [`interaction`] is the
+//! [`lanes`] is what a vector of numbers can do; `avx512`, `avx2` and [`portable`] do it. [`interaction`] is the
 //! physics; [`tile`] the shape of the data; [`sum`] the loop over a tile; [`predict`] the Taylor series; [`kernel`]
 //! binds an order, a precision and an instruction set into one object.
 
 #[cfg(target_arch = "x86_64")]
-pub mod avx2;
+mod avx2;
 #[cfg(target_arch = "x86_64")]
-pub mod avx512;
+mod avx512;
 pub mod interaction;
 pub mod kernel;
 pub mod lanes;

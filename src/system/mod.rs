@@ -197,7 +197,12 @@ impl System {
         if self.stage == Stage::Started {
             return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
         }
+        let sinks = sinks.into_iter();
         self.candidates.clear();
+        self.candidates.try_reserve(sinks.size_hint().0).map_err(|_| Error::OutOfMemory {
+            what: "sinks",
+            bytes: sinks.size_hint().0.saturating_mul(size_of::<Sink>()),
+        })?;
         self.candidates.extend(sinks);
         for (number, sink) in self.candidates.iter().enumerate() {
             self.check_sink(number, sink)?;
@@ -456,5 +461,29 @@ impl Forces<'_> {
             Some(vector) => [vector[0], vector[1], vector[2]],
             None => [0.0; 3],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {
+        let setup = Setup {
+            order: Order::Fourth,
+            precision: Precision::Double,
+            backend: Backend::Cpu,
+            devices: vec![0],
+            threads: 1,
+            level: Level::Portable,
+        };
+        let mut system = System::new(&setup).unwrap();
+        let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+        let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
+        system.set_source(0, &source).unwrap();
+        let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
+        assert_eq!(system.force(1, true, [sink]).unwrap().acceleration(0), [1.0, 0.0, 0.0]);
     }
 }

@@ -76,21 +76,28 @@ pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
             })?
         }
     };
-    Ok(ALL[number].lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(lock(&ALL[number]))
+}
+
+/// A panic in one call says nothing about the next.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks that boards can be made; `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
-    let mut chosen = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if devices.is_some() && devices != *chosen {
-        let in_use = |board: &Mutex<Board>| board.lock().unwrap_or_else(PoisonError::into_inner).system.is_some();
-        if ALL.iter().any(in_use) {
+    if devices.is_some() {
+        // A board that is being made is locked before the devices are: so it has to be here.
+        let boards: Vec<_> = ALL.iter().map(lock).collect();
+        let mut chosen = lock(&DEVICES);
+        if devices != *chosen && boards.iter().any(|board| board.system.is_some()) {
             let when = "with other devices than those that are open; call g5_close first";
             return Err(Error::CallOrder { call: function, when }.into());
         }
         *chosen = devices;
     }
     // Boards are made when they are used, but whether they can be made is said here.
+    let chosen = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
     let made = setup.and_then(|setup| System::new(&Setup { threads: 1, ..setup }));
     BROKEN.store(made.is_err(), Ordering::Relaxed);
@@ -100,13 +107,13 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
 /// Forgets all sources of all boards.
 pub fn close() {
     for board in &ALL {
-        let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = lock(board);
         if let Some(system) = &board.system {
             opening::closed("g5", system);
         }
         *board = Board::new();
     }
-    *DEVICES.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *lock(&DEVICES) = None;
     BROKEN.store(false, Ordering::Relaxed);
 }
 
@@ -158,20 +165,22 @@ impl Board {
         self.refused.refuse(addresses.clone());
         let (masses, positions) = arrays?;
         let system = self.system(place)?;
-        let mut failed = Vec::new();
+        let mut failed: Vec<Range<usize>> = Vec::new();
+        let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
             let taylor = [positions.get(row), [0.0; 3], [0.0; 3], [0.0; 3]];
             let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
             if let Err(error) = system.set_source(address, &source) {
-                failed.push((address, error));
+                match failed.last_mut() {
+                    Some(last) if last.end == address => last.end += 1,
+                    _ => failed.push(address..address + 1),
+                }
+                outcome = outcome.and(Err(error));
             }
         }
         self.refused.accept(addresses);
-        failed.iter().for_each(|(address, _)| self.refused.refuse(*address..address + 1));
-        match failed.into_iter().next() {
-            None => Ok(()),
-            Some((_, error)) => Err(error.into()),
-        }
+        failed.into_iter().for_each(|range| self.refused.refuse(range));
+        Ok(outcome?)
     }
 
     /// Sets the sinks, and their squared softening lengths where they have their own.
@@ -180,6 +189,10 @@ impl Board {
         self.softening2.clear();
         self.sinks_are_refused = true;
         let (positions, softening2) = arrays?;
+        self.sinks.try_reserve(positions.count()).map_err(|_| Error::OutOfMemory {
+            what: "sinks",
+            bytes: positions.count().saturating_mul(size_of::<[f64; 3]>()),
+        })?;
         self.sinks.extend(positions.items());
         if let Some(softening2) = softening2 {
             self.set_softening2(Ok(softening2.items()))?;
@@ -282,11 +295,26 @@ impl Board {
 }
 
 fn make(place: Place) -> Result<System> {
-    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let devices = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
     let threads = match place {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
     opening::system("g5", &Setup { threads, ..setup })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sinks_than_memory_holds_are_refused() {
+        let mut board = Board::new();
+        let position = [0.0; 3];
+        // SAFETY: none of the items is read, as there is no memory to copy them to.
+        let positions = unsafe { Input::new("xi", &position, isize::MAX as usize / 8) }.unwrap();
+        let refused = board.set_sinks(Ok((positions, None))).unwrap_err().to_string();
+        assert!(refused.contains("no memory for sinks") && board.sinks_are_refused, "{refused}");
+    }
 }

@@ -125,7 +125,7 @@ pub unsafe extern "C" fn g5_set_eps2_to_all(eps2: f64) -> c_int {
 
 /// Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one for each.
 ///
-/// The next `g5_set_xi` forgets them.
+/// The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks are set again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_eps(ni: c_int, eps: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.

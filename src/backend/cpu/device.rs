@@ -103,7 +103,7 @@ impl<E: Element> CpuDevice<E> {
             tasks: Vec::new(),
             wanted: 0,
             scratch: Mutex::new(Vec::new()),
-            results: Vec::new(),
+            results: vec![Sums::default(); options.slices.len()],
             options,
         }
     }
@@ -113,10 +113,16 @@ impl<E: Element> CpuDevice<E> {
     }
 
     /// Groups of sinks, and which of them run with sinks in the lanes.
-    fn pack(&mut self, sinks: &[Sink]) {
+    fn pack(&mut self, sinks: &[Sink]) -> Result<()> {
         let lanes = self.kernel.lanes();
         self.groups.clear();
         self.units.clear();
+        let groups = sinks.len().div_ceil(lanes);
+        let reserved = self.groups.try_reserve(groups).and_then(|()| self.units.try_reserve(groups + lanes));
+        reserved.map_err(|_| Error::OutOfMemory {
+            what: "groups of sinks",
+            bytes: groups * (size_of::<Group<E>>() + size_of::<Unit>()),
+        })?;
         for (group, members) in sinks.chunks(lanes).enumerate() {
             self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts()));
             let first_sink = group * lanes;
@@ -131,6 +137,7 @@ impl<E: Element> CpuDevice<E> {
                 }));
             }
         }
+        Ok(())
     }
 
     /// Brings the kept tiles of all chunks below nj up to date.
@@ -184,7 +191,8 @@ impl<E: Element> CpuDevice<E> {
         // Tiles that come from far off should serve many sinks at a time.
         let are_near = nj * self.kernel.rows() * size_of::<E>() <= NEAR;
         let evenly = (units / (TASKS_OF_THREAD * threads)).clamp(if are_near { 1 } else { together }, together);
-        let over_sinks = self.holds_all() && (threads == 1 || units >= TASKS_OF_THREAD * threads * evenly);
+        let over_sinks =
+            self.holds_all() && (threads == 1 || keeps_tiles && units >= TASKS_OF_THREAD * threads * evenly);
         let units_of_task = match () {
             () if !keeps_tiles => units,
             () if over_sinks => evenly,
@@ -210,7 +218,6 @@ impl<E: Element> CpuDevice<E> {
     fn merge(&mut self, sinks: usize) {
         let descriptor = self.options.descriptor;
         let whole = self.holds_all();
-        self.results.resize_with(self.options.slices.len(), Sums::default);
         for result in &mut self.results {
             result.reset(sinks, descriptor.outputs, descriptor.nearest);
         }
@@ -363,7 +370,7 @@ impl<E: Element> Device for CpuDevice<E> {
             false => Arc::clone(&self.threads),
         };
         let keeps_tiles = self.keeps_tiles(block);
-        self.pack(&block.sinks);
+        self.pack(&block.sinks)?;
         if keeps_tiles {
             self.predict_tiles(sources, block, &threads)?;
         }
@@ -472,5 +479,44 @@ impl<E: Element> Device for CpuDevice<E> {
     fn bytes(&self) -> usize {
         let table = self.tiles.capacity() * size_of::<Option<Box<Tile<E>>>>();
         table + self.tiles.iter().flatten().map(|tile| tile.bytes()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::Level;
+    use crate::catalogue::{Order, Precision, descriptor};
+    use crate::system::{MAX_VECTORS, Source};
+
+    fn device(threads: usize) -> CpuDevice<f64> {
+        let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+        let level = Level::Portable;
+        let kernel = kernel::kernel_64(level, descriptor.order, descriptor.precision).unwrap();
+        let options = DeviceOptions { descriptor, slices: (0..SLICES).collect(), threads, level };
+        CpuDevice::new(kernel, Arc::new(Threads::new(threads).unwrap()), options)
+    }
+
+    #[test]
+    fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
+        let mut parts = Parts::new(7, true);
+        parts.reset(1);
+        assert_eq!(device(1).wait(&mut parts), Ok(()));
+    }
+
+    #[test]
+    fn a_block_that_threads_are_woken_for_is_cut_for_all_of_them() {
+        for sinks in [40, SINKS_OF_TASK, 2 * SINKS_OF_TASK] {
+            let mut device = device(2);
+            let mut sources = Sources::new(4);
+            for address in 0..ALONE / 8 {
+                let source = Source::from_derivatives(address as i32, 1.0, 0.0, [[address as f64; 3]; 4]);
+                sources.write(address, &source).unwrap();
+            }
+            let sink = Sink { index: -1, softening2: 1.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+            let block = Block { sinks: vec![sink; sinks], skip_own_index: true, time: 1.0, nj: sources.count() };
+            device.start(&sources, &block).unwrap();
+            assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
+        }
     }
 }
