@@ -76,27 +76,32 @@ pub struct Descriptor {
     pub outputs: usize,
     /// Whether nearest neighbours are found on the way.
     pub nearest: bool,
-    /// The largest magnitudes that the pair arithmetic can bear.
-    pub largest: Largest,
+    /// What the pair arithmetic can bear.
+    pub bounds: Bounds,
     /// The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
     pub tolerance: f64,
     /// What it is, in a sentence.
     pub documentation: &'static str,
 }
 
-/// The largest magnitudes that a pair arithmetic can bear: squares and products stay in the range of its numbers.
+/// What a pair arithmetic can bear: squares and products stay in the range of its numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct Largest {
-    /// Of a coordinate.
+pub struct Bounds {
+    /// The largest magnitude of a coordinate.
     pub position: f64,
-    /// Of a mass.
+    /// The largest magnitude of a mass.
     pub mass: f64,
+    /// The lowest and the highest binary exponent of the largest mass over the cube of the largest coordinate, at which
+    /// `m s^(-3)` has most room for small distances and masses; outside, masses are scaled by a power of two.
+    pub weights: (i32, i32),
+    /// The lowest and the highest binary exponent of the largest mass; scaling keeps it there.
+    pub masses: (i32, i32),
 }
 
-const LARGEST_SINGLE: Largest = Largest { position: 1e18, mass: 1e37 };
-const LARGEST_DOUBLE: Largest = Largest { position: 1e150, mass: 1e300 };
+const BOUNDS_32: Bounds = Bounds { position: 1e18, mass: 1e37, weights: (-90, 30), masses: (-100, 100) };
+const BOUNDS_64: Bounds = Bounds { position: 1e150, mass: 1e300, weights: (-900, 300), masses: (-900, 900) };
 
-const fn second(precision: Precision, largest: Largest, tolerance: f64, documentation: &'static str) -> Descriptor {
+const fn second(precision: Precision, bounds: Bounds, tolerance: f64, documentation: &'static str) -> Descriptor {
     Descriptor {
         order: Order::Second,
         precision,
@@ -105,13 +110,13 @@ const fn second(precision: Precision, largest: Largest, tolerance: f64, document
         vectors: 1,
         outputs: 4,
         nearest: false,
-        largest,
+        bounds,
         tolerance,
         documentation,
     }
 }
 
-const fn fourth(precision: Precision, largest: Largest, tolerance: f64, documentation: &'static str) -> Descriptor {
+const fn fourth(precision: Precision, bounds: Bounds, tolerance: f64, documentation: &'static str) -> Descriptor {
     Descriptor {
         order: Order::Fourth,
         precision,
@@ -120,7 +125,7 @@ const fn fourth(precision: Precision, largest: Largest, tolerance: f64, document
         vectors: 2,
         outputs: 7,
         nearest: true,
-        largest,
+        bounds,
         tolerance,
         documentation,
     }
@@ -130,35 +135,30 @@ const fn fourth(precision: Precision, largest: Largest, tolerance: f64, document
 pub const CATALOGUE: &[Descriptor] = &[
     second(
         Precision::Single,
-        LARGEST_SINGLE,
+        BOUNDS_32,
         1e-6,
         "potential and acceleration; pairs in 32 bits, tiles of sources summed in 32 bits, tiles added in 64",
     ),
     second(
         Precision::Mixed,
-        LARGEST_SINGLE,
+        BOUNDS_32,
         3e-7,
         "potential and acceleration; differences of positions to 48 bits, pairs in 32, tiles added in 64",
     ),
-    second(Precision::Double, LARGEST_DOUBLE, 5e-15, "potential and acceleration; all in 64 bits"),
+    second(Precision::Double, BOUNDS_64, 5e-15, "potential and acceleration; all in 64 bits"),
     fourth(
         Precision::Single,
-        LARGEST_SINGLE,
+        BOUNDS_32,
         1e-6,
         "potential, acceleration, jerk, nearest neighbour; pairs in 32 bits, tiles added in 64",
     ),
     fourth(
         Precision::Mixed,
-        LARGEST_SINGLE,
+        BOUNDS_32,
         3e-7,
         "potential, acceleration, jerk, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
     ),
-    fourth(
-        Precision::Double,
-        LARGEST_DOUBLE,
-        5e-15,
-        "potential, acceleration, jerk, nearest neighbour; all in 64 bits",
-    ),
+    fourth(Precision::Double, BOUNDS_64, 5e-15, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
 ];
 
 /// The precisions that some backend computes in some order.

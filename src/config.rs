@@ -102,7 +102,7 @@ pub struct Settings {
 impl Settings {
     /// The settings of this process.
     pub fn from_environment() -> Result<Settings> {
-        Settings::from(&|name| std::env::var(name).ok(), Path::new("."))
+        Settings::from(&|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()), Path::new("."))
     }
 
     /// The settings that variables and the files of a directory make.

@@ -57,6 +57,13 @@ pub fn complain(function: &'static str, failure: &Failure) {
     if matches!(failure, Failure::Told) {
         return;
     }
+    if tell(function, failure) {
+        log::error!("{function}: {failure}");
+    }
+}
+
+/// Writes the line, unless the function has written enough of them.
+fn tell(function: &'static str, failure: &Failure) -> bool {
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = written.iter().position(|(name, _)| *name == function).unwrap_or(written.len());
     if place == written.len() {
@@ -64,7 +71,7 @@ pub fn complain(function: &'static str, failure: &Failure) {
     }
     let lines = &mut written[place].1;
     if *lines == LINES {
-        return;
+        return false;
     }
     *lines += 1;
     let line = format!("kyoho: {function}: {failure}\n");
@@ -74,7 +81,7 @@ pub fn complain(function: &'static str, failure: &Failure) {
     if *lines == LINES {
         let _ = std::io::stderr().write_all(more.as_bytes());
     }
-    log::error!("{function}: {failure}");
+    true
 }
 
 /// Writes what the library logs to a file or to stderr.

@@ -9,7 +9,7 @@ use super::interaction::{Fourth, Interaction, Second};
 use super::lanes::{Element, Lanes};
 use super::portable::{Array, LANES_32, LANES_64};
 use super::sum::guard;
-use super::tile::{Group, LaneSums, Tile};
+use super::tile::{Group, LaneSums, Moment, Tile};
 use super::{neighbours, predict, sum};
 
 /// An instruction set that the CPU has; higher ones are faster.
@@ -82,8 +82,8 @@ pub trait Kernel<E: Element>: Send + Sync {
     fn rows(&self) -> usize {
         1 + 3 * (self.parts() - 1 + self.vectors())
     }
-    /// Predicts the sources of a chunk at addresses below `limit` into a tile.
-    fn predict(&self, chunk: &Chunk, time: f64, limit: usize, tile: &mut Tile<E>);
+    /// Predicts the sources of a chunk into a tile.
+    fn predict(&self, chunk: &Chunk, moment: Moment, tile: &mut Tile<E>);
     /// Adds a tile to the sums of a group, a lane a sink.
     fn sum_group(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sums: &mut LaneSums<E>);
     /// Adds a tile to the sums of one sink of a group, the lanes spread over sources.
@@ -93,7 +93,7 @@ pub trait Kernel<E: Element>: Send + Sync {
 /// The pass that finds neighbours, compiled for an instruction set.
 pub trait Finder: Send + Sync {
     /// Predicts the positions of a chunk in 64 bits.
-    fn predict(&self, chunk: &Chunk, taylor: usize, time: f64, limit: usize, tile: &mut Tile<f64>);
+    fn predict(&self, chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>);
     /// Appends the neighbours of a sink among a tile's sources.
     fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>);
 }
@@ -115,9 +115,9 @@ macro_rules! level {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn predict_chunk<I: Interaction, E: Element, const PARTS: usize>(
-                chunk: &Chunk, time: f64, limit: usize, tile: &mut Tile<E>,
+                chunk: &Chunk, moment: Moment, tile: &mut Tile<E>,
             ) {
-                predict::chunk::<$f64, E>(chunk, I::TAYLOR, I::VECTORS, PARTS, time, limit, tile);
+                predict::chunk::<$f64, E>(chunk, I::TAYLOR, I::VECTORS, PARTS, moment, tile);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -133,8 +133,8 @@ macro_rules! level {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn predict_positions(chunk: &Chunk, taylor: usize, time: f64, limit: usize, tile: &mut Tile<f64>) {
-                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, time, limit, tile);
+            unsafe fn predict_positions(chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>) {
+                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, moment, tile);
             }
 
             impl<I: Interaction, L: Lanes, const PARTS: usize> Bound<I, L, PARTS, This> {
@@ -162,9 +162,9 @@ macro_rules! level {
                 fn parts(&self) -> usize {
                     PARTS
                 }
-                fn predict(&self, chunk: &Chunk, time: f64, limit: usize, tile: &mut Tile<L::Element>) {
+                fn predict(&self, chunk: &Chunk, moment: Moment, tile: &mut Tile<L::Element>) {
                     // SAFETY: as in `sum`.
-                    unsafe { predict_chunk::<I, L::Element, PARTS>(chunk, time, limit, tile) }
+                    unsafe { predict_chunk::<I, L::Element, PARTS>(chunk, moment, tile) }
                 }
                 fn sum_group(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sums: &mut LaneSums<L::Element>) {
                     Self::sum::<false>(guard, tile, group, 0, sums);
@@ -175,9 +175,9 @@ macro_rules! level {
             }
 
             impl Finder for This {
-                fn predict(&self, chunk: &Chunk, taylor: usize, time: f64, limit: usize, tile: &mut Tile<f64>) {
+                fn predict(&self, chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>) {
                     // SAFETY: `finder` hands out this object only where the CPU has the level.
-                    unsafe { predict_positions(chunk, taylor, time, limit, tile) }
+                    unsafe { predict_positions(chunk, taylor, moment, tile) }
                 }
                 fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>) {
                     // SAFETY: as in `predict`.

@@ -5,7 +5,7 @@ use crate::system::slices::CHUNK;
 use crate::system::{Chunk, MASS, MAX_TAYLOR, MAX_VECTORS, OCTET, Source, TAYLOR, TIME};
 
 use super::lanes::{Element, Lanes, Wide};
-use super::tile::{Tile, VECTORS_ROW};
+use super::tile::{Moment, Tile, VECTORS_ROW};
 
 /// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
 const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]];
@@ -61,15 +61,14 @@ pub fn derivatives(source: &Source, descriptor: &Descriptor, time: f64) -> [[f64
     predicted
 }
 
-/// Predicts the sources of a chunk at addresses below `limit` into a tile.
+/// Predicts the sources of a chunk into a tile.
 #[inline(always)]
 pub fn chunk<L: Wide, E: Element>(
     chunk: &Chunk,
     taylor: usize,
     vectors: usize,
     parts: usize,
-    time: f64,
-    limit: usize,
+    moment: Moment,
     tile: &mut Tile<E>,
 ) {
     let rows = tile.rows_mut();
@@ -83,8 +82,8 @@ pub fn chunk<L: Wide, E: Element>(
             // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
             // covers the rows.
             let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
-            let dt = Vector(L::splat(time) - load(TIME));
-            store(load(MASS), 0);
+            let dt = Vector(L::splat(moment.time) - load(TIME));
+            store(load(MASS) * L::splat(moment.mass_factor), 0);
             for component in 0..3 {
                 for derivative in 0..vectors {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
@@ -100,5 +99,5 @@ pub fn chunk<L: Wide, E: Element>(
     }
     tile.indices_mut().copy_from_slice(chunk.indices());
     tile.range = chunk.index_range();
-    tile.close(limit, |place| chunk.is_set(place), chunk.all_set(limit));
+    tile.close(moment.limit, |place| chunk.is_set(place), chunk.all_set(moment.limit));
 }

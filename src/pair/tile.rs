@@ -46,6 +46,17 @@ impl Aligned {
 /// The first row of a tile is the mass, of a group the squared softening; positions and velocities follow.
 pub const VECTORS_ROW: usize = 1;
 
+/// What a tile is predicted for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// The time.
+    pub time: f64,
+    /// The addresses of the chunk that take part.
+    pub limit: usize,
+    /// The power of two that masses are multiplied with.
+    pub mass_factor: f64,
+}
+
 /// The sources of a chunk, predicted, in rows of `CHUNK` numbers: mass, position (the leading and, if `parts` is two,
 /// the trailing halves), velocity, ...
 ///
@@ -57,8 +68,8 @@ pub struct Tile<E> {
     pub count: usize,
     /// A range that holds all their indices.
     pub range: IndexRange,
-    /// The state of the chunk that it was made of: its stamp, the time, the number of addresses below nj.
-    pub made_of: Option<(u64, u64, usize)>,
+    /// The stamp of the chunk that it was made of, and what for.
+    pub made_of: Option<(u64, Moment)>,
     elements: std::marker::PhantomData<E>,
 }
 

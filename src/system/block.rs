@@ -29,6 +29,9 @@ pub struct Block {
     pub time: f64,
     /// Only addresses below this take part.
     pub nj: usize,
+    /// The power of two that devices multiply masses with, and divide sums by, so that products stay in the range of
+    /// their numbers. It changes no bit of a sum that needs none.
+    pub mass_factor: f64,
 }
 
 /// The nearest source of a sink.

@@ -214,6 +214,7 @@ impl System {
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.nj = nj;
+        self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
         let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &self.block));
         if let Err(error) = begun {
             self.parts.reset(self.block.sinks.len());
@@ -347,7 +348,7 @@ impl System {
         };
         // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
         let coefficients = source.taylor[..self.descriptor.taylor].iter().flatten();
-        let largest = self.descriptor.largest;
+        let largest = self.descriptor.bounds;
         let sum = coefficients.fold(source.mass + source.time, |sum, value| sum + value);
         if !sum.is_finite() {
             finite("the mass", source.mass)?;
@@ -372,7 +373,7 @@ impl System {
                 return Err(Error::NotFinite { what: name(what), value: *value });
             }
         }
-        let largest = self.descriptor.largest.position;
+        let largest = self.descriptor.bounds.position;
         if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
             return Err(self.too_large(name("the position"), *value, largest));
         }

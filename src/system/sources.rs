@@ -1,5 +1,6 @@
 //! The host's copy of the sources: the truth that every device copies from.
 
+use crate::catalogue::Bounds;
 use crate::error::{Error, Result};
 
 use super::slices::{CHUNK, chunk_of, chunks_below};
@@ -166,12 +167,46 @@ pub struct Sources {
     stamp: u64,
     count: usize,
     written: Vec<u32>,
+    magnitudes: Magnitudes,
+}
+
+/// The largest magnitudes of some sources.
+#[derive(Debug, Clone, Copy, Default)]
+struct Magnitudes {
+    position: f64,
+    mass: f64,
+}
+
+impl Magnitudes {
+    fn with(self, source: &Source) -> Magnitudes {
+        let position = source.taylor[0].iter().fold(self.position, |largest, value| largest.max(value.abs()));
+        Magnitudes { position, mass: self.mass.max(source.mass.abs()) }
+    }
+
+    /// The binary exponent of the factor that brings masses and weights into bounds.
+    fn wanted_exponent(self, bounds: &Bounds) -> i32 {
+        if self.position == 0.0 || self.mass == 0.0 {
+            return 0;
+        }
+        let exponent = |value: f64| (value.to_bits() >> 52) as i32 - 1023;
+        let mass = exponent(self.mass);
+        let weight = mass - 3 * exponent(self.position);
+        let wanted = (bounds.weights.0 - weight).max(0) + (bounds.weights.1 - weight).min(0);
+        wanted.clamp(bounds.masses.0 - mass, bounds.masses.1 - mass).clamp(-1000, 1000)
+    }
 }
 
 impl Sources {
     /// No sources, each of which will have this many Taylor coefficients.
     pub fn new(taylor: usize) -> Sources {
-        Sources { taylor, chunks: Vec::new(), stamp: 0, count: 0, written: Vec::new() }
+        Sources {
+            taylor,
+            chunks: Vec::new(),
+            stamp: 0,
+            count: 0,
+            written: Vec::new(),
+            magnitudes: Magnitudes::default(),
+        }
     }
 
     /// What was written since [`Sources::forget_written`].
@@ -233,10 +268,25 @@ impl Sources {
         self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
+        self.magnitudes = self.magnitudes.with(source);
         if self.written.len() < MANY {
             self.written.push(address as u32);
         }
         Ok(())
+    }
+
+    /// The power of two with which masses are multiplied so that products with them stay in bounds.
+    pub fn mass_factor(&mut self, bounds: &Bounds) -> f64 {
+        if self.magnitudes.wanted_exponent(bounds) == 0 {
+            return 1.0;
+        }
+        // What was written once may be there no more.
+        let chunks = self.chunks.iter().flatten();
+        self.magnitudes = chunks.fold(Magnitudes::default(), |largest, chunk| {
+            let set = (0..CHUNK).filter(|place| chunk.is_set(*place));
+            set.fold(largest, |largest, place| largest.with(&chunk.read(place)))
+        });
+        f64::from(self.magnitudes.wanted_exponent(bounds)).exp2()
     }
 
     /// Whether a source was written to an address.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
-use crate::pair::tile::{Group, LaneSums, Tile};
+use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SLICES, chunks_of_slice};
 use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
 
@@ -237,14 +237,14 @@ impl<E: Element> CpuDevice<E> {
     }
 }
 
-fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, u64, usize) {
+fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
-    (chunk.stamp(), block.time.to_bits(), limit)
+    (chunk.stamp(), Moment { time: block.time, limit, mass_factor: block.mass_factor })
 }
 
 fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
     let key = key(chunk, block, number);
-    kernel.predict(chunk, block.time, key.2, tile);
+    kernel.predict(chunk, key.1, tile);
     tile.made_of = Some(key);
 }
 
@@ -318,13 +318,14 @@ impl<E: Element> Shared<'_, E> {
 
     /// Adds a slice's lanes to the sums of their sinks.
     fn add_slice(&self, units: &[Unit], lane_sums: &[LaneSums<E>], sums: &mut Sums) {
+        let unscale = 1.0 / self.block.mass_factor;
         let mut sink = 0;
         for (unit, lanes) in units.iter().zip(lane_sums) {
             match unit.filling {
                 Filling::Sinks => {
                     for lane in 0..unit.sinks {
                         let row = &mut sums.values[(sink + lane) * self.outputs..][..self.outputs];
-                        row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += value[lane]);
+                        row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += value[lane] * unscale);
                         if self.nearest {
                             sums.nearest[sink + lane].update(lanes.nearest(lane));
                         }
@@ -332,7 +333,7 @@ impl<E: Element> Shared<'_, E> {
                 }
                 Filling::Sources(_) => {
                     let row = &mut sums.values[sink * self.outputs..][..self.outputs];
-                    row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += across(*value));
+                    row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += across(*value) * unscale);
                     if self.nearest {
                         let nearest = (0..self.kernel.lanes()).fold(Nearest::NONE, |mut nearest, lane| {
                             nearest.update(lanes.nearest(lane));
@@ -450,7 +451,7 @@ impl<E: Element> Device for CpuDevice<E> {
                 };
                 for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
                     let Some(chunk) = sources.chunk(number) else { continue };
-                    finder.predict(chunk, taylor, block.time, key(chunk, block, number).2, tile);
+                    finder.predict(chunk, taylor, key(chunk, block, number).1, tile);
                     for (sink, list) in members.iter().zip(&mut search.found) {
                         if sink.radius2 > 0.0 {
                             search.full |= list.try_reserve(tile.count).is_err();
@@ -514,7 +515,13 @@ mod tests {
                 sources.write(address, &source).unwrap();
             }
             let sink = Sink { index: -1, softening2: 1.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
-            let block = Block { sinks: vec![sink; sinks], skip_own_index: true, time: 1.0, nj: sources.count() };
+            let block = Block {
+                sinks: vec![sink; sinks],
+                skip_own_index: true,
+                time: 1.0,
+                nj: sources.count(),
+                mass_factor: 1.0,
+            };
             device.start(&sources, &block).unwrap();
             assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
         }

@@ -21,7 +21,10 @@ pub const OVERFLOW: Check = Check {
     run: |target, findings| {
         let sources = grid(61, 280);
         let mut twin = Twin::with(target, &sources)?;
-        let heavy = Source { mass: target.descriptor().largest.mass, ..at(5, [1e-10, 0.0, 0.0]) };
+        let heavy = Source {
+            mass: target.descriptor().bounds.mass,
+            ..at(5, [target.descriptor().bounds.position.recip(), 0.0, 0.0])
+        };
         for ni in [1, 20] {
             let sinks = sinks_of(&sources[..ni], 0.0);
             let mut near = sinks.clone();
@@ -47,7 +50,7 @@ pub const REJECTED_SOURCES: Check = Check {
         twin.set_time(0.5)?;
         let sinks = sinks_of(&sources[..20], 0.0);
         twin.compare(findings, "before", 50, true, &sinks)?;
-        let largest = target.descriptor().largest;
+        let largest = target.descriptor().bounds;
         let (not_finite, out_of_range) = (ResultCode::NotFinite, ResultCode::OutOfRange);
         let good = sources[7];
         let moved = |order: usize, component: usize, value: f64| {
@@ -92,7 +95,7 @@ pub const REJECTED_SINKS: Check = Check {
         let sources = grid(63, 50);
         let mut twin = Twin::with(target, &sources)?;
         let sinks = sinks_of(&sources[..20], 0.0);
-        let largest = target.descriptor().largest.position;
+        let largest = target.descriptor().bounds.position;
         let good = sinks[11];
         let moved = |vector: usize, value: f64| {
             let mut sink = good;

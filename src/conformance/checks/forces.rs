@@ -106,18 +106,23 @@ pub const CLOSE_PAIRS: Check = Check {
 
 pub const RANGE: Check = Check {
     name: "range",
-    promise: "forces are right over the range of the precision's numbers: a mass of 1 at 1e-12 to 1e12, in double to 1e100",
+    promise: "forces are right for any mass, and at any distance whose square is a number of the precision",
     neighbours: false,
     run: |target, findings| {
-        let largest = target.descriptor().largest.position;
-        for separation in [1e-100_f64, 1e-60, 1e-12, 1e-6, 1e6, 1e12, 1e60, 1e100] {
-            // The weight m / s^3 must be a normal number too, and its inverse.
-            if (1e-38..=1e38).contains(&separation.powi(3)) || largest > 1e100 {
-                let body = source(1, 1.0, [[separation, -separation / 3.0, 0.0], [1.0, 0.5, -0.25]]);
+        let bounds = target.descriptor().bounds;
+        for distance in [1e-100_f64, 1e-17, 1e-12, 1e-6, 1e6, 1e12, 1e17, 1e100] {
+            for mass in [1e-36_f64, 1.0, 1e36] {
+                let is_in_range = |value: f64, bound: f64| (bound.recip()..=bound).contains(&value);
+                // Beyond 1e18 even the force itself, or its derivative, may be no number.
+                let is_far = !is_in_range(distance, 1e18) && mass != 1.0;
+                if !is_in_range(distance, bounds.position) || !is_in_range(mass, bounds.mass) || is_far {
+                    continue;
+                }
+                let body = source(1, mass, [[distance, -distance / 3.0, 0.0], [1.0, 0.5, -0.25]]);
                 let mut twin = Twin::with(target, &[body])?;
                 let sinks = [sink_at(2, [0.0; 3], 0.0); 20];
-                twin.compare(findings, &format!("a mass at {separation:e}"), 1, true, &sinks)?;
-                twin.compare(findings, &format!("a mass at {separation:e}, one sink"), 1, true, &sinks[..1])?;
+                twin.compare(findings, &format!("a mass {mass:e} at {distance:e}"), 1, true, &sinks)?;
+                twin.compare(findings, &format!("a mass {mass:e} at {distance:e}, one sink"), 1, true, &sinks[..1])?;
             }
         }
         Ok(())
