@@ -3,41 +3,15 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
-use super::avx512::operators;
 use super::lanes::{Lanes, Wide};
+use super::vector::vector;
 
-/// Eight lanes of 32 bits.
-#[derive(Clone, Copy)]
-pub struct F32(__m256);
+vector! {
+    /// Eight lanes of 32 bits.
+    F32(__m256): 8 lanes of f32, mask __m256, index __m256i;
+    _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+    _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps;
 
-/// Four lanes of 64 bits.
-#[derive(Clone, Copy)]
-pub struct F64(__m256d);
-
-operators!(F32, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps);
-operators!(F64, _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd);
-
-impl Lanes for F32 {
-    type Element = f32;
-    type Mask = __m256;
-    type Index = __m256i;
-    const COUNT: usize = 8;
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm256_set1_ps(value)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { F32(_mm256_loadu_ps(from)) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_storeu_ps(to, self.0) }
-    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
@@ -47,16 +21,6 @@ impl Lanes for F32 {
             _mm256_storeu_pd(sums, _mm256_add_pd(_mm256_loadu_pd(sums), low));
             _mm256_storeu_pd(sums.add(4), _mm256_add_pd(_mm256_loadu_pd(sums.add(4)), high));
         }
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm256_fmadd_ps(self.0, factor.0, term.0)) }
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm256_fnmadd_ps(self.0, factor.0, term.0)) }
     }
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
@@ -124,42 +88,16 @@ impl Lanes for F32 {
     }
 }
 
-impl Lanes for F64 {
-    type Element = f64;
-    type Mask = __m256d;
-    /// As wide as the numbers, so that masks fit.
-    type Index = __m256i;
-    const COUNT: usize = 4;
+vector! {
+    /// Four lanes of 64 bits; an index is as wide as a number, so that masks fit.
+    F64(__m256d): 4 lanes of f64, mask __m256d, index __m256i;
+    _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd,
+    _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm256_set1_pd(value)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { F64(_mm256_loadu_pd(from)) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_storeu_pd(to, self.0) }
-    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe { _mm256_storeu_pd(sums, _mm256_add_pd(_mm256_loadu_pd(sums), self.0)) }
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm256_fmadd_pd(self.0, factor.0, term.0)) }
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm256_fnmadd_pd(self.0, factor.0, term.0)) }
     }
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {

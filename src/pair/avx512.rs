@@ -4,69 +4,14 @@ use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Sub};
 
 use super::lanes::{Lanes, Wide};
+use super::vector::vector;
 
-/// Sixteen lanes of 32 bits.
-#[derive(Clone, Copy)]
-pub struct F32(__m512);
+vector! {
+    /// Sixteen lanes of 32 bits.
+    F32(__m512): 16 lanes of f32, mask __mmask16, index __m512i;
+    _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps,
+    _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps;
 
-/// Eight lanes of 64 bits.
-#[derive(Clone, Copy)]
-pub struct F64(__m512d);
-
-macro_rules! operators {
-    ($type:ident, $add:ident, $sub:ident, $mul:ident) => {
-        impl Add for $type {
-            type Output = Self;
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                // SAFETY: see `Lanes`.
-                unsafe { $type($add(self.0, other.0)) }
-            }
-        }
-        impl Sub for $type {
-            type Output = Self;
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                // SAFETY: see `Lanes`.
-                unsafe { $type($sub(self.0, other.0)) }
-            }
-        }
-        impl Mul for $type {
-            type Output = Self;
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                // SAFETY: see `Lanes`.
-                unsafe { $type($mul(self.0, other.0)) }
-            }
-        }
-    };
-}
-pub(super) use operators;
-
-operators!(F32, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps);
-operators!(F64, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd);
-
-impl Lanes for F32 {
-    type Element = f32;
-    type Mask = __mmask16;
-    type Index = __m512i;
-    const COUNT: usize = 16;
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm512_set1_ps(value)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { F32(_mm512_loadu_ps(from)) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_ps(to, self.0) }
-    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
@@ -76,16 +21,6 @@ impl Lanes for F32 {
             _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), low));
             _mm512_storeu_pd(sums.add(8), _mm512_add_pd(_mm512_loadu_pd(sums.add(8)), high));
         }
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm512_fmadd_ps(self.0, factor.0, term.0)) }
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F32(_mm512_fnmadd_ps(self.0, factor.0, term.0)) }
     }
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
@@ -148,41 +83,16 @@ impl Lanes for F32 {
     }
 }
 
-impl Lanes for F64 {
-    type Element = f64;
-    type Mask = __mmask8;
-    type Index = __m256i;
-    const COUNT: usize = 8;
+vector! {
+    /// Eight lanes of 64 bits.
+    F64(__m512d): 8 lanes of f64, mask __mmask8, index __m256i;
+    _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd,
+    _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm512_set1_pd(value)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { F64(_mm512_loadu_pd(from)) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_pd(to, self.0) }
-    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe { _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), self.0)) }
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm512_fmadd_pd(self.0, factor.0, term.0)) }
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, factor: Self, term: Self) -> Self {
-        // SAFETY: see `Lanes`.
-        unsafe { F64(_mm512_fnmadd_pd(self.0, factor.0, term.0)) }
     }
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {

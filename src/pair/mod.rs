@@ -24,3 +24,5 @@ pub mod portable;
 pub mod predict;
 pub mod sum;
 pub mod tile;
+#[cfg(target_arch = "x86_64")]
+mod vector;
