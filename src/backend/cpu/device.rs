@@ -179,9 +179,19 @@ impl<E: Element> CpuDevice<E> {
         outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sinks that a task over one slice may serve while its tiles come and go: few threads need no more tasks than slices.
+    fn sinks_at_once(&self) -> usize {
+        match self.options.slices.len() >= TASKS_OF_THREAD * self.threads.count() {
+            true => 8 * SINKS_OF_TASK,
+            false => SINKS_OF_TASK,
+        }
+    }
+
     /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
     fn keeps_tiles(&self, block: &Block) -> bool {
-        self.options.descriptor.taylor == 1 || block.sinks.len() > SINKS_OF_TASK || self.last_time == Some(block.time)
+        self.options.descriptor.taylor == 1
+            || block.sinks.len() > self.sinks_at_once()
+            || self.last_time == Some(block.time)
     }
 
     /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
