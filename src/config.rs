@@ -143,7 +143,7 @@ impl Settings {
             Backend::Cpu if self.devices.of_gpus => vec![0],
             _ => self.devices.resolve(backend, backend.devices()?.len())?,
         };
-        Ok(Setup { order, precision, backend, devices, threads: self.threads, level: self.level })
+        Ok(Setup { order, precision, backend, devices, threads: self.threads, level: self.level, shape: None })
     }
 }
 

@@ -4,7 +4,7 @@ pub mod cpu;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
-use crate::system::{Block, Parts, Sources};
+use crate::system::{Block, Parts, Record, Sources};
 
 /// The kinds of machine that compute forces.
 #[repr(i32)]
@@ -70,6 +70,8 @@ pub struct DeviceOptions {
     pub threads: usize,
     /// The CPU's instruction set.
     pub level: cpu::Level,
+    /// The launch shape that a GPU takes wherever it fits a block; else its model chooses.
+    pub shape: Option<usize>,
 }
 
 /// One device, opened for one order and precision and for some of the slices.
@@ -81,8 +83,21 @@ pub trait Device: Send {
     /// What it is.
     fn describe(&self) -> DeviceDescription;
 
+    /// Whether `start` takes the latest sources as records, before they are in the host's copy.
+    fn takes_records(&self) -> bool {
+        false
+    }
+
+    /// Memory from which records will be sent until the device is dropped; it may be made fast to read.
+    fn register(&mut self, _records: &[Record]) -> Result<()> {
+        Ok(())
+    }
+
     /// Fetches what was written of its slices, predicts them to the block's time and begins the sums.
-    fn start(&mut self, sources: &Sources, block: &Block) -> Result<()>;
+    ///
+    /// `fresh` has no address twice and comes after what `sources` holds; it is empty unless the device takes records.
+    /// Until `wait`, the device may read it.
+    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()>;
 
     /// Waits for the sums and hands them in: [`Parts::whole`] if it holds every slice, else [`Parts::slice`] for each.
     fn wait(&mut self, parts: &mut Parts) -> Result<()>;
@@ -96,6 +111,11 @@ pub trait Device: Send {
         sinks: std::ops::Range<usize>,
         found: &mut [Vec<i32>],
     ) -> Result<()>;
+
+    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one.
+    fn estimate(&self, _ni: usize, _nj: usize) -> Option<f64> {
+        None
+    }
 
     /// Bytes of host memory in use beyond the engine's copy of the sources.
     fn bytes(&self) -> usize;

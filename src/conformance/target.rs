@@ -44,12 +44,13 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Setup { order, precision, backend, devices, threads, level } = &self.setup;
+        let Setup { order, precision, backend, devices, threads, level, shape } = &self.setup;
         write!(formatter, "order {} {} {}", *order as i32, precision.name(), backend.name())?;
         if *backend == Backend::Cpu {
             write!(formatter, " {} threads {threads}", level.name())?;
         }
-        write!(formatter, " devices {devices:?}")
+        write!(formatter, " devices {devices:?}")?;
+        shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
     }
 }
 
@@ -104,6 +105,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         devices: devices.clone(),
                         threads: *threads,
                         level,
+                        shape: None,
                     },
                 }));
             }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::pair::predict;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
-pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use neighbours::Lists;
 
@@ -32,6 +32,8 @@ pub struct Setup {
     pub threads: usize,
     /// Instruction set of the CPU backend.
     pub level: Level,
+    /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
+    pub shape: Option<usize>,
 }
 
 /// Counts since a system was made.
@@ -104,6 +106,7 @@ impl System {
                         slices: slices::slices_of_device(place, setup.devices.len()),
                         threads: setup.threads,
                         level: setup.level,
+                        shape: setup.shape,
                     },
                 )
             })
@@ -215,7 +218,7 @@ impl System {
         self.block.time = self.time;
         self.block.nj = nj;
         self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
-        let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &self.block));
+        let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &[], &self.block));
         if let Err(error) = begun {
             self.parts.reset(self.block.sinks.len());
             for device in &mut self.devices {
@@ -478,6 +481,7 @@ mod tests {
             devices: vec![0],
             threads: 1,
             level: Level::Portable,
+            shape: None,
         };
         let mut system = System::new(&setup).unwrap();
         let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };

@@ -13,7 +13,7 @@ use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SLICES, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums};
+use crate::system::{Block, Chunk, Nearest, Parts, Record, Sink, Sources, Sums};
 
 use super::threads::Threads;
 
@@ -375,7 +375,7 @@ impl<E: Element> Device for CpuDevice<E> {
         super::describe()
     }
 
-    fn start(&mut self, sources: &Sources, block: &Block) -> Result<()> {
+    fn start(&mut self, sources: &Sources, _: &[Record], block: &Block) -> Result<()> {
         let threads = match block.sinks.len().saturating_mul(block.nj) < ALONE {
             true => Arc::clone(&self.alone),
             false => Arc::clone(&self.threads),
