@@ -504,7 +504,7 @@ mod tests {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
         let kernel = kernel::kernel_64(level, descriptor.order, descriptor.precision).unwrap();
-        let options = DeviceOptions { descriptor, slices: (0..SLICES).collect(), threads, level };
+        let options = DeviceOptions { descriptor, slices: (0..SLICES).collect(), threads, level, shape: None };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads).unwrap()), options)
     }
 
@@ -532,7 +532,7 @@ mod tests {
                 nj: sources.count(),
                 mass_factor: 1.0,
             };
-            device.start(&sources, &block).unwrap();
+            device.start(&sources, &[], &block).unwrap();
             assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
         }
     }
