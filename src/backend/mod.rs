@@ -1,6 +1,7 @@
 //! What a device must do for the engine, and the backends that do it.
 
 pub mod cpu;
+pub mod gpu;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
