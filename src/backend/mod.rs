@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod cuda;
+pub mod gpu;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
