@@ -106,6 +106,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
             int again;
             do {
                 again = 0;
+                REAL check[SINKS];
                 REAL best_before[SINKS];
                 uint best_strand_before[SINKS];
                 UNROLL
@@ -153,12 +154,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
                     }
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
-                        // A pair at no distance makes the potential infinite or no number.
-                        again |= !guarded && !(fabs(sums[i][0]) < INFINITY_32);
+#if NEAREST
                         if (distance2[i] < best[i]) {
                             best[i] = distance2[i];
                             best_strand[i] = first_strand + strand;
                         }
+#endif
+                        check[i] = strand == lane ? sums[i][0] : check[i] + sums[i][0];
                         UNROLL
                         for (int output = 0; output < OUTPUTS; ++output) {
 #if LANES == 1
@@ -169,6 +171,10 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
                         }
                     }
                 }
+                // A pair at no distance makes the potential infinite or no number.
+                UNROLL
+                for (int i = 0; i < SINKS; ++i)
+                    again |= !guarded && !(fabs(check[i]) < INFINITY_32);
                 if (again) {
                     guarded = 1;
                     UNROLL
