@@ -1,6 +1,7 @@
 //! The CUDA backend: NVIDIA GPUs through the driver that is found at run time.
 
 pub mod driver;
+pub mod images;
 
 use crate::error::Result;
 
