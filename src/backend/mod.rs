@@ -138,7 +138,8 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda | Backend::OpenCl => Err(no_backend(backend)),
+        Backend::Cuda => cuda::open(number, options),
+        Backend::OpenCl => Err(no_backend(backend)),
     }
 }
 

@@ -136,6 +136,16 @@ impl Parts {
         self.whole.insert(sums)
     }
 
+    /// What [`Parts::slice`] gave for this block.
+    pub fn slice_again(&mut self, slice: usize) -> &mut Sums {
+        &mut self.slices[slice]
+    }
+
+    /// What [`Parts::whole`] gave for this block.
+    pub fn whole_again(&mut self) -> &mut Sums {
+        self.whole.get_or_insert_default()
+    }
+
     /// Adds the parts in the order of slices; says which slice no device handed in.
     pub fn merge(&mut self, into: &mut Sums) -> Result<(), usize> {
         if let Some(whole) = &mut self.whole {

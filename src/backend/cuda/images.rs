@@ -2,6 +2,7 @@
 //!
 //! `kernels/generate` makes the packs and says which GPUs have an image of their own.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
@@ -10,55 +11,66 @@ use crate::catalogue::{Order, Precision};
 use crate::error::{Error, Result};
 
 /// A GPU's compute capability: its major and its minor number.
-pub type Compute = (i32, i32);
+type Compute = (i32, i32);
 
 /// What the driver loads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
-    /// What it was made for.
-    pub target: Target,
+pub struct Image(Vec<u8>);
+
+impl Image {
     /// A cubin, or the text of a PTX with a NUL at its end.
-    pub bytes: Vec<u8>,
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// What an image was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+enum Target {
     /// GPUs of this compute capability, or of the same major and a higher minor number.
     Cubin(Compute),
     /// Any GPU; the driver compiles it.
     Ptx,
 }
 
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Cubin((major, minor)) => write!(formatter, "a cubin for {major}.{minor}"),
+            Target::Ptx => formatter.write_str("PTX, which the driver compiles"),
+        }
+    }
+}
+
 /// The image of an order and precision that suits a GPU best.
 pub fn image(order: Order, precision: Precision, compute: Compute) -> Result<Image> {
-    let pack = PACKS.iter().find(|pack| pack.order == order && pack.precision == precision);
-    let Some(pack) = pack else {
+    let Some(pack) = PACKS.iter().find(|pack| pack.order == order && pack.precision == precision) else {
+        let names: Vec<String> = PACKS.iter().map(Pack::name).collect();
         return Err(Error::Unsupported {
             backend: "cuda",
             order: order as i32,
             precision: precision.name(),
-            allowed: PACKS
-                .iter()
-                .map(|pack| format!("order {} {}", pack.order as i32, pack.precision.name()))
-                .collect::<Vec<_>>()
-                .join(", "),
+            allowed: names.join(", "),
         });
     };
-    let failed = |what: String| Error::Internal {
-        what: format!("GPU images of order {} {}: {what}", order as i32, precision.name()),
-    };
-    let (entries, images) = entries(pack.file).ok_or_else(|| failed("their table cannot be read".into()))?;
-    let targets: Vec<Target> = entries.iter().map(|entry| entry.target).collect();
-    let chosen = choose(&targets, compute).ok_or_else(|| failed("there is no PTX".into()))?;
-    let bytes = extract(images, &entries, chosen).map_err(|error| failed(error.to_string()))?;
-    Ok(Image { target: entries[chosen].target, bytes })
+    let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", pack.name()) };
+    let (entries, images) = entries(pack.file).ok_or_else(|| damaged("its table cannot be read"))?;
+    let chosen = choose(&entries, compute).ok_or_else(|| damaged("it has no PTX"))?;
+    let bytes = extract(images, &entries, chosen).map_err(|error| damaged(&error.to_string()))?;
+    let (major, minor) = compute;
+    log::debug!("GPU code of {} for compute capability {major}.{minor}: {}", pack.name(), entries[chosen].target);
+    Ok(Image(bytes))
 }
 
 struct Pack {
     order: Order,
     precision: Precision,
     file: &'static [u8],
+}
+
+impl Pack {
+    fn name(&self) -> String {
+        format!("order {} {}", self.order as i32, self.precision.name())
+    }
 }
 
 macro_rules! pack {
@@ -108,16 +120,16 @@ fn entries(file: &[u8]) -> Option<(Vec<Entry>, &[u8])> {
     Some((entries, file.get(MAGIC.len() + 4 + 8 * count..)?))
 }
 
-/// Which of these targets suits a GPU best.
-fn choose(targets: &[Target], compute: Compute) -> Option<usize> {
-    let minor = |target: &Target| match *target {
+/// Which of these images suits a GPU best.
+fn choose(entries: &[Entry], compute: Compute) -> Option<usize> {
+    let minor = |entry: &Entry| match entry.target {
         Target::Cubin((major, minor)) if major == compute.0 && minor <= compute.1 && !SOLDERED.contains(&compute) => {
             Some(minor)
         }
         _ => None,
     };
-    let cubins = targets.iter().enumerate().filter_map(|(place, target)| Some((minor(target)?, place)));
-    cubins.max().map(|(_, place)| place).or_else(|| targets.iter().position(|target| *target == Target::Ptx))
+    let cubins = entries.iter().enumerate().filter_map(|(place, entry)| Some((minor(entry)?, place)));
+    cubins.max().map(|(_, place)| place).or_else(|| entries.iter().position(|entry| entry.target == Target::Ptx))
 }
 
 fn extract(images: &[u8], entries: &[Entry], chosen: usize) -> io::Result<Vec<u8>> {
@@ -154,9 +166,12 @@ mod tests {
             ((11, 0), Target::Ptx),
             ((13, 0), Target::Ptx),
         ];
-        for (compute, target) in cases {
-            let image = image(Order::Fourth, Precision::Mixed, compute).unwrap();
-            assert_eq!(image.target, target, "for {compute:?}");
+        for pack in PACKS {
+            let (entries, _) = entries(pack.file).unwrap();
+            for (compute, target) in cases {
+                let chosen = choose(&entries, compute).unwrap();
+                assert_eq!(entries[chosen].target, target, "{} for {compute:?}", pack.name());
+            }
         }
     }
 

@@ -1,15 +1,25 @@
 //! The CUDA backend: NVIDIA GPUs through the driver that is found at run time.
 
+mod device;
 pub mod driver;
-pub mod images;
+mod images;
+mod inbox;
+mod kernels;
+mod store;
+mod windows;
 
 use crate::error::Result;
 
-use super::{Backend, DeviceDescription};
+use super::{Backend, Device, DeviceDescription, DeviceOptions};
 
 /// The devices that the driver shows, without a context on any of them.
 pub fn describe() -> Result<Vec<DeviceDescription>> {
     Ok(driver::devices()?.iter().map(description).collect())
+}
+
+/// Opens a device; `number` is its place among those that the driver shows.
+pub fn open(number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    Ok(Box::new(device::CudaDevice::new(number, options)?))
 }
 
 /// What a device with these properties is, for people.

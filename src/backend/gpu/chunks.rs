@@ -54,36 +54,33 @@ impl Chunks {
     /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones.
     pub fn stale(&mut self, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
         found.clear();
+        // Kernels look up every chunk that may take part, whoever has it.
+        let chunks = sources.chunks_below(usize::MAX);
+        if chunks > self.slots.len() {
+            let more = chunks - self.slots.len();
+            self.slots
+                .try_reserve(more)
+                .map_err(|_| Error::OutOfMemory { what: "the table of slots", bytes: chunks * size_of::<i32>() })?;
+            self.slots.resize(chunks, NOWHERE);
+            self.changed = true;
+        }
         match sources.written() {
             Written::Addresses(addresses) => {
-                for address in addresses {
-                    self.look(chunk_of(*address as usize), sources, found)?;
-                }
+                addresses.iter().for_each(|address| self.look(chunk_of(*address as usize), sources, found));
             }
             Written::Many => {
-                for chunk in 0..sources.chunks_below(usize::MAX) {
-                    self.look(chunk, sources, found)?;
-                }
+                (0..chunks).for_each(|chunk| self.look(chunk, sources, found));
             }
         }
         found.sort_unstable();
         Ok(())
     }
 
-    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
+    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) {
         if !self.holds[number % SLICES] {
-            return Ok(());
+            return;
         }
-        let Some(chunk) = sources.chunk(number) else { return Ok(()) };
-        if number >= self.slots.len() {
-            let more = number + 1 - self.slots.len();
-            self.slots.try_reserve(more).map_err(|_| Error::OutOfMemory {
-                what: "the table of slots",
-                bytes: (number + 1) * size_of::<i32>(),
-            })?;
-            self.slots.resize(number + 1, NOWHERE);
-            self.changed = true;
-        }
+        let Some(chunk) = sources.chunk(number) else { return };
         if self.slots[number] == NOWHERE {
             self.in_place += usize::from(number == self.stamps.len());
             self.slots[number] = self.stamps.len() as i32;
@@ -95,7 +92,6 @@ impl Chunks {
             self.stamps[slot] = chunk.stamp();
             found.push((number, slot));
         }
-        Ok(())
     }
 
     /// What was found stale could not be sent: it is stale still.

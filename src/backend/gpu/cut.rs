@@ -40,7 +40,8 @@ pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
     for (number, shape) in SHAPES.iter().enumerate() {
         for parts in choices_of_parts(chunks.div_ceil(SLICES)) {
             let cut = Cut { strands: shape.strands, parts };
-            let seconds = seconds(&nominal, number, Work { descriptor, cut, ni, chunks, slices: SLICES, predicted: false });
+            let seconds =
+                seconds(&nominal, number, Work { descriptor, cut, ni, chunks, slices: SLICES, predicted: false });
             if seconds < best.0 {
                 best = (seconds, cut);
             }

@@ -21,7 +21,7 @@ impl Context {
     }
 
     /// As [`Context::new`], of a certain driver.
-    pub(super) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
+    pub(crate) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
         let number = i32::try_from(number).unwrap_or(i32::MAX);
         let device = driver.device(number)?;
         let properties = driver.properties(number)?;

@@ -4,10 +4,14 @@
 //! plain numbers, because drivers know codes that no enum of an older header has.
 
 mod context;
+#[cfg(test)]
+pub(crate) mod fake;
 mod memory;
 mod module;
 mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use context::Context;
 pub use memory::{Memory, Pinned, Registered};

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUfunction_attribute_enum as Attribute, CUjit_option_enum as Option};
+use cudarc::driver::sys::{CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
 
 use super::{Context, Driver, Handle, SUCCESS, text};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ impl Module {
         }
         let mut log: [c_char; 2048] = [0; 2048];
         let mut options =
-            [Option::CU_JIT_ERROR_LOG_BUFFER, Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
+            [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
         // The driver takes the size in place of a pointer.
         let mut values = [log.as_mut_ptr().cast(), (log.len() - 1) as *mut c_void];
         let mut handle = Handle::NONE;
