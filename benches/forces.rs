@@ -31,7 +31,15 @@ fn sink(number: usize) -> Sink {
 }
 
 fn system(order: Order, precision: Precision, sources: usize) -> System {
-    let setup = Setup { order, precision, backend: Backend::Cpu, devices: vec![0], threads: 1, level: Level::best() };
+    let setup = Setup {
+        order,
+        precision,
+        backend: Backend::Cpu,
+        devices: vec![0],
+        threads: 1,
+        level: Level::best(),
+        shape: None,
+    };
     let mut system = System::new(&setup).expect("the CPU computes every entry that is measured");
     for number in 0..sources {
         system.set_source(number, &source(number)).expect("the lattice is finite");
