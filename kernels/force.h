@@ -13,8 +13,8 @@
 #define TILE_PLACE(place) ((place) + (place) / STRAND)
 
 KERNEL(THREADS, RESIDENT)
-FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
+FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
+    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
     GLOBAL const double *records, GLOBAL double *parts, GLOBAL double *part_distances, GLOBAL uint *part_strands,
     GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
     GLOBAL volatile uint *flag)
@@ -36,12 +36,14 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
     const Part part = part_of(&step, part_number);
 
     // Every group that reads a source puts its record there itself; all write the same.
-    for (int record = THREAD / RECORD_WORDS; record < step.records; record += THREADS / RECORD_WORDS) {
+    for (int record = THREAD; record < step.records; record += THREADS) {
         const uint address = address_of(records, record);
         const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
-        if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
-            put_word(records, record, THREAD % RECORD_WORDS, octets, indices, ranges,
-                step.is_dense ? chunk : slots[chunk], address);
+        if (chunk % SLICES == part.slice && k >= part.first && k < part.last) {
+            const int slot = step.is_dense ? chunk : slots[chunk];
+            for (int word = 0; word <= INDEX_WORD; ++word)
+                put_word(records, record, word, octets, indices, ranges, slot, address);
+        }
     }
     if (step.records > 0)
         SYNC;
@@ -102,7 +104,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
 #if LANES == 1
             REAL totals[SINKS][OUTPUTS];
 #endif
-            const uint first_strand = (uint)chunk * STRANDS;
             int again;
             do {
                 again = 0;
@@ -157,7 +158,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
 #if NEAREST
                         if (distance2[i] < best[i]) {
                             best[i] = distance2[i];
-                            best_strand[i] = first_strand + strand;
+                            best_strand[i] = (uint)(chunk * STRANDS + strand);
                         }
 #endif
                         check[i] = strand == lane ? sums[i][0] : check[i] + sums[i][0];

@@ -1,8 +1,12 @@
 //! Random calls on a system and on a small model of the interface, which must give the same answers.
 
+mod fakes;
+
+use fakes::Fakes;
+use kyoho::backend::{Machine, ThisMachine};
 use kyoho::conformance::models::{Random, grid};
 use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
-use kyoho::{Level, Result, Sink, Source};
+use kyoho::{Backend, Level, Result, Setup, Sink, Source};
 use proptest::prelude::*;
 
 /// A call on the interface.
@@ -193,8 +197,8 @@ impl Play {
     }
 }
 
-fn play(target: &Target, calls: &[Call]) -> Result<Findings> {
-    let mut play = Play { twin: Twin::new(target)?, findings: Findings::default(), lists: false };
+fn play(machine: Box<dyn Machine>, target: &Target, calls: &[Call]) -> Result<Findings> {
+    let mut play = Play { twin: Twin::on(machine, target)?, findings: Findings::default(), lists: false };
     calls.iter().try_for_each(|call| play.call(target, call))?;
     Ok(play.findings)
 }
@@ -224,7 +228,18 @@ proptest! {
         target in target(),
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let findings = play(&target, &calls).expect("calls that are right succeed");
+        let findings = play(Box::new(ThisMachine), &target, &calls).expect("calls that are right succeed");
+        prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
+    }
+
+    #[test]
+    fn devices_with_a_copy_of_the_sources_are_told_all_they_need(
+        target in target(),
+        records in 1..200usize,
+        calls in prop::collection::vec(call(), 1..25),
+    ) {
+        let target = Target { setup: Setup { backend: Backend::Cuda, ..target.setup } };
+        let findings = play(Fakes::new(records).machine(), &target, &calls).expect("calls that are right succeed");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
     }
 

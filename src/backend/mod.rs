@@ -82,8 +82,9 @@ pub struct DeviceOptions {
 /// One device, opened for one order and precision and for some of the slices.
 ///
 /// For each block the engine calls `start` on every device, then `wait` on every device, then `neighbours` as often as
-/// lists are asked for. Between `start` and the next `start` it changes no source, so that a device, or another in its
-/// place, may compute the block again.
+/// lists are asked for. As long as it may call them for a block, it changes no source but by putting `fresh` where it
+/// belongs, so that a device, or another in its place, may compute the block again. A device whose `start` or `wait`
+/// failed may be started again: it has to know what it has fetched.
 pub trait Device: Send {
     /// What it is.
     fn describe(&self) -> DeviceDescription;
@@ -101,7 +102,7 @@ pub trait Device: Send {
     /// Fetches what was written of its slices, predicts them to the block's time and begins the sums.
     ///
     /// `fresh` has no address twice and comes after what `sources` holds; it is empty unless the device takes records.
-    /// Until `wait`, the device may read it.
+    /// It names only addresses of chunks that `sources` has. Until `wait`, the device may read it.
     fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()>;
 
     /// Waits for the sums and hands them in: [`Parts::whole`] if it holds every slice, else [`Parts::slice`] for each.
@@ -124,6 +125,34 @@ pub trait Device: Send {
 
     /// Bytes of host memory in use beyond the engine's copy of the sources.
     fn bytes(&self) -> usize;
+}
+
+/// Where the devices of a system come from: this machine, or what stands for it in a test.
+pub trait Machine: Send {
+    /// How many devices a backend has, or why none.
+    fn devices(&self, backend: Backend) -> Result<usize>;
+
+    /// Opens a device; `number` is its place in the backend's list of devices.
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>>;
+
+    /// How many records are gathered at most before a block.
+    fn records(&self) -> usize {
+        1 << 15
+    }
+}
+
+/// The machine that the library runs on.
+#[derive(Debug, Clone, Copy)]
+pub struct ThisMachine;
+
+impl Machine for ThisMachine {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        Ok(backend.devices()?.len())
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        open(backend, number, options)
+    }
 }
 
 /// Opens a device; `number` is its place in the backend's list of devices.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::backend::{Machine, ThisMachine};
 use crate::catalogue::Order;
 use crate::error::Result;
 use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_all};
@@ -92,7 +93,12 @@ const UNITS: f64 = 16.0;
 impl Twin {
     /// Both without sources, at time 0.
     pub fn new(target: &Target) -> Result<Twin> {
-        let system = System::new(&target.setup)?;
+        Twin::on(Box::new(ThisMachine), target)
+    }
+
+    /// The same with the system on another machine.
+    pub fn on(machine: Box<dyn Machine>, target: &Target) -> Result<Twin> {
+        let system = System::on(machine, &target.setup)?;
         Ok(Twin { target: target.clone(), system, model: Model::new(target.setup.order) })
     }
 
@@ -167,7 +173,7 @@ impl Twin {
     }
 
     /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
-    pub fn compare_predicted(&self, findings: &mut Findings, addresses: Range<usize>) {
+    pub fn compare_predicted(&mut self, findings: &mut Findings, addresses: Range<usize>) {
         let vectors = self.target.descriptor().vectors;
         let first = |predicted: [[f64; 3]; MAX_VECTORS]| predicted[..vectors].to_vec();
         for (address, found) in addresses.clone().zip(self.system.predicted(addresses)) {

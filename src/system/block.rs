@@ -1,5 +1,7 @@
 //! A block of sinks, and the sums that its devices hand in.
 
+use crate::error::{Error, Result};
+
 use super::slices::SLICES;
 
 /// Vectors that a sink can have: position, velocity.
@@ -65,11 +67,28 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// Memory for the sums of this many sinks.
+    pub fn reserve(&mut self, sinks: usize, outputs: usize, nearest: bool) -> Result<()> {
+        let values = sinks.saturating_mul(outputs);
+        let nearest = if nearest { sinks } else { 0 };
+        let reserved = self.values.try_reserve(values.saturating_sub(self.values.len()));
+        let more = nearest.saturating_sub(self.nearest.len());
+        reserved.and_then(|()| self.nearest.try_reserve(more)).map_err(|_| Error::OutOfMemory {
+            what: "sums",
+            bytes: values.saturating_mul(size_of::<f64>()).saturating_add(nearest.saturating_mul(size_of::<Nearest>())),
+        })
+    }
+
     /// Empty sums of this many sinks.
     pub fn reset(&mut self, sinks: usize, outputs: usize, nearest: bool) {
         self.values.clear();
-        self.values.resize(sinks * outputs, 0.0);
         self.nearest.clear();
+        self.resize(sinks, outputs, nearest);
+    }
+
+    /// Sums of this many sinks, whose numbers are still to be written.
+    fn resize(&mut self, sinks: usize, outputs: usize, nearest: bool) {
+        self.values.resize(sinks * outputs, 0.0);
         self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
     }
 
@@ -110,13 +129,18 @@ impl Parts {
         }
     }
 
-    /// Forgets all parts, for a block of this many sinks.
-    pub fn reset(&mut self, sinks: usize) {
+    /// Forgets all parts and has memory for those of a block of this many sinks, from one device or in shares.
+    pub fn reset(&mut self, sinks: usize, in_shares: bool) -> Result<()> {
         self.sinks = sinks;
         self.handed_in = [false; SLICES];
         if let Some(whole) = self.whole.take() {
             self.spare = whole;
         }
+        if !in_shares {
+            return self.spare.reserve(sinks, self.outputs, self.nearest);
+        }
+        self.slices.resize(SLICES, Sums::default());
+        self.slices.iter_mut().try_for_each(|slice| slice.reserve(sinks, self.outputs, self.nearest))
     }
 
     /// Where a device that holds one of several shares of the slices puts the sums of one slice; they begin at zero.
@@ -129,10 +153,11 @@ impl Parts {
         &mut self.slices[slice]
     }
 
-    /// Where a device that holds every slice puts their sum, added to zero in the order of slices.
+    /// Where a device that holds every slice puts their sum, added to zero in the order of slices. What is there has no
+    /// meaning: every number has to be written.
     pub fn whole(&mut self) -> &mut Sums {
         let mut sums = std::mem::take(&mut self.spare);
-        sums.reset(self.sinks, self.outputs, self.nearest);
+        sums.resize(self.sinks, self.outputs, self.nearest);
         self.whole.insert(sums)
     }
 
@@ -146,15 +171,16 @@ impl Parts {
         self.whole.get_or_insert_default()
     }
 
-    /// Adds the parts in the order of slices; says which slice no device handed in.
-    pub fn merge(&mut self, into: &mut Sums) -> Result<(), usize> {
+    /// Adds the parts in the order of slices.
+    pub fn merge(&mut self, into: &mut Sums) -> Result<()> {
         if let Some(whole) = &mut self.whole {
             std::mem::swap(whole, into);
             return Ok(());
         }
         if let Some(missing) = self.handed_in.iter().position(|handed_in| !handed_in) {
-            return Err(missing);
+            return Err(Error::Internal { what: format!("no device handed in slice {missing}") });
         }
+        into.reserve(self.sinks, self.outputs, self.nearest)?;
         into.reset(self.sinks, self.outputs, self.nearest);
         self.slices.iter().for_each(|slice| into.add(slice));
         Ok(())

@@ -1,13 +1,15 @@
 //! The engine: sources, block steps, neighbours and devices, free of any backend.
 
 mod block;
+mod devices;
+mod log;
 mod neighbours;
 pub mod slices;
 mod sources;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::backend::{self, Backend, Device, DeviceDescription, DeviceOptions, cpu::Level};
+use crate::backend::{Backend, DeviceDescription, Machine, ThisMachine, cpu::Level};
 use crate::catalogue::{self, Descriptor, Order, Precision};
 use crate::error::{Error, Result};
 use crate::pair::predict;
@@ -15,6 +17,8 @@ use crate::pair::predict;
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
 
+use devices::Devices;
+use log::Log;
 use neighbours::Lists;
 
 /// What a system is made of; `config::Settings` makes one from the environment.
@@ -64,19 +68,20 @@ enum Stage {
 /// A set of sources and the devices that sum their forces.
 pub struct System {
     descriptor: &'static Descriptor,
-    devices: Vec<Box<dyn Device>>,
+    devices: Devices,
     sources: Sources,
-    /// Written while the last block may still need the sources as they were.
+    /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
+    log: Option<Log>,
+    /// What the log could not take, while the last block may still need the sources as they were. It is newer than the log.
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
     candidates: Vec<Sink>,
     stage: Stage,
-    parts: Parts,
     sums: Sums,
     lists: Lists,
-    /// Whether some sink of the last block has a radius.
+    /// Whether some sink of the last block has a radius, so that there are neighbours to be found.
     lists_wanted: bool,
     statistics: Statistics,
 }
@@ -84,6 +89,11 @@ pub struct System {
 impl System {
     /// A system without sources, at time zero.
     pub fn new(setup: &Setup) -> Result<System> {
+        System::on(Box::new(ThisMachine), setup)
+    }
+
+    /// The same with the devices of another machine.
+    pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
         let descriptor = catalogue::descriptor(setup.order, setup.precision)
             .ok_or_else(|| unsupported(setup, catalogue::CATALOGUE))?;
         if setup.devices.is_empty() || setup.devices.len() > slices::SLICES {
@@ -93,34 +103,17 @@ impl System {
                 allowed: format!("1 to {}", slices::SLICES),
             });
         }
-        let devices = setup
-            .devices
-            .iter()
-            .enumerate()
-            .map(|(place, number)| {
-                backend::open(
-                    setup.backend,
-                    *number,
-                    DeviceOptions {
-                        descriptor,
-                        slices: slices::slices_of_device(place, setup.devices.len()),
-                        threads: setup.threads,
-                        level: setup.level,
-                        shape: setup.shape,
-                    },
-                )
-            })
-            .collect::<Result<_>>()?;
+        let (devices, log) = Devices::open(machine, descriptor, setup)?;
         Ok(System {
             descriptor,
             devices,
             sources: Sources::new(descriptor.taylor),
+            log,
             staged: Vec::new(),
             time: 0.0,
             block: Block::default(),
             candidates: Vec::new(),
             stage: Stage::Idle,
-            parts: Parts::new(descriptor.outputs, descriptor.nearest),
             sums: Sums::default(),
             lists: Lists::default(),
             lists_wanted: false,
@@ -135,32 +128,50 @@ impl System {
 
     /// The devices that it computes on.
     pub fn devices(&self) -> Vec<DeviceDescription> {
-        self.devices.iter().map(|device| device.describe()).collect()
+        self.devices.describe()
     }
 
     /// Counts since the system was made.
     pub fn statistics(&self) -> Statistics {
-        let devices: usize = self.devices.iter().map(|device| device.bytes()).sum();
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();
-        let new: HashSet<u32> = self
-            .staged
-            .iter()
-            .map(|(address, _)| *address)
+        let log = self.log.as_ref().map_or(0, Log::bytes);
+        let logged = self.unsettled().iter().map(|record| record.address);
+        let new: HashSet<u32> = (self.staged.iter().map(|(address, _)| *address).chain(logged))
             .filter(|address| !self.sources.is_set(*address as usize))
             .collect();
         Statistics {
             sources: (self.sources.count() + new.len()) as u64,
-            bytes: (self.sources.bytes() + staged + devices + self.lists.bytes()) as u64,
+            bytes: (self.sources.bytes() + log + staged + self.devices.bytes() + self.lists.bytes()) as u64,
             ..self.statistics
         }
     }
 
+    /// Records that the host's copy has not.
+    fn unsettled(&self) -> &[Record] {
+        self.log.as_ref().map_or(&[], Log::unsettled)
+    }
+
     /// Writes the source at an address, replacing what was there; the next block is the first to see it.
+    #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
         self.check_source(address, source)?;
+        if let Some(log) = &mut self.log
+            && self.staged.is_empty()
+            && log.take(address, source, &self.sources)
+        {
+            self.sources.note_magnitudes(source);
+        } else {
+            self.write(address, source)?;
+        }
+        self.statistics.writes += 1;
+        Ok(())
+    }
+
+    /// Writes a source without the log.
+    #[inline]
+    fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
-            self.lists.complete(&mut self.devices, &self.sources, &self.block)?;
-            self.settle()?;
+            self.lists.complete(self.devices.of_last_block(), &self.sources, &self.block)?;
         }
         if self.last_block_is_needed() {
             self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
@@ -168,15 +179,13 @@ impl System {
                 bytes: self.staged.len() * size_of::<(u32, Source)>(),
             })?;
             self.staged.push((address as u32, *source));
-        } else {
-            // What was staged is older, and must not come later.
-            if !self.staged.is_empty() {
-                self.settle()?;
-            }
-            self.sources.write(address, source)?;
+            return Ok(());
         }
-        self.statistics.writes += 1;
-        Ok(())
+        // What was written before must not come later.
+        if self.log.is_some() || !self.staged.is_empty() {
+            self.settle()?;
+        }
+        self.sources.write(address, source)
     }
 
     /// Sets the time to which the sources of the next blocks are predicted; nothing moves until then.
@@ -200,35 +209,67 @@ impl System {
         if self.stage == Stage::Started {
             return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
         }
-        let sinks = sinks.into_iter();
+        let (good, lists_wanted) = self.take_candidates(sinks.into_iter())?;
+        if !good {
+            let all = self.candidates.iter().enumerate();
+            all.into_iter().try_for_each(|(number, sink)| self.check_sink(number, sink))?;
+        }
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        if !self.staged.is_empty() {
+            self.settle()?;
+        }
+        if self.sources.may_need_mass_factor(&self.descriptor.bounds)
+            && let Some(log) = &mut self.log
+        {
+            log.settle(&mut self.sources)?;
+        }
+        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
+        self.lists_wanted = lists_wanted;
+        self.block.skip_own_index = skip_own_index;
+        self.block.time = self.time;
+        self.block.nj = nj;
+        self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
+        self.begin()?;
+        self.stage = Stage::Started;
+        Ok(())
+    }
+
+    /// Copies sinks; whether all of them are good at first sight, and whether neighbours are wanted.
+    #[allow(clippy::manual_inspect, reason = "vectors grow at once by as many items as `map` is known to have")]
+    fn take_candidates(&mut self, sinks: impl Iterator<Item = Sink>) -> Result<(bool, bool)> {
         self.candidates.clear();
         self.candidates.try_reserve(sinks.size_hint().0).map_err(|_| Error::OutOfMemory {
             what: "sinks",
             bytes: sinks.size_hint().0.saturating_mul(size_of::<Sink>()),
         })?;
-        self.candidates.extend(sinks);
-        for (number, sink) in self.candidates.iter().enumerate() {
-            self.check_sink(number, sink)?;
-        }
-        self.stage = Stage::Idle;
-        self.lists.reset();
-        self.settle()?;
-        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
-        self.block.skip_own_index = skip_own_index;
-        self.block.time = self.time;
-        self.block.nj = nj;
-        self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
-        let begun = self.devices.iter_mut().try_for_each(|device| device.start(&self.sources, &[], &self.block));
-        if let Err(error) = begun {
-            self.parts.reset(self.block.sinks.len());
-            for device in &mut self.devices {
-                let _ = device.wait(&mut self.parts);
-            }
+        let largest = self.descriptor.bounds.position;
+        let has_velocity = self.descriptor.vectors > 1;
+        let (mut good, mut radius) = (true, false);
+        // One pass over many sinks, without a branch; which of them is wrong is looked for when one is.
+        self.candidates.extend(sinks.map(|sink| {
+            let [position, velocity] = &sink.derivatives;
+            let velocity = if has_velocity { velocity[0] + velocity[1] + velocity[2] } else { 0.0 };
+            let near = |value: &f64| value.abs() <= largest;
+            good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
+            good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
+            good &= (velocity + sink.radius2).abs() < f64::INFINITY;
+            radius |= sink.radius2 > 0.0;
+            sink
+        }));
+        Ok((good, radius && self.descriptor.nearest))
+    }
+
+    /// Starts the block on the devices; the host's copy of the sources follows while they work.
+    fn begin(&mut self) -> Result<()> {
+        let fresh = self.log.as_ref().map_or(&[][..], Log::fresh);
+        if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
+            // Some have fetched what was written and some have not.
+            self.settle()?;
             return Err(error);
         }
         self.sources.forget_written();
-        self.stage = Stage::Started;
-        Ok(())
+        self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
     }
 
     /// Waits for the forces of the block that was started.
@@ -237,17 +278,10 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        self.parts.reset(self.block.sinks.len());
-        let mut outcome = Ok(());
-        for device in &mut self.devices {
-            let handed_in = device.wait(&mut self.parts);
-            outcome = outcome.and(handed_in);
-        }
-        outcome?;
-        self.parts
-            .merge(&mut self.sums)
-            .map_err(|slice| Error::Internal { what: format!("no device handed in slice {slice}") })?;
-        if let Some(place) = self.sums.values.iter().position(|value| !value.is_finite()) {
+        self.devices.wait(self.block.sinks.len(), &mut self.sums)?;
+        if !are_finite(&self.sums.values)
+            && let Some(place) = self.sums.values.iter().position(|value| !value.is_finite())
+        {
             return Err(Error::OutOfRange {
                 what: format!("the force on sink {}", place / self.descriptor.outputs),
                 value: self.sums.values[place],
@@ -256,7 +290,6 @@ impl System {
             });
         }
         self.stage = Stage::Done;
-        self.lists_wanted = self.descriptor.nearest && self.block.sinks.iter().any(|sink| sink.radius2 > 0.0);
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.sinks.len() as u64;
         self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
@@ -301,21 +334,20 @@ impl System {
                 allowed: format!("0 to {} (the last block's sinks)", self.block.sinks.len() as i64 - 1),
             });
         }
-        self.lists.get(sink, &mut self.devices, &self.sources, &self.block)
+        self.lists.get(sink, self.devices.of_last_block(), &self.sources, &self.block)
     }
 
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
     /// that was set last; `None` where no source was written.
-    pub fn predicted(&self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
+    pub fn predicted(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
         let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
-        let current = |address: usize| match staged.get(&(address as u32)) {
-            Some(source) => Some(**source),
-            None => self.sources.read(address),
+        let mut current = |address: usize| {
+            let staged = staged.get(&(address as u32)).map(|source| **source);
+            let logged = || self.log.as_mut()?.read(address);
+            staged.or_else(logged).or_else(|| self.sources.read(address))
         };
-        addresses
-            .into_iter()
-            .map(|address| current(address).map(|source| predict::derivatives(&source, self.descriptor, self.time)))
-            .collect()
+        let predicted = |source: Source| predict::derivatives(&source, self.descriptor, self.time);
+        addresses.into_iter().map(|address| current(address).map(predicted)).collect()
     }
 
     fn last_block_is_needed(&self) -> bool {
@@ -326,12 +358,18 @@ impl System {
         }
     }
 
+    /// Brings the host's copy up to date, where devices will fetch what was written.
     fn settle(&mut self) -> Result<()> {
+        if let Some(log) = &mut self.log {
+            log.dissolve(&mut self.sources)?;
+        }
         for (address, source) in &self.staged {
             self.sources.write(*address as usize, source)?;
         }
-        self.staged.clear();
-        self.staged.shrink_to(STAGED);
+        if !self.staged.is_empty() {
+            self.staged.clear();
+            self.staged.shrink_to(STAGED);
+        }
         Ok(())
     }
 
@@ -408,6 +446,14 @@ impl System {
 
 /// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
 const STAGED: usize = 1 << 13;
+
+/// Whether all numbers are finite, in one pass without a branch.
+fn are_finite(values: &[f64]) -> bool {
+    const EXPONENT: u64 = 0x7ff << 52;
+    // The highest exponent carries into the sign's bit when one is added to it.
+    let carry = |value: &f64| (value.to_bits() & EXPONENT) + (1 << 52);
+    values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
+}
 
 fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     let allowed: Vec<String> =

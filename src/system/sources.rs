@@ -203,6 +203,7 @@ pub struct Sources {
     stamp: u64,
     count: usize,
     written: Vec<u32>,
+    everything: bool,
     magnitudes: Magnitudes,
 }
 
@@ -241,21 +242,41 @@ impl Sources {
             stamp: 0,
             count: 0,
             written: Vec::new(),
+            everything: false,
             magnitudes: Magnitudes::default(),
         }
     }
 
     /// What was written since [`Sources::forget_written`].
     pub fn written(&self) -> Written<'_> {
-        match self.written.len() {
-            0..MANY => Written::Addresses(&self.written),
-            _ => Written::Many,
+        match self.everything || self.written.len() >= MANY {
+            false => Written::Addresses(&self.written),
+            true => Written::Many,
         }
     }
 
     /// Every device has fetched what was written.
     pub fn forget_written(&mut self) {
         self.written.clear();
+        self.everything = false;
+    }
+
+    /// There are devices that have fetched nothing yet.
+    pub fn all_is_written(&mut self) {
+        self.everything = true;
+    }
+
+    /// Devices have to fetch the source at an address.
+    pub fn note_written(&mut self, address: usize) {
+        if self.written.len() < MANY {
+            self.written.push(address as u32);
+        }
+    }
+
+    /// Devices may have to bear this source before it is put here.
+    #[inline]
+    pub fn note_magnitudes(&mut self, source: &Source) {
+        self.magnitudes = self.magnitudes.with(source);
     }
 
     /// The Taylor coefficients that are kept of a source.
@@ -285,8 +306,17 @@ impl Sources {
         self.chunks.get(chunk)?.as_deref()
     }
 
-    /// Writes the source at an address.
+    /// Writes the source at an address, which devices have to fetch.
+    #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
+        self.note_written(address);
+        Ok(())
+    }
+
+    /// Writes the source at an address, which devices have or will have by other ways.
+    #[inline]
+    pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
         if number >= self.chunks.len() {
             let more = number + 1 - self.chunks.len();
@@ -305,15 +335,17 @@ impl Sources {
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
         self.magnitudes = self.magnitudes.with(source);
-        if self.written.len() < MANY {
-            self.written.push(address as u32);
-        }
         Ok(())
+    }
+
+    /// Whether the magnitudes of what was written, here or elsewhere, may call for a factor other than 1.
+    pub fn may_need_mass_factor(&self, bounds: &Bounds) -> bool {
+        self.magnitudes.wanted_exponent(bounds) != 0
     }
 
     /// The power of two with which masses are multiplied so that products with them stay in bounds.
     pub fn mass_factor(&mut self, bounds: &Bounds) -> f64 {
-        if self.magnitudes.wanted_exponent(bounds) == 0 {
+        if !self.may_need_mass_factor(bounds) {
             return 1.0;
         }
         // What was written once may be there no more.

@@ -225,10 +225,12 @@ impl<E: Element> CpuDevice<E> {
     }
 
     /// Adds the tasks' sums in the order of slices.
-    fn merge(&mut self, sinks: usize) {
+    fn merge(&mut self, sinks: usize) -> Result<()> {
         let descriptor = self.options.descriptor;
         let whole = self.holds_all();
-        for result in &mut self.results {
+        let results = if whole { 1 } else { self.results.len() };
+        for result in &mut self.results[..results] {
+            result.reserve(sinks, descriptor.outputs, descriptor.nearest)?;
             result.reset(sinks, descriptor.outputs, descriptor.nearest);
         }
         for task in &self.tasks[..self.wanted] {
@@ -244,6 +246,7 @@ impl<E: Element> CpuDevice<E> {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -277,6 +280,7 @@ impl<E: Element> Shared<'_, E> {
     fn run(&self, task: &mut Task<E>, scratch: &mut Scratch<E>) -> Result<()> {
         let units = &self.units[task.units.clone()];
         let sinks = units.iter().map(|unit| unit.sinks).sum();
+        task.sums.reserve(sinks, self.outputs, self.nearest)?;
         task.sums.reset(sinks, self.outputs, self.nearest);
         for slice in task.slices.clone() {
             task.lane_sums.clear();
@@ -412,8 +416,7 @@ impl<E: Element> Device for CpuDevice<E> {
         if let Some(Err(error)) = tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
             return Err(error.clone());
         }
-        self.merge(block.sinks.len());
-        Ok(())
+        self.merge(block.sinks.len())
     }
 
     fn wait(&mut self, parts: &mut Parts) -> Result<()> {
@@ -511,7 +514,7 @@ mod tests {
     #[test]
     fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
         let mut parts = Parts::new(7, true);
-        parts.reset(1);
+        parts.reset(1, false).unwrap();
         assert_eq!(device(1).wait(&mut parts), Ok(()));
     }
 
