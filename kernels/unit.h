@@ -33,11 +33,11 @@
 
 #define FORCE_NAME force_32_many_f
 #define LANES 32
-#define SINKS MANY_SHARED
+#define SINKS 2
 #define STRANDS 32
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT 3
 #define STEPS 2
 #include "force.h"
 
