@@ -331,6 +331,34 @@ fn info_says_what_would_be_used_and_why() {
     assert!(text.contains("CPU level  portable") && text.contains("cpu (as was asked for)"), "{text}");
 }
 
+/// A page is printed whole or not at all: what is wrong is said alone.
+#[test]
+fn info_refuses_what_is_not_there_before_it_prints() {
+    let error = failure(1, "info --backend cpu --devices 0,7");
+    assert_eq!(error, "kyoho: --devices is 'device 7 of backend cpu'; allowed: devices 0 to 0");
+}
+
+/// Who asks for a backend that is not there is told why, and does not get another.
+#[test]
+fn an_absent_backend_is_an_error_that_says_why() {
+    for (backend, reasons) in
+        [("cuda", &["the driver", "cuInit"][..]), ("opencl", &["it is not built into this library"])]
+    {
+        for arguments in ["info", "run --plummer 10 --dt 0.125 --t-end 0.125"] {
+            // Where there are devices, none is visible.
+            let mut command = kyoho();
+            command.args(arguments.split_whitespace()).env("KYOHO_BACKEND", backend).env("CUDA_VISIBLE_DEVICES", "");
+            let output = command.output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{error}");
+            assert!(output.stdout.is_empty() && error.trim_end().lines().count() == 1, "{error}");
+            let reason = error.strip_prefix(&format!("kyoho: there is no backend '{backend}' here: "));
+            let known = reason.is_some_and(|reason| reasons.iter().any(|known| reason.starts_with(known)));
+            assert!(known, "{arguments}: {error}");
+        }
+    }
+}
+
 #[test]
 fn bench_measures_every_kind_of_work() {
     let report = json("bench --n 300 --ni 1,64,1000 --order 2 --precision double --threads 1 --seconds 0.001");

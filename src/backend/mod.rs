@@ -1,6 +1,8 @@
 //! What a device must do for the engine, and the backends that do it.
 
 pub mod cpu;
+pub mod cuda;
+pub mod gpu;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
@@ -45,7 +47,8 @@ impl Backend {
     pub fn devices(self) -> Result<Vec<DeviceDescription>> {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
-            Backend::Cuda | Backend::OpenCl => Err(no_backend(self)),
+            Backend::Cuda => cuda::describe(),
+            Backend::OpenCl => Err(no_backend(self)),
         }
     }
 }
@@ -57,6 +60,8 @@ pub struct DeviceDescription {
     pub backend: Backend,
     /// Its name.
     pub name: String,
+    /// What it has, in words, such as its memory.
+    pub details: String,
 }
 
 /// How a device is opened.
@@ -162,7 +167,8 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda | Backend::OpenCl => Err(no_backend(backend)),
+        Backend::Cuda => cuda::open(number, options),
+        Backend::OpenCl => Err(no_backend(backend)),
     }
 }
 

@@ -153,12 +153,28 @@ impl Parts {
         &mut self.slices[slice]
     }
 
-    /// Where a device that holds every slice puts their sum, added to zero in the order of slices. What is there has no
-    /// meaning: every number has to be written.
+    /// Where a device that holds every slice puts their sum, added to zero in the order of slices; it begins at zero.
     pub fn whole(&mut self) -> &mut Sums {
+        let mut sums = std::mem::take(&mut self.spare);
+        sums.reset(self.sinks, self.outputs, self.nearest);
+        self.whole.insert(sums)
+    }
+
+    /// The same for a device that writes every number: it begins as what an earlier block left.
+    pub fn whole_to_overwrite(&mut self) -> &mut Sums {
         let mut sums = std::mem::take(&mut self.spare);
         sums.resize(self.sinks, self.outputs, self.nearest);
         self.whole.insert(sums)
+    }
+
+    /// What [`Parts::slice`] gave for this block.
+    pub fn slice_again(&mut self, slice: usize) -> &mut Sums {
+        &mut self.slices[slice]
+    }
+
+    /// What [`Parts::whole`] gave for this block.
+    pub fn whole_again(&mut self) -> &mut Sums {
+        self.whole.get_or_insert_default()
     }
 
     /// Adds the parts in the order of slices.

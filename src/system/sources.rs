@@ -81,6 +81,11 @@ impl IndexRange {
         IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
     }
 
+    /// The lowest and the highest index; the lowest is above the highest where there is none.
+    pub fn bounds(&self) -> [i32; 2] {
+        [self.lowest, self.highest]
+    }
+
     /// Whether some index may be in both.
     pub fn meets(&self, other: &IndexRange) -> bool {
         self.lowest <= other.highest && other.lowest <= self.highest

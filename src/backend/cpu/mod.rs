@@ -15,7 +15,9 @@ use super::{Backend, Device, DeviceDescription, DeviceOptions};
 
 /// The CPU as a device.
 pub fn describe() -> DeviceDescription {
-    DeviceDescription { backend: Backend::Cpu, name: processor_name() }
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let details = format!("{threads} hardware thread{}, {}", if threads == 1 { "" } else { "s" }, Level::best().name());
+    DeviceDescription { backend: Backend::Cpu, name: processor_name(), details }
 }
 
 /// Opens the CPU for some slices.

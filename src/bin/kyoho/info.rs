@@ -2,7 +2,7 @@
 
 use kyoho::catalogue::CATALOGUE;
 use kyoho::config::Settings;
-use kyoho::{Backend, Error, Level, Order, Precision};
+use kyoho::{Backend, Error, Level, Order, Precision, Setup};
 
 use crate::failure::Result;
 use crate::machine::Machine;
@@ -17,8 +17,10 @@ pub struct Arguments {
 /// Prints it.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let settings = arguments.machine.settings()?;
+    // What is wrong is said alone, not below half a page.
+    let setup = settings.setup(Order::Fourth, settings.precision.unwrap_or(Precision::Mixed))?;
     out!("kyoho {}", env!("CARGO_PKG_VERSION"))?;
-    backends(&settings)?;
+    backends(&settings, &setup)?;
     out!()?;
     out!("CPU level  {} (available: {})", settings.level.name(), names(Level::available().map(Level::name)))?;
     out!("threads    {} (from {})", settings.threads, settings.threads_because)?;
@@ -38,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The backends, their devices, and which would be used.
-fn backends(settings: &Settings) -> Result<()> {
+fn backends(settings: &Settings, setup: &Setup) -> Result<()> {
     for backend in Backend::ALL {
         out!()?;
         match backend.devices() {
@@ -50,14 +52,13 @@ fn backends(settings: &Settings) -> Result<()> {
                     if devices.len() == 1 { "" } else { "s" }
                 )?;
                 for (number, device) in devices.iter().enumerate() {
-                    out!("  {number}: {}", device.name)?;
+                    out!("  {number}: {}, {}", device.name, device.details)?;
                 }
             }
             Err(Error::NoBackend { reason, .. }) => out!("backend {}: none, {reason}", backend.name())?,
             Err(error) => out!("backend {}: none, {error}", backend.name())?,
         }
     }
-    let setup = settings.setup(Order::Fourth, settings.precision.unwrap_or(Precision::Mixed))?;
     let because = match settings.backend {
         Some(_) => "as was asked for",
         None => "the first of cuda, opencl, cpu that has devices",

@@ -1,0 +1,122 @@
+/* A CUDA driver that shows devices and can do nothing with them. It is opened by its name in place of the real one.
+ * FAKE_CUDA_VERSION and FAKE_CUDA_DEVICES say what it claims; with WITHOUT_LAUNCH it lacks a function. */
+#include <stdio.h>
+#include <stdlib.h>
+
+static int setting(const char *name, int otherwise)
+{
+    const char *value = getenv(name);
+    return value ? atoi(value) : otherwise;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = setting("FAKE_CUDA_VERSION", 12040);
+    return 0;
+}
+
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    return setting("FAKE_CUDA_INIT", 0);
+}
+
+int cuGetErrorName(int code, const char **text)
+{
+    *text = code == 999 ? "CUDA_ERROR_UNKNOWN" : NULL;
+    return *text ? 0 : 1;
+}
+
+int cuGetErrorString(int code, const char **text)
+{
+    *text = code == 999 ? "unknown error" : NULL;
+    return *text ? 0 : 1;
+}
+
+int cuDeviceGetCount(int *count)
+{
+    *count = setting("FAKE_CUDA_DEVICES", 2);
+    return 0;
+}
+
+int cuDeviceGet(int *device, int number)
+{
+    *device = number;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int room, int device)
+{
+    snprintf(name, (size_t)room, "Fake %c", 'A' + device);
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    switch (attribute) {
+    case 75: *value = 9 - device; break; /* compute capability */
+    case 76: *value = 0; break;
+    case 16: *value = 132; break; /* multiprocessors */
+    default: *value = 1000000;
+    }
+    return 0;
+}
+
+int cuDeviceGetPCIBusId(char *bus, int room, int device)
+{
+    snprintf(bus, (size_t)room, "0000:%02d:00.0", device);
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = (size_t)80 << 30;
+    return 0;
+}
+
+/* The rest must be there and must not be called by who only lists devices. */
+#define NEVER(name) \
+    int name(void) \
+    { \
+        fprintf(stderr, #name " was called\n"); \
+        abort(); \
+    }
+
+NEVER(cuDevicePrimaryCtxRetain)
+NEVER(cuDevicePrimaryCtxRelease_v2)
+NEVER(cuCtxSetCurrent)
+NEVER(cuCtxSynchronize)
+NEVER(cuMemGetInfo_v2)
+NEVER(cuMemAlloc_v2)
+NEVER(cuMemFree_v2)
+NEVER(cuMemHostAlloc)
+NEVER(cuMemFreeHost)
+NEVER(cuMemHostRegister_v2)
+NEVER(cuMemHostUnregister)
+NEVER(cuMemHostGetDevicePointer_v2)
+NEVER(cuMemcpyHtoDAsync_v2)
+NEVER(cuMemcpyDtoHAsync_v2)
+NEVER(cuMemcpyDtoDAsync_v2)
+NEVER(cuMemsetD8Async)
+NEVER(cuStreamCreate)
+NEVER(cuStreamDestroy_v2)
+NEVER(cuStreamSynchronize)
+NEVER(cuStreamQuery)
+NEVER(cuStreamWaitEvent)
+NEVER(cuEventCreate)
+NEVER(cuEventDestroy_v2)
+NEVER(cuEventRecord)
+NEVER(cuEventQuery)
+NEVER(cuEventSynchronize)
+NEVER(cuEventElapsedTime)
+NEVER(cuModuleLoadDataEx)
+NEVER(cuModuleUnload)
+NEVER(cuModuleGetFunction)
+NEVER(cuFuncGetAttribute)
+NEVER(cuFuncSetAttribute)
+NEVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+NEVER(cuLaunchKernel)
+#ifndef WITHOUT_LAUNCH
+NEVER(cuLaunchKernelEx)
+#endif

@@ -1,0 +1,281 @@
+// One launch shape of the sums over the sources: a kernel FORCE_NAME in which LANES threads share a sink and a thread
+// has SINKS sinks, for chunks of STRANDS strands. With FUSED the sources are predicted here, else they were before. With
+// ENDS the last group of threads also adds the parts.
+//
+// The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a chunk,
+// both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
+
+#define STRAND (CHUNK / STRANDS)
+#define TEAMS (THREADS / LANES)
+#define GROUP_SINKS (TEAMS * SINKS)
+// Strands lie one vector apart beyond their length, so that threads on different strands meet in no bank.
+#define TILE (CHUNK + STRANDS)
+#define TILE_PLACE(place) ((place) + (place) / STRAND)
+
+KERNEL(THREADS, RESIDENT)
+FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges, GLOBAL const int *slots,
+    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
+    GLOBAL const double *records, GLOBAL double *parts, GLOBAL double *part_distances, GLOBAL uint *part_strands,
+    GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
+    GLOBAL volatile uint *flag)
+{
+    LOCAL VECTOR tile[ROWS * TILE];
+    LOCAL int tile_indices[CHUNK];
+    LOCAL double accumulated[OUTPUTS * GROUP_SINKS];
+#if LANES > 1
+    LOCAL REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#if NEAREST
+    LOCAL REAL lane_distances[LANES * GROUP_SINKS];
+    LOCAL uint lane_strands[LANES * GROUP_SINKS];
+#endif
+#endif
+
+    AFTER_EARLIER_KERNELS;
+    const int lane = THREAD % LANES, team = THREAD / LANES;
+    const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * GROUP_SINKS;
+    const Part part = part_of(&step, part_number);
+
+    // Every group that reads a source puts its record there itself; all write the same.
+    for (int record = THREAD / RECORD_WORDS; record < step.records; record += THREADS / RECORD_WORDS) {
+        const uint address = address_of(records, record);
+        const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
+        if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
+            put_word(records, record, THREAD % RECORD_WORDS, octets, indices, ranges,
+                step.is_dense ? chunk : slots[chunk], address);
+    }
+    if (step.records > 0)
+        SYNC;
+
+    Body sink[SINKS];
+    int sink_index[SINKS];
+    REAL best[SINKS];
+    uint best_strand[SINKS];
+    UNROLL
+    for (int i = 0; i < SINKS; ++i) {
+        const int wanted = first_sink + i * TEAMS + team;
+        const int number = wanted < step.ni ? wanted : step.ni - 1;
+        VECTOR rows[ROWS];
+        UNROLL
+        for (int row = 0; row < ROWS; ++row)
+            rows[row] = sinks[row * step.stride + number];
+        sink[i] = body_of_rows(rows);
+        sink_index[i] = sink_indices[number];
+        best[i] = NO_DISTANCE2;
+        best_strand[i] = 0;
+    }
+    for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS)
+        accumulated[place] = 0.0;
+    const int has_sinks = first_sink + team < step.ni;
+
+    for (int k = part.first; k < part.last; ++k) {
+        const int chunk = part.slice + SLICES * k;
+        const int slot = step.is_dense ? chunk : slots[chunk];
+        if (slot < 0)
+            continue;
+        SYNC;
+        UNROLL
+        for (int place = THREAD; place < CHUNK; place += THREADS) {
+            VECTOR rows[ROWS];
+#if FUSED
+            predict(octets, chunk, slot, place, step.moment, rows);
+#else
+            UNROLL
+            for (int row = 0; row < ROWS; ++row)
+                rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
+#endif
+            UNROLL
+            for (int row = 0; row < ROWS; ++row)
+                tile[row * TILE + TILE_PLACE(place)] = rows[row];
+            tile_indices[place] = indices[(long)slot * CHUNK + place];
+        }
+        int guarded = 0;
+        if (step.skip_own_index) {
+            const int lowest = ranges[2 * slot], highest = ranges[2 * slot + 1];
+            UNROLL
+            for (int i = 0; i < SINKS; ++i)
+                guarded |= sink_index[i] >= lowest && sink_index[i] <= highest;
+        }
+        guarded = ANY(guarded);
+        SYNC;
+
+        if (has_sinks) {
+#if LANES == 1
+            REAL totals[SINKS][OUTPUTS];
+#endif
+            const uint first_strand = (uint)chunk * STRANDS;
+            int again;
+            do {
+                again = 0;
+                REAL best_before[SINKS];
+                uint best_strand_before[SINKS];
+                UNROLL
+                for (int i = 0; i < SINKS; ++i) {
+                    best_before[i] = best[i];
+                    best_strand_before[i] = best_strand[i];
+                }
+                for (int strand = lane; strand < STRANDS; strand += LANES) {
+                    REAL sums[SINKS][OUTPUTS];
+                    REAL distance2[SINKS];
+                    UNROLL
+                    for (int i = 0; i < SINKS; ++i) {
+                        distance2[i] = best[i];
+                        UNROLL
+                        for (int output = 0; output < OUTPUTS; ++output)
+                            sums[i][output] = 0;
+                    }
+                    const LOCAL_POINTER VECTOR *source = tile + strand * (STRAND + 1);
+                    if (!guarded) {
+                        UNROLL_BY(STEPS)
+                        for (int place = 0; place < STRAND; ++place) {
+                            VECTOR rows[ROWS];
+                            UNROLL
+                            for (int row = 0; row < ROWS; ++row)
+                                rows[row] = source[row * TILE + place];
+                            const Body body = body_of_rows(rows);
+                            UNROLL
+                            for (int i = 0; i < SINKS; ++i)
+                                add_pair(&body, &sink[i], 0, 1, sums[i], &distance2[i]);
+                        }
+                    } else {
+                        UNROLL_BY(1)
+                        for (int place = 0; place < STRAND; ++place) {
+                            VECTOR rows[ROWS];
+                            UNROLL
+                            for (int row = 0; row < ROWS; ++row)
+                                rows[row] = source[row * TILE + place];
+                            const Body body = body_of_rows(rows);
+                            const int index = tile_indices[strand * STRAND + place];
+                            UNROLL
+                            for (int i = 0; i < SINKS; ++i)
+                                add_pair(&body, &sink[i], 1, !step.skip_own_index || index != sink_index[i], sums[i],
+                                    &distance2[i]);
+                        }
+                    }
+                    UNROLL
+                    for (int i = 0; i < SINKS; ++i) {
+                        // A pair at no distance makes the potential infinite or no number.
+                        again |= !guarded && !(fabs(sums[i][0]) < INFINITY_32);
+                        if (distance2[i] < best[i]) {
+                            best[i] = distance2[i];
+                            best_strand[i] = first_strand + strand;
+                        }
+                        UNROLL
+                        for (int output = 0; output < OUTPUTS; ++output) {
+#if LANES == 1
+                            totals[i][output] = strand == 0 ? sums[i][output] : totals[i][output] + sums[i][output];
+#else
+                            strand_sums[(strand * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = sums[i][output];
+#endif
+                        }
+                    }
+                }
+                if (again) {
+                    guarded = 1;
+                    UNROLL
+                    for (int i = 0; i < SINKS; ++i) {
+                        best[i] = best_before[i];
+                        best_strand[i] = best_strand_before[i];
+                    }
+                }
+            } while (again);
+#if LANES == 1
+            UNROLL
+            for (int i = 0; i < SINKS; ++i) {
+                UNROLL
+                for (int output = 0; output < OUTPUTS; ++output)
+                    accumulated[output * GROUP_SINKS + i * TEAMS + team] += (double)totals[i][output];
+            }
+#endif
+        }
+#if LANES > 1
+        SYNC;
+        for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
+            REAL total = strand_sums[place];
+            UNROLL
+            for (int strand = 1; strand < STRANDS; ++strand)
+                total += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
+            accumulated[place] += (double)total;
+        }
+#endif
+    }
+    LET_NEXT_KERNEL_START;
+
+    SYNC;
+    for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
+        const int output = place / GROUP_SINKS, number = first_sink + place % GROUP_SINKS;
+        if (number < step.ni)
+            parts[((long)part_number * OUTPUTS + output) * step.stride + number] = accumulated[place];
+    }
+#if NEAREST
+#if LANES > 1
+    UNROLL
+    for (int i = 0; i < SINKS; ++i) {
+        lane_distances[lane * GROUP_SINKS + i * TEAMS + team] = best[i];
+        lane_strands[lane * GROUP_SINKS + i * TEAMS + team] = best_strand[i];
+    }
+    SYNC;
+    for (int place = THREAD; place < GROUP_SINKS; place += THREADS) {
+        const int number = first_sink + place;
+        REAL distance2 = lane_distances[place];
+        uint strand = lane_strands[place];
+        for (int other = 1; other < LANES; ++other) {
+            const REAL candidate = lane_distances[other * GROUP_SINKS + place];
+            const uint candidate_strand = lane_strands[other * GROUP_SINKS + place];
+            if (candidate < distance2 || (candidate == distance2 && candidate_strand < strand)) {
+                distance2 = candidate;
+                strand = candidate_strand;
+            }
+        }
+        if (number < step.ni) {
+            part_distances[(long)part_number * step.stride + number] = distance2;
+            part_strands[(long)part_number * step.stride + number] = strand;
+        }
+    }
+#else
+    UNROLL
+    for (int i = 0; i < SINKS; ++i) {
+        const int number = first_sink + i * TEAMS + team;
+        if (number < step.ni) {
+            part_distances[(long)part_number * step.stride + number] = best[i];
+            part_strands[(long)part_number * step.stride + number] = best_strand[i];
+        }
+    }
+#endif
+#endif
+
+#if ENDS
+    LOCAL End end;
+    LOCAL uint ticket;
+    FENCE;
+    SYNC;
+    if (THREAD == 0)
+        ticket = ATOMIC_ADD(tickets, 1u);
+    SYNC;
+    if (ticket == (uint)(GROUPS - 1)) {
+        FENCE;
+        for (int first = 0; first < step.ni; first += END_SINKS)
+            add_parts(&step, first, THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
+                part_distances, part_strands, results, result_distances, result_indices, &end);
+        FENCE_HOST;
+        SYNC;
+        if (THREAD == 0) {
+            *tickets = 0;
+            *flag = step.sequence;
+        }
+    }
+#endif
+}
+
+#undef FORCE_NAME
+#undef LANES
+#undef SINKS
+#undef STRANDS
+#undef FUSED
+#undef ENDS
+#undef RESIDENT
+#undef STEPS
+#undef STRAND
+#undef TEAMS
+#undef GROUP_SINKS
+#undef TILE
+#undef TILE_PLACE

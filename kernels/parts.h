@@ -1,0 +1,140 @@
+// The end of a block: parts are added to slices, slices to the sums of a sink, and the nearest source is named.
+
+// Sinks that a group of threads ends at a time.
+#define END_SINKS 8
+
+typedef struct {
+    double sums[SLICES][OUTPUTS][END_SINKS];
+#if NEAREST
+    double distances[SLICES][END_SINKS];
+    uint strands[SLICES][END_SINKS];
+    int places[SLICES][END_SINKS];
+#endif
+} End;
+
+FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
+    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks,
+    GLOBAL const int *sink_indices, GLOBAL const double *parts, GLOBAL const double *part_distances,
+    GLOBAL const uint *part_strands, GLOBAL double *results, GLOBAL double *result_distances,
+    GLOBAL int *result_indices, LOCAL_POINTER End *end)
+{
+    SYNC;
+    for (int item = THREAD; item < step->slices * END_SINKS; item += threads) {
+        const int slice = item / END_SINKS, sink = item % END_SINKS, number = first_sink + sink;
+        double sums[OUTPUTS];
+        UNROLL
+        for (int output = 0; output < OUTPUTS; ++output)
+            sums[output] = 0.0;
+#if NEAREST
+        double distance2 = INFINITY_32;
+        uint strand = 0;
+#endif
+        if (number < step->ni) {
+            UNROLL_BY(4)
+            for (int piece = 0; piece < step->parts; ++piece) {
+                const long part = (long)slice * step->parts + piece;
+                UNROLL
+                for (int output = 0; output < OUTPUTS; ++output)
+                    sums[output] += parts[(part * OUTPUTS + output) * step->stride + number];
+#if NEAREST
+                const double candidate = part_distances[part * step->stride + number];
+                const uint candidate_strand = part_strands[part * step->stride + number];
+                if (candidate < distance2) {
+                    distance2 = candidate;
+                    strand = candidate_strand;
+                }
+#endif
+            }
+        }
+        UNROLL
+        for (int output = 0; output < OUTPUTS; ++output)
+            end->sums[slice][output][sink] = sums[output];
+#if NEAREST
+        end->distances[slice][sink] = distance2;
+        end->strands[slice][sink] = strand;
+        end->places[slice][sink] = CHUNK;
+#endif
+    }
+    SYNC;
+
+    const int sets = step->adds_slices ? 1 : step->slices, added = step->adds_slices ? step->slices : 1;
+    const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
+    for (int item = THREAD; item < sets * here * OUTPUTS; item += threads) {
+        const int set = item / (here * OUTPUTS), sink = item / OUTPUTS % here, output = item % OUTPUTS;
+        double sum = 0.0;
+        UNROLL_BY(8)
+        for (int slice = 0; slice < added; ++slice)
+            sum += end->sums[set + slice][output][sink];
+        results[((long)set * step->stride + first_sink + sink) * OUTPUTS + output] = sum / step->moment.mass_factor;
+    }
+#if NEAREST
+    for (int item = THREAD; item < sets * here; item += threads) {
+        const int set = item / here, sink = item % here;
+        for (int slice = 1; slice < added; ++slice) {
+            if (end->distances[slice][sink] < end->distances[set][sink]) {
+                end->distances[set][sink] = end->distances[slice][sink];
+                end->strands[set][sink] = end->strands[slice][sink];
+            }
+        }
+    }
+    SYNC;
+    const int length = CHUNK / step->strands;
+    for (int item = THREAD; item < sets * here * length; item += threads) {
+        const int set = item / (here * length), sink = item / length % here, number = first_sink + sink;
+        const uint strand = end->strands[set][sink];
+        const int chunk = (int)(strand / step->strands), place = (int)(strand % step->strands) * length + item % length;
+        const int slot = step->is_dense ? chunk : slots[chunk];
+        if (!(end->distances[set][sink] < FARTHEST2))
+            continue;
+        VECTOR rows[ROWS];
+        if (step->is_predicted) {
+            UNROLL
+            for (int row = 0; row < ROWS; ++row)
+                rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
+        } else {
+            predict(octets, chunk, slot, place, step->moment, rows);
+        }
+        const Body source = body_of_rows(rows);
+        UNROLL
+        for (int row = 0; row < ROWS; ++row)
+            rows[row] = sinks[row * step->stride + number];
+        const Body body = body_of_rows(rows);
+        REAL r[3];
+        position_difference(&source, &body, r);
+        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != sink_indices[number];
+        if (is_other && (double)squared(r) == end->distances[set][sink])
+            ATOMIC_MIN(&end->places[set][sink], place);
+    }
+    SYNC;
+    for (int item = THREAD; item < sets * here; item += threads) {
+        const int set = item / here, sink = item % here;
+        const long to = (long)set * step->stride + first_sink + sink;
+        const int chunk = (int)(end->strands[set][sink] / step->strands), place = end->places[set][sink];
+        const int there = place < CHUNK;
+        result_distances[to] = there ? end->distances[set][sink] : (double)INFINITY_32;
+        result_indices[to] = there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
+    }
+#endif
+}
+
+#define END_THREADS (SLICES * END_SINKS)
+
+KERNEL(END_THREADS, 4)
+end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
+    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
+    GLOBAL const double *parts, GLOBAL const double *part_distances, GLOBAL const uint *part_strands,
+    GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
+    GLOBAL volatile uint *flag)
+{
+    LOCAL End end;
+    AFTER_EARLIER_KERNELS;
+    add_parts(&step, GROUP * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
+        part_distances, part_strands, results, result_distances, result_indices, &end);
+    FENCE_HOST;
+    SYNC;
+    if (THREAD == 0 && ATOMIC_ADD(tickets, 1u) == (uint)(GROUPS - 1)) {
+        *tickets = 0;
+        FENCE_HOST;
+        *flag = step.sequence;
+    }
+}

@@ -1,0 +1,53 @@
+// What differs between CUDA and OpenCL, for CUDA.
+
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+
+#define KERNEL(threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident)
+#define FUNCTION static __device__ __forceinline__
+#define GLOBAL
+#define LOCAL __shared__
+#define LOCAL_POINTER
+#define UNROLL _Pragma("unroll")
+#define UNROLL_BY(count) _Pragma(STRING(unroll count))
+#define STRING(text) #text
+
+#define THREAD ((int)threadIdx.x)
+#define GROUP ((int)blockIdx.x)
+#define GROUPS ((int)gridDim.x)
+
+// All threads of a group, with what they wrote to local and global memory.
+#define SYNC __syncthreads()
+// What was written before is seen before what is written after, by the device or by the host too.
+#define FENCE __threadfence()
+#define FENCE_HOST __threadfence_system()
+// Whether a condition holds for some thread that runs in step with this one.
+#define ANY(condition) __any_sync(0xffffffffu, condition)
+
+#define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
+#define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
+#define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
+
+#define FLOAT4(x, y, z, w) make_float4(x, y, z, w)
+#define DOUBLE2(x, y) make_double2(x, y)
+#define INFINITY_32 __int_as_float(0x7f800000)
+#define BITS_OF_DOUBLE(value) ((ulong)__double_as_longlong(value))
+
+// To about 2^-22 and 2^-20; infinite at zero and below the normal numbers.
+#define INVERSE_SQRT_32(value) rsqrtf(value)
+FUNCTION double inverse_sqrt_seed_64(double value)
+{
+    double root;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value));
+    return root;
+}
+#define INVERSE_SQRT_SEED_64(value) inverse_sqrt_seed_64(value)
+
+// A kernel that was started while the one before still ran waits here for what that one wrote.
+#if __CUDA_ARCH__ >= 900
+#define AFTER_EARLIER_KERNELS asm volatile("griddepcontrol.wait;" ::: "memory")
+#define LET_NEXT_KERNEL_START asm volatile("griddepcontrol.launch_dependents;")
+#else
+#define AFTER_EARLIER_KERNELS
+#define LET_NEXT_KERNEL_START
+#endif

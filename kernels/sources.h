@@ -1,0 +1,78 @@
+// Sources and sinks on their way to where the sums are made.
+
+#define FETCH_THREADS 256
+
+// Puts records in their places and copies `count` vectors of sinks, from memory of the host or of the device.
+KERNEL(FETCH_THREADS, 1)
+fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges,
+    GLOBAL const int *slots, int is_dense, GLOBAL const VECTOR *from, GLOBAL VECTOR *to, int count)
+{
+    LET_NEXT_KERNEL_START;
+    AFTER_EARLIER_KERNELS;
+    const int thread = GROUP * FETCH_THREADS + THREAD, threads = GROUPS * FETCH_THREADS;
+    for (int place = thread; place < count; place += threads)
+        to[place] = from[place];
+    for (int record = thread / RECORD_WORDS; record < record_count; record += threads / RECORD_WORDS) {
+        const uint address = address_of(records, record);
+        const int chunk = (int)(address / CHUNK);
+        const int slot = is_dense ? chunk : slots[chunk];
+        if (slot >= 0)
+            put_word(records, record, THREAD % RECORD_WORDS, octets, indices, ranges, slot, address);
+    }
+}
+
+// Predicts the chunks that this device has.
+KERNEL(CHUNK, 1)
+predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *slots, GLOBAL VECTOR *predicted)
+{
+    LET_NEXT_KERNEL_START;
+    AFTER_EARLIER_KERNELS;
+    const int chunk = GROUP;
+    const int slot = step.is_dense ? chunk : slots[chunk];
+    if (slot < 0)
+        return;
+    VECTOR rows[ROWS];
+    predict(octets, chunk, slot, THREAD, step.moment, rows);
+    UNROLL
+    for (int row = 0; row < ROWS; ++row)
+        predicted[((long)slot * ROWS + row) * CHUNK + THREAD] = rows[row];
+}
+
+// Sinks whose neighbours are found together.
+#define WINDOW 256
+#define WINDOW_ROWS 4
+
+// Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
+// in any order. `sinks` has rows of radius2, x, y, z. A list that is longer than its room is only counted to its end.
+KERNEL(CHUNK, 1)
+find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
+    GLOBAL const double *sinks, GLOBAL const int *sink_indices, GLOBAL uint *lengths, GLOBAL int *lists, int room)
+{
+    LOCAL double local_sinks[WINDOW_ROWS * WINDOW];
+    LOCAL int local_indices[WINDOW];
+    for (int item = THREAD; item < WINDOW_ROWS * step.ni; item += CHUNK)
+        local_sinks[item / step.ni * WINDOW + item % step.ni] = sinks[item];
+    for (int sink = THREAD; sink < step.ni; sink += CHUNK)
+        local_indices[sink] = sink_indices[sink];
+    SYNC;
+    for (int chunk = GROUP; chunk < step.chunks; chunk += GROUPS) {
+        const int slot = step.is_dense ? chunk : slots[chunk];
+        if (slot < 0)
+            continue;
+        double vectors[VECTORS][3];
+        predict_vectors(octets, chunk, slot, THREAD, step.moment, vectors);
+        if (vectors[0][0] >= FAR_AWAY)
+            continue;
+        const int index = indices[(long)slot * CHUNK + THREAD];
+        for (int sink = 0; sink < step.ni; ++sink) {
+            const double x = vectors[0][0] - local_sinks[WINDOW + sink];
+            const double y = vectors[0][1] - local_sinks[2 * WINDOW + sink];
+            const double z = vectors[0][2] - local_sinks[3 * WINDOW + sink];
+            if (fma(z, z, fma(y, y, x * x)) < local_sinks[sink] && !(step.skip_own_index && index == local_indices[sink])) {
+                const uint place = ATOMIC_ADD(&lengths[sink], 1u);
+                if (place < (uint)room)
+                    lists[(long)sink * room + place] = index;
+            }
+        }
+    }
+}

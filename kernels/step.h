@@ -1,0 +1,85 @@
+// A block step as kernels see it.
+
+typedef struct {
+    Moment moment;
+    // Sinks of this launch, and the distance between rows of sinks and of parts of sums.
+    int ni;
+    int stride;
+    // Chunks that hold addresses below nj.
+    int chunks;
+    // The slices of this device: `slices` of them from `first_slice` on, `slice_step` apart.
+    int first_slice;
+    int slice_step;
+    int slices;
+    // Parts into which each slice is cut.
+    int parts;
+    // Groups of threads for each part.
+    int groups;
+    int skip_own_index;
+    // Whether the slices are added here: the device has all of them.
+    int adds_slices;
+    // Whether the slot of a chunk is its number; else `slots` says it, negative where the device has none.
+    int is_dense;
+    // Whether `predicted` holds the sources at this moment.
+    int is_predicted;
+    // Strands of a chunk: sources that are summed one after another, from zero.
+    int strands;
+    // Records that the force kernel puts in their places itself.
+    int records;
+    // What the host waits for.
+    uint sequence;
+} Step;
+
+// The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
+typedef struct {
+    int slice;
+    int first;
+    int last;
+} Part;
+
+FUNCTION Part part_of(const Step *step, int number)
+{
+    Part part;
+    const int place = number / step->parts, piece = number % step->parts;
+    part.slice = step->first_slice + place * step->slice_step;
+    const int chunks = (step->chunks - part.slice + SLICES - 1) / SLICES;
+    part.first = (int)((long)chunks * piece / step->parts);
+    part.last = (int)((long)chunks * (piece + 1) / step->parts);
+    return part;
+}
+
+// Records are 128 bytes: time, mass, Taylor coefficients, index and address, in words of 8 bytes.
+#define RECORD_WORDS 16
+#define INDEX_WORD 14
+
+typedef union {
+    double number;
+    struct {
+        int index;
+        uint address;
+    } place;
+} Word;
+
+// Puts word `word` of a record in its place, which the table of slots knows.
+FUNCTION void put_word(GLOBAL const double *records, int number, int word, GLOBAL double *octets, GLOBAL int *indices,
+    GLOBAL int *ranges, int slot, uint address)
+{
+    const int place = address % CHUNK;
+    Word value;
+    value.number = records[(long)number * RECORD_WORDS + word];
+    if (word < SOURCE_ROWS) {
+        octets[((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + word * OCTET + place % OCTET] = value.number;
+    }
+    if (word == INDEX_WORD) {
+        indices[(long)slot * CHUNK + place] = value.place.index;
+        ATOMIC_MIN(&ranges[2 * slot], value.place.index);
+        ATOMIC_MAX(&ranges[2 * slot + 1], value.place.index);
+    }
+}
+
+FUNCTION uint address_of(GLOBAL const double *records, int number)
+{
+    Word value;
+    value.number = records[(long)number * RECORD_WORDS + INDEX_WORD];
+    return value.place.address;
+}

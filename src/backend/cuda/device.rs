@@ -1,0 +1,495 @@
+//! One NVIDIA GPU as a device of the engine: a block in as few launches as it needs, and a flag that the host waits for.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::backend::gpu::cut::{self, Cut};
+use crate::backend::gpu::model::{self, Costs, Work};
+use crate::backend::gpu::pack::{self, Vector};
+use crate::backend::gpu::shapes::SHAPES;
+use crate::backend::gpu::step::{Moment, Step};
+use crate::backend::{Device, DeviceDescription, DeviceOptions};
+use crate::error::{Error, Result};
+use crate::system::slices::{CHUNK, SLICES};
+use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
+
+use super::driver::{Context, Event, Memory, Pinned, Registered, Stream};
+use super::inbox::Inbox;
+use super::kernels::{Addresses, Kernels};
+use super::store::Store;
+use super::windows::Windows;
+
+/// Bytes of sinks and records that are copied before the one kernel of a block; more are fetched by a kernel, which
+/// reads the host's memory faster than a copy begins.
+const COPIED: usize = 32 << 10;
+/// Records that the force kernel puts in their places itself.
+const RECORDS_OF_FORCE: usize = 256;
+/// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
+const PIECE: usize = 4096;
+/// Bytes that the parts of a piece may take.
+const PARTS: usize = 256 << 20;
+/// Streams that take pieces in turn.
+const STREAMS: usize = 2;
+/// Looks at the flag between questions to the driver whether the device still works.
+const LOOKS: u32 = 1 << 16;
+
+/// Sinks that are computed together.
+struct Piece {
+    sinks: Range<usize>,
+    stride: usize,
+    sequence: u32,
+}
+
+/// Memory for the parts of pieces on one stream.
+struct PartsMemory {
+    sums: Memory,
+    distances: Memory,
+    strands: Memory,
+}
+
+/// A GPU that sums some slices in one order and precision.
+pub struct CudaDevice {
+    streams: [Stream; STREAMS],
+    /// The sources and first sinks are there.
+    fetched: Event,
+    kernels: Kernels,
+    costs: Costs,
+    options: DeviceOptions,
+    store: Store,
+    inbox: Inbox,
+    parts: [PartsMemory; STREAMS],
+    tickets: Memory,
+    sums: Pinned,
+    distances: Pinned,
+    indices: Pinned,
+    flags: Pinned,
+    logs: Vec<(Range<usize>, Registered)>,
+    windows: Windows,
+    pieces: Vec<Piece>,
+    /// Sinks of the block under way.
+    sinks: usize,
+    sequence: u32,
+    /// The moment to which the sources on the device are predicted.
+    predicted: Option<Moment>,
+    /// What was found for blocks like the last ones: rounded sinks, chunks, whether predicted, cut and shape.
+    choices: Vec<(usize, usize, bool, Cut, usize)>,
+    context: Arc<Context>,
+}
+
+/// Choices that are remembered.
+const CHOICES: usize = 64;
+
+impl CudaDevice {
+    /// Opens a device.
+    pub fn new(number: usize, options: DeviceOptions) -> Result<CudaDevice> {
+        let context = Context::new(number)?;
+        let descriptor = options.descriptor;
+        let kernels = Kernels::new(&context, descriptor)?;
+        let streams = [Stream::new(&context)?, Stream::new(&context)?];
+        let memory = |what| Memory::new(&context, 0, what);
+        let parts = || -> Result<PartsMemory> {
+            Ok(PartsMemory { sums: memory("parts")?, distances: memory("parts")?, strands: memory("parts")? })
+        };
+        let tickets = Memory::new(&context, 4 * STREAMS, "tickets")?;
+        // SAFETY: the memory is that long; the streams' first kernels come after.
+        unsafe { streams[0].zero(tickets.address(), 4 * STREAMS)? };
+        streams[0].synchronize()?;
+        let mut costs = Costs::nominal(descriptor);
+        costs.multiprocessors = context.properties().multiprocessors;
+        for (shape, resident) in costs.resident.iter_mut().enumerate() {
+            *resident = kernels.resident(shape)?;
+        }
+        let mut device = CudaDevice {
+            fetched: Event::new(&context, false)?,
+            store: Store::new(&context, descriptor, &options.slices)?,
+            inbox: Inbox::new(&context, descriptor)?,
+            parts: [parts()?, parts()?],
+            tickets,
+            sums: Pinned::new(&context, 0, "results")?,
+            distances: Pinned::new(&context, 0, "results")?,
+            indices: Pinned::new(&context, 0, "results")?,
+            flags: Pinned::new(&context, 4, "flags")?,
+            logs: Vec::new(),
+            windows: Windows::new(&context)?,
+            pieces: Vec::new(),
+            sinks: 0,
+            sequence: 0,
+            predicted: None,
+            choices: Vec::new(),
+            streams,
+            kernels,
+            costs,
+            options,
+            context,
+        };
+        device.room_for_results(1)?;
+        Ok(device)
+    }
+
+    fn holds_all(&self) -> bool {
+        self.options.slices.len() == SLICES
+    }
+
+    /// Sets of results: one, or one for each slice.
+    fn sets(&self) -> usize {
+        if self.holds_all() { 1 } else { self.options.slices.len() }
+    }
+
+    /// The cut of a block and the shape that computes it.
+    fn choose(&mut self, ni: usize, chunks: usize, predicted: bool) -> (Cut, usize) {
+        let rounded = cut::rounded(ni);
+        let known = self.choices.iter().find(|known| (known.0, known.1, known.2) == (rounded, chunks, predicted));
+        if let Some((_, _, _, cut, shape)) = known {
+            return (*cut, *shape);
+        }
+        let descriptor = self.options.descriptor;
+        let cut = cut::cut(descriptor, ni, chunks * CHUNK);
+        let shape = self.shape(cut, rounded, chunks, predicted).1;
+        if self.choices.len() == CHOICES {
+            self.choices.remove(0);
+        }
+        self.choices.push((rounded, chunks, predicted, cut, shape));
+        (cut, shape)
+    }
+
+    /// The fastest shape for a cut by the device's constants, and its seconds.
+    fn shape(&self, cut: Cut, ni: usize, chunks: usize, predicted: bool) -> (f64, usize) {
+        let descriptor = self.options.descriptor;
+        let work = Work { descriptor, cut, ni, chunks, slices: self.options.slices.len(), predicted };
+        let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands == cut.strands);
+        let fitting = fitting.map(|shape| (model::seconds(&self.costs, shape, work), shape));
+        let wanted = self.options.shape.filter(|shape| SHAPES.get(*shape).is_some_and(|s| s.strands == cut.strands));
+        match wanted {
+            Some(shape) => (model::seconds(&self.costs, shape, work), shape),
+            None => fitting.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0)),
+        }
+    }
+
+    /// Cuts the block into pieces of sinks.
+    fn cut_pieces(&mut self, ni: usize, parts: usize) {
+        let bytes = parts * self.options.slices.len() * (8 * self.options.descriptor.outputs + 12);
+        let most = (PARTS / bytes.max(1) / 512 * 512).clamp(512, PIECE);
+        let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
+        self.pieces.clear();
+        let mut first = 0;
+        while first < ni {
+            let sinks = first..ni.min(first + length);
+            self.sequence = self.sequence.wrapping_add(1).max(1);
+            self.pieces.push(Piece { stride: sinks.len().next_multiple_of(8), sequence: self.sequence, sinks });
+            first += length;
+        }
+    }
+
+    fn room_for_results(&mut self, sinks: usize) -> Result<()> {
+        let descriptor = self.options.descriptor;
+        let rows = self.sets() * (sinks + 8 * self.pieces.len().max(1));
+        let wanted = rows * descriptor.outputs * 8;
+        if self.sums.bytes() < wanted {
+            let rows = rows.next_power_of_two();
+            self.sums = Pinned::new(&self.context, rows * descriptor.outputs * 8, "results")?;
+            self.distances = Pinned::new(&self.context, rows * 8, "results")?;
+            self.indices = Pinned::new(&self.context, rows * 4, "results")?;
+        }
+        if self.flags.bytes() < 4 * self.pieces.len() {
+            self.flags = Pinned::new(&self.context, 8 * self.pieces.len(), "flags")?;
+        }
+        Ok(())
+    }
+
+    fn room_for_parts(&mut self, parts: usize) -> Result<()> {
+        let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
+        let rows = parts * self.options.slices.len() * stride;
+        let outputs = self.options.descriptor.outputs;
+        let streams = self.pieces.len().min(STREAMS);
+        for parts in &mut self.parts[..streams] {
+            if parts.strands.bytes() < rows * 4 {
+                let rows = rows + rows / 4;
+                parts.sums = Memory::new(&self.context, rows * outputs * 8, "parts")?;
+                parts.distances = Memory::new(&self.context, rows * 8, "parts")?;
+                parts.strands = Memory::new(&self.context, rows * 4, "parts")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The device's address of records in memory that was registered.
+    fn registered(&self, fresh: &[Record]) -> Option<u64> {
+        let first = fresh.as_ptr().addr();
+        let log = self.logs.iter().find(|(range, _)| range.contains(&first))?;
+        Some(log.1.device_address() + (first - log.0.start) as u64)
+    }
+
+    /// Where the results of a piece go, as rows.
+    fn row_of(&self, piece: usize) -> usize {
+        let Piece { sinks, .. } = &self.pieces[piece];
+        // Whole sums lie one after another; sets of slices lie a stride apart in each piece.
+        if self.holds_all() { sinks.start } else { self.sets() * (sinks.start + 8 * piece) }
+    }
+
+    /// Puts everything in the queues of the device.
+    fn enqueue(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
+        let descriptor = self.options.descriptor;
+        let chunks = sources.chunks_below(block.nj);
+        let moment = Moment {
+            time: block.time,
+            mass_factor: block.mass_factor,
+            nj: block.nj.min(i32::MAX as usize) as i32,
+            unused: 0,
+        };
+        let changed = self.store.update(sources, &self.streams[0])?;
+        if changed || !fresh.is_empty() {
+            self.predicted = None;
+        }
+        let ni = block.sinks.len();
+        let is_predicted = self.predicted == Some(moment);
+        let (cut, shape) = self.choose(ni.max(1), chunks.max(1), is_predicted);
+        self.cut_pieces(if chunks == 0 { 0 } else { ni }, cut.parts);
+        self.room_for_results(ni)?;
+        self.room_for_parts(cut.parts)?;
+        self.inbox.make_room(&self.context, self.pieces.iter().map(|piece| piece.stride), fresh.len())?;
+
+        let slices = &self.options.slices;
+        let mut step = Step {
+            moment,
+            chunks: chunks as i32,
+            first_slice: slices[0] as i32,
+            slice_step: slices.get(1).map_or(1, |second| second - slices[0]) as i32,
+            slices: slices.len() as i32,
+            parts: cut.parts as i32,
+            skip_own_index: i32::from(block.skip_own_index),
+            adds_slices: i32::from(self.holds_all()),
+            is_dense: i32::from(self.store.is_dense()),
+            is_predicted: i32::from(is_predicted),
+            strands: cut.strands as i32,
+            ..Step::default()
+        };
+        let mut memory = Addresses { store: self.store.addresses(), ..Addresses::default() };
+        let fused = SHAPES[shape].fused;
+
+        // Records of addresses that this block does not use would be missed by the force kernel.
+        let used = |record: &Record| (record.address as usize) < chunks * CHUNK;
+        let by_force = fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1 && fresh.iter().all(used);
+        if self.pieces.is_empty() {
+            if !fresh.is_empty() {
+                memory.records = self.inbox.keep_records(fresh, self.registered(fresh));
+                // SAFETY: the records lie in memory that is mapped, and stay there until they were waited for.
+                unsafe { self.kernels.fetch(&self.streams[0], &step, &memory, fresh.len(), (0, 0))? };
+                self.streams[0].synchronize()?;
+            }
+            return Ok(());
+        }
+        for number in 0..self.pieces.len() {
+            let Piece { sinks, stride, sequence } = &self.pieces[number];
+            let (stride, stream) = (*stride, number % STREAMS);
+            step.ni = sinks.len() as i32;
+            step.stride = stride as i32;
+            step.sequence = *sequence;
+            step.groups = sinks.len().div_ceil(SHAPES[shape].group_sinks(descriptor.precision)) as i32;
+            step.records = 0;
+            let at = self.inbox.pack(descriptor, &block.sinks[sinks.clone()], stride);
+            memory.sinks = self.inbox.device() + at.start as u64;
+            memory.sink_indices = memory.sinks + (pack::rows(descriptor) * stride * pack::ROW) as u64;
+            let row = self.row_of(number) as u64;
+            memory.results = [
+                self.sums.device_address() + row * descriptor.outputs as u64 * 8,
+                self.distances.device_address() + row * 8,
+                self.indices.device_address() + row * 4,
+            ];
+            memory.flag = self.flags.device_address() + 4 * number as u64;
+            memory.ticket = self.tickets.address() + 4 * stream as u64;
+            let parts = &self.parts[stream];
+            memory.parts = [&parts.sums, &parts.distances, &parts.strands].map(Memory::address);
+            let stream = &self.streams[stream];
+            let mut overlaps = false;
+            // SAFETY: the store, the inbox, the parts and the results have room for what the step says, the registered
+            // records and the inbox are not written until the block was waited for, and memory is freed only when no
+            // block is under way.
+            unsafe {
+                let record_bytes = size_of_val(fresh);
+                if number == 0 && by_force && at.len() + record_bytes <= COPIED {
+                    let records = self.inbox.pack_records(fresh);
+                    memory.records = self.inbox.device() + records.start as u64;
+                    step.records = fresh.len() as i32;
+                    self.inbox.copy(stream, at.start..records.end)?;
+                } else if number == 0 && (!fresh.is_empty() || at.len() > COPIED) {
+                    memory.records = self.inbox.keep_records(fresh, self.registered(fresh));
+                    let from = self.inbox.mapped() + at.start as u64;
+                    self.kernels.fetch(stream, &step, &memory, fresh.len(), (from, at.len() / pack::ROW))?;
+                    overlaps = true;
+                } else {
+                    self.inbox.copy(stream, at)?;
+                }
+                if number == 0 && !fused && !is_predicted {
+                    self.kernels.predict(stream, &step, &memory, overlaps)?;
+                    self.predicted = Some(moment);
+                    overlaps = true;
+                }
+                if number == 0 {
+                    step.is_predicted = i32::from(self.predicted == Some(moment));
+                    if self.pieces.len() > 1 {
+                        self.fetched.record(stream)?;
+                    }
+                } else if number < STREAMS {
+                    stream.wait_for(&self.fetched)?;
+                }
+                self.kernels.force(stream, shape, &step, &memory, overlaps)?;
+                if !SHAPES[shape].ends {
+                    self.kernels.end(stream, &step, &memory, true)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the device has written a flag.
+    fn wait_for(&self, piece: usize) -> Result<()> {
+        let wanted = self.pieces[piece].sequence;
+        // SAFETY: the flag lies in pinned memory that has one for each piece; the device writes it while it is read.
+        let flag = || unsafe { self.flags.as_ptr().cast::<u32>().add(piece).read_volatile() };
+        let mut looks = 0u32;
+        loop {
+            if flag() == wanted {
+                std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+                return Ok(());
+            }
+            looks += 1;
+            if looks.is_multiple_of(LOOKS) {
+                if self.streams[piece % STREAMS].is_done()? && flag() != wanted {
+                    return Err(Error::Internal { what: "a device ended a block without saying so".into() });
+                }
+                std::thread::yield_now();
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Forgets a block that failed; nothing of the device is believed to be as it was.
+    fn give_up(&mut self) {
+        for stream in &self.streams {
+            let _ = stream.synchronize();
+        }
+        self.pieces.clear();
+        self.predicted = None;
+    }
+}
+
+impl Device for CudaDevice {
+    fn describe(&self) -> DeviceDescription {
+        super::description(self.context.properties())
+    }
+
+    fn takes_records(&self) -> bool {
+        true
+    }
+
+    fn register(&mut self, records: &[Record]) -> Result<()> {
+        self.context.bind()?;
+        let first = records.as_ptr().addr();
+        // SAFETY: the engine keeps the memory until this device is dropped.
+        let log = unsafe { Registered::new(&self.context, records.as_ptr().cast(), size_of_val(records))? };
+        self.logs.push((first..first + size_of_val(records), log));
+        Ok(())
+    }
+
+    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
+        self.context.bind()?;
+        self.sinks = block.sinks.len();
+        let begun = self.enqueue(sources, fresh, block);
+        if begun.is_err() {
+            self.give_up();
+        }
+        begun
+    }
+
+    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
+        self.context.bind()?;
+        let descriptor = self.options.descriptor;
+        let outputs = descriptor.outputs;
+        if self.holds_all() {
+            parts.whole();
+        } else {
+            for slice in &self.options.slices {
+                parts.slice(*slice);
+            }
+        }
+        for piece in 0..self.pieces.len() {
+            if let Err(error) = self.wait_for(piece) {
+                self.give_up();
+                return Err(error);
+            }
+            let Piece { sinks, stride, .. } = &self.pieces[piece];
+            for set in 0..self.sets() {
+                let into = match self.holds_all() {
+                    true => parts.whole_again(),
+                    false => parts.slice_again(self.options.slices[set]),
+                };
+                let row = self.row_of(piece) + set * stride;
+                let rows = row..row + sinks.len();
+                into.values[sinks.start * outputs..sinks.end * outputs]
+                    .copy_from_slice(&self.sums.as_slice::<f64>()[rows.start * outputs..rows.end * outputs]);
+                if descriptor.nearest {
+                    let distances = &self.distances.as_slice::<f64>()[rows.clone()];
+                    let indices = &self.indices.as_slice::<i32>()[rows];
+                    let found = distances.iter().zip(indices);
+                    let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
+                    into.nearest[sinks.clone()].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
+                }
+            }
+        }
+        self.pieces.clear();
+        Ok(())
+    }
+
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        self.context.bind()?;
+        let window: &[Sink] = &block.sinks[sinks];
+        let slices = &self.options.slices;
+        let step = Step {
+            moment: Moment {
+                time: block.time,
+                mass_factor: block.mass_factor,
+                nj: block.nj.min(i32::MAX as usize) as i32,
+                unused: 0,
+            },
+            ni: window.len() as i32,
+            chunks: sources.chunks_below(block.nj) as i32,
+            slices: slices.len() as i32,
+            skip_own_index: i32::from(block.skip_own_index),
+            is_dense: i32::from(self.store.is_dense()),
+            ..Step::default()
+        };
+        let memory = Addresses { store: self.store.addresses(), ..Addresses::default() };
+        self.windows.find(&self.context, &self.streams[0], &self.kernels, step, memory, window, found)
+    }
+
+    fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        let chunks = nj.div_ceil(CHUNK);
+        let cut = cut::cut(self.options.descriptor, ni, nj);
+        Some(self.shape(cut, ni, chunks, false).0)
+    }
+
+    fn bytes(&self) -> usize {
+        let pinned = [&self.sums, &self.distances, &self.indices, &self.flags];
+        self.store.bytes() + self.inbox.bytes() + pinned.iter().map(|memory| memory.bytes()).sum::<usize>()
+    }
+}
+
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        // Memory must outlast the work that is under way in it.
+        if self.context.bind().is_ok() {
+            for stream in &self.streams {
+                let _ = stream.synchronize();
+            }
+        }
+    }
+}
+
+/// Rows of a body and its index must fill whole vectors.
+const _: () = assert!(size_of::<Vector>() == pack::ROW);

@@ -1,0 +1,249 @@
+//! The kernels of an order and a precision on a device, and how they are launched.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::backend::gpu::shapes::{SHAPES, THREADS};
+use crate::backend::gpu::step::Step;
+use crate::catalogue::Descriptor;
+use crate::error::Result;
+use crate::system::slices::{CHUNK, SLICES};
+
+use super::driver::{Context, Function, Module, Stream};
+use super::images;
+
+/// Sinks that a group ends at a time, `END_SINKS` in `kernels/parts.h`.
+pub const END_SINKS: usize = 8;
+/// `FETCH_THREADS` in `kernels/sources.h`.
+const FETCH_THREADS: usize = 256;
+
+/// Memory that kernels read and write, as addresses on the device.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Addresses {
+    /// The sources: octets, indices, ranges of indices, slots, predicted.
+    pub store: [u64; 5],
+    /// Rows of sinks.
+    pub sinks: u64,
+    /// Indices of sinks.
+    pub sink_indices: u64,
+    /// Records that the force kernel puts in their places.
+    pub records: u64,
+    /// Parts of sums, their nearest distances, and the strands of these.
+    pub parts: [u64; 3],
+    /// A counter of groups that have ended.
+    pub ticket: u64,
+    /// Results: sums, nearest distances, nearest indices; and what the host waits for.
+    pub results: [u64; 3],
+    /// What the host waits for.
+    pub flag: u64,
+}
+
+/// The kernels of a module.
+pub struct Kernels {
+    fetch: Function,
+    predict: Function,
+    force: [Function; SHAPES.len()],
+    end: Function,
+    neighbours: Function,
+    /// Functions live as long as their module.
+    _module: Module,
+}
+
+/// Launches a function with arguments of the types that its kernel has.
+///
+/// # Safety
+/// The arguments are those of the kernel, and addresses among them are valid until the stream has done the work.
+macro_rules! launch {
+    ($stream:expr, $function:expr, $groups:expr, $threads:expr, $overlaps:expr, $($argument:expr),* $(,)?) => {{
+        let mut parameters = [$((&raw const $argument).cast::<c_void>().cast_mut()),*];
+        $stream.launch($function, ($groups as u32, 1), $threads as u32, 0, $overlaps, &mut parameters)
+    }};
+}
+
+impl Kernels {
+    /// Loads the code for a device.
+    pub fn new(context: &Arc<Context>, descriptor: &Descriptor) -> Result<Kernels> {
+        let image = images::image(descriptor.order, descriptor.precision, context.properties().compute)?;
+        let module = Module::new(context, image.bytes())?;
+        let mut force = Vec::with_capacity(SHAPES.len());
+        for shape in SHAPES {
+            force.push(module.function(shape.name)?);
+        }
+        Ok(Kernels {
+            fetch: module.function("fetch")?,
+            predict: module.function("predict_sources")?,
+            force: std::array::from_fn(|shape| force[shape]),
+            end: module.function("end_block")?,
+            neighbours: module.function("find_neighbours")?,
+            _module: module,
+        })
+    }
+
+    /// Groups of a shape that are on a multiprocessor at a time.
+    pub fn resident(&self, shape: usize) -> Result<usize> {
+        self.force[shape].occupancy(THREADS as u32, 0)
+    }
+
+    /// Puts `count` records in their places and copies `vectors` rows of sinks.
+    ///
+    /// # Safety
+    /// Every address is that of memory of the length that the counts say, on the device or mapped from the host, until
+    /// the stream has done the work. So for the other launches.
+    pub unsafe fn fetch(
+        &self,
+        stream: &Stream,
+        step: &Step,
+        memory: &Addresses,
+        count: usize,
+        (from, vectors): (u64, usize),
+    ) -> Result<()> {
+        let [octets, indices, ranges, slots, _] = memory.store;
+        let (count, vectors) = (count as i32, vectors as i32);
+        let wanted = (count as usize * 16).max(vectors as usize).div_ceil(FETCH_THREADS).clamp(1, 128);
+        // SAFETY: the caller's promise; the types are those of the kernel.
+        unsafe {
+            launch!(
+                stream,
+                self.fetch,
+                wanted,
+                FETCH_THREADS,
+                false,
+                memory.records,
+                count,
+                octets,
+                indices,
+                ranges,
+                slots,
+                step.is_dense,
+                from,
+                memory.sinks,
+                vectors,
+            )
+        }
+    }
+
+    /// Predicts the sources.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn predict(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
+        let [octets, _, _, slots, predicted] = memory.store;
+        // SAFETY: the caller's promise; the types are those of the kernel.
+        unsafe { launch!(stream, self.predict, step.chunks, CHUNK, overlaps, *step, octets, slots, predicted) }
+    }
+
+    /// Sums the parts of a block in a shape.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn force(
+        &self,
+        stream: &Stream,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses,
+        overlaps: bool,
+    ) -> Result<()> {
+        let [octets, indices, ranges, slots, predicted] = memory.store;
+        let [parts, distances, strands] = memory.parts;
+        let [results, result_distances, result_indices] = memory.results;
+        let groups = step.groups * step.parts * step.slices;
+        // SAFETY: the caller's promise; the types are those of the kernel.
+        unsafe {
+            launch!(
+                stream,
+                self.force[shape],
+                groups,
+                THREADS,
+                overlaps,
+                *step,
+                octets,
+                indices,
+                ranges,
+                slots,
+                predicted,
+                memory.sinks,
+                memory.sink_indices,
+                memory.records,
+                parts,
+                distances,
+                strands,
+                memory.ticket,
+                results,
+                result_distances,
+                result_indices,
+                memory.flag,
+            )
+        }
+    }
+
+    /// Adds the parts of a block and tells the host.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn end(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
+        let [octets, indices, _, slots, predicted] = memory.store;
+        let [parts, distances, strands] = memory.parts;
+        let [results, result_distances, result_indices] = memory.results;
+        let groups = (step.ni as usize).div_ceil(END_SINKS);
+        // SAFETY: the caller's promise; the types are those of the kernel.
+        unsafe {
+            launch!(
+                stream,
+                self.end,
+                groups,
+                SLICES * END_SINKS,
+                overlaps,
+                *step,
+                octets,
+                indices,
+                slots,
+                predicted,
+                memory.sinks,
+                memory.sink_indices,
+                parts,
+                distances,
+                strands,
+                memory.ticket,
+                results,
+                result_distances,
+                result_indices,
+                memory.flag,
+            )
+        }
+    }
+
+    /// Finds the neighbours of a window of sinks.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn neighbours(
+        &self,
+        stream: &Stream,
+        step: &Step,
+        memory: &Addresses,
+        (lengths, lists, room): (u64, u64, i32),
+    ) -> Result<()> {
+        let [octets, indices, _, slots, _] = memory.store;
+        let groups = step.chunks.min(4096);
+        // SAFETY: the caller's promise; the types are those of the kernel.
+        unsafe {
+            launch!(
+                stream,
+                self.neighbours,
+                groups,
+                CHUNK,
+                false,
+                *step,
+                octets,
+                indices,
+                slots,
+                memory.sinks,
+                memory.sink_indices,
+                lengths,
+                lists,
+                room,
+            )
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The device's copy of its sources.
+
+use std::sync::Arc;
+
+use crate::backend::gpu::chunks::Chunks;
+use crate::backend::gpu::pack;
+use crate::catalogue::Descriptor;
+use crate::error::{Error, Result};
+use crate::system::Sources;
+use crate::system::slices::CHUNK;
+
+use super::driver::{Context, Memory, Pinned, Stream};
+
+/// Chunks that are sent in one copy.
+const AT_ONCE: usize = 64;
+
+/// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of slots, and the sources
+/// as they were last predicted.
+pub struct Store {
+    context: Arc<Context>,
+    descriptor: &'static Descriptor,
+    chunks: Chunks,
+    /// Chunks that there is room for.
+    room: usize,
+    octets: Memory,
+    indices: Memory,
+    ranges: Memory,
+    predicted: Memory,
+    slots: Memory,
+    staging: Pinned,
+    stale: Vec<(usize, usize)>,
+}
+
+impl Store {
+    /// No sources yet, of some slices.
+    pub fn new(context: &Arc<Context>, descriptor: &'static Descriptor, slices: &[usize]) -> Result<Store> {
+        let memory = |bytes, what| Memory::new(context, bytes, what);
+        let bytes_of_chunk = pack::chunk_numbers(descriptor) * 8 + CHUNK * 4 + 8;
+        Ok(Store {
+            chunks: Chunks::new(slices),
+            room: 0,
+            octets: memory(0, "sources")?,
+            indices: memory(0, "indices of sources")?,
+            ranges: memory(0, "ranges of indices")?,
+            predicted: memory(0, "predicted sources")?,
+            slots: memory(0, "the table of slots")?,
+            staging: Pinned::new(context, AT_ONCE * bytes_of_chunk, "chunks on their way")?,
+            stale: Vec::new(),
+            context: context.clone(),
+            descriptor,
+        })
+    }
+
+    /// Addresses of octets, indices, ranges, slots and predicted sources.
+    pub fn addresses(&self) -> [u64; 5] {
+        [&self.octets, &self.indices, &self.ranges, &self.slots, &self.predicted].map(Memory::address)
+    }
+
+    /// Whether the slot of a chunk is its number.
+    pub fn is_dense(&self) -> bool {
+        self.chunks.is_dense()
+    }
+
+    /// Bytes of host memory in use.
+    pub fn bytes(&self) -> usize {
+        self.chunks.bytes() + self.staging.bytes() + self.stale.capacity() * size_of::<(usize, usize)>()
+    }
+
+    /// Sends the chunks that the host has changed; whether there were any.
+    pub fn update(&mut self, sources: &Sources, stream: &Stream) -> Result<bool> {
+        let mut stale = std::mem::take(&mut self.stale);
+        let sent = self.chunks.stale(sources, &mut stale).and_then(|()| self.send(sources, &stale, stream));
+        let any = !stale.is_empty();
+        self.stale = stale;
+        if sent.is_err() {
+            self.chunks.forget();
+        }
+        sent.map(|()| any)
+    }
+
+    fn send(&mut self, sources: &Sources, stale: &[(usize, usize)], stream: &Stream) -> Result<()> {
+        if self.chunks.count() > self.room {
+            self.grow(stream)?;
+        }
+        let (slots, changed) = self.chunks.table();
+        if changed {
+            if self.slots.bytes() < size_of_val(slots) {
+                stream.synchronize()?;
+                self.slots = Memory::new(&self.context, 2 * size_of_val(slots), "the table of slots")?;
+            }
+            // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited for.
+            unsafe { stream.to_device(slots.as_ptr().cast(), self.slots.address(), size_of_val(slots))? };
+            stream.synchronize()?;
+        }
+        let mut rest = stale;
+        while !rest.is_empty() {
+            let (first, slot) = rest[0];
+            let count =
+                (1..rest.len().min(AT_ONCE)).find(|k| rest[*k].1 != slot + k).unwrap_or(rest.len().min(AT_ONCE));
+            self.send_run(sources, &rest[..count], slot, stream).map_err(|error| match error {
+                Error::Internal { what } => Error::Internal { what: format!("{what} (chunk {first})") },
+                error => error,
+            })?;
+            rest = &rest[count..];
+        }
+        Ok(())
+    }
+
+    /// Sends chunks that have slots one after another.
+    fn send_run(&mut self, sources: &Sources, run: &[(usize, usize)], slot: usize, stream: &Stream) -> Result<()> {
+        let numbers = pack::chunk_numbers(self.descriptor);
+        let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(AT_ONCE * numbers * 8);
+        let (indices, ranges) = rest.split_at_mut(AT_ONCE * CHUNK * 4);
+        let octets: &mut [f64] = bytemuck::cast_slice_mut(octets);
+        let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
+        let ranges: &mut [i32] = bytemuck::cast_slice_mut(&mut ranges[..AT_ONCE * 8]);
+        for (place, (number, _)) in run.iter().enumerate() {
+            let chunk = sources
+                .chunk(*number)
+                .ok_or_else(|| Error::Internal { what: "a chunk that was found is not there".into() })?;
+            let octets = &mut octets[place * numbers..][..numbers];
+            pack::chunk(self.descriptor, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
+            ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
+        }
+        let count = run.len();
+        let to = |memory: &Memory, bytes: usize| memory.address() + (slot * bytes) as u64;
+        // SAFETY: the staging area holds `count` chunks and so does the device's memory from the slot on, which `grow`
+        // saw to; the copies are waited for before the area is used again.
+        unsafe {
+            stream.to_device(octets.as_ptr().cast(), to(&self.octets, numbers * 8), count * numbers * 8)?;
+            stream.to_device(indices.as_ptr().cast(), to(&self.indices, CHUNK * 4), count * CHUNK * 4)?;
+            stream.to_device(ranges.as_ptr().cast(), to(&self.ranges, 8), count * 8)?;
+        }
+        stream.synchronize()
+    }
+
+    /// Makes room for all chunks, and half as many to come.
+    fn grow(&mut self, stream: &Stream) -> Result<()> {
+        let room = self.chunks.count() + self.room / 2;
+        let numbers = pack::chunk_numbers(self.descriptor);
+        let body = pack::rows(self.descriptor) * pack::ROW * CHUNK;
+        let larger = |old: &Memory, bytes: usize, what| -> Result<Memory> {
+            let new = Memory::new(&self.context, room * bytes, what)?;
+            // SAFETY: the new memory is longer than the old one; the copy is waited for.
+            unsafe { stream.device_to_device(old.address(), new.address(), old.bytes().min(self.room * bytes))? };
+            Ok(new)
+        };
+        let octets = larger(&self.octets, numbers * 8, "sources")?;
+        let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
+        let ranges = larger(&self.ranges, 8, "ranges of indices")?;
+        let predicted = Memory::new(&self.context, room * body, "predicted sources")?;
+        stream.synchronize()?;
+        (self.octets, self.indices, self.ranges, self.predicted, self.room) =
+            (octets, indices, ranges, predicted, room);
+        Ok(())
+    }
+}

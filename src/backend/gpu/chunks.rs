@@ -1,0 +1,101 @@
+//! Which chunks a device has, where, and which of them the host has changed.
+
+use crate::error::{Error, Result};
+use crate::system::slices::{SLICES, chunk_of};
+use crate::system::{Sources, Written};
+
+/// The slot of a chunk that the device does not have.
+pub const NOWHERE: i32 = -1;
+
+/// The chunks of a device's slices and their slots in its memory.
+#[derive(Debug)]
+pub struct Chunks {
+    holds: [bool; SLICES],
+    slots: Vec<i32>,
+    /// The stamp of the host's chunk when it was last sent, by slot.
+    stamps: Vec<u64>,
+    /// Chunks that have their number as their slot.
+    in_place: usize,
+    changed: bool,
+}
+
+impl Chunks {
+    /// No chunks, of some slices.
+    pub fn new(slices: &[usize]) -> Chunks {
+        Chunks {
+            holds: std::array::from_fn(|slice| slices.contains(&slice)),
+            slots: Vec::new(),
+            stamps: Vec::new(),
+            in_place: 0,
+            changed: false,
+        }
+    }
+
+    /// Slots in use.
+    pub fn count(&self) -> usize {
+        self.stamps.len()
+    }
+
+    /// Whether every chunk has its number as its slot, so that kernels need no table.
+    pub fn is_dense(&self) -> bool {
+        self.in_place == self.slots.len()
+    }
+
+    /// The slots of all chunks, and whether they changed since this was last asked.
+    pub fn table(&mut self) -> (&[i32], bool) {
+        (&self.slots, std::mem::take(&mut self.changed))
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.slots.capacity() * 4 + self.stamps.capacity() * 8
+    }
+
+    /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones.
+    pub fn stale(&mut self, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
+        found.clear();
+        // Kernels look up every chunk that may take part, whoever has it.
+        let chunks = sources.chunks_below(usize::MAX);
+        if chunks > self.slots.len() {
+            let more = chunks - self.slots.len();
+            self.slots
+                .try_reserve(more)
+                .map_err(|_| Error::OutOfMemory { what: "the table of slots", bytes: chunks * size_of::<i32>() })?;
+            self.slots.resize(chunks, NOWHERE);
+            self.changed = true;
+        }
+        match sources.written() {
+            Written::Addresses(addresses) => {
+                addresses.iter().for_each(|address| self.look(chunk_of(*address as usize), sources, found));
+            }
+            Written::Many => {
+                (0..chunks).for_each(|chunk| self.look(chunk, sources, found));
+            }
+        }
+        found.sort_unstable();
+        Ok(())
+    }
+
+    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) {
+        if !self.holds[number % SLICES] {
+            return;
+        }
+        let Some(chunk) = sources.chunk(number) else { return };
+        if self.slots[number] == NOWHERE {
+            self.in_place += usize::from(number == self.stamps.len());
+            self.slots[number] = self.stamps.len() as i32;
+            self.stamps.push(0);
+            self.changed = true;
+        }
+        let slot = self.slots[number] as usize;
+        if self.stamps[slot] != chunk.stamp() {
+            self.stamps[slot] = chunk.stamp();
+            found.push((number, slot));
+        }
+    }
+
+    /// What was found stale could not be sent: it is stale still.
+    pub fn forget(&mut self) {
+        self.stamps.fill(0);
+    }
+}

@@ -1,0 +1,51 @@
+//! How the sums of a block are cut. This fixes the order of addition, so it may depend on nothing but the numbers of
+//! sinks and sources, the order and the precision: never on a device, its constants, or a time that was measured.
+
+use crate::catalogue::Descriptor;
+use crate::system::slices::{SLICES, chunks_below};
+
+use super::model::{Costs, Work, seconds};
+use super::shapes::SHAPES;
+
+/// The cut of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Strands of a chunk: sources that are summed one after another in the numbers of a pair.
+    pub strands: usize,
+    /// Parts of a slice: chunks that are added one after another in 64 bits.
+    pub parts: usize,
+}
+
+/// Rounds up to a number with two leading bits: blocks of about the same size are cut alike, so that a cut is found
+/// once and not in each block step.
+pub fn rounded(count: usize) -> usize {
+    let unit = (count.max(1).ilog2()).saturating_sub(1);
+    count.max(1).div_ceil(1 << unit) << unit
+}
+
+/// The numbers of parts that are tried.
+pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
+    const LENGTHS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
+    let by_length = LENGTHS.into_iter().map(move |length| chunks_of_slice.div_ceil(length));
+    by_length.chain([11, 22, 33, 44]).filter(move |parts| (1..=chunks_of_slice.max(1)).contains(parts))
+}
+
+/// The cut of a block of `ni` sinks and sources at addresses below `nj`: the one that would be fastest on a device with
+/// the constants of [`Costs::nominal`].
+pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
+    let nominal = Costs::nominal(descriptor);
+    let chunks = chunks_below(nj).max(1);
+    let ni = rounded(ni);
+    let mut best = (f64::INFINITY, Cut { strands: SHAPES[0].strands, parts: 1 });
+    for (number, shape) in SHAPES.iter().enumerate() {
+        for parts in choices_of_parts(chunks.div_ceil(SLICES)) {
+            let cut = Cut { strands: shape.strands, parts };
+            let seconds =
+                seconds(&nominal, number, Work { descriptor, cut, ni, chunks, slices: SLICES, predicted: false });
+            if seconds < best.0 {
+                best = (seconds, cut);
+            }
+        }
+    }
+    best.1
+}

@@ -1,0 +1,116 @@
+//! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
+
+use crate::catalogue::{Descriptor, Order, Precision};
+use crate::system::slices::CHUNK;
+
+use super::cut::Cut;
+use super::shapes::{SHAPES, Shape};
+
+/// The constants of a device for an order and a precision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Multiprocessors.
+    pub multiprocessors: usize,
+    /// Groups of threads that are on a multiprocessor at a time, by shape.
+    pub resident: [usize; SHAPES.len()],
+    /// Pairs per second of a multiprocessor that is full, by shape.
+    pub pairs: [f64; SHAPES.len()],
+    /// Seconds from the launch of one kernel to the host's seeing what it wrote.
+    pub launch: f64,
+    /// Seconds that each further kernel of a block adds.
+    pub kernel: f64,
+    /// Seconds that a group waits for a chunk before its pairs begin, fused.
+    pub chunk: f64,
+    /// Seconds that a multiprocessor needs to predict a chunk.
+    pub predict: f64,
+    /// Bytes of parts that are read back in a second.
+    pub bandwidth: f64,
+}
+
+/// A block to be estimated.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// The order and precision.
+    pub descriptor: &'static Descriptor,
+    /// The cut of the block.
+    pub cut: Cut,
+    /// Sinks.
+    pub ni: usize,
+    /// Chunks of sources.
+    pub chunks: usize,
+    /// Slices of the device.
+    pub slices: usize,
+    /// Whether the sources are predicted already.
+    pub predicted: bool,
+}
+
+/// Groups that keep a multiprocessor busy.
+const BUSY: usize = 3;
+/// Bytes of the parts of a sink: sums and the nearest source.
+fn part_bytes(descriptor: &Descriptor) -> f64 {
+    (8 * descriptor.outputs + if descriptor.nearest { 12 } else { 0 }) as f64
+}
+
+impl Costs {
+    /// The constants by which blocks are cut, near those of an NVIDIA H200. They are part of the order of addition:
+    /// changing one changes the bits of results.
+    pub fn nominal(descriptor: &Descriptor) -> Costs {
+        let pairs = match (descriptor.order, descriptor.precision) {
+            (Order::Second, Precision::Double) => 7.0e9,
+            (Order::Second, Precision::Mixed) => 9.0e9,
+            (Order::Second, _) => 13.5e9,
+            (Order::Fourth, Precision::Double) => 3.0e9,
+            (Order::Fourth, Precision::Mixed) => 5.7e9,
+            (Order::Fourth, _) => 6.5e9,
+        };
+        Costs {
+            multiprocessors: 132,
+            resident: [4; SHAPES.len()],
+            pairs: [0.4, 0.7, 0.6, 0.9, 0.95, 0.97, 0.95, 1.0].map(|share| share * pairs),
+            launch: 7.6e-6,
+            kernel: 2.3e-6,
+            chunk: 1.0e-6,
+            predict: 0.1e-6,
+            bandwidth: 2.5e12,
+        }
+    }
+}
+
+/// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits
+/// for, and what the ends of the block cost.
+pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
+    let Work { descriptor, cut, ni, chunks, slices, predicted } = work;
+    let Shape { fused, ends, .. } = SHAPES[shape];
+    let sinks = SHAPES[shape].group_sinks(descriptor.precision);
+    let groups = ni.div_ceil(sinks);
+    let parts = slices * cut.parts;
+    let units = groups * parts;
+    let resident = costs.resident[shape].max(1);
+    // A group with few sinks has as many threads at work as sinks and lanes.
+    let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
+    let each = pairs + if fused { costs.predict } else { 0.0 };
+    let wait = if fused { costs.chunk } else { 0.7 * costs.chunk };
+    let slots = costs.multiprocessors * resident;
+    let mean = chunks as f64 / parts as f64;
+    let longest = chunks.div_ceil(parts) as f64;
+    let sums = if units <= slots {
+        let together = units.div_ceil(costs.multiprocessors);
+        longest * (wait + each * together.max(BUSY.min(resident)) as f64)
+    } else {
+        // Groups come as others go; at the end some multiprocessors wait for the last.
+        let waves = units as f64 / slots as f64;
+        let waves = if waves < 4.0 { waves.ceil() } else { waves + 0.5 };
+        waves * mean * (wait + each * resident as f64)
+    };
+    let predicting = match fused || predicted {
+        true => 0.0,
+        false => costs.kernel + chunks as f64 * (costs.predict + 0.2 * costs.chunk) / costs.multiprocessors as f64,
+    };
+    let bytes = (parts * ni) as f64 * part_bytes(descriptor);
+    let ending = match ends {
+        // One group alone has a small part of the bandwidth.
+        true => 1.5e-6 + 16.0 * bytes / costs.bandwidth,
+        false => costs.kernel + 1.0e-6 + bytes / costs.bandwidth,
+    };
+    costs.launch + predicting + sums + ending
+}

@@ -1,0 +1,57 @@
+//! A block step as kernels see it: `Step` in `kernels/step.h`, byte for byte.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Where and how the sources are predicted, and which addresses take part.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+pub struct Moment {
+    /// The time of the block.
+    pub time: f64,
+    /// The power of two that masses are multiplied with.
+    pub mass_factor: f64,
+    /// Only addresses below this take part.
+    pub nj: i32,
+    /// Fills up to eight bytes.
+    pub unused: i32,
+}
+
+/// A launch of kernels for a block or a piece of one.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+pub struct Step {
+    /// Where and how the sources are predicted.
+    pub moment: Moment,
+    /// Sinks of this launch.
+    pub ni: i32,
+    /// The distance between rows of sinks and of parts of sums.
+    pub stride: i32,
+    /// Chunks that hold addresses below nj.
+    pub chunks: i32,
+    /// The first slice of the device.
+    pub first_slice: i32,
+    /// The distance between its slices.
+    pub slice_step: i32,
+    /// Their number.
+    pub slices: i32,
+    /// Parts into which each slice is cut.
+    pub parts: i32,
+    /// Groups of threads for each part.
+    pub groups: i32,
+    /// Whether sources with the index of a sink are left out for it.
+    pub skip_own_index: i32,
+    /// Whether the device has all slices and adds them.
+    pub adds_slices: i32,
+    /// Whether the slot of a chunk is its number.
+    pub is_dense: i32,
+    /// Whether the predicted sources are there.
+    pub is_predicted: i32,
+    /// Strands of a chunk.
+    pub strands: i32,
+    /// Records that the force kernel puts in their places itself.
+    pub records: i32,
+    /// What the host waits for.
+    pub sequence: u32,
+    /// Fills up to eight bytes.
+    pub unused: i32,
+}
