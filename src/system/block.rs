@@ -153,9 +153,15 @@ impl Parts {
         &mut self.slices[slice]
     }
 
-    /// Where a device that holds every slice puts their sum, added to zero in the order of slices. What is there has no
-    /// meaning: every number has to be written.
+    /// Where a device that holds every slice puts their sum, added to zero in the order of slices; it begins at zero.
     pub fn whole(&mut self) -> &mut Sums {
+        let mut sums = std::mem::take(&mut self.spare);
+        sums.reset(self.sinks, self.outputs, self.nearest);
+        self.whole.insert(sums)
+    }
+
+    /// The same for a device that writes every number: it begins as what an earlier block left.
+    pub fn whole_to_overwrite(&mut self) -> &mut Sums {
         let mut sums = std::mem::take(&mut self.spare);
         sums.resize(self.sinks, self.outputs, self.nearest);
         self.whole.insert(sums)

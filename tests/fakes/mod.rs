@@ -236,7 +236,11 @@ impl Gpu {
 
 impl Device for Gpu {
     fn describe(&self) -> DeviceDescription {
-        DeviceDescription { backend: self.backend, name: format!("a fake for {}", self.backend.name()) }
+        DeviceDescription {
+            backend: self.backend,
+            name: format!("a fake for {}", self.backend.name()),
+            details: String::new(),
+        }
     }
 
     fn takes_records(&self) -> bool {

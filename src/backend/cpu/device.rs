@@ -421,7 +421,7 @@ impl<E: Element> Device for CpuDevice<E> {
 
     fn wait(&mut self, parts: &mut Parts) -> Result<()> {
         if self.holds_all() {
-            std::mem::swap(parts.whole(), &mut self.results[0]);
+            std::mem::swap(parts.whole_to_overwrite(), &mut self.results[0]);
         } else {
             for (slice, result) in self.options.slices.iter().zip(&mut self.results) {
                 std::mem::swap(parts.slice(*slice), result);
