@@ -293,8 +293,9 @@ fn records_wait_for_the_device_while_the_cpu_computes() {
     // More than the log takes: the device fetches from the host.
     (0..150).for_each(|k| twin.set_source(3 * k, &sources[k]).unwrap());
     twin.compare(&mut findings, "a small one", 500, true, &small).unwrap();
+    (0..10).for_each(|k| twin.set_source(40 * k, &sources[k + 9]).unwrap());
     twin.compare(&mut findings, "the last", 500, true, &large).unwrap();
-    assert_eq!(told(), (sent + 81, (fetched.0 + 150, fetched.1)));
+    assert_eq!(told(), (sent + 91, (fetched.0 + 150, fetched.1)));
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 

@@ -77,7 +77,8 @@ pub struct System {
     sources: Sources,
     /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
     log: Option<Log>,
-    /// What the log could not take, while the last block may still need the sources as they were. It is newer than the log.
+    /// What the log could not take, while the last block may still need the sources as they were. It has no address that
+    /// the log has.
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
@@ -189,7 +190,6 @@ impl System {
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
         self.check_source(address, source)?;
         if let Some(log) = &mut self.log
-            && self.staged.is_empty()
             && log.take(address, source, &self.sources)
         {
             self.sources.note_magnitudes(source);
