@@ -3,7 +3,8 @@
 // ENDS the last group of threads also adds the parts.
 //
 // The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a chunk,
-// both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
+// both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero. With short strands, for
+// few sinks, the strands of all chunks of a part are added in 64 bits each, and then the strands.
 
 #define STRAND (CHUNK / STRANDS)
 #define TEAMS (THREADS / LANES)
@@ -11,23 +12,42 @@
 // Strands lie one vector apart beyond their length, so that threads on different strands meet in no bank.
 #define TILE (CHUNK + STRANDS)
 #define TILE_PLACE(place) ((place) + (place) / STRAND)
+// Short strands: each thread of those that share a sink has one strand, and keeps its sum over the chunks.
+#define SPREAD (STRANDS == SHORT)
+// Few sources are in a short strand: the address of the nearest is kept at once, where else the strand is and the
+// source is looked for at the end of the block.
+#if NEAREST && SPREAD
+#define KEEP_ADDRESS(i, place) \
+    if (distance2[i] < best[i]) { \
+        best[i] = distance2[i]; \
+        best_strand[i] = (uint)(chunk * CHUNK + strand * STRAND + place); \
+    }
+#else
+#define KEEP_ADDRESS(i, place)
+#endif
 
 KERNEL(THREADS, RESIDENT)
-FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
+FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
+    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
     GLOBAL const double *records, GLOBAL double *parts, GLOBAL double *part_distances, GLOBAL uint *part_strands,
     GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
     GLOBAL volatile uint *flag)
 {
     LOCAL VECTOR tile[ROWS * TILE];
     LOCAL int tile_indices[CHUNK];
+    LOCAL int fresh[RECORDS_OF_FORCE];
+    LOCAL uint fresh_count;
+#if SPREAD
+    LOCAL double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#else
     LOCAL double accumulated[OUTPUTS * GROUP_SINKS];
-#if LANES > 1
+#endif
+#if LANES > 1 && !SPREAD
     LOCAL REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
-#if NEAREST
+#endif
+#if LANES > 1 && NEAREST
     LOCAL REAL lane_distances[LANES * GROUP_SINKS];
     LOCAL uint lane_strands[LANES * GROUP_SINKS];
-#endif
 #endif
 
     AFTER_EARLIER_KERNELS;
@@ -36,15 +56,25 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
     const Part part = part_of(&step, part_number);
 
     // Every group that reads a source puts its record there itself; all write the same.
-    for (int record = THREAD / RECORD_WORDS; record < step.records; record += THREADS / RECORD_WORDS) {
-        const uint address = address_of(records, record);
-        const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
-        if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
-            put_word(records, record, THREAD % RECORD_WORDS, octets, indices, ranges,
-                step.is_dense ? chunk : slots[chunk], address);
-    }
-    if (step.records > 0)
+    if (step.records > 0) {
+        if (THREAD == 0)
+            fresh_count = 0;
         SYNC;
+        for (int record = THREAD; record < step.records; record += THREADS) {
+            const int chunk = (int)(address_of(records, record) / CHUNK), k = chunk / SLICES;
+            if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
+                fresh[ATOMIC_ADD(&fresh_count, 1u)] = record;
+        }
+        SYNC;
+        for (int item = THREAD; item < (int)fresh_count * RECORD_WORDS; item += THREADS) {
+            const int record = fresh[item / RECORD_WORDS];
+            const uint address = address_of(records, record);
+            const int chunk = (int)(address / CHUNK);
+            put_word(records, record, item % RECORD_WORDS, octets, indices, ranges,
+                step.is_dense ? chunk : slots[chunk], address);
+        }
+        SYNC;
+    }
 
     Body sink[SINKS];
     int sink_index[SINKS];
@@ -63,8 +93,18 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
         best[i] = NO_DISTANCE2;
         best_strand[i] = 0;
     }
+#if SPREAD
+    double lane_sums[SINKS][OUTPUTS];
+    UNROLL
+    for (int i = 0; i < SINKS; ++i) {
+        UNROLL
+        for (int output = 0; output < OUTPUTS; ++output)
+            lane_sums[i][output] = 0.0;
+    }
+#else
     for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS)
         accumulated[place] = 0.0;
+#endif
     const int has_sinks = first_sink + team < step.ni;
 
     for (int k = part.first; k < part.last; ++k) {
@@ -99,13 +139,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
         SYNC;
 
         if (has_sinks) {
-#if LANES == 1
+#if LANES == 1 || SPREAD
             REAL totals[SINKS][OUTPUTS];
 #endif
-            const uint first_strand = (uint)chunk * STRANDS;
             int again;
             do {
                 again = 0;
+                REAL check[SINKS];
                 REAL best_before[SINKS];
                 uint best_strand_before[SINKS];
                 UNROLL
@@ -133,8 +173,10 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
                                 rows[row] = source[row * TILE + place];
                             const Body body = body_of_rows(rows);
                             UNROLL
-                            for (int i = 0; i < SINKS; ++i)
+                            for (int i = 0; i < SINKS; ++i) {
                                 add_pair(&body, &sink[i], 0, 1, sums[i], &distance2[i]);
+                                KEEP_ADDRESS(i, place);
+                            }
                         }
                     } else {
                         UNROLL_BY(1)
@@ -146,29 +188,36 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
                             const Body body = body_of_rows(rows);
                             const int index = tile_indices[strand * STRAND + place];
                             UNROLL
-                            for (int i = 0; i < SINKS; ++i)
+                            for (int i = 0; i < SINKS; ++i) {
                                 add_pair(&body, &sink[i], 1, !step.skip_own_index || index != sink_index[i], sums[i],
                                     &distance2[i]);
+                                KEEP_ADDRESS(i, place);
+                            }
                         }
                     }
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
-                        // A pair at no distance makes the potential infinite or no number.
-                        again |= !guarded && !(fabs(sums[i][0]) < INFINITY_32);
+#if NEAREST && !SPREAD
                         if (distance2[i] < best[i]) {
                             best[i] = distance2[i];
-                            best_strand[i] = first_strand + strand;
+                            best_strand[i] = (uint)(chunk * STRANDS + strand);
                         }
+#endif
+                        check[i] = strand == lane ? sums[i][0] : check[i] + sums[i][0];
                         UNROLL
                         for (int output = 0; output < OUTPUTS; ++output) {
-#if LANES == 1
-                            totals[i][output] = strand == 0 ? sums[i][output] : totals[i][output] + sums[i][output];
+#if LANES == 1 || SPREAD
+                            totals[i][output] = strand == lane ? sums[i][output] : totals[i][output] + sums[i][output];
 #else
                             strand_sums[(strand * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = sums[i][output];
 #endif
                         }
                     }
                 }
+                // A pair at no distance makes the potential infinite or no number.
+                UNROLL
+                for (int i = 0; i < SINKS; ++i)
+                    again |= !guarded && !(fabs(check[i]) < INFINITY_32);
                 if (again) {
                     guarded = 1;
                     UNROLL
@@ -178,7 +227,14 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
                     }
                 }
             } while (again);
-#if LANES == 1
+#if SPREAD
+            UNROLL
+            for (int i = 0; i < SINKS; ++i) {
+                UNROLL
+                for (int output = 0; output < OUTPUTS; ++output)
+                    lane_sums[i][output] += (double)totals[i][output];
+            }
+#elif LANES == 1
             UNROLL
             for (int i = 0; i < SINKS; ++i) {
                 UNROLL
@@ -187,7 +243,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
             }
 #endif
         }
-#if LANES > 1
+#if LANES > 1 && !SPREAD
         SYNC;
         for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
             REAL total = strand_sums[place];
@@ -200,11 +256,27 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
     }
     LET_NEXT_KERNEL_START;
 
+#if SPREAD
+    UNROLL
+    for (int i = 0; i < SINKS; ++i) {
+        UNROLL
+        for (int output = 0; output < OUTPUTS; ++output)
+            strand_sums[(lane * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = lane_sums[i][output];
+    }
+#endif
     SYNC;
     for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
         const int output = place / GROUP_SINKS, number = first_sink + place % GROUP_SINKS;
+#if SPREAD
+        double sum = strand_sums[place];
+        UNROLL
+        for (int strand = 1; strand < STRANDS; ++strand)
+            sum += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
+#else
+        const double sum = accumulated[place];
+#endif
         if (number < step.ni)
-            parts[((long)part_number * OUTPUTS + output) * step.stride + number] = accumulated[place];
+            parts[((long)part_number * OUTPUTS + output) * step.stride + number] = sum;
     }
 #if NEAREST
 #if LANES > 1
@@ -279,3 +351,5 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL i
 #undef GROUP_SINKS
 #undef TILE
 #undef TILE_PLACE
+#undef SPREAD
+#undef KEEP_ADDRESS

@@ -46,8 +46,12 @@ FUNCTION void add_pair(const Body *source, const Body *sink, int guarded, int is
 {
     REAL r[3];
     position_difference(source, sink, r);
+#if NEAREST
     const REAL r2 = squared(r);
     const REAL s2 = r2 + sink->weight;
+#else
+    const REAL s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
+#endif
     REAL inverse = inverse_sqrt(s2);
     if (guarded)
         inverse = is_other && s2 >= SMALLEST ? inverse : (REAL)0;

@@ -62,27 +62,38 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
     for (int item = THREAD; item < sets * here * OUTPUTS; item += threads) {
         const int set = item / (here * OUTPUTS), sink = item / OUTPUTS % here, output = item % OUTPUTS;
         double sum = 0.0;
-        UNROLL_BY(8)
-        for (int slice = 0; slice < added; ++slice)
-            sum += end->sums[set + slice][output][sink];
+        UNROLL
+        for (int slice = 0; slice < SLICES; ++slice)
+            sum += slice < added ? end->sums[(set + slice) % SLICES][output][sink] : 0.0;
         results[((long)set * step->stride + first_sink + sink) * OUTPUTS + output] = sum / step->moment.mass_factor;
     }
 #if NEAREST
     for (int item = THREAD; item < sets * here; item += threads) {
         const int set = item / here, sink = item % here;
-        for (int slice = 1; slice < added; ++slice) {
-            if (end->distances[slice][sink] < end->distances[set][sink]) {
-                end->distances[set][sink] = end->distances[slice][sink];
-                end->strands[set][sink] = end->strands[slice][sink];
+        double distance2 = end->distances[set][sink];
+        int nearest = set;
+        UNROLL
+        for (int slice = 1; slice < SLICES; ++slice) {
+            const double candidate = end->distances[slice][sink];
+            if (slice < added && candidate < distance2) {
+                distance2 = candidate;
+                nearest = slice;
             }
         }
+        const uint strand = end->strands[nearest][sink];
+        end->distances[set][sink] = distance2;
+        end->strands[set][sink] = strand;
+        // A short strand is its source's address.
+        if (step->strands == SHORT && distance2 < FARTHEST2)
+            end->places[set][sink] = (int)(strand % CHUNK);
     }
     SYNC;
-    const int length = CHUNK / step->strands;
+    const int is_address = step->strands == SHORT, length = is_address ? 0 : CHUNK / step->strands;
+    const int strands = is_address ? CHUNK : step->strands;
     for (int item = THREAD; item < sets * here * length; item += threads) {
         const int set = item / (here * length), sink = item / length % here, number = first_sink + sink;
         const uint strand = end->strands[set][sink];
-        const int chunk = (int)(strand / step->strands), place = (int)(strand % step->strands) * length + item % length;
+        const int chunk = (int)(strand / strands), place = (int)(strand % strands) * length + item % length;
         const int slot = step->is_dense ? chunk : slots[chunk];
         if (!(end->distances[set][sink] < FARTHEST2))
             continue;
@@ -109,7 +120,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
     for (int item = THREAD; item < sets * here; item += threads) {
         const int set = item / here, sink = item % here;
         const long to = (long)set * step->stride + first_sink + sink;
-        const int chunk = (int)(end->strands[set][sink] / step->strands), place = end->places[set][sink];
+        const int chunk = (int)(end->strands[set][sink] / strands), place = end->places[set][sink];
         const int there = place < CHUNK;
         result_distances[to] = there ? end->distances[set][sink] : (double)INFINITY_32;
         result_indices[to] = there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;

@@ -30,6 +30,11 @@ typedef struct {
     uint sequence;
 } Step;
 
+// Strands of a chunk for few sinks, of which the nearest source is kept by address.
+#define SHORT 32
+// Records that the force kernel puts in their places itself, at most.
+#define RECORDS_OF_FORCE 256
+
 // The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
 typedef struct {
     int slice;
@@ -62,7 +67,7 @@ typedef union {
 
 // Puts word `word` of a record in its place, which the table of slots knows.
 FUNCTION void put_word(GLOBAL const double *records, int number, int word, GLOBAL double *octets, GLOBAL int *indices,
-    GLOBAL int *ranges, int slot, uint address)
+    GLOBAL volatile int *ranges, int slot, uint address)
 {
     const int place = address % CHUNK;
     Word value;
@@ -72,8 +77,8 @@ FUNCTION void put_word(GLOBAL const double *records, int number, int word, GLOBA
     }
     if (word == INDEX_WORD) {
         indices[(long)slot * CHUNK + place] = value.place.index;
-        ATOMIC_MIN(&ranges[2 * slot], value.place.index);
-        ATOMIC_MAX(&ranges[2 * slot + 1], value.place.index);
+        ATOMIC_MIN((GLOBAL int *)&ranges[2 * slot], value.place.index);
+        ATOMIC_MAX((GLOBAL int *)&ranges[2 * slot + 1], value.place.index);
     }
 }
 

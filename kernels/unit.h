@@ -1,5 +1,5 @@
-// All kernels of one order and precision. The names of the force kernels say their shape: threads that share a sink,
-// sinks of a thread, strands of a chunk, and whether sources are predicted in it (f) or before (p) and it ends blocks (e).
+// All kernels of one order and precision. The name of a force kernel says its shape: threads that share a sink, few or
+// many sinks of a thread, and whether sources are predicted in it (f) or before (p) and it ends blocks (e).
 
 #include "body.h"
 #include "pair.h"
@@ -8,19 +8,22 @@
 #include "sources.h"
 
 #define THREADS 128
+// Sums in a row, and sinks of a thread where one thread has a sink and where several share it.
 #if PRECISION == DOUBLE
-#define FEW 1
-#define SOME 1
+#define LONG 1
 #define MANY 2
+#define MANY_SHARED 2
+#define MANY_STEPS 4
 #else
-#define FEW 1
-#define SOME 2
-#define MANY 4
+#define LONG 4
+#define MANY (ORDER == 2 ? 4 : 2)
+#define MANY_SHARED 4
+#define MANY_STEPS (ORDER == 2 ? 4 : 8)
 #endif
 
-#define FORCE_NAME force_32_few_32_fe
+#define FORCE_NAME force_32_few_fe
 #define LANES 32
-#define SINKS FEW
+#define SINKS 1
 #define STRANDS 32
 #define FUSED 1
 #define ENDS 1
@@ -28,19 +31,19 @@
 #define STEPS 4
 #include "force.h"
 
-#define FORCE_NAME force_32_many_32_f
+#define FORCE_NAME force_32_many_f
 #define LANES 32
-#define SINKS MANY
+#define SINKS 2
 #define STRANDS 32
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT 3
 #define STEPS 2
 #include "force.h"
 
-#define FORCE_NAME force_8_few_8_f
+#define FORCE_NAME force_8_few_f
 #define LANES 8
-#define SINKS FEW
+#define SINKS 1
 #define STRANDS 8
 #define FUSED 1
 #define ENDS 0
@@ -48,9 +51,9 @@
 #define STEPS 4
 #include "force.h"
 
-#define FORCE_NAME force_8_many_8_f
+#define FORCE_NAME force_8_many_f
 #define LANES 8
-#define SINKS MANY
+#define SINKS MANY_SHARED
 #define STRANDS 8
 #define FUSED 1
 #define ENDS 0
@@ -58,9 +61,9 @@
 #define STEPS 4
 #include "force.h"
 
-#define FORCE_NAME force_8_many_8_p
+#define FORCE_NAME force_8_many_p
 #define LANES 8
-#define SINKS MANY
+#define SINKS MANY_SHARED
 #define STRANDS 8
 #define FUSED 0
 #define ENDS 0
@@ -68,32 +71,32 @@
 #define STEPS 4
 #include "force.h"
 
-#define FORCE_NAME force_1_many_8_f
+#define FORCE_NAME force_1_few_f
+#define LANES 1
+#define SINKS 1
+#define STRANDS LONG
+#define FUSED 1
+#define ENDS 0
+#define RESIDENT 5
+#define STEPS 4
+#include "force.h"
+
+#define FORCE_NAME force_1_many_f
 #define LANES 1
 #define SINKS MANY
-#define STRANDS 8
+#define STRANDS LONG
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 4
-#define STEPS 4
+#define STEPS MANY_STEPS
 #include "force.h"
 
-#define FORCE_NAME force_1_some_8_p
-#define LANES 1
-#define SINKS SOME
-#define STRANDS 8
-#define FUSED 0
-#define ENDS 0
-#define RESIDENT 4
-#define STEPS 4
-#include "force.h"
-
-#define FORCE_NAME force_1_many_8_p
+#define FORCE_NAME force_1_many_p
 #define LANES 1
 #define SINKS MANY
-#define STRANDS 8
+#define STRANDS LONG
 #define FUSED 0
 #define ENDS 0
 #define RESIDENT 4
-#define STEPS 4
+#define STEPS MANY_STEPS
 #include "force.h"

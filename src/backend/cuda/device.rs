@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::backend::gpu::cut::{self, Cut};
-use crate::backend::gpu::model::{self, Costs, Work};
+use crate::backend::gpu::model::{self, Costs, PIECE, Work};
 use crate::backend::gpu::pack::{self, Vector};
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::{Moment, Step};
@@ -24,8 +24,6 @@ use super::windows::Windows;
 const COPIED: usize = 32 << 10;
 /// Records that the force kernel puts in their places itself.
 const RECORDS_OF_FORCE: usize = 256;
-/// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
-const PIECE: usize = 4096;
 /// Bytes that the parts of a piece may take.
 const PARTS: usize = 256 << 20;
 /// Streams that take pieces in turn.
@@ -156,9 +154,10 @@ impl CudaDevice {
     fn shape(&self, cut: Cut, ni: usize, chunks: usize, predicted: bool) -> (f64, usize) {
         let descriptor = self.options.descriptor;
         let work = Work { descriptor, cut, ni, chunks, slices: self.options.slices.len(), predicted };
-        let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands == cut.strands);
+        let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(descriptor) == cut.strands);
         let fitting = fitting.map(|shape| (model::seconds(&self.costs, shape, work), shape));
-        let wanted = self.options.shape.filter(|shape| SHAPES.get(*shape).is_some_and(|s| s.strands == cut.strands));
+        let wanted =
+            self.options.shape.filter(|shape| SHAPES.get(*shape).is_some_and(|s| s.strands(descriptor) == cut.strands));
         match wanted {
             Some(shape) => (model::seconds(&self.costs, shape, work), shape),
             None => fitting.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0)),
@@ -284,7 +283,7 @@ impl CudaDevice {
             step.ni = sinks.len() as i32;
             step.stride = stride as i32;
             step.sequence = *sequence;
-            step.groups = sinks.len().div_ceil(SHAPES[shape].group_sinks(descriptor.precision)) as i32;
+            step.groups = sinks.len().div_ceil(SHAPES[shape].group_sinks(descriptor)) as i32;
             step.records = 0;
             let at = self.inbox.pack(descriptor, &block.sinks[sinks.clone()], stride);
             memory.sinks = self.inbox.device() + at.start as u64;
@@ -465,7 +464,7 @@ impl Device for CudaDevice {
             ..Step::default()
         };
         let memory = Addresses { store: self.store.addresses(), ..Addresses::default() };
-        self.windows.find(&self.context, &self.streams[0], &self.kernels, step, memory, window, found)
+        self.windows.find((&self.context, &self.streams[0], &self.kernels), step, memory, window, found)
     }
 
     fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {

@@ -17,6 +17,8 @@ const ROWS: usize = 4;
 /// Memory for the lists of a window.
 pub struct Windows {
     sinks: Pinned,
+    /// The sinks where kernels read them.
+    copy: Memory,
     lengths: Memory,
     lists: Memory,
     found: Pinned,
@@ -28,6 +30,7 @@ impl Windows {
     pub fn new(context: &Arc<Context>) -> Result<Windows> {
         Ok(Windows {
             sinks: Pinned::new(context, WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
+            copy: Memory::new(context, WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
             lengths: Memory::new(context, WINDOW * 4, "lengths of lists")?,
             lists: Memory::new(context, 0, "neighbour lists")?,
             found: Pinned::new(context, WINDOW * 4, "lengths of lists")?,
@@ -38,9 +41,7 @@ impl Windows {
     /// Appends the indices of the neighbours of each sink to its list.
     pub fn find(
         &mut self,
-        context: &Arc<Context>,
-        stream: &Stream,
-        kernels: &Kernels,
+        (context, stream, kernels): (&Arc<Context>, &Stream, &Kernels),
         mut step: Step,
         mut memory: Addresses,
         window: &[Sink],
@@ -52,8 +53,10 @@ impl Windows {
         for (part, found) in window.chunks(WINDOW).zip(found.chunks_mut(WINDOW)) {
             step.ni = part.len() as i32;
             self.pack(part);
-            memory.sinks = self.sinks.device_address();
+            memory.sinks = self.copy.address();
             memory.sink_indices = memory.sinks + (WINDOW * ROWS * 8) as u64;
+            // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
+            unsafe { stream.to_device(self.sinks.as_ptr(), self.copy.address(), self.copy.bytes())? };
             let longest = loop {
                 let lists = (self.lengths.address(), self.lists.address(), self.room as i32);
                 // SAFETY: the lists have the room that is said, for each sink of a window; the work is waited for.

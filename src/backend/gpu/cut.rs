@@ -36,10 +36,10 @@ pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
     let nominal = Costs::nominal(descriptor);
     let chunks = chunks_below(nj).max(1);
     let ni = rounded(ni);
-    let mut best = (f64::INFINITY, Cut { strands: SHAPES[0].strands, parts: 1 });
+    let mut best = (f64::INFINITY, Cut { strands: SHAPES[0].strands(descriptor), parts: 1 });
     for (number, shape) in SHAPES.iter().enumerate() {
         for parts in choices_of_parts(chunks.div_ceil(SLICES)) {
-            let cut = Cut { strands: shape.strands, parts };
+            let cut = Cut { strands: shape.strands(descriptor), parts };
             let seconds =
                 seconds(&nominal, number, Work { descriptor, cut, ni, chunks, slices: SLICES, predicted: false });
             if seconds < best.0 {
@@ -48,4 +48,62 @@ pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
         }
     }
     best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{CATALOGUE, Order, Precision, descriptor};
+
+    #[test]
+    fn blocks_of_about_the_same_size_are_cut_alike() {
+        assert_eq!(
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 1000, 16384].map(rounded),
+            [1, 2, 3, 4, 6, 6, 8, 8, 12, 16, 1024, 16384]
+        );
+    }
+
+    #[test]
+    fn a_slice_has_no_more_parts_than_chunks() {
+        for entry in CATALOGUE {
+            for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
+                for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
+                    let cut = cut(entry, ni, nj);
+                    let chunks = chunks_below(nj).div_ceil(SLICES).max(1);
+                    assert!((1..=chunks).contains(&cut.parts), "{:?} {ni} {nj}: {cut:?}", entry.precision);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn probe() {
+        for (order, precision) in
+            [(Order::Fourth, Precision::Mixed), (Order::Fourth, Precision::Double), (Order::Second, Precision::Single)]
+        {
+            let d = descriptor(order, precision).unwrap();
+            let costs = Costs::nominal(d);
+            for nj in [1024, 16384, 131_072, 1 << 20] {
+                for ni in [1, 4, 16, 64, 256, 1024, 4096, 16_384, 131_072] {
+                    let cut = cut(d, ni, nj);
+                    let work = Work { descriptor: d, cut, ni, chunks: nj / 256, slices: 24, predicted: false };
+                    let mut times: Vec<(f64, &str)> = (0..SHAPES.len())
+                        .filter(|s| SHAPES[*s].strands(d) == cut.strands)
+                        .map(|s| (seconds(&costs, s, work) * 1e6, SHAPES[s].name))
+                        .collect();
+                    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    println!(
+                        "{order:?} {precision:?} nj {nj} ni {ni} strands {} parts {} chunks/slice {}: {:.1} us {}  {:.1} Gint/s; {:?}",
+                        cut.strands,
+                        cut.parts,
+                        nj / 256 / 24,
+                        times[0].0,
+                        times[0].1,
+                        ni as f64 * nj as f64 / times[0].0 * 1e-3,
+                        times.get(1)
+                    );
+                }
+            }
+        }
+    }
 }

@@ -44,6 +44,8 @@ pub struct Work {
     pub predicted: bool,
 }
 
+/// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
+pub const PIECE: usize = 4096;
 /// Groups that keep a multiprocessor busy.
 const BUSY: usize = 3;
 /// Bytes of the parts of a sink: sums and the nearest source.
@@ -66,11 +68,11 @@ impl Costs {
         Costs {
             multiprocessors: 132,
             resident: [4; SHAPES.len()],
-            pairs: [0.4, 0.7, 0.6, 0.9, 0.95, 0.97, 0.95, 1.0].map(|share| share * pairs),
+            pairs: [0.3, 0.35, 0.6, 0.83, 0.87, 0.93, 1.0, 0.98].map(|share| share * pairs),
             launch: 7.6e-6,
             kernel: 2.3e-6,
             chunk: 1.0e-6,
-            predict: 0.1e-6,
+            predict: 0.05e-6,
             bandwidth: 2.5e12,
         }
     }
@@ -81,26 +83,22 @@ impl Costs {
 pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let Work { descriptor, cut, ni, chunks, slices, predicted } = work;
     let Shape { fused, ends, .. } = SHAPES[shape];
-    let sinks = SHAPES[shape].group_sinks(descriptor.precision);
+    let sinks = SHAPES[shape].group_sinks(descriptor);
     let groups = ni.div_ceil(sinks);
     let parts = slices * cut.parts;
     let units = groups * parts;
     let resident = costs.resident[shape].max(1);
-    // A group with few sinks has as many threads at work as sinks and lanes.
     let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
     let each = pairs + if fused { costs.predict } else { 0.0 };
     let wait = if fused { costs.chunk } else { 0.7 * costs.chunk };
-    let slots = costs.multiprocessors * resident;
     let mean = chunks as f64 / parts as f64;
-    let longest = chunks.div_ceil(parts) as f64;
-    let sums = if units <= slots {
-        let together = units.div_ceil(costs.multiprocessors);
-        longest * (wait + each * together.max(BUSY.min(resident)) as f64)
+    let each_unit = units as f64 / costs.multiprocessors as f64;
+    let sums = if units <= costs.multiprocessors * resident {
+        let together = units.div_ceil(costs.multiprocessors).max(BUSY.min(resident));
+        chunks.div_ceil(parts) as f64 * (wait + each * together as f64)
     } else {
-        // Groups come as others go; at the end some multiprocessors wait for the last.
-        let waves = units as f64 / slots as f64;
-        let waves = if waves < 4.0 { waves.ceil() } else { waves + 0.5 };
-        waves * mean * (wait + each * resident as f64)
+        // Groups come as others go; the last ones leave multiprocessors half empty.
+        (each_unit.ceil() + 0.7) * mean * (each + wait / resident as f64)
     };
     let predicting = match fused || predicted {
         true => 0.0,
@@ -110,7 +108,8 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let ending = match ends {
         // One group alone has a small part of the bandwidth.
         true => 1.5e-6 + 16.0 * bytes / costs.bandwidth,
-        false => costs.kernel + 1.0e-6 + bytes / costs.bandwidth,
+        // Of a block in pieces, only the last one is ended while nothing is summed.
+        false => costs.kernel + 1.0e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
     };
     costs.launch + predicting + sums + ending
 }

@@ -1,19 +1,28 @@
 //! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
 
-use crate::catalogue::Precision;
+use crate::catalogue::{Descriptor, Order, Precision};
 
 /// Threads of a group.
 pub const THREADS: usize = 128;
 
-/// Sinks of a thread, in the words of `kernels/unit.h`.
+/// Sinks of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sinks {
     /// One.
     Few,
-    /// Half of many.
-    Some,
     /// As many as registers hold.
     Many,
+}
+
+/// Strands of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strands {
+    /// As many as a group has threads that run in step: for few sinks, each shared by many threads.
+    Short,
+    /// Eight.
+    Medium,
+    /// As few as the numbers of a pair bear: sums of 32 bits run over 64 sources, those of 64 bits over a chunk.
+    Long,
 }
 
 /// Who computes which pairs of a block. A shape never changes the order of addition.
@@ -25,8 +34,8 @@ pub struct Shape {
     pub lanes: usize,
     /// Sinks of a thread.
     pub sinks: Sinks,
-    /// Strands of a chunk: sources that are summed one after another. Blocks with other strands cannot take the shape.
-    pub strands: usize,
+    /// Strands of a chunk. Blocks with other strands cannot take the shape.
+    pub strands: Strands,
     /// Whether sources are predicted by the groups that need them; else before.
     pub fused: bool,
     /// Whether the last group to end also adds the parts; else a kernel of its own does.
@@ -35,29 +44,39 @@ pub struct Shape {
 
 impl Shape {
     /// Sinks of a group of threads.
-    pub fn group_sinks(&self, precision: Precision) -> usize {
-        let wide = precision == Precision::Double;
-        let sinks = match self.sinks {
-            Sinks::Few => 1,
-            Sinks::Some => 2 - usize::from(wide),
-            Sinks::Many => 4 / (1 + usize::from(wide)),
+    pub fn group_sinks(&self, descriptor: &Descriptor) -> usize {
+        let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
+            (Sinks::Few, ..) => 1,
+            (Sinks::Many, 32, ..) | (Sinks::Many, _, _, Precision::Double) => 2,
+            (Sinks::Many, 1, Order::Fourth, _) => 2,
+            (Sinks::Many, ..) => 4,
         };
         THREADS / self.lanes * sinks
     }
+
+    /// Strands of a chunk: sources that are summed one after another.
+    pub fn strands(&self, descriptor: &Descriptor) -> usize {
+        match (self.strands, descriptor.precision) {
+            (Strands::Short, _) => 32,
+            (Strands::Medium, _) => 8,
+            (Strands::Long, Precision::Double) => 1,
+            (Strands::Long, _) => 4,
+        }
+    }
 }
 
-const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: usize, fused: bool, ends: bool) -> Shape {
+const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands, fused: bool, ends: bool) -> Shape {
     Shape { name, lanes, sinks, strands, fused, ends }
 }
 
 /// Every shape; `Setup::shape` counts in this order.
 pub const SHAPES: [Shape; 8] = [
-    shape("force_32_few_32_fe", 32, Sinks::Few, 32, true, true),
-    shape("force_32_many_32_f", 32, Sinks::Many, 32, true, false),
-    shape("force_8_few_8_f", 8, Sinks::Few, 8, true, false),
-    shape("force_8_many_8_f", 8, Sinks::Many, 8, true, false),
-    shape("force_8_many_8_p", 8, Sinks::Many, 8, false, false),
-    shape("force_1_many_8_f", 1, Sinks::Many, 8, true, false),
-    shape("force_1_some_8_p", 1, Sinks::Some, 8, false, false),
-    shape("force_1_many_8_p", 1, Sinks::Many, 8, false, false),
+    shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true, true),
+    shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true, false),
+    shape("force_8_few_f", 8, Sinks::Few, Strands::Medium, true, false),
+    shape("force_8_many_f", 8, Sinks::Many, Strands::Medium, true, false),
+    shape("force_8_many_p", 8, Sinks::Many, Strands::Medium, false, false),
+    shape("force_1_few_f", 1, Sinks::Few, Strands::Long, true, false),
+    shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true, false),
+    shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false, false),
 ];

@@ -1,0 +1,111 @@
+//! The GPU text: it names no vendor, and what the library embeds is what it gives.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+}
+
+/// The files of GPU text: their names and what they hold.
+fn texts() -> Vec<(String, String)> {
+    let mut texts: Vec<(String, String)> = std::fs::read_dir(kernels())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    assert!(!texts.is_empty());
+    texts
+}
+
+fn is_prelude(name: &str) -> bool {
+    name.starts_with("prelude_")
+}
+
+/// Words that only one of CUDA and OpenCL has, or that only one lets be names; with `_` at the end, beginnings of words.
+#[rustfmt::skip]
+const VENDORS: &[&str] = &[
+    // The compilers' own: __shared__, __syncthreads, __kernel, __local, __CUDA_ARCH__, ...
+    "__", "_Pragma", "pragma", "asm",
+    // CUDA
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "atomicAdd", "atomicMin", "atomicMax", "atomicCAS",
+    "atomicExch", "make_", "rsqrtf", "sqrtf", "fmaf", "fabsf", "fminf", "fmaxf",
+    // C++
+    "extern", "template", "typename", "class", "namespace", "constexpr", "auto", "static_cast", "reinterpret_cast",
+    "nullptr",
+    // OpenCL
+    "kernel", "global", "local", "constant", "private", "generic", "pipe", "barrier", "mem_fence", "get_", "work_group_",
+    "sub_group_", "atomic_", "atom_", "native_", "half_", "convert_", "as_",
+];
+
+/// Whether a line has one of these words.
+fn uses(line: &str, vendor: &str) -> bool {
+    let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.any(|word| if vendor.ends_with('_') { word.starts_with(vendor) } else { word == vendor })
+}
+
+/// A text with the comments taken out, line by line.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    assert!(!text.contains("/*"), "comments of GPU text begin with //");
+    text.lines().map(|line| line.split("//").next().unwrap()).enumerate().map(|(place, line)| (place + 1, line))
+}
+
+#[test]
+fn only_preludes_name_a_vendor() {
+    let mut found = Vec::new();
+    for (name, text) in texts().iter().filter(|(name, _)| !is_prelude(name)) {
+        for (number, line) in code(text) {
+            for word in VENDORS.iter().filter(|word| uses(line, word)) {
+                found.push(format!("kernels/{name}:{number}: '{word}' belongs into the preludes"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_search_for_vendors_finds_them() {
+    let found = |line: &str| VENDORS.iter().any(|word| uses(line, word));
+    for line in [
+        "int i=threadIdx.x;",
+        "  __syncthreads();",
+        "barrier(CLK_LOCAL)",
+        "asm(\"\");",
+        "float local;",
+        "get_global_id(0)",
+    ] {
+        assert!(found(line), "{line}");
+    }
+    for line in ["int globals, was_here;", "double plasma;", "forget_(pending_get_local_id);", "GLOBAL LOCAL SYNC"] {
+        assert!(!found(line), "{line}");
+    }
+}
+
+#[test]
+fn preludes_are_short() {
+    for (name, text) in texts().iter().filter(|(name, _)| is_prelude(name)) {
+        let lines = text.lines().count();
+        assert!(lines < 60, "kernels/{name} has {lines} lines; what 60 lines cannot say belongs into the text itself");
+    }
+}
+
+/// Compiles all text with the pinned compilers, which are fetched once. `KYOHO_SKIP_KERNELS=1` is for those who cannot
+/// fetch them and did not touch `kernels/`.
+#[test]
+fn what_is_embedded_is_what_the_text_gives() {
+    if std::env::var_os("KYOHO_SKIP_KERNELS").is_some_and(|value| value == "1") {
+        eprintln!("KYOHO_SKIP_KERNELS=1: the embedded GPU code was not compared with its text");
+        return;
+    }
+    let output = Command::new("python3")
+        .arg(kernels().join("generate"))
+        .arg("--check")
+        .output()
+        .expect("kernels/generate needs python3 with pip (Debian: python3-pip)");
+    assert!(output.status.success(), "\n{}", String::from_utf8_lossy(&output.stderr));
+}
