@@ -39,6 +39,8 @@ fn system(order: Order, precision: Precision, sources: usize) -> System {
         threads: 1,
         level: Level::best(),
         shape: None,
+        crossover: None,
+        fall_back: false,
     };
     let mut system = System::new(&setup).expect("the CPU computes every entry that is measured");
     for number in 0..sources {

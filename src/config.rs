@@ -93,6 +93,9 @@ pub struct Settings {
     pub threads_because: &'static str,
     /// `KYOHO_CPU_LEVEL`, or the best that the CPU has.
     pub level: Level,
+    /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`; without
+    /// it the GPU's model decides.
+    pub crossover: Option<u64>,
     /// `KYOHO_LOG`: how much is told.
     pub log: log::LevelFilter,
     /// `KYOHO_LOG_FILE`: where it is told, `%p` being the process; without it stderr.
@@ -118,6 +121,7 @@ impl Settings {
             threads,
             threads_because,
             level: level(&named)?,
+            crossover: crossover(&named)?,
             log: choice(&named, "KYOHO_LOG", &["off", "error", "warn", "info", "debug"], |name| name.parse().ok())?
                 .unwrap_or(log::LevelFilter::Off),
             log_file: named("KYOHO_LOG_FILE")
@@ -143,7 +147,22 @@ impl Settings {
             Backend::Cpu if self.devices.of_gpus => vec![0],
             _ => self.devices.resolve(backend, backend.devices()?.len())?,
         };
-        Ok(Setup { order, precision, backend, devices, threads: self.threads, level: self.level, shape: None })
+        Ok(self.setup_on(order, precision, backend, devices))
+    }
+
+    /// The same on these devices of a backend.
+    pub fn setup_on(&self, order: Order, precision: Precision, backend: Backend, devices: Vec<usize>) -> Setup {
+        Setup {
+            order,
+            precision,
+            backend,
+            devices,
+            threads: self.threads,
+            level: self.level,
+            shape: None,
+            crossover: self.crossover,
+            fall_back: self.backend.is_none(),
+        }
     }
 }
 
@@ -170,6 +189,16 @@ fn number(named: &Named, name: &'static str, largest: usize) -> Result<Option<us
 
 fn npipes(named: &Named) -> Result<usize> {
     Ok(number(named, "KYOHO_NPIPES", NPIPES)?.unwrap_or(NPIPES))
+}
+
+fn crossover(named: &Named) -> Result<Option<u64>> {
+    let Some(value) = named("KYOHO_CROSSOVER") else { return Ok(None) };
+    let pairs = match value.trim() {
+        "off" => Some(0),
+        number => number.parse().ok(),
+    };
+    let allowed = "off, or a number of pairs, 0 or more".into();
+    pairs.map(Some).ok_or_else(|| Error::BadOption { name: "KYOHO_CROSSOVER".into(), value, allowed })
 }
 
 /// More threads than any machine has.
@@ -368,11 +397,28 @@ mod tests {
             ("KYOHO_DEVICES", "-1", "all"),
             ("KYOHO_DEVICES", "0", "all"),
             ("KYOHO_LOG", "loud", "info"),
+            ("KYOHO_CROSSOVER", "-1", "off"),
+            ("KYOHO_CROSSOVER", "on", "0 or more"),
         ];
         for (name, value, allowed) in cases {
             let error = settings(&[(name, value)], None).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(value) && error.contains(allowed), "{error}");
         }
+    }
+
+    #[test]
+    fn the_crossover_is_a_number_or_off_or_left_to_the_device() {
+        let crossover = |value| settings(&[("KYOHO_CROSSOVER", value)], None).unwrap().crossover;
+        assert_eq!([crossover("off"), crossover("0"), crossover(" 100000 ")], [Some(0), Some(0), Some(100_000)]);
+        assert_eq!(settings(&[], None).unwrap().crossover, None);
+    }
+
+    #[test]
+    fn a_backend_that_nobody_asked_for_may_be_left() {
+        let setup =
+            |variables: &[_]| settings(variables, None).unwrap().setup(Order::Fourth, Precision::Double).unwrap();
+        assert!(setup(&[]).fall_back);
+        assert!(!setup(&[("KYOHO_BACKEND", "cpu")]).fall_back);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod fakes;
 
-use fakes::Fakes;
+use fakes::{At, Fakes, How};
 use kyoho::backend::{Machine, ThisMachine};
 use kyoho::conformance::models::{Random, grid};
 use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
@@ -112,6 +112,11 @@ fn call() -> impl Strategy<Value = Call> {
         1 => address().prop_map(Call::Predicted),
         1 => mistake.prop_map(Call::Wrong),
     ]
+}
+
+fn failure() -> impl Strategy<Value = (At, How)> {
+    let at = prop::sample::select(vec![At::Open, At::Register, At::Start, At::Wait, At::Neighbours]);
+    (at, prop::sample::select(vec![How::Breaks, How::RunsOutOfMemory]))
 }
 
 /// Any order, precision and level of this machine, on some threads and devices.
@@ -241,6 +246,24 @@ proptest! {
         let target = Target { setup: Setup { backend: Backend::Cuda, ..target.setup } };
         let findings = play(Fakes::new(records).machine(), &target, &calls).expect("calls that are right succeed");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
+    }
+
+    #[test]
+    fn devices_that_fail_and_blocks_that_the_cpu_takes_over_change_no_result(
+        target in target(),
+        records in 1..200usize,
+        chunks in prop_oneof![0..12usize, Just(usize::MAX)],
+        crossover in prop_oneof![Just(0), Just(20_000u64), Just(u64::MAX)],
+        failures in prop::collection::vec((failure(), 0..9usize), 0..3),
+        calls in prop::collection::vec(call(), 1..25),
+    ) {
+        let setup = Setup { backend: Backend::Cuda, crossover: Some(crossover), fall_back: true, ..target.setup };
+        let target = Target { setup };
+        let fakes = Fakes::new(records).with_memory_for(chunks);
+        failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
+        let findings = play(fakes.machine(), &target, &calls).expect("the CPU goes on");
+        prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
+        prop_assert_eq!(fakes.notes().open, 0);
     }
 
     #[test]

@@ -83,8 +83,8 @@ pub struct DeviceOptions {
 ///
 /// For each block the engine calls `start` on every device, then `wait` on every device, then `neighbours` as often as
 /// lists are asked for. As long as it may call them for a block, it changes no source but by putting `fresh` where it
-/// belongs, so that a device, or another in its place, may compute the block again. A device whose `start` or `wait`
-/// failed may be started again: it has to know what it has fetched.
+/// belongs, so that a device, or another in its place, may compute the block again. A device that failed may be started
+/// again; then all sources count as written.
 pub trait Device: Send {
     /// What it is.
     fn describe(&self) -> DeviceDescription;
@@ -121,6 +121,11 @@ pub trait Device: Send {
     /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one.
     fn estimate(&self, _ni: usize, _nj: usize) -> Option<f64> {
         None
+    }
+
+    /// Blocks of fewer pairs than this are better computed by the CPU: a constant of the device's model, not a measurement.
+    fn crossover(&self) -> u64 {
+        0
     }
 
     /// Bytes of host memory in use beyond the engine's copy of the sources.

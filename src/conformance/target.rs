@@ -44,7 +44,7 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Setup { order, precision, backend, devices, threads, level, shape } = &self.setup;
+        let Setup { order, precision, backend, devices, threads, level, shape, .. } = &self.setup;
         write!(formatter, "order {} {} {}", *order as i32, precision.name(), backend.name())?;
         if *backend == Backend::Cpu {
             write!(formatter, " {} threads {threads}", level.name())?;
@@ -106,6 +106,8 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         threads: *threads,
                         level,
                         shape: None,
+                        crossover: Some(0),
+                        fall_back: false,
                     },
                 }));
             }

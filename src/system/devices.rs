@@ -1,19 +1,27 @@
-//! The devices of a system.
+//! The devices of a system: who computes a block, and who goes on when they fail.
 
-use crate::backend::{Device, DeviceDescription, DeviceOptions, Machine};
+use crate::backend::{Backend, Device, DeviceDescription, DeviceOptions, Machine};
 use crate::catalogue::Descriptor;
-use crate::error::Result;
+use crate::error::{Error, Result, ResultCode};
 
 use super::block::{Block, Parts, Sums};
 use super::log::Log;
 use super::sources::{Record, Sources};
 use super::{Setup, slices};
 
-/// The devices that sum the forces of a system's sources.
+/// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
     machine: Box<dyn Machine>,
     descriptor: &'static Descriptor,
+    /// What they are made of now.
+    setup: Setup,
+    /// None where the last change failed.
     all: Vec<Box<dyn Device>>,
+    take_records: bool,
+    /// The CPU, once it was needed.
+    host: Vec<Box<dyn Device>>,
+    /// Whether the last block is the CPU's.
+    on_host: bool,
     parts: Parts,
 }
 
@@ -23,27 +31,111 @@ impl Devices {
         machine: Box<dyn Machine>,
         descriptor: &'static Descriptor,
         setup: &Setup,
-    ) -> Result<(Devices, Option<Log>)> {
-        let parts = Parts::new(descriptor.outputs, descriptor.nearest);
-        let mut devices = Devices { machine, descriptor, all: Vec::new(), parts };
-        let mut log = None;
-        devices.all = devices.opened(setup, &mut log)?;
-        Ok((devices, log))
+        log: &mut Option<Log>,
+    ) -> Result<Devices> {
+        let mut devices = Devices {
+            machine,
+            descriptor,
+            setup: setup.clone(),
+            all: Vec::new(),
+            take_records: false,
+            host: Vec::new(),
+            on_host: false,
+            parts: Parts::new(descriptor.outputs, descriptor.nearest),
+        };
+        devices.open_or_fall_back(setup.clone(), log)?;
+        Ok(devices)
+    }
+
+    /// What they are made of now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Sets the pairs below which the CPU takes over.
+    pub fn set_crossover(&mut self, pairs: u64) {
+        self.setup.crossover = Some(pairs);
+    }
+
+    /// Whether they take records.
+    pub fn take_records(&self) -> bool {
+        self.take_records
+    }
+
+    /// What they are.
+    pub fn describe(&self) -> Vec<DeviceDescription> {
+        self.all.iter().map(|device| device.describe()).collect()
+    }
+
+    /// Bytes of host memory in use.
+    pub fn bytes(&self) -> usize {
+        self.all.iter().chain(&self.host).map(|device| device.bytes()).sum()
+    }
+
+    /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
+    pub fn change(&mut self, setup: &Setup, log: &mut Option<Log>) -> Result<()> {
+        let before = self.setup.clone();
+        // What failed may be had again only after all of it was given back.
+        self.close();
+        let Err(error) = self.open_or_fall_back(setup.clone(), log) else { return Ok(()) };
+        if let Err(worse) = self.open_or_fall_back(before, log) {
+            log::warn!("devices that were given back could not be opened again: {worse}");
+        }
+        Err(error)
+    }
+
+    /// Opens the devices of the next backend after these have failed. An error that is none of theirs is given back, and
+    /// so is every error where the caller chose the backend.
+    pub fn fall_back(&mut self, error: Error, log: &mut Option<Log>) -> Result<()> {
+        if self.on_host || !matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory) {
+            return Err(error);
+        }
+        let next = self.next(&self.setup, error)?;
+        self.close();
+        self.open_or_fall_back(next, log)
+    }
+
+    fn close(&mut self) {
+        self.all.clear();
+        self.host.clear();
+        (self.take_records, self.on_host) = (false, false);
+    }
+
+    fn open_or_fall_back(&mut self, mut setup: Setup, log: &mut Option<Log>) -> Result<()> {
+        loop {
+            match self.opened(&setup, log) {
+                Ok(all) => {
+                    self.take_records = all.iter().all(|device| device.takes_records());
+                    (self.all, self.setup) = (all, setup);
+                    return Ok(());
+                }
+                Err(error) => setup = self.next(&setup, error)?,
+            }
+        }
+    }
+
+    /// The setup to try after one that failed, if there is any.
+    fn next(&self, failed: &Setup, error: Error) -> Result<Setup> {
+        let others = Backend::ALL.into_iter().skip_while(|backend| *backend != failed.backend).skip(1);
+        for backend in others.filter(|_| failed.fall_back) {
+            let count = self.machine.devices(backend).unwrap_or(0);
+            if count > 0 {
+                log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
+                let devices = match backend {
+                    Backend::Cpu => vec![0],
+                    _ => failed.devices.iter().map(|number| number % count).collect(),
+                };
+                return Ok(Setup { backend, devices, ..failed.clone() });
+            }
+        }
+        Err(error)
     }
 
     fn opened(&self, setup: &Setup, log: &mut Option<Log>) -> Result<Vec<Box<dyn Device>>> {
         let count = setup.devices.len();
-        let open = |(place, number): (usize, &usize)| {
-            let options = DeviceOptions {
-                descriptor: self.descriptor,
-                slices: slices::slices_of_device(place, count),
-                threads: setup.threads,
-                level: setup.level,
-                shape: setup.shape,
-            };
-            self.machine.open(setup.backend, *number, options)
-        };
-        let mut opened: Vec<_> = setup.devices.iter().enumerate().map(open).collect::<Result<_>>()?;
+        let devices = setup.devices.iter().enumerate();
+        let opened = devices.map(|(place, number)| self.open_one(setup, setup.backend, *number, (place, count)));
+        let mut opened: Vec<_> = opened.collect::<Result<_>>()?;
         if opened.iter().all(|device| device.takes_records()) {
             let log = match log {
                 Some(log) => log,
@@ -56,19 +148,50 @@ impl Devices {
         Ok(opened)
     }
 
-    /// What they are.
-    pub fn describe(&self) -> Vec<DeviceDescription> {
-        self.all.iter().map(|device| device.describe()).collect()
+    /// Opens a device for its share of the slices: the first of two numbers among so many devices as the second says.
+    fn open_one(
+        &self,
+        setup: &Setup,
+        backend: Backend,
+        number: usize,
+        (place, count): (usize, usize),
+    ) -> Result<Box<dyn Device>> {
+        let options = DeviceOptions {
+            descriptor: self.descriptor,
+            slices: slices::slices_of_device(place, count),
+            threads: setup.threads,
+            level: setup.level,
+            shape: setup.shape,
+        };
+        self.machine.open(backend, number, options)
     }
 
-    /// Bytes of host memory in use.
-    pub fn bytes(&self) -> usize {
-        self.all.iter().map(|device| device.bytes()).sum()
+    /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
+    pub fn choose(&mut self, ni: usize, nj: usize) -> Result<bool> {
+        let own = self.all.first().map_or(0, |device| device.crossover());
+        let crossover = self.setup.crossover.unwrap_or(own);
+        let on_host = self.setup.backend != Backend::Cpu && ((ni as u64).saturating_mul(nj as u64)) < crossover;
+        if on_host && self.host.is_empty() {
+            self.host.push(self.open_one(&self.setup, Backend::Cpu, 0, (0, 1))?);
+        }
+        self.on_host = on_host;
+        Ok(on_host)
+    }
+
+    /// Whether the last block is the CPU's, in place of other devices.
+    pub fn on_host(&self) -> bool {
+        self.on_host
     }
 
     /// Begins a block on each; if one cannot, none is at work afterwards.
     pub fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
-        let begun = self.all.iter_mut().try_for_each(|device| device.start(sources, fresh, block));
+        if self.of_last_block().is_empty() {
+            return Err(Error::CallOrder {
+                call: "start",
+                when: "on a system without devices, as none could be opened when they were last changed; move it to some",
+            });
+        }
+        let begun = self.of_last_block().iter_mut().try_for_each(|device| device.start(sources, fresh, block));
         if begun.is_err() {
             let _ = self.wait_for_all(block.sinks.len());
         }
@@ -82,14 +205,15 @@ impl Devices {
     }
 
     fn wait_for_all(&mut self, sinks: usize) -> Result<()> {
-        let reserved = self.parts.reset(sinks, self.all.len() > 1);
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let reserved = self.parts.reset(sinks, at_work.len() > 1);
         // One that failed leaves the others at work.
-        let each = self.all.iter_mut().map(|device| device.wait(&mut self.parts));
+        let each = at_work.iter_mut().map(|device| device.wait(&mut self.parts));
         each.fold(reserved, |outcome, waited| outcome.and(waited))
     }
 
-    /// Those that hold the sources of the last block.
+    /// Those that compute the last block.
     pub fn of_last_block(&mut self) -> &mut [Box<dyn Device>] {
-        &mut self.all
+        if self.on_host { &mut self.host } else { &mut self.all }
     }
 }

@@ -207,12 +207,17 @@ impl Log {
         Ok(())
     }
 
-    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before the next block.
+    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Log::sent`] or [`Log::reopen`].
     pub fn dissolve(&mut self, sources: &mut Sources) -> Result<()> {
         self.settle(sources)?;
         self.fresh().iter().for_each(|record| sources.note_written(record.address as usize));
         self.clear(0);
         Ok(())
+    }
+
+    /// Takes records again.
+    pub fn reopen(&mut self) {
+        self.room = self.capacity;
     }
 
     fn clear(&mut self, room: usize) {

@@ -38,6 +38,11 @@ pub struct Setup {
     pub level: Level,
     /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
     pub shape: Option<usize>,
+    /// Pairs (sinks times nj) below which the CPU computes a block though the backend is another; 0 for never, `None`
+    /// for what the device's model says.
+    pub crossover: Option<u64>,
+    /// Whether the next backend that works goes on when a device fails. Without it the failure is the caller's.
+    pub fall_back: bool,
 }
 
 /// Counts since a system was made.
@@ -72,7 +77,8 @@ pub struct System {
     sources: Sources,
     /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
     log: Option<Log>,
-    /// What the log could not take, while the last block may still need the sources as they were. It is newer than the log.
+    /// What the log could not take, while the last block may still need the sources as they were. It has no address that
+    /// the log has.
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
@@ -96,19 +102,15 @@ impl System {
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
         let descriptor = catalogue::descriptor(setup.order, setup.precision)
             .ok_or_else(|| unsupported(setup, catalogue::CATALOGUE))?;
-        if setup.devices.is_empty() || setup.devices.len() > slices::SLICES {
-            return Err(Error::BadCount {
-                what: "the number of devices",
-                value: setup.devices.len() as i64,
-                allowed: format!("1 to {}", slices::SLICES),
-            });
-        }
-        let (devices, log) = Devices::open(machine, descriptor, setup)?;
+        check_devices(setup)?;
+        let mut log = None;
+        let devices = Devices::open(machine, descriptor, setup, &mut log)?;
         Ok(System {
             descriptor,
-            devices,
             sources: Sources::new(descriptor.taylor),
-            log,
+            // One that no device takes records of was made for those that failed.
+            log: log.filter(|_| devices.take_records()),
+            devices,
             staged: Vec::new(),
             time: 0.0,
             block: Block::default(),
@@ -124,6 +126,38 @@ impl System {
     /// What the system computes.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
+    }
+
+    /// What it is made of; after a device failed, the backend and devices that went on.
+    pub fn setup(&self) -> &Setup {
+        self.devices.setup()
+    }
+
+    /// Sets the pairs below which the CPU computes a block though the backend is another; 0 for never.
+    pub fn set_crossover(&mut self, pairs: u64) {
+        self.devices.set_crossover(pairs);
+    }
+
+    /// Goes on with other devices, or with the same ones opened anew, of the same order and precision. Sources, time and
+    /// counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
+    pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
+        if self.stage == Stage::Started {
+            return Err(Error::CallOrder { call: "move", when: "while a block is under way; wait for it first" });
+        }
+        if (setup.order, setup.precision) != (self.descriptor.order, self.descriptor.precision) {
+            let name = |order: Order, precision: Precision| format!("order {} {}", order as i32, precision.name());
+            return Err(Error::BadOption {
+                name: "what the system is moved to".into(),
+                value: name(setup.order, setup.precision),
+                allowed: name(self.descriptor.order, self.descriptor.precision),
+            });
+        }
+        check_devices(setup)?;
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        self.settle()?;
+        self.sources.all_is_written();
+        self.devices.change(setup, &mut self.log)
     }
 
     /// The devices that it computes on.
@@ -156,7 +190,6 @@ impl System {
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
         self.check_source(address, source)?;
         if let Some(log) = &mut self.log
-            && self.staged.is_empty()
             && log.take(address, source, &self.sources)
         {
             self.sources.note_magnitudes(source);
@@ -171,7 +204,7 @@ impl System {
     #[inline]
     fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
-            self.lists.complete(self.devices.of_last_block(), &self.sources, &self.block)?;
+            self.make_lists(None)?;
         }
         if self.last_block_is_needed() {
             self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
@@ -214,12 +247,16 @@ impl System {
             let all = self.candidates.iter().enumerate();
             all.into_iter().try_for_each(|(number, sink)| self.check_sink(number, sink))?;
         }
+        let on_host = self.devices.choose(self.candidates.len(), nj)?;
         self.stage = Stage::Idle;
         self.lists.reset();
-        if !self.staged.is_empty() {
+        if !self.staged.is_empty() || !self.devices.take_records() {
             self.settle()?;
         }
-        if self.sources.may_need_mass_factor(&self.descriptor.bounds)
+        if !self.devices.take_records() {
+            self.log = None;
+        }
+        if (on_host || self.sources.may_need_mass_factor(&self.descriptor.bounds))
             && let Some(log) = &mut self.log
         {
             log.settle(&mut self.sources)?;
@@ -262,14 +299,45 @@ impl System {
 
     /// Starts the block on the devices; the host's copy of the sources follows while they work.
     fn begin(&mut self) -> Result<()> {
+        if self.devices.on_host() {
+            self.devices.start(&self.sources, &[], &self.block)?;
+            self.log.iter_mut().for_each(Log::reopen);
+            return Ok(());
+        }
         let fresh = self.log.as_ref().map_or(&[][..], Log::fresh);
         if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
-            // Some have fetched what was written and some have not.
+            // Some may have what was written and some not.
             self.settle()?;
-            return Err(error);
+            self.start_elsewhere(error)?;
         }
         self.sources.forget_written();
         self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
+    }
+
+    /// After a failure: starts the last block on other devices, from the host's copy, which is as it was when the block
+    /// began. Gives the error back where no others are to be had.
+    fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
+        loop {
+            if !self.devices.on_host() {
+                self.sources.all_is_written();
+            }
+            self.devices.fall_back(error, &mut self.log)?;
+            match self.devices.start(&self.sources, &[], &self.block) {
+                Ok(()) => break,
+                Err(next) => error = next,
+            }
+        }
+        self.sources.forget_written();
+        Ok(())
+    }
+
+    /// The same, to the end of the block.
+    fn compute_elsewhere(&mut self, error: Error) -> Result<()> {
+        self.start_elsewhere(error)?;
+        while let Err(error) = self.devices.wait(self.block.sinks.len(), &mut self.sums) {
+            self.start_elsewhere(error)?;
+        }
+        Ok(())
     }
 
     /// Waits for the forces of the block that was started.
@@ -278,7 +346,9 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        self.devices.wait(self.block.sinks.len(), &mut self.sums)?;
+        if let Err(error) = self.devices.wait(self.block.sinks.len(), &mut self.sums) {
+            self.compute_elsewhere(error)?;
+        }
         if !are_finite(&self.sums.values)
             && let Some(place) = self.sums.values.iter().position(|value| !value.is_finite())
         {
@@ -334,7 +404,26 @@ impl System {
                 allowed: format!("0 to {} (the last block's sinks)", self.block.sinks.len() as i64 - 1),
             });
         }
-        self.lists.get(sink, self.devices.of_last_block(), &self.sources, &self.block)
+        if !self.lists_wanted {
+            return Ok(&[]);
+        }
+        self.make_lists(Some(sink))?;
+        Ok(self.lists.list(sink))
+    }
+
+    /// Makes the neighbour list of one sink of the last block, or of all.
+    fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
+        loop {
+            let devices = self.devices.of_last_block();
+            let made = match sink {
+                Some(sink) => self.lists.prepare(sink, devices, &self.sources, &self.block),
+                None => self.lists.complete(devices, &self.sources, &self.block),
+            };
+            match made {
+                Ok(()) => return Ok(()),
+                Err(error) => self.compute_elsewhere(error)?,
+            }
+        }
     }
 
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
@@ -455,6 +544,17 @@ fn are_finite(values: &[f64]) -> bool {
     values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
 }
 
+fn check_devices(setup: &Setup) -> Result<()> {
+    match setup.devices.len() {
+        1..=slices::SLICES => Ok(()),
+        count => Err(Error::BadCount {
+            what: "the number of devices",
+            value: count as i64,
+            allowed: format!("1 to {}", slices::SLICES),
+        }),
+    }
+}
+
 fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     let allowed: Vec<String> =
         catalogue.iter().map(|entry| format!("{} {}", entry.order as i32, entry.precision.name())).collect();
@@ -528,6 +628,8 @@ mod tests {
             threads: 1,
             level: Level::Portable,
             shape: None,
+            crossover: None,
+            fall_back: false,
         };
         let mut system = System::new(&setup).unwrap();
         let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };

@@ -41,19 +41,24 @@ impl Lists {
         self.make(0..block.sinks.len(), devices, sources, block)
     }
 
-    /// The list of one sink.
-    pub fn get(
+    /// Makes the list of one sink, if it is not there.
+    pub fn prepare(
         &mut self,
         sink: usize,
         devices: &mut [Box<dyn Device>],
         sources: &Sources,
         block: &Block,
-    ) -> Result<&[i32]> {
-        if !self.sinks.contains(&sink) {
-            let first = sink / WINDOW * WINDOW;
-            self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)?;
+    ) -> Result<()> {
+        if self.sinks.contains(&sink) {
+            return Ok(());
         }
-        Ok(&self.found[sink - self.sinks.start])
+        let first = sink / WINDOW * WINDOW;
+        self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)
+    }
+
+    /// The list of one sink that was prepared.
+    pub fn list(&self, sink: usize) -> &[i32] {
+        &self.found[sink - self.sinks.start]
     }
 
     fn make(

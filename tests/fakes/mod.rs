@@ -222,6 +222,13 @@ impl Gpu {
         }
     }
 
+    /// Nothing is left of the sources after a failure.
+    fn lose_all(&mut self) {
+        self.work = None;
+        self.copy = Sources::new(self.copy.taylor());
+        self.stamps.clear();
+    }
+
     /// What a GPU does some time between start and wait.
     fn read_records(&mut self) {
         let Some(Work { fresh: (first, count), .. }) = &self.work else { return };
@@ -258,7 +265,7 @@ impl Device for Gpu {
         assert!(self.work.is_none(), "a second start before wait");
         self.fakes.notes().started.push((self.backend, block.sinks.len(), block.nj));
         self.fakes.notes().records += fresh.len();
-        self.fetch(sources)?;
+        self.fetch(sources).inspect_err(|_| self.lose_all())?;
         let addresses: HashSet<u32> = fresh.iter().map(|record| record.address).collect();
         assert_eq!(addresses.len(), fresh.len(), "an address twice");
         let known = |address: &u32| self.copy.chunk(*address as usize / CHUNK).is_some();
@@ -269,19 +276,15 @@ impl Device for Gpu {
         let Block { skip_own_index, time, nj, mass_factor, .. } = *block;
         let block = Block { sinks: block.sinks.clone(), skip_own_index, time, nj, mass_factor };
         self.work = Some(Work { block, fresh: (first, fresh.len()) });
-        // The call may fail though it did all of its work.
         let called = self.fakes.notes().call(At::Start);
-        if called.is_err() {
-            self.read_records();
-            self.work = None;
-        }
-        called
+        called.inspect_err(|_| self.lose_all())
     }
 
     fn wait(&mut self, parts: &mut Parts) -> Result<()> {
         self.read_records();
         let Some(Work { block, .. }) = self.work.take() else { return Ok(()) };
-        self.fakes.notes().call(At::Wait)?;
+        let called = self.fakes.notes().call(At::Wait);
+        called.inspect_err(|_| self.lose_all())?;
         self.cpu.start(&self.copy, &[], &block)?;
         self.cpu.wait(parts)
     }
@@ -289,6 +292,10 @@ impl Device for Gpu {
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
         self.fakes.notes().call(At::Neighbours)?;
         self.cpu.neighbours(&self.copy, block, sinks, found)
+    }
+
+    fn crossover(&self) -> u64 {
+        self.fakes.crossover
     }
 
     fn bytes(&self) -> usize {

@@ -150,7 +150,7 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
     let choice = DeviceChoice::parse("devices", devices)?;
     let backend = settings.chosen_backend()?;
     let devices = choice.resolve(backend, backend.devices()?.len())?;
-    Ok(Setup { order, precision, backend, devices, threads: settings.threads, level: settings.level, shape: None })
+    Ok(settings.setup_on(order, precision, backend, devices))
 }
 
 /// Frees a system; its handle is no system from then on. A call that is under way on it is waited for.
