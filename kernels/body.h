@@ -102,16 +102,19 @@ FUNCTION double evaluate(int q, const double coefficients[TAYLOR], double dt)
     return value;
 }
 
-// Predicted position and velocity of a source; far away where the address does not take part.
-FUNCTION double predict_vectors(GLOBAL const double *octets, int chunk, int slot, int place, Moment moment,
-    double vectors[VECTORS][3])
+// Time, mass and coefficients of a source.
+FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, double rows[SOURCE_ROWS])
 {
     GLOBAL const double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
-    double rows[SOURCE_ROWS];
     UNROLL
     for (int row = 0; row < SOURCE_ROWS; ++row)
         rows[row] = source[row * OCTET];
-    const int takes_part = chunk * CHUNK + place < moment.nj;
+}
+
+// Predicted position and velocity of the source at an address, and its mass; far away where the address takes no part.
+FUNCTION double predict_vectors(const double rows[SOURCE_ROWS], int address, Moment moment, double vectors[VECTORS][3])
+{
+    const int takes_part = address < moment.nj;
     const double dt = moment.time - rows[0];
     UNROLL
     for (int component = 0; component < 3; ++component) {
@@ -129,10 +132,10 @@ FUNCTION double predict_vectors(GLOBAL const double *octets, int chunk, int slot
 }
 
 // Predicts a source into the rows of a body.
-FUNCTION void predict(GLOBAL const double *octets, int chunk, int slot, int place, Moment moment, VECTOR rows[ROWS])
+FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment moment, VECTOR rows[ROWS])
 {
     double vectors[VECTORS][3];
-    const double mass = predict_vectors(octets, chunk, slot, place, moment, vectors);
+    const double mass = predict_vectors(source, address, moment, vectors);
 #if PRECISION == DOUBLE
     UNROLL
     for (int q = 0; q < VECTORS; ++q) {

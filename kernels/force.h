@@ -8,10 +8,16 @@
 
 #define STRAND (CHUNK / STRANDS)
 #define TEAMS (THREADS / LANES)
+// Places of a chunk that a thread fills.
+#define PLACES (CHUNK / THREADS)
 #define GROUP_SINKS (TEAMS * SINKS)
 // Strands lie one vector apart beyond their length, so that threads on different strands meet in no bank.
 #define TILE (CHUNK + STRANDS)
 #define TILE_PLACE(place) ((place) + (place) / STRAND)
+#define LOAD_SOURCES(slot) \
+    UNROLL \
+    for (int turn = 0; turn < PLACES; ++turn) \
+        load_source(octets, slot, turn * THREADS + THREAD, source[turn]);
 // Short strands: each thread of those that share a sink has one strand, and keeps its sum over the chunks.
 #define SPREAD (STRANDS == SHORT)
 // Few sources are in a short strand: the address of the nearest is kept at once, where else the strand is and the
@@ -33,7 +39,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
     GLOBAL volatile uint *flag)
 {
-    LOCAL VECTOR tile[ROWS * TILE];
+    LOCAL union {
+        VECTOR tile[ROWS * TILE];
+#if ENDS
+        End end;
+#endif
+    } shared;
+    LOCAL_POINTER VECTOR *const tile = shared.tile;
     LOCAL int tile_indices[CHUNK];
     LOCAL int fresh[RECORDS_OF_FORCE];
     LOCAL uint fresh_count;
@@ -70,8 +82,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             const int record = fresh[item / RECORD_WORDS];
             const uint address = address_of(records, record);
             const int chunk = (int)(address / CHUNK);
-            put_word(records, record, item % RECORD_WORDS, octets, indices, ranges,
-                step.is_dense ? chunk : slots[chunk], address);
+            put_word(records[(long)record * RECORD_WORDS + item % RECORD_WORDS], item % RECORD_WORDS, octets, indices,
+                ranges, step.is_dense ? chunk : slots[chunk], address);
         }
         SYNC;
     }
@@ -107,27 +119,59 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
     const int has_sinks = first_sink + team < step.ni;
 
+#if FUSED
+    double source[PLACES][SOURCE_ROWS];
+#endif
+#if AHEAD
+    int slot_ahead = NOWHERE;
+    if (part.first < part.last) {
+        slot_ahead = step.is_dense ? part.slice + SLICES * part.first : slots[part.slice + SLICES * part.first];
+        if (slot_ahead >= 0)
+            LOAD_SOURCES(slot_ahead);
+    }
+#endif
     for (int k = part.first; k < part.last; ++k) {
         const int chunk = part.slice + SLICES * k;
+#if AHEAD
+        const int slot = slot_ahead;
+#else
         const int slot = step.is_dense ? chunk : slots[chunk];
         if (slot < 0)
             continue;
-        SYNC;
-        UNROLL
-        for (int place = THREAD; place < CHUNK; place += THREADS) {
-            VECTOR rows[ROWS];
-#if FUSED
-            predict(octets, chunk, slot, place, step.moment, rows);
-#else
-            UNROLL
-            for (int row = 0; row < ROWS; ++row)
-                rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
 #endif
+        SYNC;
+        if (slot >= 0) {
             UNROLL
-            for (int row = 0; row < ROWS; ++row)
-                tile[row * TILE + TILE_PLACE(place)] = rows[row];
-            tile_indices[place] = indices[(long)slot * CHUNK + place];
+            for (int turn = 0; turn < PLACES; ++turn) {
+                const int place = turn * THREADS + THREAD;
+                VECTOR rows[ROWS];
+#if FUSED
+#if !AHEAD
+                load_source(octets, slot, place, source[turn]);
+#endif
+                predict(source[turn], chunk * CHUNK + place, step.moment, rows);
+#else
+                UNROLL
+                for (int row = 0; row < ROWS; ++row)
+                    rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
+#endif
+                UNROLL
+                for (int row = 0; row < ROWS; ++row)
+                    tile[row * TILE + TILE_PLACE(place)] = rows[row];
+                tile_indices[place] = indices[(long)slot * CHUNK + place];
+            }
         }
+#if AHEAD
+        // The next sources are on their way while pairs of these are summed.
+        slot_ahead = NOWHERE;
+        if (k + 1 < part.last) {
+            slot_ahead = step.is_dense ? chunk + SLICES : slots[chunk + SLICES];
+            if (slot_ahead >= 0)
+                LOAD_SOURCES(slot_ahead);
+        }
+        if (slot < 0)
+            continue;
+#endif
         int guarded = 0;
         if (step.skip_own_index) {
             const int lowest = ranges[2 * slot], highest = ranges[2 * slot + 1];
@@ -316,21 +360,21 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
 
 #if ENDS
-    LOCAL End end;
     LOCAL uint ticket;
-    FENCE;
     SYNC;
-    if (THREAD == 0)
+    if (THREAD == 0) {
+        FENCE;
         ticket = ATOMIC_ADD(tickets, 1u);
+        FENCE;
+    }
     SYNC;
     if (ticket == (uint)(GROUPS - 1)) {
-        FENCE;
         for (int first = 0; first < step.ni; first += END_SINKS)
             add_parts(&step, first, THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
-                part_distances, part_strands, results, result_distances, result_indices, &end);
-        FENCE_HOST;
+                part_distances, part_strands, results, result_distances, result_indices, &shared.end);
         SYNC;
         if (THREAD == 0) {
+            FENCE_HOST;
             *tickets = 0;
             *flag = step.sequence;
         }
@@ -348,6 +392,10 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #undef STEPS
 #undef STRAND
 #undef TEAMS
+#undef PLACES
+#undef LOAD_SOURCES
+#undef AHEAD
+#undef THREADS
 #undef GROUP_SINKS
 #undef TILE
 #undef TILE_PLACE

@@ -12,53 +12,49 @@ typedef struct {
 #endif
 } End;
 
+// Columns of the parts of a sink: its sums, and its nearest source.
+#define COLUMNS (OUTPUTS + NEAREST)
+
 FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
     GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks,
     GLOBAL const int *sink_indices, GLOBAL const double *parts, GLOBAL const double *part_distances,
     GLOBAL const uint *part_strands, GLOBAL double *results, GLOBAL double *result_distances,
     GLOBAL int *result_indices, LOCAL_POINTER End *end)
 {
+    const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
     SYNC;
-    for (int item = THREAD; item < step->slices * END_SINKS; item += threads) {
-        const int slice = item / END_SINKS, sink = item % END_SINKS, number = first_sink + sink;
-        double sums[OUTPUTS];
-        UNROLL
-        for (int output = 0; output < OUTPUTS; ++output)
-            sums[output] = 0.0;
-#if NEAREST
-        double distance2 = INFINITY_32;
-        uint strand = 0;
-#endif
-        if (number < step->ni) {
-            UNROLL_BY(4)
-            for (int piece = 0; piece < step->parts; ++piece) {
-                const long part = (long)slice * step->parts + piece;
-                UNROLL
-                for (int output = 0; output < OUTPUTS; ++output)
-                    sums[output] += parts[(part * OUTPUTS + output) * step->stride + number];
-#if NEAREST
-                const double candidate = part_distances[part * step->stride + number];
-                const uint candidate_strand = part_strands[part * step->stride + number];
-                if (candidate < distance2) {
-                    distance2 = candidate;
-                    strand = candidate_strand;
-                }
-#endif
-            }
+    for (int item = THREAD; item < step->slices * COLUMNS * here; item += threads) {
+        const int slice = item / (COLUMNS * here), output = item / here % COLUMNS, sink = item % here;
+        const int number = first_sink + sink;
+        const long first = (long)slice * step->parts;
+        // Many parts are on their way at a time, and added in their order.
+        if (output < OUTPUTS) {
+            GLOBAL const double *column = parts + (first * OUTPUTS + output) * step->stride + number;
+            double sum = 0.0;
+            UNROLL_BY(11)
+            for (int piece = 0; piece < step->parts; ++piece)
+                sum += column[(long)piece * OUTPUTS * step->stride];
+            end->sums[slice][output][sink] = sum;
         }
-        UNROLL
-        for (int output = 0; output < OUTPUTS; ++output)
-            end->sums[slice][output][sink] = sums[output];
 #if NEAREST
-        end->distances[slice][sink] = distance2;
-        end->strands[slice][sink] = strand;
-        end->places[slice][sink] = CHUNK;
+        if (output == OUTPUTS) {
+            double distance2 = INFINITY_32;
+            int nearest = 0;
+            UNROLL_BY(11)
+            for (int piece = 0; piece < step->parts; ++piece) {
+                const double candidate = part_distances[(first + piece) * step->stride + number];
+                nearest = candidate < distance2 ? piece : nearest;
+                distance2 = candidate < distance2 ? candidate : distance2;
+            }
+            end->distances[slice][sink] = distance2;
+            end->strands[slice][sink] = part_strands[(first + nearest) * step->stride + number];
+            end->places[slice][sink] = CHUNK;
+        }
 #endif
     }
     SYNC;
 
     const int sets = step->adds_slices ? 1 : step->slices, added = step->adds_slices ? step->slices : 1;
-    const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
     for (int item = THREAD; item < sets * here * OUTPUTS; item += threads) {
         const int set = item / (here * OUTPUTS), sink = item / OUTPUTS % here, output = item % OUTPUTS;
         double sum = 0.0;
@@ -103,7 +99,9 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
             for (int row = 0; row < ROWS; ++row)
                 rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
         } else {
-            predict(octets, chunk, slot, place, step->moment, rows);
+            double source[SOURCE_ROWS];
+            load_source(octets, slot, place, source);
+            predict(source, chunk * CHUNK + place, step->moment, rows);
         }
         const Body source = body_of_rows(rows);
         UNROLL
@@ -128,9 +126,9 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 #endif
 }
 
-#define END_THREADS (SLICES * END_SINKS)
+#define END_THREADS 512
 
-KERNEL(END_THREADS, 4)
+KERNEL(END_THREADS, 2)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
     GLOBAL const double *parts, GLOBAL const double *part_distances, GLOBAL const uint *part_strands,
@@ -141,11 +139,13 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
     AFTER_EARLIER_KERNELS;
     add_parts(&step, GROUP * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
         part_distances, part_strands, results, result_distances, result_indices, &end);
-    FENCE_HOST;
     SYNC;
-    if (THREAD == 0 && ATOMIC_ADD(tickets, 1u) == (uint)(GROUPS - 1)) {
-        *tickets = 0;
+    if (THREAD == 0) {
+        // One thread's fence holds for what its group wrote before; a fence of every thread takes longer than the block.
         FENCE_HOST;
-        *flag = step.sequence;
+        if (ATOMIC_ADD(tickets, 1u) == (uint)(GROUPS - 1)) {
+            *tickets = 0;
+            *flag = step.sequence;
+        }
     }
 }

@@ -13,11 +13,12 @@ fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLO
     for (int place = thread; place < count; place += threads)
         to[place] = from[place];
     for (int record = thread / RECORD_WORDS; record < record_count; record += threads / RECORD_WORDS) {
+        const double value = records[(long)record * RECORD_WORDS + THREAD % RECORD_WORDS];
         const uint address = address_of(records, record);
         const int chunk = (int)(address / CHUNK);
         const int slot = is_dense ? chunk : slots[chunk];
         if (slot >= 0)
-            put_word(records, record, THREAD % RECORD_WORDS, octets, indices, ranges, slot, address);
+            put_word(value, THREAD % RECORD_WORDS, octets, indices, ranges, slot, address);
     }
 }
 
@@ -31,8 +32,10 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
     const int slot = step.is_dense ? chunk : slots[chunk];
     if (slot < 0)
         return;
+    double source[SOURCE_ROWS];
     VECTOR rows[ROWS];
-    predict(octets, chunk, slot, THREAD, step.moment, rows);
+    load_source(octets, slot, THREAD, source);
+    predict(source, chunk * CHUNK + THREAD, step.moment, rows);
     UNROLL
     for (int row = 0; row < ROWS; ++row)
         predicted[((long)slot * ROWS + row) * CHUNK + THREAD] = rows[row];
@@ -59,8 +62,9 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
         const int slot = step.is_dense ? chunk : slots[chunk];
         if (slot < 0)
             continue;
-        double vectors[VECTORS][3];
-        predict_vectors(octets, chunk, slot, THREAD, step.moment, vectors);
+        double source[SOURCE_ROWS], vectors[VECTORS][3];
+        load_source(octets, slot, THREAD, source);
+        predict_vectors(source, chunk * CHUNK + THREAD, step.moment, vectors);
         if (vectors[0][0] >= FAR_AWAY)
             continue;
         const int index = indices[(long)slot * CHUNK + THREAD];

@@ -30,6 +30,8 @@ typedef struct {
     uint sequence;
 } Step;
 
+// The slot of a chunk that the device does not have.
+#define NOWHERE (-1)
 // Strands of a chunk for few sinks, of which the nearest source is kept by address.
 #define SHORT 32
 // Records that the force kernel puts in their places itself, at most.
@@ -65,17 +67,18 @@ typedef union {
     } place;
 } Word;
 
-// Puts word `word` of a record in its place, which the table of slots knows.
-FUNCTION void put_word(GLOBAL const double *records, int number, int word, GLOBAL double *octets, GLOBAL int *indices,
+// Puts word `word` of a record of the source at an address, whose chunk has this slot, in its place.
+FUNCTION void put_word(double word_of_record, int word, GLOBAL double *octets, GLOBAL int *indices,
     GLOBAL volatile int *ranges, int slot, uint address)
 {
     const int place = address % CHUNK;
-    Word value;
-    value.number = records[(long)number * RECORD_WORDS + word];
     if (word < SOURCE_ROWS) {
-        octets[((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + word * OCTET + place % OCTET] = value.number;
+        octets[((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + word * OCTET + place % OCTET] =
+            word_of_record;
     }
     if (word == INDEX_WORD) {
+        Word value;
+        value.number = word_of_record;
         indices[(long)slot * CHUNK + place] = value.place.index;
         ATOMIC_MIN((GLOBAL int *)&ranges[2 * slot], value.place.index);
         ATOMIC_MAX((GLOBAL int *)&ranges[2 * slot + 1], value.place.index);

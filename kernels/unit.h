@@ -7,7 +7,6 @@
 #include "parts.h"
 #include "sources.h"
 
-#define THREADS 128
 // Sums in a row, and sinks of a thread where one thread has a sink and where several share it.
 #if PRECISION == DOUBLE
 #define LONG 1
@@ -25,9 +24,11 @@
 #define LANES 32
 #define SINKS 1
 #define STRANDS 32
+#define THREADS 256
+#define AHEAD 1
 #define FUSED 1
 #define ENDS 1
-#define RESIDENT 4
+#define RESIDENT 2
 #define STEPS 4
 #include "force.h"
 
@@ -35,6 +36,8 @@
 #define LANES 32
 #define SINKS 2
 #define STRANDS 32
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 3
@@ -45,6 +48,8 @@
 #define LANES 8
 #define SINKS 1
 #define STRANDS 8
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 4
@@ -55,6 +60,8 @@
 #define LANES 8
 #define SINKS MANY_SHARED
 #define STRANDS 8
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 4
@@ -65,6 +72,8 @@
 #define LANES 8
 #define SINKS MANY_SHARED
 #define STRANDS 8
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 0
 #define ENDS 0
 #define RESIDENT 4
@@ -75,6 +84,8 @@
 #define LANES 1
 #define SINKS 1
 #define STRANDS LONG
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 5
@@ -85,6 +96,8 @@
 #define LANES 1
 #define SINKS MANY
 #define STRANDS LONG
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 1
 #define ENDS 0
 #define RESIDENT 4
@@ -95,6 +108,8 @@
 #define LANES 1
 #define SINKS MANY
 #define STRANDS LONG
+#define THREADS 128
+#define AHEAD 0
 #define FUSED 0
 #define ENDS 0
 #define RESIDENT 4

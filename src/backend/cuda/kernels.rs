@@ -3,17 +3,19 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::backend::gpu::shapes::{SHAPES, THREADS};
+use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::slices::{CHUNK, SLICES};
+use crate::system::slices::CHUNK;
 
 use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
 /// Sinks that a group ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 8;
+/// `END_THREADS` there.
+const END_THREADS: usize = 512;
 /// `FETCH_THREADS` in `kernels/sources.h`.
 const FETCH_THREADS: usize = 256;
 
@@ -81,7 +83,7 @@ impl Kernels {
 
     /// Groups of a shape that are on a multiprocessor at a time.
     pub fn resident(&self, shape: usize) -> Result<usize> {
-        self.force[shape].occupancy(THREADS as u32, 0)
+        self.force[shape].occupancy(SHAPES[shape].threads as u32, 0)
     }
 
     /// Puts `count` records in their places and copies `vectors` rows of sinks.
@@ -154,7 +156,7 @@ impl Kernels {
                 stream,
                 self.force[shape],
                 groups,
-                THREADS,
+                SHAPES[shape].threads,
                 overlaps,
                 *step,
                 octets,
@@ -192,7 +194,7 @@ impl Kernels {
                 stream,
                 self.end,
                 groups,
-                SLICES * END_SINKS,
+                END_THREADS,
                 overlaps,
                 *step,
                 octets,

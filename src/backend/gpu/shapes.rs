@@ -2,9 +2,6 @@
 
 use crate::catalogue::{Descriptor, Order, Precision};
 
-/// Threads of a group.
-pub const THREADS: usize = 128;
-
 /// Sinks of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sinks {
@@ -30,6 +27,8 @@ pub enum Strands {
 pub struct Shape {
     /// The kernel.
     pub name: &'static str,
+    /// Threads of a group.
+    pub threads: usize,
     /// Threads that share a sink.
     pub lanes: usize,
     /// Sinks of a thread.
@@ -51,7 +50,7 @@ impl Shape {
             (Sinks::Many, 1, Order::Fourth, _) => 2,
             (Sinks::Many, ..) => 4,
         };
-        THREADS / self.lanes * sinks
+        self.threads / self.lanes * sinks
     }
 
     /// Strands of a chunk: sources that are summed one after another.
@@ -65,18 +64,18 @@ impl Shape {
     }
 }
 
-const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands, fused: bool, ends: bool) -> Shape {
-    Shape { name, lanes, sinks, strands, fused, ends }
+const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands, fused: bool) -> Shape {
+    Shape { name, threads: 128, lanes, sinks, strands, fused, ends: false }
 }
 
 /// Every shape; `Setup::shape` counts in this order.
 pub const SHAPES: [Shape; 8] = [
-    shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true, true),
-    shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true, false),
-    shape("force_8_few_f", 8, Sinks::Few, Strands::Medium, true, false),
-    shape("force_8_many_f", 8, Sinks::Many, Strands::Medium, true, false),
-    shape("force_8_many_p", 8, Sinks::Many, Strands::Medium, false, false),
-    shape("force_1_few_f", 1, Sinks::Few, Strands::Long, true, false),
-    shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true, false),
-    shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false, false),
+    Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true) },
+    shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true),
+    shape("force_8_few_f", 8, Sinks::Few, Strands::Medium, true),
+    shape("force_8_many_f", 8, Sinks::Many, Strands::Medium, true),
+    shape("force_8_many_p", 8, Sinks::Many, Strands::Medium, false),
+    shape("force_1_few_f", 1, Sinks::Few, Strands::Long, true),
+    shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true),
+    shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false),
 ];
