@@ -379,6 +379,102 @@ fn bench_measures_every_kind_of_work() {
     assert!(interactions < flops && table.contains("ns a source"), "{table}");
 }
 
+/// Columns of the rows of a sweep's table: nj, ni, microseconds, Gint/s, the model's microseconds.
+fn sweep_rows(table: &str) -> Vec<Vec<&str>> {
+    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(|words| words.len() == 5 && words[0].parse::<usize>().is_ok()).collect()
+}
+
+#[test]
+fn a_sweep_doubles_the_sinks_up_to_all_sources_and_draws_the_speeds() {
+    let picture = folder("sweep").join("speed.svg");
+    let arguments = format!(
+        "bench --sweep --backend cpu --n 1,40,300 --order 2 --precision double --threads 1 --seconds 0.001 --plot {}",
+        picture.display()
+    );
+    let sinks = [&[1][..], &[1, 2, 4, 8, 16, 32, 40], &[1, 2, 4, 8, 16, 32, 64, 128, 256, 300]];
+    let expected: Vec<(usize, usize)> =
+        [1, 40, 300].iter().zip(sinks).flat_map(|(nj, sinks)| sinks.iter().map(|ni| (*nj, *ni))).collect();
+
+    let output = run(&arguments);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{table}");
+    let rows = sweep_rows(&table);
+    let found: Vec<(usize, usize)> =
+        rows.iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap())).collect();
+    assert_eq!(found, expected, "{table}");
+    for row in &rows {
+        let [nj, ni, microseconds, speed] = [0, 1, 2, 3].map(|column| row[column].parse::<f64>().unwrap());
+        let (pairs, digit) = (nj * ni / microseconds / 1e3, 0.5e-4 + nj * ni / microseconds.powi(2) / 1e3 * 0.5e-3);
+        assert!((speed - pairs).abs() <= 1.01 * digit && row[4] == "-", "{row:?}");
+    }
+    assert!(table.contains("order 2, double") && table.contains("1 thread"), "{table}");
+    assert!(table.trim_end().ends_with(&format!("plot: {}", picture.display())), "{table}");
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    // The points, and one for each number of sources in the legend.
+    assert_eq!(svg.matches("<circle").count(), expected.len() + 3);
+    for text in ["order 2, double", "nj = 1", "nj = 40", "nj = 300"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(!svg.contains("model"), "the CPU has none");
+
+    let report = json(&arguments);
+    let rows = report.as_array().expect("an array of rows");
+    let found: Vec<(usize, usize)> =
+        rows.iter().map(|row| (number(&row["nj"]) as usize, number(&row["ni"]) as usize)).collect();
+    assert_eq!(found, expected);
+    for row in rows {
+        assert!(row["work"] == "block_step" && row["model_seconds"].is_null() && row["threads"] == 1, "{row}");
+    }
+}
+
+#[test]
+fn a_sweep_says_what_would_take_too_long_and_draws_where_it_is() {
+    let folder = folder("sweep_limit");
+    std::fs::write(folder.join("kyoho-bench.svg"), "an older picture").unwrap();
+    let arguments = "bench --sweep --backend cpu --n 100,200 --seconds 0.001 --limit 1e-12";
+    let sweep = |more: &[&str]| {
+        let output = kyoho().current_dir(&folder).args(arguments.split_whitespace()).args(more).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{stderr}");
+        (stdout, stderr)
+    };
+    let (table, errors) = sweep(&[]);
+    assert_eq!(sweep_rows(&table).len(), 2, "{table}");
+    for nj in [100, 200] {
+        assert!(table.contains(&format!("left out: {nj} sources with 2 sinks and more")), "{table}");
+    }
+    assert_eq!(errors, "");
+    let svg = std::fs::read_to_string(folder.join("kyoho-bench.svg")).unwrap();
+    assert_eq!(svg.matches("<circle").count(), 2 + 2);
+    // What is no row is told elsewhere.
+    let (report, errors) = sweep(&["--json"]);
+    let report: Value = serde_json::from_str(&report).expect("the output is JSON");
+    assert_eq!(report.as_array().map(Vec::len), Some(2));
+    assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 2, "{errors}");
+}
+
+#[test]
+fn bench_of_all_has_every_order_and_precision_on_one_thread_and_on_all() {
+    let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
+    let mut found: Vec<String> = report
+        .as_array()
+        .expect("an array of rows")
+        .iter()
+        .filter(|row| row["work"] == "block_step")
+        .map(|row| format!("{} {} {}", row["order"], row["precision"].as_str().unwrap(), row["threads"]))
+        .collect();
+    found.sort();
+    let mut expected = Vec::new();
+    for order in [2, 4] {
+        for precision in ["double", "mixed", "single"] {
+            expected.extend([1, 2].map(|threads| format!("{order} {precision} {threads}")));
+        }
+    }
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = kyoho().args(["plummer", "20000"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -441,6 +537,10 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("info --level sse", ["--level is 'sse'", "portable"]),
         ("bench --order 5", ["--order is 5", "2, 4"]),
         ("bench --seconds 0", ["--seconds is 0", "above zero"]),
+        ("bench --sweep --limit 0", ["--limit is 0", "above zero"]),
+        ("bench --sweep --plot speed.png", ["speed.png", ".svg"]),
+        ("bench --plot speed.svg", ["required", "--sweep"]),
+        ("bench --all --sweep", ["--all", "cannot be used with"]),
         ("tune", ["tune", "help"]),
     ] {
         let error = failure(2, arguments);

@@ -232,6 +232,16 @@ fn a_move_that_fails_leaves_the_system_on_its_devices_or_on_none() {
 }
 
 #[test]
+fn a_block_takes_as_long_as_its_slowest_device_by_the_model() {
+    for (devices, slices) in [(&[0][..], 24.0), (&[0, 1], 12.0), (&[0, 1, 0, 1, 0], 5.0)] {
+        let system = System::on(Fakes::new(8).machine(), &target(Backend::Cuda, devices).setup).unwrap();
+        assert_eq!(system.estimate(3, 1000), Some(3.0 * slices), "{devices:?}");
+    }
+    let system = System::on(Fakes::new(8).machine(), &target(Backend::Cpu, &[0]).setup).unwrap();
+    assert_eq!(system.estimate(3, 1000), None);
+}
+
+#[test]
 fn small_blocks_are_the_cpus_and_large_ones_are_not() {
     let sources = grid(7, 1000);
     // Whatever the setup says, else the device.

@@ -67,6 +67,12 @@ impl Devices {
         self.all.iter().map(|device| device.describe()).collect()
     }
 
+    /// The seconds that a block takes on the slowest by their models, if all have one.
+    pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        let estimates = self.all.iter().map(|device| device.estimate(ni, nj));
+        estimates.reduce(|longest, next| Some(longest?.max(next?))).flatten()
+    }
+
     /// Bytes of host memory in use.
     pub fn bytes(&self) -> usize {
         self.all.iter().chain(&self.host).map(|device| device.bytes()).sum()

@@ -167,6 +167,11 @@ impl System {
         self.devices.describe()
     }
 
+    /// The seconds that a block of `ni` sinks and `nj` sources takes on the devices by their models, if all have one.
+    pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        self.devices.estimate(ni, nj)
+    }
+
     /// Counts since the system was made.
     pub fn statistics(&self) -> Statistics {
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();

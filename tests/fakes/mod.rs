@@ -112,6 +112,7 @@ impl Machine for Fakes {
 
     fn open(&self, backend: Backend, _: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.descriptor.taylor);
+        let slices = options.slices.len();
         let cpu = backend::open(Backend::Cpu, 0, options)?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open)?;
@@ -120,7 +121,16 @@ impl Machine for Fakes {
         let fakes = self.clone();
         Ok(match backend {
             Backend::Cpu => Box::new(Observed { cpu, fakes }),
-            _ => Box::new(Gpu { backend, cpu, fakes, copy, stamps: HashMap::new(), memory: Vec::new(), work: None }),
+            _ => Box::new(Gpu {
+                backend,
+                cpu,
+                slices,
+                fakes,
+                copy,
+                stamps: HashMap::new(),
+                memory: Vec::new(),
+                work: None,
+            }),
         })
     }
 
@@ -176,6 +186,8 @@ struct Work {
 struct Gpu {
     backend: Backend,
     cpu: Box<dyn Device>,
+    /// How many slices are its own.
+    slices: usize,
     fakes: Fakes,
     copy: Sources,
     /// Of the chunks as they were fetched.
@@ -292,6 +304,11 @@ impl Device for Gpu {
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
         self.fakes.notes().call(At::Neighbours)?;
         self.cpu.neighbours(&self.copy, block, sinks, found)
+    }
+
+    /// A second for each pair of a sink and a slice.
+    fn estimate(&self, ni: usize, _: usize) -> Option<f64> {
+        Some((ni * self.slices) as f64)
     }
 
     fn crossover(&self) -> u64 {

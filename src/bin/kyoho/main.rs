@@ -8,6 +8,7 @@ mod body;
 mod failure;
 mod info;
 mod machine;
+mod picture;
 mod plummer;
 mod run;
 mod verify;
@@ -28,7 +29,7 @@ struct Arguments {
 enum Command {
     /// Show backends, devices, threads, precisions: what would be used, and why
     Info(info::Arguments),
-    /// Measure forces: N x N, block steps, one sink, writing of sources
+    /// Measure forces: N x N, block steps, one sink, writing of sources; sweeps with a plot
     Bench(bench::Arguments),
     /// Run the conformance suite on this machine and show the errors of each precision
     Verify(verify::Arguments),

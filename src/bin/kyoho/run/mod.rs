@@ -20,7 +20,7 @@ use kyoho::{Order, System};
 
 use crate::body::Body;
 use crate::failure::{Failure, Result};
-use crate::plummer;
+use crate::{picture, plummer};
 use energy::Energies;
 use integrator::Integrator;
 use plan::Plan;
@@ -32,7 +32,7 @@ pub use options::Arguments;
 /// Integrates and reports.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.plot {
-        plot::check(path)?;
+        picture::check(path)?;
     }
     let mut settings = arguments.machine.settings()?;
     let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;

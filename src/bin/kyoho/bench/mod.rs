@@ -1,0 +1,176 @@
+//! `kyoho bench`: how fast forces are, N x N, in block steps, on one sink; and what writing sources costs.
+
+mod measure;
+mod plot;
+mod row;
+mod sweep;
+
+use std::path::PathBuf;
+
+use kyoho::backend::gpu::shapes::SHAPES;
+use kyoho::catalogue::{self, CATALOGUE, Descriptor};
+use kyoho::config::Settings;
+use kyoho::{Backend, Order, Precision, Setup};
+
+use crate::failure::{Failure, Result};
+use crate::machine::{Machine, named};
+use measure::Bench;
+use row::Row;
+
+/// The options of `kyoho bench`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Order of the forces: 2 or 4 [default: 4]
+    #[arg(long)]
+    order: Option<i32>,
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed]
+    #[arg(long)]
+    precision: Option<String>,
+    /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    n: Vec<u32>,
+    /// Numbers of sinks of the block steps; those above the number of sources are left out
+    #[arg(long, value_delimiter = ',', default_value = "1,16,64,256,1024", value_parser = clap::value_parser!(u32).range(1..))]
+    ni: Vec<u32>,
+    /// Every order and precision; on the CPU on one thread and on all
+    #[arg(long, conflicts_with_all = ["order", "precision", "sweep"])]
+    all: bool,
+    /// Block steps of 1, 2, 4, ... sinks up to the number of sources, beside the model of the device if it has one; as a
+    /// table and as a picture
+    #[arg(long, conflicts_with = "ni")]
+    sweep: bool,
+    /// The picture of a sweep; an older one of this name is replaced [default: kyoho-bench.svg]
+    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    plot: Option<PathBuf>,
+    /// Seconds that a row of a sweep may take; those that would take longer, by the row before, are left out
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "sweep")]
+    limit: f64,
+    /// Seconds for each row of the table; at least three calls are timed however long they take
+    #[arg(long, default_value_t = 0.3)]
+    seconds: f64,
+    /// Prints a JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+    /// The launch shape that a GPU takes wherever it fits a block, by its place in `SHAPES`; for work on kernels
+    #[arg(long, hide = true, value_parser = clap::value_parser!(u8).range(..SHAPES.len() as i64))]
+    shape: Option<u8>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+impl Arguments {
+    /// The numbers of sources.
+    fn n(&self) -> Vec<usize> {
+        let n: &[u32] = match (&self.n[..], self.sweep) {
+            ([], true) => &[10_000, 100_000, 1_000_000],
+            ([], false) => &[1024, 16384],
+            (given, _) => given,
+        };
+        n.iter().map(|n| *n as usize).collect()
+    }
+
+    /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
+    /// a block is.
+    fn setup(&self, settings: &Settings, descriptor: &Descriptor) -> Result<Setup> {
+        let setup = settings.setup(descriptor.order, descriptor.precision)?;
+        Ok(Setup { shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
+    }
+}
+
+/// Measures and prints.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    for (option, value) in [("--seconds", arguments.seconds), ("--limit", arguments.limit)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(Failure::Argument {
+                option,
+                value: value.to_string(),
+                allowed: "finite numbers above zero".into(),
+            });
+        }
+    }
+    let settings = arguments.machine.settings()?;
+    let descriptors = descriptors(arguments, &settings)?;
+    if arguments.sweep {
+        return sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?);
+    }
+    let mut rows = Vec::new();
+    for descriptor in descriptors {
+        let setup = arguments.setup(&settings, descriptor)?;
+        for threads in threads(arguments, &setup) {
+            let setup = Setup { threads, ..setup.clone() };
+            for n in arguments.n() {
+                table(arguments, Bench::new(arguments.seconds, &setup, n)?, &mut rows)?;
+            }
+        }
+    }
+    match arguments.json {
+        true => print_json(&rows),
+        false => Ok(()),
+    }
+}
+
+/// Every kind of work with one number of sources. Rows of a table are printed as they are measured.
+fn table(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> Result<()> {
+    let mut keep = |row: Row| {
+        if !arguments.json {
+            if rows.is_empty() {
+                out!("{}: {}\n{}", row.backend, row.device, row::HEADER)?;
+            }
+            out!("{row}")?;
+        }
+        rows.push(row);
+        Ok::<_, Failure>(())
+    };
+    keep(bench.n_times_n()?)?;
+    let nj = bench.nj();
+    for ni in arguments.ni.iter().map(|ni| *ni as usize).filter(|ni| *ni <= nj) {
+        keep(bench.block_step(ni)?)?;
+    }
+    let same = bench.one_sink()?;
+    let mut new = bench.one_sink_predicted()?;
+    let prediction = (new.seconds - same.seconds) / nj as f64;
+    new.prediction_seconds_per_source = Some(prediction);
+    keep(same)?;
+    keep(new)?;
+    keep(bench.set_source()?)?;
+    match arguments.json {
+        true => Ok(()),
+        false => out!("prediction: {:.2} ns a source\n", prediction * 1e9),
+    }
+}
+
+fn print_json(rows: &[Row]) -> Result<()> {
+    out!("{}", serde_json::to_string_pretty(rows).expect("rows have only strings as keys"))
+}
+
+/// The orders and precisions to measure.
+fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'static Descriptor>> {
+    if arguments.all {
+        return Ok(CATALOGUE.iter().collect());
+    }
+    let wrong =
+        |option, value: String, allowed: &[String]| Failure::Argument { option, value, allowed: allowed.join(", ") };
+    let number = arguments.order.unwrap_or(4);
+    let orders = Order::ALL.map(|order| (order as i32).to_string());
+    let order = Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), &orders))?;
+    let precision = match &arguments.precision {
+        Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
+        None => settings.precision.unwrap_or(Precision::Mixed),
+    };
+    let of_order: Vec<String> = CATALOGUE
+        .iter()
+        .filter(|entry| entry.order == order)
+        .map(|entry| format!("{} for order {number}", entry.precision.name()))
+        .collect();
+    catalogue::descriptor(order, precision)
+        .map(|descriptor| vec![descriptor])
+        .ok_or_else(|| wrong("--precision", precision.name().into(), &of_order))
+}
+
+/// The numbers of threads to measure.
+fn threads(arguments: &Arguments, setup: &Setup) -> Vec<usize> {
+    match arguments.all && setup.backend == Backend::Cpu && setup.threads > 1 {
+        true => vec![1, setup.threads],
+        false => vec![setup.threads],
+    }
+}

@@ -1,0 +1,79 @@
+//! What was measured, and a line of a table that shows it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What one row measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Every source is a sink; nothing was written or predicted since the last call.
+    NTimesN,
+    /// Writes `ni` sources, sets a new time, computes the forces on `ni` sinks.
+    BlockStep,
+    /// One sink at the time of the call before.
+    OneSink,
+    /// One sink at a new time: all sources are predicted.
+    OneSinkPredicted,
+    /// Writes one source.
+    SetSource,
+}
+
+impl Work {
+    fn name(self) -> &'static str {
+        match self {
+            Work::NTimesN => "N x N",
+            Work::BlockStep => "block step",
+            Work::OneSink => "one sink, same time",
+            Work::OneSinkPredicted => "one sink, new time",
+            Work::SetSource => "set_source",
+        }
+    }
+}
+
+/// A measured row.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    pub work: Work,
+    pub backend: &'static str,
+    pub device: String,
+    pub order: i32,
+    pub precision: &'static str,
+    /// Of the CPU backend only, as the level.
+    pub threads: Option<usize>,
+    pub level: Option<&'static str>,
+    pub ni: usize,
+    pub nj: usize,
+    /// The median, in seconds.
+    pub seconds: f64,
+    /// Calls that the median is of.
+    pub calls: usize,
+    /// The seconds of a block step by the model of the devices, where they have one.
+    pub model_seconds: Option<f64>,
+    pub interactions_per_second: Option<f64>,
+    pub flops_per_second: Option<f64>,
+    /// What predicting adds to a force on one sink, for each source.
+    pub prediction_seconds_per_source: Option<f64>,
+}
+
+/// The names of the columns of a row.
+pub const HEADER: &str =
+    "order  precision  threads  level     work                       ni        nj     microseconds    Gint/s   TFLOPS";
+
+impl fmt::Display for Row {
+    fn fmt(&self, line: &mut fmt::Formatter) -> fmt::Result {
+        let Row { work, order, precision, ni, nj, .. } = self;
+        let rate = |rate: Option<f64>, unit: f64| rate.map_or("-".into(), |rate| format!("{:.4}", rate / unit));
+        write!(
+            line,
+            "{order:>5}  {precision:<9}  {:>7}  {:<8}  {:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
+            self.threads.map_or("-".into(), |threads| threads.to_string()),
+            self.level.unwrap_or("-"),
+            work.name(),
+            self.seconds * 1e6,
+            rate(self.interactions_per_second, 1e9),
+            rate(self.flops_per_second, 1e12),
+        )
+    }
+}
