@@ -47,8 +47,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     } shared;
     LOCAL_POINTER VECTOR *const tile = shared.tile;
     LOCAL int tile_indices[CHUNK];
-    LOCAL int fresh[RECORDS_OF_FORCE];
-    LOCAL uint fresh_count;
 #if SPREAD
     LOCAL double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
 #else
@@ -67,27 +65,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * GROUP_SINKS;
     const Part part = part_of(&step, part_number);
 
-    // Every group that reads a source puts its record there itself; all write the same.
-    if (step.records > 0) {
-        if (THREAD == 0)
-            fresh_count = 0;
-        SYNC;
-        for (int record = THREAD; record < step.records; record += THREADS) {
-            const int chunk = (int)(address_of(records, record) / CHUNK), k = chunk / SLICES;
-            if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
-                fresh[ATOMIC_ADD(&fresh_count, 1u)] = record;
-        }
-        SYNC;
-        for (int item = THREAD; item < (int)fresh_count * RECORD_WORDS; item += THREADS) {
-            const int record = fresh[item / RECORD_WORDS];
-            const uint address = address_of(records, record);
-            const int chunk = (int)(address / CHUNK);
-            put_word(records[(long)record * RECORD_WORDS + item % RECORD_WORDS], item % RECORD_WORDS, octets, indices,
-                ranges, step.is_dense ? chunk : slots[chunk], address);
-        }
-        SYNC;
-    }
-
     Body sink[SINKS];
     int sink_index[SINKS];
     REAL best[SINKS];
@@ -105,6 +82,20 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         best[i] = NO_DISTANCE2;
         best_strand[i] = 0;
     }
+    // Every group that reads a source puts its record there itself; all write the same.
+    if (step.records > 0) {
+        UNROLL_BY(4)
+        for (int item = THREAD; item < step.records * RECORD_WORDS; item += THREADS) {
+            const int record = item / RECORD_WORDS, word = item % RECORD_WORDS;
+            const double value = records[item];
+            const uint address = address_of(records, record);
+            const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
+            if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
+                put_word(value, word, octets, indices, ranges, step.is_dense ? chunk : slots[chunk], address);
+        }
+        SYNC;
+    }
+
 #if SPREAD
     double lane_sums[SINKS][OUTPUTS];
     UNROLL
@@ -334,6 +325,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         const int number = first_sink + place;
         REAL distance2 = lane_distances[place];
         uint strand = lane_strands[place];
+        UNROLL
         for (int other = 1; other < LANES; ++other) {
             const REAL candidate = lane_distances[other * GROUP_SINKS + place];
             const uint candidate_strand = lane_strands[other * GROUP_SINKS + place];

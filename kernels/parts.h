@@ -1,7 +1,7 @@
 // The end of a block: parts are added to slices, slices to the sums of a sink, and the nearest source is named.
 
 // Sinks that a group of threads ends at a time.
-#define END_SINKS 8
+#define END_SINKS 4
 
 typedef struct {
     double sums[SLICES][OUTPUTS][END_SINKS];
@@ -12,8 +12,11 @@ typedef struct {
 #endif
 } End;
 
-// Columns of the parts of a sink: its sums, and its nearest source.
+// Columns of the parts of a sink: its sums, and its nearest source. A thread adds two.
 #define COLUMNS (OUTPUTS + NEAREST)
+#define COLUMN_PAIRS (COLUMNS / 2)
+// Parts that are on their way at a time.
+#define BATCH 8
 
 FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
     GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks,
@@ -23,31 +26,50 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 {
     const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
     SYNC;
-    for (int item = THREAD; item < step->slices * COLUMNS * here; item += threads) {
-        const int slice = item / (COLUMNS * here), output = item / here % COLUMNS, sink = item % here;
-        const int number = first_sink + sink;
-        const long first = (long)slice * step->parts;
-        // Many parts are on their way at a time, and added in their order.
-        if (output < OUTPUTS) {
-            GLOBAL const double *column = parts + (first * OUTPUTS + output) * step->stride + number;
-            double sum = 0.0;
-            UNROLL_BY(11)
-            for (int piece = 0; piece < step->parts; ++piece)
-                sum += column[(long)piece * OUTPUTS * step->stride];
-            end->sums[slice][output][sink] = sum;
-        }
+    for (int item = THREAD; item < step->slices * COLUMN_PAIRS * here; item += threads) {
+        const int slice = item / (COLUMN_PAIRS * here), output = item / here % COLUMN_PAIRS * 2, sink = item % here;
+        const int number = first_sink + sink, has_second = output + 1 < OUTPUTS;
+        double first_sum = 0.0, second_sum = 0.0;
 #if NEAREST
-        if (output == OUTPUTS) {
-            double distance2 = INFINITY_32;
-            int nearest = 0;
-            UNROLL_BY(11)
-            for (int piece = 0; piece < step->parts; ++piece) {
-                const double candidate = part_distances[(first + piece) * step->stride + number];
-                nearest = candidate < distance2 ? piece : nearest;
-                distance2 = candidate < distance2 ? candidate : distance2;
+        double distance2 = INFINITY_32;
+        long nearest = 0;
+#endif
+        for (int piece = 0; piece < step->parts; piece += BATCH) {
+            double first_column[BATCH], second_column[BATCH];
+            UNROLL
+            for (int turn = 0; turn < BATCH; ++turn) {
+                const long part = (long)slice * step->parts + piece + turn;
+                const int there = piece + turn < step->parts;
+                GLOBAL const double *column = parts + (part * OUTPUTS + output) * step->stride + number;
+                first_column[turn] = there ? *column : 0.0;
+                if (has_second)
+                    column += step->stride;
+#if NEAREST
+                else
+                    column = part_distances + part * step->stride + number;
+#endif
+                second_column[turn] = there ? *column : has_second ? 0.0 : (double)INFINITY_32;
             }
+            // Added in their order; those that are not there change nothing.
+            UNROLL
+            for (int turn = 0; turn < BATCH; ++turn) {
+                first_sum += first_column[turn];
+                second_sum += second_column[turn];
+#if NEAREST
+                if (second_column[turn] < distance2) {
+                    distance2 = second_column[turn];
+                    nearest = (long)slice * step->parts + piece + turn;
+                }
+#endif
+            }
+        }
+        end->sums[slice][output][sink] = first_sum;
+        if (has_second)
+            end->sums[slice][output + 1][sink] = second_sum;
+#if NEAREST
+        if (!has_second) {
             end->distances[slice][sink] = distance2;
-            end->strands[slice][sink] = part_strands[(first + nearest) * step->stride + number];
+            end->strands[slice][sink] = part_strands[nearest * step->stride + number];
             end->places[slice][sink] = CHUNK;
         }
 #endif
@@ -126,9 +148,9 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 #endif
 }
 
-#define END_THREADS 512
+#define END_THREADS (SLICES * COLUMN_PAIRS * END_SINKS)
 
-KERNEL(END_THREADS, 2)
+KERNEL(END_THREADS, 3)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
     GLOBAL const double *parts, GLOBAL const double *part_distances, GLOBAL const uint *part_strands,

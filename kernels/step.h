@@ -34,9 +34,6 @@ typedef struct {
 #define NOWHERE (-1)
 // Strands of a chunk for few sinks, of which the nearest source is kept by address.
 #define SHORT 32
-// Records that the force kernel puts in their places itself, at most.
-#define RECORDS_OF_FORCE 256
-
 // The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
 typedef struct {
     int slice;

@@ -23,7 +23,7 @@ use super::windows::Windows;
 /// reads the host's memory faster than a copy begins.
 const COPIED: usize = 32 << 10;
 /// Records that the force kernel puts in their places itself.
-const RECORDS_OF_FORCE: usize = 256;
+const RECORDS_OF_FORCE: usize = 64;
 /// Bytes that the parts of a piece may take.
 const PARTS: usize = 256 << 20;
 /// Streams that take pieces in turn.

@@ -7,15 +7,13 @@ use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::slices::CHUNK;
+use crate::system::slices::{CHUNK, SLICES};
 
 use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
 /// Sinks that a group ends at a time, `END_SINKS` in `kernels/parts.h`.
-pub const END_SINKS: usize = 8;
-/// `END_THREADS` there.
-const END_THREADS: usize = 512;
+pub const END_SINKS: usize = 4;
 /// `FETCH_THREADS` in `kernels/sources.h`.
 const FETCH_THREADS: usize = 256;
 
@@ -47,6 +45,8 @@ pub struct Kernels {
     force: [Function; SHAPES.len()],
     end: Function,
     neighbours: Function,
+    /// `END_THREADS` in `kernels/parts.h`: a thread for two columns of a sink in a slice.
+    end_threads: usize,
     /// Functions live as long as their module.
     _module: Module,
 }
@@ -77,6 +77,7 @@ impl Kernels {
             force: std::array::from_fn(|shape| force[shape]),
             end: module.function("end_block")?,
             neighbours: module.function("find_neighbours")?,
+            end_threads: SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2,
             _module: module,
         })
     }
@@ -194,7 +195,7 @@ impl Kernels {
                 stream,
                 self.end,
                 groups,
-                END_THREADS,
+                self.end_threads,
                 overlaps,
                 *step,
                 octets,
