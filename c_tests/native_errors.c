@@ -45,6 +45,8 @@ static void handles(void) {
         GIVES(KYOHO_BAD_HANDLE, kyoho_device_count(never[i], &number));
         GIVES(KYOHO_BAD_HANDLE, kyoho_device_name(never[i], 0, name, sizeof name));
         GIVES(KYOHO_BAD_HANDLE, kyoho_system_statistics(never[i], &statistics));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_system_move(never[i], 0, NULL, 0));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_set_crossover(never[i], 0));
         SAYS(KYOHO_BAD_HANDLE, "no system", never[i], kyoho_system_free(never[i]));
     }
     GIVES(KYOHO_OK, kyoho_system_free(system));
@@ -248,6 +250,43 @@ static void descriptions(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
+/* A system goes on with the same sources wherever it is moved, and stays where it is when it cannot be moved. */
+static void moves(void) {
+    kyoho_system *system = filled(4);
+    struct particle on = p[5];
+    kyoho_sinks sinks = sinks_of(&on, 1, 0.01);
+    kyoho_forces forces = forces_of(&on);
+    kyoho_statistics before, after;
+    int32_t devices = 0, number;
+    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_statistics(system, &before));
+    GIVES(KYOHO_OK, kyoho_system_move(system, KYOHO_BACKEND_CPU, NULL, 2));
+    SAYS(KYOHO_CALL_ORDER, "neighbours", system, kyoho_neighbours(system, 0, 0, NULL, &number));
+    GIVES(KYOHO_OK, kyoho_system_statistics(system, &after));
+    CHECK(after.sources == before.sources && after.writes == before.writes && after.blocks == before.blocks);
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_system_move(system, 0, "all", 0));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_device_count(system, &devices));
+    SAYS(KYOHO_BAD_OPTION, "2 (cuda)", system, kyoho_system_move(system, 9, NULL, 0));
+    SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", system, kyoho_system_move(system, KYOHO_BACKEND_CPU, "0,1", 0));
+    SAYS(KYOHO_BAD_OPTION, "threads is '-1'", system, kyoho_system_move(system, 0, NULL, -1));
+    GIVES(KYOHO_OK, kyoho_device_count(system, &number));
+    CHECK(number == devices);
+    still_works(system);
+
+    GIVES(KYOHO_OK, kyoho_start(system, N, &sinks));
+    SAYS(KYOHO_CALL_ORDER, "while a block is under way", system, kyoho_system_move(system, 0, NULL, 0));
+    GIVES(KYOHO_OK, kyoho_wait(system, &forces));
+
+    SAYS(KYOHO_BAD_COUNT, "pairs is -1", system, kyoho_set_crossover(system, -1));
+    GIVES(KYOHO_OK, kyoho_set_crossover(system, INT64_MAX));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_set_crossover(system, 0));
+    still_works(system);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
 /* Each system keeps the text of its own last error, and each thread that of its own. */
 static void texts(void) {
     kyoho_system *a = create(4, 0), *b = create(4, 0);
@@ -276,6 +315,7 @@ int main(void) {
     order_2();
     predicted();
     descriptions();
+    moves();
     texts();
     return failures != 0;
 }

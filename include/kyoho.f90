@@ -111,7 +111,7 @@ module kyoho
     end type
 
     public :: kyoho_version, kyoho_result_text, kyoho_last_error, kyoho_text
-    public :: kyoho_backend_available, kyoho_system_create, kyoho_system_free
+    public :: kyoho_backend_available, kyoho_system_create, kyoho_system_free, kyoho_system_move, kyoho_set_crossover
     public :: kyoho_system_describe, kyoho_system_statistics, kyoho_device_count, kyoho_device_name
     public :: kyoho_set_sources, kyoho_set_time, kyoho_force, kyoho_start, kyoho_wait
     public :: kyoho_neighbours, kyoho_predicted
@@ -178,6 +178,14 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
+        ! Sets below how many pairs (sinks times nj) the CPU computes a block though the backend is another; 0 for never.
+        function kyoho_set_crossover(system, pairs) bind(c, name="kyoho_set_crossover") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int64_t), value :: pairs
+            integer(c_int32_t) :: code
+        end function
+
         ! Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
         function kyoho_set_time(system, time) bind(c, name="kyoho_set_time") result(code)
             import
@@ -216,6 +224,19 @@ module kyoho
             integer(c_int32_t) :: code
         end function
         module procedure kyoho_system_create_text
+    end interface
+
+    ! Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED; backend, devices and
+    ! threads as in kyoho_system_create. Sources, time and counts are kept; the last block is forgotten.
+    interface kyoho_system_move
+        function kyoho_system_move_raw(system, backend, devices, threads) bind(c, name="kyoho_system_move") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int32_t), value :: backend, threads
+            type(c_ptr), value :: devices
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_move_text
     end interface
 
     ! The name of a device (from 0) of a system; a name that is too long is cut.
@@ -326,17 +347,20 @@ contains
         type(c_ptr), intent(out) :: system
         integer(c_int32_t) :: code
         character(kind=c_char), target :: text(len_trim(devices) + 1)
-        integer :: i
 
-        do i = 1, len_trim(devices)
-            text(i) = devices(i:i)
-        end do
-        text(size(text)) = c_null_char
-        if (size(text) > 1) then
-            code = kyoho_system_create_raw(order, precision, backend, c_loc(text), threads, system)
-        else
-            code = kyoho_system_create_raw(order, precision, backend, c_null_ptr, threads, system)
-        end if
+        text = with_zero(devices)
+        code = kyoho_system_create_raw(order, precision, backend, unless_empty(text), threads, system)
+    end function
+
+    function kyoho_system_move_text(system, backend, devices, threads) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: backend, threads
+        character(len=*), intent(in) :: devices
+        integer(c_int32_t) :: code
+        character(kind=c_char), target :: text(len_trim(devices) + 1)
+
+        text = with_zero(devices)
+        code = kyoho_system_move_raw(system, backend, unless_empty(text), threads)
     end function
 
     function kyoho_device_name_text(system, device, name) result(code)
@@ -468,6 +492,27 @@ contains
         forces%jerks = address_of(jerks)
         forces%nearest = address_of_integers(nearest)
         forces%nearest_distance2 = address_of(nearest_distance2)
+    end function
+
+    ! The characters of a text without trailing blanks, ended by a zero.
+    function with_zero(text) result(characters)
+        character(len=*), intent(in) :: text
+        character(kind=c_char) :: characters(len_trim(text) + 1)
+        integer :: i
+
+        do i = 1, len_trim(text)
+            characters(i) = text(i:i)
+        end do
+        characters(size(characters)) = c_null_char
+    end function
+
+    ! Where a text lies in memory, null for one that is empty.
+    function unless_empty(characters) result(address)
+        character(kind=c_char), intent(in), target :: characters(:)
+        type(c_ptr) :: address
+
+        address = c_null_ptr
+        if (size(characters) > 1) address = c_loc(characters)
     end function
 
     ! Where an array lies in memory, null for one that was not given.

@@ -249,7 +249,8 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 //
 // - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too.
 // - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
-// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device.
+// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
+//   and a device fails, then or later, the next backend goes on; the log says so.
 // - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2"; one that is named
 //   twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the
 //   launcher's local rank), else the first.
@@ -267,6 +268,29 @@ kyoho_result kyoho_system_create(int32_t order,
                                  int32_t threads,
                                  struct kyoho_system **system);
 
+// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED. Sources, time and counts
+// are kept; the last block is forgotten. The bits of forces are those of the new devices.
+//
+// `backend`, `devices` and `threads` are as in `kyoho_system_create`; the system's order and precision stay. If the
+// devices cannot be had, the system keeps those that it had.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION, KYOHO_BAD_COUNT (too many devices),
+// KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_move(struct kyoho_system *system,
+                               int32_t backend,
+                               const char *devices,
+                               int32_t threads);
+
+// Sets below how many pairs (sinks times `nj`) the CPU computes a block though the system's backend is another, as small
+// blocks are faster there; 0 for never. Until then it is what KYOHO_CROSSOVER says, else a constant of the device's model.
+//
+// The bits of a force are those of the device that computed it, so they change where blocks change sides. `pairs` has no
+// effect on a system whose backend is the CPU.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (a negative number).
+kyoho_result kyoho_set_crossover(struct kyoho_system *system,
+                                 int64_t pairs);
+
 // Frees a system; its handle is no system from then on. A call that is under way on it is waited for.
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
@@ -279,8 +303,8 @@ kyoho_result kyoho_system_free(struct kyoho_system *system);
 // that text stays until the thread's next failing call.
 const char *kyoho_last_error(struct kyoho_system *system);
 
-// What a system computes: its order, `kyoho_precision` and `kyoho_backend`, as they were chosen when it was made.
-// Each of the three may be NULL.
+// What a system computes: its order, `kyoho_precision` and `kyoho_backend`. The backend is the one in use now, 0 where
+// devices were lost and no others could be had. Each of the three may be NULL.
 //
 // Errors: KYOHO_BAD_HANDLE.
 kyoho_result kyoho_system_describe(struct kyoho_system *system, int32_t *order, int32_t *precision, int32_t *backend);

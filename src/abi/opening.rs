@@ -23,6 +23,13 @@ pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>)
 /// A system of this setup; the log says what it is.
 pub fn system(interface: &'static str, setup: &Setup) -> Result<System> {
     let system = System::new(setup)?;
+    opened(interface, &system);
+    Ok(system)
+}
+
+/// Says in the log what a system computes on.
+pub fn opened(interface: &'static str, system: &System) {
+    let setup = system.setup();
     let devices: Vec<String> = system.devices().into_iter().map(|device| device.name).collect();
     log::info!(
         "{interface} opened: backend {}, devices {}, precision {}, threads {}, instruction set {}",
@@ -32,7 +39,6 @@ pub fn system(interface: &'static str, setup: &Setup) -> Result<System> {
         setup.threads,
         setup.level.name(),
     );
-    Ok(system)
 }
 
 /// Says in the log what a system did before it goes.

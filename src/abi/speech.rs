@@ -31,19 +31,35 @@ pub type Outcome<T> = std::result::Result<T, Failure>;
 /// What a failed call of an old interface returns.
 pub const FAILED: i32 = -1;
 
-/// Runs the body of an entry point of an old interface; a failure becomes a line on stderr and `on_failure`'s value.
-pub fn answer<T>(function: &'static str, body: impl FnOnce() -> Outcome<T>, on_failure: impl FnOnce() -> T) -> T {
-    match boundary::protect(|| Ok(body())) {
-        Ok(Ok(value)) => value,
-        Ok(Err(failure)) => {
-            complain(function, &failure);
-            on_failure()
-        }
-        Err(error) => {
-            complain(function, &Failure::Library(error));
-            on_failure()
-        }
-    }
+/// Runs the body of an entry point of an old interface; a failure becomes a line on stderr and the value `failed`.
+pub fn answer<T>(function: &'static str, body: impl FnOnce() -> Outcome<T>, failed: T) -> T {
+    answer_or(function, body, failed, || ())
+}
+
+/// The same, with something to be done after a failure.
+pub fn answer_or<T>(
+    function: &'static str,
+    body: impl FnOnce() -> Outcome<T>,
+    failed: T,
+    after_failure: impl FnOnce(),
+) -> T {
+    let failure = match boundary::protect(|| Ok(body())) {
+        Ok(Ok(value)) => return value,
+        Ok(Err(failure)) => failure,
+        Err(error) => Failure::Library(error),
+    };
+    // A logger of the caller's may panic too.
+    protect(|| complain(function, &failure));
+    protect(after_failure);
+    failed
+}
+
+/// Does what may panic, at the end of a call that has failed anyhow.
+fn protect(last: impl FnOnce()) {
+    let _ = boundary::protect(|| {
+        last();
+        Ok(())
+    });
 }
 
 /// Lines that one function may write in a process: a caller that ignores a failure may repeat it for ever.
@@ -139,7 +155,16 @@ mod tests {
 
     #[test]
     fn a_defect_becomes_the_value_of_a_failure_and_never_leaves_the_call() {
-        assert_eq!(answer("a_function", || -> Outcome<i32> { panic!("a defect") }, || FAILED), FAILED);
-        assert_eq!(answer("a_function", || Ok(3), || FAILED), 3);
+        assert_eq!(answer("a_function", || -> Outcome<i32> { panic!("a defect") }, FAILED), FAILED);
+        assert_eq!(answer("a_function", || Ok(3), FAILED), 3);
+    }
+
+    #[test]
+    fn what_is_done_after_a_failure_may_fail_too() {
+        let (mut done, refused) = (false, || Failure::Refused("a number".into()));
+        assert_eq!(answer_or("a_function", || Err(refused()), FAILED, || done = true), FAILED);
+        assert!(done);
+        assert_eq!(answer_or("a_function", || Err(refused()), FAILED, || panic!("another")), FAILED);
+        assert_eq!(answer_or("a_function", || Ok(3), FAILED, || panic!("nothing failed")), 3);
     }
 }

@@ -253,6 +253,7 @@ contains
         integer(c_int32_t) :: devices
         character(len=100) :: name
         character(len=3) :: short
+        type(kyoho_statistics) :: statistics
 
         call expect(len(kyoho_text(kyoho_version())) >= 5, 'a version')
         call expect(kyoho_text(kyoho_result_text(KYOHO_OK)) == 'success', 'the text of a result')
@@ -263,6 +264,12 @@ contains
         call expect(devices == 1 .and. len_trim(name) > 3, 'the name of the CPU')
         call expect(kyoho_text(kyoho_last_error(system)) == '', 'no error, no text')
         call expect(kyoho_device_name(system, 0, short) == KYOHO_BUFFER_TOO_SMALL .and. short == name(:3), 'a short name')
+        call succeed(kyoho_set_crossover(system, 1000_c_int64_t))
+        call succeed(kyoho_system_move(system, KYOHO_BACKEND_CPU, 'all', 2))
+        call succeed(kyoho_system_move(system, 0, ' ', 0))
+        call succeed(kyoho_system_statistics(system, statistics))
+        call expect(statistics%sources == n, 'a system that moves keeps its sources')
+        call expect(kyoho_system_move(system, 0, 'first', 0) == KYOHO_BAD_OPTION, 'no device is called first')
 
         x(2, 7) = ieee_value(0.0_dp, ieee_quiet_nan)
         call expect(kyoho_set_sources(system, n, 0, mass, x) == KYOHO_NOT_FINITE, 'NaN is found')

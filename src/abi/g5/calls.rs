@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
-use crate::abi::speech::{FAILED, answer};
+use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub const JMEMSIZE: c_int = 65536;
 
 /// Opens the interface.
 pub fn open() -> c_int {
-    answer("g5_open", || board::open("g5_open", None).map(|()| 0), || FAILED)
+    answer("g5_open", || board::open("g5_open", None).map(|()| 0), FAILED)
 }
 
 /// Opens the interface with some devices.
@@ -33,7 +33,7 @@ pub unsafe fn open_special(count: c_int, list: *const c_int) -> c_int {
         let devices = unsafe { opening::device_choice(function, count, list)? };
         board::open(function, Some(devices)).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Closes the interface.
@@ -42,13 +42,13 @@ pub fn close() -> c_int {
         board::close();
         Ok(0)
     };
-    answer("g5_close", body, || FAILED)
+    answer("g5_close", body, FAILED)
 }
 
 /// The number of pipelines. Where the environment is broken it is 1, which no caller's array is too short for.
 pub fn pipelines() -> c_int {
     let body = || Ok(Settings::from_environment()?.npipes.min(PIPELINES) as c_int);
-    answer("g5_get_number_of_pipelines", body, || 1)
+    answer("g5_get_number_of_pipelines", body, 1)
 }
 
 /// The board that a Fortran caller names.
@@ -59,7 +59,7 @@ pub fn place(number: Result<c_int>) -> Result<Place> {
 /// Sets the number of addresses that act.
 pub fn set_n(function: &'static str, place: Result<Place>, nj: Result<c_int>) -> c_int {
     let body = || board(place?)?.set_nj(nj.and_then(|nj| arrays::count("n", nj))).map(|()| 0);
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Writes sources at the addresses from `address` on, from the rows of the arrays with the same numbers.
@@ -86,12 +86,12 @@ pub unsafe fn set_sources(
         };
         board(place)?.set_sources(place, first..first + count, sources).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Sets the softening of all sinks that have none of their own.
 pub fn set_common_softening2(function: &'static str, softening2: Result<f64>) -> c_int {
-    answer(function, || board::set_common_softening2(softening2).map(|()| 0), || FAILED)
+    answer(function, || board::set_common_softening2(softening2).map(|()| 0), FAILED)
 }
 
 /// Sets softening lengths, not squared, of the first sinks.
@@ -118,7 +118,7 @@ pub unsafe fn set_softening(
         let squares = softening.as_ref().map(|array| array.items().map(|softening| softening * softening));
         board.set_softening2(squares.map_err(Error::clone)).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// The arrays that describe sinks.
@@ -153,7 +153,7 @@ pub unsafe fn set_sinks(function: &'static str, place: Result<Place>, ni: Result
         // SAFETY: the caller's promise.
         board.set_sinks(ni.and_then(|ni| unsafe { arrays.inputs(ni) })).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Begins the force on the sinks.
@@ -162,7 +162,7 @@ pub fn run(function: &'static str, place: Result<Place>) -> c_int {
         let place = place?;
         board(place)?.begin(function, place).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Where the caller wants results.
@@ -187,7 +187,7 @@ pub unsafe fn force(
 ) -> c_int {
     let rows = ni.and_then(|ni| arrays::count("ni", ni));
     let Ok(1..) = rows else {
-        return answer(function, || Ok(rows.map(|_| 0)?), || FAILED);
+        return answer(function, || Ok(rows.map(|_| 0)?), FAILED);
     };
     let ni = rows.unwrap_or(0);
     // SAFETY: the caller's promise.
@@ -206,7 +206,6 @@ pub unsafe fn force(
     let failed = || {
         acceleration.fill([f64::NAN; 3]);
         potential.fill(f64::NAN);
-        FAILED
     };
-    answer(function, body, failed)
+    answer_or(function, body, FAILED, failed)
 }

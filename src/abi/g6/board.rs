@@ -181,8 +181,10 @@ impl Board {
 
     /// The force calculation that would begin here failed before it came to the board.
     pub fn fail(&mut self) {
-        self.reset();
         self.pending = Pending::Failed;
+        if let Some((_, system)) = &mut self.opened {
+            system.abandon();
+        }
     }
 
     /// Ends the force calculation: the results of the first `ni` of its sinks.

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
-use crate::abi::speech::{FAILED, answer};
+use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
 use crate::error::{Error, Result};
 use crate::system::{Sink, Source};
@@ -13,7 +13,7 @@ use super::board::{NPIPES_OF_BROKEN, Results, board};
 
 /// Opens the board.
 pub fn open() -> c_int {
-    answer("g6_open", || board().open("g6_open", None).map(|()| 0), || FAILED)
+    answer("g6_open", || board().open("g6_open", None).map(|()| 0), FAILED)
 }
 
 /// Opens the board with some devices.
@@ -26,7 +26,7 @@ pub unsafe fn open_special(function: &'static str, count: c_int, list: *const c_
         let devices = unsafe { opening::device_choice(function, count, list)? };
         board().open(function, Some(&devices)).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// Closes the board.
@@ -37,7 +37,7 @@ pub fn close() -> c_int {
             board().close();
             Ok(0)
         },
-        || FAILED,
+        FAILED,
     )
 }
 
@@ -49,13 +49,13 @@ pub fn reset(function: &'static str) -> c_int {
             board().reset();
             Ok(0)
         },
-        || FAILED,
+        FAILED,
     )
 }
 
 /// The block size. Where the environment is broken it is 1, which no caller's array is too short for.
 pub fn npipes() -> c_int {
-    answer("g6_npipes", || Ok(board().npipes()? as c_int), || NPIPES_OF_BROKEN as c_int)
+    answer("g6_npipes", || Ok(board().npipes()? as c_int), NPIPES_OF_BROKEN as c_int)
 }
 
 /// The number of devices of the backend that would be used; 0 where the environment is broken.
@@ -64,12 +64,12 @@ pub fn device_count() -> c_int {
         let backend = Settings::from_environment()?.chosen_backend()?;
         Ok(backend.devices()?.len().max(1) as c_int)
     };
-    answer("get_device_count", body, || 0)
+    answer("get_device_count", body, 0)
 }
 
 /// Sets the time to which sources are predicted.
 pub fn set_time(time: Result<f64>) -> c_int {
-    answer("g6_set_ti", || board().set_time(time).map(|()| 0), || FAILED)
+    answer("g6_set_ti", || board().set_time(time).map(|()| 0), FAILED)
 }
 
 /// Writes a source at an address.
@@ -80,7 +80,7 @@ pub fn set_source(function: &'static str, address: Result<c_int>, source: impl F
         let source = source();
         board().set_source(address, source.as_ref().map_err(Error::clone)).map(|()| 0)
     };
-    answer(function, body, || FAILED)
+    answer(function, body, FAILED)
 }
 
 /// A vector that the caller gives.
@@ -133,11 +133,7 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
         });
         board().begin(nj, softening2, sinks).map(|()| 0)
     };
-    let failed = || {
-        board().fail();
-        FAILED
-    };
-    answer("g6calc_firsthalf", body, failed)
+    answer_or("g6calc_firsthalf", body, FAILED, || board().fail())
 }
 
 /// Where the caller wants results.
@@ -161,7 +157,7 @@ pub struct ResultArrays {
 pub unsafe fn last_half(function: &'static str, ni: Result<c_int>, arrays: ResultArrays) -> c_int {
     let rows = ni.clone().and_then(|ni| arrays::count("ni", ni));
     let Ok(1..) = rows else {
-        return answer(function, || Ok(rows.map(|_| 0)?), || FAILED);
+        return answer(function, || Ok(rows.map(|_| 0)?), FAILED);
     };
     let count = rows.unwrap_or(0);
     // SAFETY: the caller's promise.
@@ -174,17 +170,14 @@ pub unsafe fn last_half(function: &'static str, ni: Result<c_int>, arrays: Resul
             nearest_distance: arrays.nearest_distance.map(|first| Output::new("rnn", first, count)),
         }
     };
-    let failed = || {
-        results.fail();
-        FAILED
-    };
-    answer(function, || board().finish(function, count, &results).map(|()| 0), failed)
+    let body = || board().finish(function, count, &results).map(|()| 0);
+    answer_or(function, body, FAILED, || results.fail())
 }
 
 /// Says whether there are neighbour lists.
 pub fn read_neighbour_list() -> c_int {
     let function = "g6_read_neighbour_list";
-    answer(function, || board().require_lists(function).map(|()| 0), || FAILED)
+    answer(function, || board().require_lists(function).map(|()| 0), FAILED)
 }
 
 /// Copies one neighbour list; 1 if it is longer than `capacity`.
@@ -215,11 +208,7 @@ pub unsafe fn neighbour_list(
         length.set(0, copied as c_int);
         Ok(c_int::from(neighbours.len() > capacity))
     };
-    let failed = || {
-        length.fill(0);
-        FAILED
-    };
-    answer(function, body, failed)
+    answer_or(function, body, FAILED, || length.fill(0))
 }
 
 /// A source of which only the mass and the position are known.

@@ -75,7 +75,8 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: i32, devices: *mut i32
 ///
 /// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too.
 /// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
-/// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device.
+/// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
+///   and a device fails, then or later, the next backend goes on; the log says so.
 /// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2"; one that is named
 ///   twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the
 ///   launcher's local rank), else the first.
@@ -153,6 +154,52 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
     Ok(settings.setup_on(order, precision, backend, devices))
 }
 
+/// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED. Sources, time and counts
+/// are kept; the last block is forgotten. The bits of forces are those of the new devices.
+///
+/// `backend`, `devices` and `threads` are as in `kyoho_system_create`; the system's order and precision stay. If the
+/// devices cannot be had, the system keeps those that it had.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION, KYOHO_BAD_COUNT (too many devices),
+/// KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_system_move(
+    system: *mut kyoho_system,
+    backend: i32,
+    devices: *const c_char,
+    threads: i32,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or a text.
+        let devices = unsafe { boundary::text(devices) };
+        let (order, precision) = (system.descriptor().order as i32, system.descriptor().precision as i32);
+        let wanted = setup(order, precision, backend, devices.as_deref(), threads)?;
+        system.move_to(&Setup { crossover: system.setup().crossover, ..wanted })?;
+        opening::opened("kyoho_system_move", system);
+        Ok(())
+    })
+}
+
+/// Sets below how many pairs (sinks times `nj`) the CPU computes a block though the system's backend is another, as small
+/// blocks are faster there; 0 for never. Until then it is what KYOHO_CROSSOVER says, else a constant of the device's model.
+///
+/// The bits of a force are those of the device that computed it, so they change where blocks change sides. `pairs` has no
+/// effect on a system whose backend is the CPU.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (a negative number).
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_set_crossover(system: *mut kyoho_system, pairs: i64) -> ResultCode {
+    call_on(system, |system| {
+        let pairs = u64::try_from(pairs).map_err(|_| Error::BadCount {
+            what: "pairs",
+            value: pairs,
+            allowed: format!("0 to {}", i64::MAX),
+        })?;
+        system.set_crossover(pairs);
+        Ok(())
+    })
+}
+
 /// Frees a system; its handle is no system from then on. A call that is under way on it is waited for.
 ///
 /// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
@@ -174,8 +221,8 @@ pub extern "C" fn kyoho_last_error(system: *mut kyoho_system) -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// What a system computes: its order, `kyoho_precision` and `kyoho_backend`, as they were chosen when it was made.
-/// Each of the three may be NULL.
+/// What a system computes: its order, `kyoho_precision` and `kyoho_backend`. The backend is the one in use now, 0 where
+/// devices were lost and no others could be had. Each of the three may be NULL.
 ///
 /// Errors: KYOHO_BAD_HANDLE.
 #[unsafe(no_mangle)]
