@@ -584,6 +584,13 @@ impl Forces<'_> {
         self.sums.values.is_empty()
     }
 
+    /// All that was summed for each sink: potential, acceleration and, where the order has one, jerk. Empty unless there
+    /// are `N` numbers for a sink.
+    pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
+        let (rows, _) = self.sums.values.as_chunks();
+        rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
+    }
+
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
     pub fn potential(&self, sink: usize) -> f64 {
         self.sums.values[sink * self.descriptor.outputs]

@@ -203,16 +203,18 @@ impl Board {
         results.require()?;
         let softening2 = self.softening2;
         let forces = self.system()?.wait()?;
-        for sink in 0..ni {
-            results.acceleration.set(sink, forces.acceleration(sink));
-            results.jerk.set(sink, forces.jerk(sink));
-            results.potential.set(sink, forces.potential(sink));
-            let nearest = forces.nearest(sink);
-            if let Some(indices) = results.nearest {
-                indices.set(sink, nearest.map_or(NO_NEIGHBOUR, |nearest| nearest.index));
-            }
-            if let Some(distances) = results.nearest_distance {
-                let distance2 = nearest.map_or(f64::INFINITY, |nearest| nearest.distance2);
+        for (sink, [potential, ax, ay, az, jx, jy, jz]) in forces.rows().take(ni).enumerate() {
+            results.acceleration.set(sink, [*ax, *ay, *az]);
+            results.jerk.set(sink, [*jx, *jy, *jz]);
+            results.potential.set(sink, *potential);
+        }
+        let nearest = || (0..ni).map(|sink| forces.nearest(sink)).enumerate();
+        if let Some(indices) = results.nearest {
+            nearest().for_each(|(sink, nearest)| indices.set(sink, nearest.map_or(NO_NEIGHBOUR, |found| found.index)));
+        }
+        if let Some(distances) = results.nearest_distance {
+            for (sink, nearest) in nearest() {
+                let distance2 = nearest.map_or(f64::INFINITY, |found| found.distance2);
                 distances.set(sink, (distance2 + softening2).sqrt() as f32);
             }
         }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use crate::backend::gpu::model::END_SINKS;
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
@@ -12,8 +13,6 @@ use crate::system::slices::{CHUNK, SLICES};
 use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
-/// Sinks that a group ends at a time, `END_SINKS` in `kernels/parts.h`.
-pub const END_SINKS: usize = 4;
 /// `FETCH_THREADS` in `kernels/sources.h`.
 const FETCH_THREADS: usize = 256;
 

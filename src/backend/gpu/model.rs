@@ -19,10 +19,14 @@ pub struct Costs {
     pub launch: f64,
     /// Seconds that each further kernel of a block adds.
     pub kernel: f64,
-    /// Seconds that a group waits for a chunk before its pairs begin, fused.
+    /// Seconds from the start of a group of threads to its first chunk, and from its last one to its end.
+    pub group: f64,
+    /// Seconds that a group waits for a chunk before its pairs begin.
     pub chunk: f64,
     /// Seconds that a multiprocessor needs to predict a chunk.
     pub predict: f64,
+    /// Seconds that the last group of a block takes to add the parts of a few sinks, where it does.
+    pub sinks_ended: f64,
     /// Bytes of parts that are read back in a second.
     pub bandwidth: f64,
 }
@@ -47,7 +51,9 @@ pub struct Work {
 /// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
 pub const PIECE: usize = 4096;
 /// Groups that keep a multiprocessor busy.
-const BUSY: usize = 3;
+const BUSY: f64 = 1.2;
+/// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
+pub const END_SINKS: usize = 4;
 /// Bytes of the parts of a sink: sums and the nearest source.
 fn part_bytes(descriptor: &Descriptor) -> f64 {
     (8 * descriptor.outputs + if descriptor.nearest { 12 } else { 0 }) as f64
@@ -67,13 +73,15 @@ impl Costs {
         };
         Costs {
             multiprocessors: 132,
-            resident: [4; SHAPES.len()],
-            pairs: [0.3, 0.35, 0.6, 0.83, 0.87, 0.93, 1.0, 0.98].map(|share| share * pairs),
-            launch: 7.6e-6,
+            resident: [2, 3, 4, 4, 4, 5, 4, 4],
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.9, 0.93, 0.985, 1.0].map(|share| share * pairs),
+            launch: 9.0e-6,
             kernel: 2.3e-6,
-            chunk: 1.0e-6,
+            group: 4.0e-6,
+            chunk: 0.4e-6,
             predict: 0.05e-6,
-            bandwidth: 2.5e12,
+            sinks_ended: 4.0e-6,
+            bandwidth: 1.5e12,
         }
     }
 }
@@ -90,26 +98,24 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let resident = costs.resident[shape].max(1);
     let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
     let each = pairs + if fused { costs.predict } else { 0.0 };
-    let wait = if fused { costs.chunk } else { 0.7 * costs.chunk };
     let mean = chunks as f64 / parts as f64;
-    let each_unit = units as f64 / costs.multiprocessors as f64;
     let sums = if units <= costs.multiprocessors * resident {
-        let together = units.div_ceil(costs.multiprocessors).max(BUSY.min(resident));
-        chunks.div_ceil(parts) as f64 * (wait + each * together as f64)
+        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY);
+        costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + each * together)
     } else {
         // Groups come as others go; the last ones leave multiprocessors half empty.
-        (each_unit.ceil() + 0.7) * mean * (each + wait / resident as f64)
+        let turns = (units as f64 / costs.multiprocessors as f64).ceil() + 0.7;
+        costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + 0.25 * costs.group / resident as f64)
     };
     let predicting = match fused || predicted {
         true => 0.0,
-        false => costs.kernel + chunks as f64 * (costs.predict + 0.2 * costs.chunk) / costs.multiprocessors as f64,
+        false => costs.kernel + costs.chunk + chunks as f64 * 4.0 * costs.predict / costs.multiprocessors as f64,
     };
     let bytes = (parts * ni) as f64 * part_bytes(descriptor);
     let ending = match ends {
-        // One group alone has a small part of the bandwidth.
-        true => 1.5e-6 + 16.0 * bytes / costs.bandwidth,
+        true => costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth,
         // Of a block in pieces, only the last one is ended while nothing is summed.
-        false => costs.kernel + 1.0e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
+        false => costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
     };
     costs.launch + predicting + sums + ending
 }

@@ -46,6 +46,8 @@ pub static CHECKS: &[Check] = &[
     repeat::REPEATED,
     repeat::THREADS_AND_DEVICES,
     repeat::SEVERAL_SYSTEMS,
+    repeat::MOVED,
+    repeat::SMALL_BLOCKS,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,

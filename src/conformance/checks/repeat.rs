@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use crate::conformance::models::{plummer, sinks_of};
-use crate::conformance::{Check, Target};
+use crate::conformance::models::{grid, plummer, sinks_of};
+use crate::conformance::{Check, Target, Twin};
 use crate::error::Result;
-use crate::system::{Forces, Sink, Source, System};
+use crate::system::{Forces, Setup, Sink, Source, System};
 
 /// Every bit of an answer.
 fn bits(forces: Forces) -> Vec<u64> {
@@ -105,6 +105,58 @@ pub const SEVERAL_SYSTEMS: Check = Check {
         for (part, found) in together.into_iter().enumerate() {
             let same = found? == work(part)?;
             findings.expect(same, || format!("system {part} of four: expected the bits that it gives alone"));
+        }
+        Ok(())
+    },
+};
+
+pub const MOVED: Check = Check {
+    name: "moved systems",
+    promise: "a system that is moved to other devices keeps its sources, time and counts, and gives the same bits",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = plummer(3000);
+        let sinks = sinks_of(&sources[..70], 1e-4);
+        let mut system = system(target, &sources[..2500])?;
+        system.set_time(0.25)?;
+        sources.iter().enumerate().skip(2500).try_for_each(|(address, source)| system.set_source(address, source))?;
+        let first = bits(system.force(3000, true, sinks.iter().copied())?);
+        let before = system.statistics();
+        for devices in [vec![0; 3], vec![0], target.setup.devices.clone()] {
+            system.set_source(7, &sources[8])?;
+            system.set_source(7, &sources[7])?;
+            system.move_to(&target.with(2, &devices).setup)?;
+            let same = bits(system.force(3000, true, sinks.iter().copied())?) == first;
+            findings.expect(same, || format!("on devices {devices:?}: expected the same bits, found others"));
+        }
+        let after = system.statistics();
+        findings.expect_equal("sources", after.sources, before.sources);
+        findings.expect_equal("writes", after.writes, before.writes + 6);
+        findings.expect_equal("blocks", after.blocks, before.blocks + 3);
+        Ok(())
+    },
+};
+
+pub const SMALL_BLOCKS: Check = Check {
+    name: "small blocks on the CPU",
+    promise: "blocks that the CPU takes over and blocks of the devices see the same sources",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = grid(71, 900);
+        let target = Target { setup: Setup { crossover: Some(800 * 10), ..target.setup.clone() } };
+        let mut twin = Twin::with(&target, &sources[..800])?;
+        let mut sinks = sinks_of(&sources[..40], 1.0 / 64.0);
+        sinks.iter_mut().step_by(3).for_each(|sink| sink.radius2 = 4.0);
+        for (step, ni) in [40, 1, 9, 10, 2, 2, 40, 3, 11].into_iter().enumerate() {
+            let what = format!("block {step} of {ni} sinks");
+            twin.set_time(step as f64 / 16.0)?;
+            twin.start(800, true, &sinks[..ni])?;
+            (0..12).try_for_each(|k| twin.set_source(3 * k + step, &sources[40 * k + step]))?;
+            twin.finish(findings, &what)?;
+            if target.descriptor().nearest {
+                twin.compare_lists(findings, &what)?;
+            }
+            (0..12).try_for_each(|k| twin.set_source(5 * k + step, &sources[30 * k + step]))?;
         }
         Ok(())
     },
