@@ -108,6 +108,13 @@ pub trait Device: Send {
     /// Waits for the sums and hands them in: [`Parts::whole`] if it holds every slice, else [`Parts::slice`] for each.
     fn wait(&mut self, parts: &mut Parts) -> Result<()>;
 
+    /// Waits for the sums of more sinks, where those of the first `done` were handed in, and says how many there are now.
+    /// For devices that hold every slice; a large block can be handed in piece by piece.
+    fn wait_more(&mut self, parts: &mut Parts, _done: usize) -> Result<usize> {
+        self.wait(parts)?;
+        Ok(parts.sinks())
+    }
+
     /// Appends to `found` the indices of all sources of its slices that are neighbours of each sink in `sinks`, in any
     /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index.
     fn neighbours(

@@ -167,6 +167,11 @@ impl Parts {
         self.whole.insert(sums)
     }
 
+    /// The number of sinks of the block.
+    pub fn sinks(&self) -> usize {
+        self.sinks
+    }
+
     /// What [`Parts::slice`] gave for this block.
     pub fn slice_again(&mut self, slice: usize) -> &mut Sums {
         &mut self.slices[slice]

@@ -204,6 +204,31 @@ impl Devices {
         self.parts.merge(into)
     }
 
+    /// Whether one device alone computes the block.
+    pub fn is_one(&self) -> bool {
+        (if self.on_host { &self.host } else { &self.all }).len() == 1
+    }
+
+    /// Waits for the sums of more sinks on the one device; how many are there now.
+    pub fn wait_more(&mut self, sinks: usize, done: usize) -> Result<usize> {
+        if done == 0 {
+            self.parts.reset(sinks, false)?;
+        }
+        let parts = &mut self.parts;
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        at_work.iter_mut().try_fold(done, |done, device| device.wait_more(parts, done))
+    }
+
+    /// The sums that the one device has handed in so far.
+    pub fn so_far(&mut self) -> &Sums {
+        self.parts.whole_again()
+    }
+
+    /// Takes the sums that the one device has handed in.
+    pub fn take_all(&mut self, into: &mut Sums) -> Result<()> {
+        self.parts.merge(into)
+    }
+
     fn wait_for_all(&mut self, sinks: usize) -> Result<()> {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let reserved = self.parts.reset(sinks, at_work.len() > 1);

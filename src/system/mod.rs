@@ -7,6 +7,8 @@ mod neighbours;
 pub mod slices;
 mod sources;
 
+use std::ops::Range;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::backend::{Backend, DeviceDescription, Machine, ThisMachine, cpu::Level};
@@ -342,28 +344,52 @@ impl System {
 
     /// Waits for the forces of the block that was started.
     pub fn wait(&mut self) -> Result<Forces<'_>> {
+        self.wait_each(|_, _| ())?;
+        Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
+    }
+
+    /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be at
+    /// work on further ones. Some are handed over again if a device fails, and none of them holds if an error is returned.
+    pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        if let Err(error) = self.devices.wait(self.block.sinks.len(), &mut self.sums) {
+        let (count, descriptor) = (self.block.sinks.len(), self.descriptor);
+        let handed_over = if self.devices.is_one() {
+            let mut done = 0;
+            loop {
+                match self.devices.wait_more(count, done) {
+                    Ok(now) => {
+                        check_finite(self.devices.so_far(), done..now, descriptor)?;
+                        let forces = Forces::of(self.devices.so_far(), done..now, descriptor);
+                        take(done, forces);
+                        done = now;
+                    }
+                    Err(error) => break Err(error),
+                }
+                if done >= count {
+                    break self.devices.take_all(&mut self.sums);
+                }
+            }
+        } else {
+            let waited = self.devices.wait(count, &mut self.sums);
+            if waited.is_ok() {
+                check_finite(&self.sums, 0..count, descriptor)?;
+                take(0, Forces::of(&self.sums, 0..count, descriptor));
+            }
+            waited
+        };
+        if let Err(error) = handed_over {
             self.compute_elsewhere(error)?;
-        }
-        if !are_finite(&self.sums.values)
-            && let Some(place) = self.sums.values.iter().position(|value| !value.is_finite())
-        {
-            return Err(Error::OutOfRange {
-                what: format!("the force on sink {}", place / self.descriptor.outputs),
-                value: self.sums.values[place],
-                precision: self.descriptor.precision.name(),
-                allowed: "units in which no sum overflows, or precision double".into(),
-            });
+            check_finite(&self.sums, 0..count, descriptor)?;
+            take(0, Forces::of(&self.sums, 0..count, descriptor));
         }
         self.stage = Stage::Done;
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.sinks.len() as u64;
         self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
-        Ok(Forces { descriptor: self.descriptor, sums: &self.sums })
+        Ok(())
     }
 
     /// Waits for a block that was started, if any, and forgets it.
@@ -544,6 +570,23 @@ fn are_finite(values: &[f64]) -> bool {
     values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
 }
 
+/// An error that names the first of some sinks whose sums are not all finite.
+fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Result<()> {
+    let outputs = descriptor.outputs;
+    let values = &sums.values[sinks.start * outputs..sinks.end * outputs];
+    if are_finite(values) {
+        return Ok(());
+    }
+    values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
+        Err(Error::OutOfRange {
+            what: format!("the force on sink {}", sinks.start + place / outputs),
+            value: values[place],
+            precision: descriptor.precision.name(),
+            allowed: "units in which no sum overflows, or precision double".into(),
+        })
+    })
+}
+
 fn check_devices(setup: &Setup) -> Result<()> {
     match setup.devices.len() {
         1..=slices::SLICES => Ok(()),
@@ -566,34 +609,43 @@ fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     }
 }
 
-/// The forces on the sinks of a block.
+/// The forces on sinks of a block.
 #[derive(Clone, Copy)]
 pub struct Forces<'a> {
     descriptor: &'static Descriptor,
-    sums: &'a Sums,
+    values: &'a [f64],
+    nearest: &'a [Nearest],
+}
+
+impl<'a> Forces<'a> {
+    fn of(sums: &'a Sums, sinks: Range<usize>, descriptor: &'static Descriptor) -> Forces<'a> {
+        let values = &sums.values[sinks.start * descriptor.outputs..sinks.end * descriptor.outputs];
+        let nearest = if descriptor.nearest { &sums.nearest[sinks] } else { &[] };
+        Forces { descriptor, values, nearest }
+    }
 }
 
 impl Forces<'_> {
     /// The number of sinks.
     pub fn len(&self) -> usize {
-        self.sums.values.len() / self.descriptor.outputs
+        self.values.len() / self.descriptor.outputs
     }
 
     /// Whether the block had no sinks.
     pub fn is_empty(&self) -> bool {
-        self.sums.values.is_empty()
+        self.values.is_empty()
     }
 
     /// All that was summed for each sink: potential, acceleration and, where the order has one, jerk. Empty unless there
     /// are `N` numbers for a sink.
     pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
-        let (rows, _) = self.sums.values.as_chunks();
+        let (rows, _) = self.values.as_chunks();
         rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
     }
 
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
     pub fn potential(&self, sink: usize) -> f64 {
-        self.sums.values[sink * self.descriptor.outputs]
+        self.values[sink * self.descriptor.outputs]
     }
 
     /// The acceleration of a sink.
@@ -608,12 +660,12 @@ impl Forces<'_> {
 
     /// The nearest source of a sink, if there is one and the order finds it.
     pub fn nearest(&self, sink: usize) -> Option<Nearest> {
-        let nearest = self.sums.nearest.get(sink)?;
+        let nearest = self.nearest.get(sink)?;
         nearest.distance2.is_finite().then_some(*nearest)
     }
 
     fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
-        let row = &self.sums.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
+        let row = &self.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
         match row.get(1 + 3 * k..4 + 3 * k) {
             Some(vector) => [vector[0], vector[1], vector[2]],
             None => [0.0; 3],

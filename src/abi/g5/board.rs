@@ -259,10 +259,12 @@ impl Board {
                 self.pending = Pending::Failed;
                 self.forces.clear();
                 if let Some(system) = &mut self.system {
-                    let forces = system.wait()?;
-                    // The interface's potential is positive, and contains the sink's own where it is a source.
-                    let rows = (0..forces.len()).map(|sink| (forces.acceleration(sink), -forces.potential(sink)));
-                    self.forces.extend(rows);
+                    let all = &mut self.forces;
+                    system.wait_each(|first, forces| {
+                        all.truncate(first);
+                        // The interface's potential is positive, and contains the sink's own where it is a source.
+                        all.extend(forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential)));
+                    })?;
                 }
                 self.pending = Pending::Ended;
             }

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::Nearest;
 use crate::abi::arrays::Output;
 use crate::abi::opening;
 use crate::abi::refused::Refused;
@@ -202,22 +203,25 @@ impl Board {
         }
         results.require()?;
         let softening2 = self.softening2;
-        let forces = self.system()?.wait()?;
-        for (sink, [potential, ax, ay, az, jx, jy, jz]) in forces.rows().take(ni).enumerate() {
-            results.acceleration.set(sink, [*ax, *ay, *az]);
-            results.jerk.set(sink, [*jx, *jy, *jz]);
-            results.potential.set(sink, *potential);
-        }
-        let nearest = || (0..ni).map(|sink| forces.nearest(sink)).enumerate();
-        if let Some(indices) = results.nearest {
-            nearest().for_each(|(sink, nearest)| indices.set(sink, nearest.map_or(NO_NEIGHBOUR, |found| found.index)));
-        }
-        if let Some(distances) = results.nearest_distance {
-            for (sink, nearest) in nearest() {
-                let distance2 = nearest.map_or(f64::INFINITY, |found| found.distance2);
-                distances.set(sink, (distance2 + softening2).sqrt() as f32);
+        self.system()?.wait_each(|first, forces| {
+            let wanted = forces.len().min(ni.saturating_sub(first));
+            for (sink, [potential, ax, ay, az, jx, jy, jz]) in (first..).zip(forces.rows()).take(wanted) {
+                results.acceleration.set(sink, [*ax, *ay, *az]);
+                results.jerk.set(sink, [*jx, *jy, *jz]);
+                results.potential.set(sink, *potential);
             }
-        }
+            let nearest = || (0..wanted).map(|sink| (first + sink, forces.nearest(sink)));
+            if let Some(indices) = results.nearest {
+                let index = |nearest: Option<Nearest>| nearest.map_or(NO_NEIGHBOUR, |found| found.index);
+                nearest().for_each(|(sink, nearest)| indices.set(sink, index(nearest)));
+            }
+            if let Some(distances) = results.nearest_distance {
+                for (sink, nearest) in nearest() {
+                    let distance2 = nearest.map_or(f64::INFINITY, |found| found.distance2);
+                    distances.set(sink, (distance2 + softening2).sqrt() as f32);
+                }
+            }
+        })?;
         self.pending = Pending::Ended;
         Ok(())
     }

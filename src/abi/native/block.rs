@@ -116,7 +116,7 @@ pub unsafe extern "C" fn kyoho_force(
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }?;
         // SAFETY: the arrays have an element for each sink, by the caller's promise.
-        unsafe { rows.write(&system.wait()?) };
+        system.wait_each(|first, forces| unsafe { rows.write(first, &forces) })?;
         Ok(())
     })
 }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn kyoho_wait(system: *mut kyoho_system, forces: *const ky
         // SAFETY: null or a structure.
         let rows = ForceRows::new(system, &unsafe { scalar("forces", forces) }?)?;
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
-        unsafe { rows.write(&system.wait()?) };
+        system.wait_each(|first, forces| unsafe { rows.write(first, &forces) })?;
         Ok(())
     })
 }
@@ -210,18 +210,18 @@ impl ForceRows {
         })
     }
 
-    /// Writes the forces.
+    /// Writes the forces on sinks from `first` on.
     ///
     /// # Safety
-    /// Every array has a row for each sink.
-    unsafe fn write(&self, forces: &Forces) {
-        for sink in 0..forces.len() {
-            let nearest = forces.nearest(sink);
+    /// Every array has a row for each of these sinks.
+    unsafe fn write(&self, first: usize, forces: &Forces) {
+        for number in 0..forces.len() {
+            let (sink, nearest) = (first + number, forces.nearest(number));
             // SAFETY: the caller's promise.
             unsafe {
-                put(self.potentials, sink, [forces.potential(sink)]);
-                put(self.accelerations, sink, forces.acceleration(sink));
-                put(self.jerks, sink, forces.jerk(sink));
+                put(self.potentials, sink, [forces.potential(number)]);
+                put(self.accelerations, sink, forces.acceleration(number));
+                put(self.jerks, sink, forces.jerk(number));
                 put(self.nearest, sink, [nearest.map_or(-1, |nearest| nearest.index)]);
                 put(self.nearest_distance2, sink, [nearest.map_or(f64::INFINITY, |nearest| nearest.distance2)]);
             }

@@ -28,6 +28,8 @@ const RECORDS_OF_FORCE: usize = 64;
 const PARTS: usize = 256 << 20;
 /// Streams that take pieces in turn.
 const STREAMS: usize = 2;
+/// Pairs below which a CPU has a block done before a GPU has begun.
+const CROSSOVER: u64 = 16_384;
 /// Looks at the flag between questions to the driver whether the device still works.
 const LOOKS: u32 = 1 << 16;
 
@@ -362,6 +364,43 @@ impl CudaDevice {
         }
     }
 
+    /// Hands in the sums of a piece.
+    fn take(&mut self, piece: usize, parts: &mut Parts) -> Result<()> {
+        if let Err(error) = self.wait_for(piece) {
+            self.give_up();
+            return Err(error);
+        }
+        let descriptor = self.options.descriptor;
+        let outputs = descriptor.outputs;
+        let Piece { sinks, stride, .. } = &self.pieces[piece];
+        for set in 0..self.sets() {
+            let into = match self.holds_all() {
+                true => parts.whole_again(),
+                false => parts.slice_again(self.options.slices[set]),
+            };
+            let row = self.row_of(piece) + set * stride;
+            let rows = row..row + sinks.len();
+            into.values[sinks.start * outputs..sinks.end * outputs]
+                .copy_from_slice(&self.sums.as_slice::<f64>()[rows.start * outputs..rows.end * outputs]);
+            if descriptor.nearest {
+                let distances = &self.distances.as_slice::<f64>()[rows.clone()];
+                let indices = &self.indices.as_slice::<i32>()[rows];
+                let found = distances.iter().zip(indices);
+                let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
+                into.nearest[sinks.clone()].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a block; one without sources has no pieces.
+    fn finish(&mut self, parts: &mut Parts) {
+        if self.pieces.is_empty() && self.holds_all() {
+            parts.whole();
+        }
+        self.pieces.clear();
+    }
+
     /// Forgets a block that failed; nothing of the device is believed to be as it was.
     fn give_up(&mut self) {
         for stream in &self.streams {
@@ -369,6 +408,7 @@ impl CudaDevice {
         }
         self.pieces.clear();
         self.predicted = None;
+        self.store.forget();
     }
 }
 
@@ -402,41 +442,34 @@ impl Device for CudaDevice {
 
     fn wait(&mut self, parts: &mut Parts) -> Result<()> {
         self.context.bind()?;
-        let descriptor = self.options.descriptor;
-        let outputs = descriptor.outputs;
         if self.holds_all() {
-            parts.whole();
+            parts.whole_to_overwrite();
         } else {
             for slice in &self.options.slices {
                 parts.slice(*slice);
             }
         }
         for piece in 0..self.pieces.len() {
-            if let Err(error) = self.wait_for(piece) {
-                self.give_up();
-                return Err(error);
-            }
-            let Piece { sinks, stride, .. } = &self.pieces[piece];
-            for set in 0..self.sets() {
-                let into = match self.holds_all() {
-                    true => parts.whole_again(),
-                    false => parts.slice_again(self.options.slices[set]),
-                };
-                let row = self.row_of(piece) + set * stride;
-                let rows = row..row + sinks.len();
-                into.values[sinks.start * outputs..sinks.end * outputs]
-                    .copy_from_slice(&self.sums.as_slice::<f64>()[rows.start * outputs..rows.end * outputs]);
-                if descriptor.nearest {
-                    let distances = &self.distances.as_slice::<f64>()[rows.clone()];
-                    let indices = &self.indices.as_slice::<i32>()[rows];
-                    let found = distances.iter().zip(indices);
-                    let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
-                    into.nearest[sinks.clone()].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
-                }
+            self.take(piece, parts)?;
+        }
+        self.finish(parts);
+        Ok(())
+    }
+
+    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+        self.context.bind()?;
+        if done == 0 {
+            parts.whole_to_overwrite();
+        }
+        if let Some(piece) = self.pieces.iter().position(|piece| piece.sinks.start == done) {
+            self.take(piece, parts)?;
+            let now = self.pieces[piece].sinks.end;
+            if now < self.sinks {
+                return Ok(now);
             }
         }
-        self.pieces.clear();
-        Ok(())
+        self.finish(parts);
+        Ok(self.sinks)
     }
 
     fn neighbours(
@@ -471,6 +504,10 @@ impl Device for CudaDevice {
         let chunks = nj.div_ceil(CHUNK);
         let cut = cut::cut(self.options.descriptor, ni, nj);
         Some(self.shape(cut, ni, chunks, false).0)
+    }
+
+    fn crossover(&self) -> u64 {
+        CROSSOVER
     }
 
     fn bytes(&self) -> usize {

@@ -66,6 +66,11 @@ impl Store {
         self.chunks.bytes() + self.staging.bytes() + self.stale.capacity() * size_of::<(usize, usize)>()
     }
 
+    /// What the device has may not be what the host has: all of it has to be sent again.
+    pub fn forget(&mut self) {
+        self.chunks.forget();
+    }
+
     /// Sends the chunks that the host has changed; whether there were any.
     pub fn update(&mut self, sources: &Sources, stream: &Stream) -> Result<bool> {
         let mut stale = std::mem::take(&mut self.stale);
