@@ -94,8 +94,9 @@ impl Chunks {
         }
     }
 
-    /// What was found stale could not be sent: it is stale still.
+    /// What was found stale could not be sent: it is stale still, and so is the table.
     pub fn forget(&mut self) {
         self.stamps.fill(0);
+        self.changed = true;
     }
 }
