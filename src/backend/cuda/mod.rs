@@ -6,6 +6,8 @@ mod images;
 mod inbox;
 mod kernels;
 mod store;
+#[cfg(test)]
+mod tests;
 mod windows;
 
 use crate::error::Result;
