@@ -8,6 +8,8 @@ mod kernels;
 mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text;
 mod windows;
 
 use crate::error::Result;
