@@ -3,17 +3,18 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ops::Range;
 
 use super::device::CudaDevice;
 use super::driver::fake::{self, state};
 use super::driver::{Context, Driver};
 use crate::backend::gpu::pack::ROW;
 use crate::backend::gpu::step::Step;
-use crate::backend::{Device, DeviceOptions, cpu::Level};
+use crate::backend::{self, Backend, Device, DeviceOptions, Machine, cpu::Level};
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{SLICES, slices_of_device};
-use crate::system::{Block, Parts, Record, Sink, Source, Sources};
+use crate::system::{Block, Parts, Record, Setup, Sink, Source, Sources, System};
 
 const LAUNCH_FAILED: i32 = 719;
 const OUT_OF_MEMORY: i32 = 2;
@@ -277,5 +278,120 @@ fn fail_each_call_in_turn(options: &DeviceOptions, log: &[Record], for_ever: boo
             state.live.clear();
             state.contexts = 0;
         });
+    }
+}
+
+/// A machine with one GPU, which is the fake, and the CPU of this one.
+struct FakeMachine(&'static Driver);
+
+impl Machine for FakeMachine {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        match backend {
+            Backend::Cuda => Ok(1),
+            other => Ok(other.devices()?.len()),
+        }
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        match backend {
+            Backend::Cuda => Ok(Box::new(open(self.0, &options)?)),
+            other => backend::open(other, number, options),
+        }
+    }
+}
+
+fn setup(backend: Backend, fall_back: bool) -> Setup {
+    Setup {
+        order: Order::Fourth,
+        precision: Precision::Double,
+        backend,
+        devices: vec![0],
+        threads: 1,
+        level: Level::Portable,
+        shape: None,
+        crossover: Some(0),
+        fall_back,
+    }
+}
+
+fn write_all(system: &mut System, numbers: Range<usize>) {
+    numbers.for_each(|number| system.set_source(number, &source(number)).unwrap());
+}
+
+/// The first output of each sink of a block of a system, which may fail.
+fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
+    let forces = system.force(nj, true, block(ni, nj).sinks)?;
+    Ok((0..ni).map(|sink| forces.potential(sink)).collect())
+}
+
+/// The same of a system on the CPU, with so many sources.
+fn potentials_of_cpu(ni: usize, nj: usize) -> Vec<f64> {
+    let mut system = System::new(&setup(Backend::Cpu, false)).unwrap();
+    write_all(&mut system, 0..nj);
+    potentials(&mut system, ni, nj).unwrap()
+}
+
+#[test]
+fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_moved_to_or_there_is_memory() {
+    with_kernels(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let mut system = System::on(Box::new(FakeMachine(fake::driver())), &setup(Backend::Cuda, false)).unwrap();
+    write_all(&mut system, 0..300);
+    let of_gpu: Vec<f64> = block(40, 300).sinks.iter().map(|sink| output(sink.index, 0, 0)).collect();
+    assert_eq!(potentials(&mut system, 40, 300).unwrap(), of_gpu);
+    write_all(&mut system, 300..3000);
+    fake::fail("cuMemAlloc_v2", OUT_OF_MEMORY);
+    for _ in 0..2 {
+        let error = potentials(&mut system, 40, 3000).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sources", .. }), "{error}");
+        assert_eq!(system.statistics().sources, 3000);
+    }
+    system.move_to(&setup(Backend::Cpu, false)).unwrap();
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), potentials_of_cpu(40, 3000));
+    let error = system.move_to(&setup(Backend::Cuda, false)).unwrap_err();
+    assert_eq!(error.code(), ResultCode::OutOfMemory);
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), potentials_of_cpu(40, 3000));
+    fake::fail("cuMemAlloc_v2", 0);
+    system.move_to(&setup(Backend::Cuda, false)).unwrap();
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), of_gpu);
+    drop(system);
+    assert!(state(|state| state.live.is_empty() && state.contexts == 0));
+}
+
+#[test]
+fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_chose() {
+    with_kernels(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let expected = potentials_of_cpu(40, 900);
+    let driver = fake::driver();
+    // One block step after another until the device fails at the call of this number in a step of its own.
+    for place in (0..).step_by(3) {
+        let mut system = System::on(Box::new(FakeMachine(driver)), &setup(Backend::Cuda, true)).unwrap();
+        write_all(&mut system, 0..300);
+        potentials(&mut system, 40, 300).unwrap();
+        write_all(&mut system, 100..600);
+        state(|state| {
+            state.calls.clear();
+            state.failing = Some((place..usize::MAX, LAUNCH_FAILED));
+        });
+        system.start(600, true, block(40, 600).sinks).unwrap();
+        write_all(&mut system, 600..900);
+        let has_failed = |system: &System| system.setup().backend == Backend::Cpu;
+        let found: Vec<f64> = {
+            let forces = system.wait().unwrap();
+            (0..40).map(|sink| forces.potential(sink)).collect()
+        };
+        let in_step = has_failed(&system);
+        let of_gpu: Vec<f64> = block(40, 600).sinks.iter().map(|sink| output(sink.index, 0, 0)).collect();
+        assert_eq!(found, if in_step { potentials_of_cpu(40, 600) } else { of_gpu }, "call {place}");
+        assert_eq!(potentials(&mut system, 40, 900).unwrap() == expected, has_failed(&system), "call {place}");
+        state(|state| state.failing = None);
+        drop(system);
+        state(|state| {
+            state.live.clear();
+            state.contexts = 0;
+        });
+        if !in_step {
+            assert!(place > 5, "{place} calls");
+            return;
+        }
     }
 }
