@@ -35,13 +35,18 @@ typedef unsigned long long ulong;
 
 // To about 2^-22 and 2^-20; infinite at zero and below the normal numbers.
 #define INVERSE_SQRT_32(value) rsqrtf(value)
-FUNCTION double inverse_sqrt_seed_64(double value)
-{
-    double root;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value));
-    return root;
-}
-#define INVERSE_SQRT_SEED_64(value) inverse_sqrt_seed_64(value)
+#define INVERSE_SQRT_SEED_64(root, value) asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value))
+
+// Copies 16 or 4 bytes to local memory while the thread goes on: there for all once each has waited and all have met.
+#if __CUDA_ARCH__ >= 800
+#define COPY(to, from, bytes) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
+    ::"r"((uint)__cvta_generic_to_shared(to)), "l"(from), "n"(bytes))
+#define COPIES_ARRIVED asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define COPY(to, from, bytes) \
+    for (int word = 0; word < (bytes) / 4; ++word) ((int *)(to))[word] = ((const int *)(from))[word]
+#define COPIES_ARRIVED
+#endif
 
 // A kernel that was started while the one before still ran waits here for what that one wrote.
 #if __CUDA_ARCH__ >= 900

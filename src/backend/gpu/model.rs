@@ -50,8 +50,8 @@ pub struct Work {
 
 /// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
 pub const PIECE: usize = 4096;
-/// Groups that keep a multiprocessor busy.
-const BUSY: f64 = 1.2;
+/// The share of a multiprocessor's groups that keeps it busy.
+const BUSY: f64 = 0.85;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
 /// Bytes of the parts of a sink: sums and the nearest source.
@@ -100,7 +100,7 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let each = pairs + if fused { costs.predict } else { 0.0 };
     let mean = chunks as f64 / parts as f64;
     let sums = if units <= costs.multiprocessors * resident {
-        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY);
+        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
         costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + each * together)
     } else {
         // Groups come as others go; the last ones leave multiprocessors half empty.
