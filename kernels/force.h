@@ -117,8 +117,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     int slot_ahead = NOWHERE;
     if (part.first < part.last) {
         slot_ahead = step.is_dense ? part.slice + SLICES * part.first : slots[part.slice + SLICES * part.first];
-        if (slot_ahead >= 0)
+        if (slot_ahead >= 0) {
             LOAD_SOURCES(slot_ahead);
+        }
     }
 #endif
     for (int k = part.first; k < part.last; ++k) {
@@ -157,8 +158,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         slot_ahead = NOWHERE;
         if (k + 1 < part.last) {
             slot_ahead = step.is_dense ? chunk + SLICES : slots[chunk + SLICES];
-            if (slot_ahead >= 0)
+            if (slot_ahead >= 0) {
                 LOAD_SOURCES(slot_ahead);
+            }
         }
         if (slot < 0)
             continue;

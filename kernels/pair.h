@@ -5,7 +5,8 @@ FUNCTION REAL inverse_sqrt(REAL value)
 {
 #if PRECISION == DOUBLE
     // One step of third order: h is what the seed misses, 1 / sqrt(1 - h) = 1 + h / 2 + 3 h^2 / 8 + ...
-    const double seed = INVERSE_SQRT_SEED_64(value);
+    double seed;
+    INVERSE_SQRT_SEED_64(seed, value);
     const double h = fma(-(value * seed), seed, 1.0);
     return fma(seed * h, fma(0.375, h, 0.5), seed);
 #else

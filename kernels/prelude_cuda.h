@@ -35,13 +35,7 @@ typedef unsigned long long ulong;
 
 // To about 2^-22 and 2^-20; infinite at zero and below the normal numbers.
 #define INVERSE_SQRT_32(value) rsqrtf(value)
-FUNCTION double inverse_sqrt_seed_64(double value)
-{
-    double root;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value));
-    return root;
-}
-#define INVERSE_SQRT_SEED_64(value) inverse_sqrt_seed_64(value)
+#define INVERSE_SQRT_SEED_64(root, value) asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value))
 
 // A kernel that was started while the one before still ran waits here for what that one wrote.
 #if __CUDA_ARCH__ >= 900

@@ -82,7 +82,11 @@ const CHOICES: usize = 64;
 impl CudaDevice {
     /// Opens a device.
     pub fn new(number: usize, options: DeviceOptions) -> Result<CudaDevice> {
-        let context = Context::new(number)?;
+        CudaDevice::on(Context::new(number)?, options)
+    }
+
+    /// As [`CudaDevice::new`], in a certain context.
+    pub(super) fn on(context: Arc<Context>, options: DeviceOptions) -> Result<CudaDevice> {
         let descriptor = options.descriptor;
         let kernels = Kernels::new(&context, descriptor)?;
         let streams = [Stream::new(&context)?, Stream::new(&context)?];
@@ -187,9 +191,9 @@ impl CudaDevice {
         let wanted = rows * descriptor.outputs * 8;
         if self.sums.bytes() < wanted {
             let rows = rows.next_power_of_two();
-            self.sums = Pinned::new(&self.context, rows * descriptor.outputs * 8, "results")?;
-            self.distances = Pinned::new(&self.context, rows * 8, "results")?;
-            self.indices = Pinned::new(&self.context, rows * 4, "results")?;
+            let results = |bytes| Pinned::new(&self.context, rows * bytes, "results");
+            // All or none, or the next block would find room in one and not in the others.
+            (self.sums, self.distances, self.indices) = (results(descriptor.outputs * 8)?, results(8)?, results(4)?);
         }
         if self.flags.bytes() < 4 * self.pieces.len() {
             self.flags = Pinned::new(&self.context, 8 * self.pieces.len(), "flags")?;

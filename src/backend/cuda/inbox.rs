@@ -48,8 +48,8 @@ impl Inbox {
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
-            self.host = Pinned::new(context, bytes, "sinks")?;
-            self.device = Memory::new(context, bytes, "sinks")?;
+            // Both or none, or the next block would find room in one and not in the other.
+            (self.host, self.device) = (Pinned::new(context, bytes, "sinks")?, Memory::new(context, bytes, "sinks")?);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
 /// `FETCH_THREADS` in `kernels/sources.h`.
-const FETCH_THREADS: usize = 256;
+pub(super) const FETCH_THREADS: usize = 256;
 
 /// Memory that kernels read and write, as addresses on the device.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +45,7 @@ pub struct Kernels {
     end: Function,
     neighbours: Function,
     /// `END_THREADS` in `kernels/parts.h`: a thread for two columns of a sink in a slice.
-    end_threads: usize,
+    pub(super) end_threads: usize,
     /// Functions live as long as their module.
     _module: Module,
 }

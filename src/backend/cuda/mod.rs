@@ -6,6 +6,10 @@ mod images;
 mod inbox;
 mod kernels;
 mod store;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod text;
 mod windows;
 
 use crate::error::Result;

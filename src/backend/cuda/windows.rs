@@ -10,9 +10,9 @@ use super::driver::{Context, Memory, Pinned, Stream};
 use super::kernels::{Addresses, Kernels};
 
 /// Sinks of a window, `WINDOW` in `kernels/sources.h`.
-const WINDOW: usize = 256;
-/// Numbers of a sink: the squared radius and the position.
-const ROWS: usize = 4;
+pub(super) const WINDOW: usize = 256;
+/// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
+pub(super) const ROWS: usize = 4;
 
 /// Memory for the lists of a window.
 pub struct Windows {

@@ -94,8 +94,71 @@ impl Chunks {
         }
     }
 
-    /// What was found stale could not be sent: it is stale still.
+    /// What was found stale could not be sent: it is stale still, and so is the table.
     pub fn forget(&mut self) {
         self.stamps.fill(0);
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Source;
+    use crate::system::slices::CHUNK;
+
+    fn write(sources: &mut Sources, chunk: usize) {
+        let source = Source { index: 1, mass: 1.0, time: 0.0, taylor: [[0.0; 3]; 4] };
+        sources.write(chunk * CHUNK + 3, &source).unwrap();
+    }
+
+    fn stale(chunks: &mut Chunks, sources: &mut Sources) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        chunks.stale(sources, &mut found).unwrap();
+        sources.forget_written();
+        found
+    }
+
+    #[test]
+    fn a_chunk_is_stale_until_it_was_found_and_after_each_write() {
+        let (mut chunks, mut sources) = (Chunks::new(&(0..SLICES).collect::<Vec<_>>()), Sources::new(4));
+        (0..3).for_each(|chunk| write(&mut sources, chunk));
+        assert_eq!(stale(&mut chunks, &mut sources), [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(stale(&mut chunks, &mut sources), []);
+        write(&mut sources, 1);
+        assert_eq!(stale(&mut chunks, &mut sources), [(1, 1)]);
+        sources.all_is_written();
+        assert_eq!(stale(&mut chunks, &mut sources), []);
+        assert!(chunks.is_dense());
+        assert_eq!(chunks.table(), (&[0, 1, 2][..], true));
+        assert!(!chunks.table().1);
+    }
+
+    #[test]
+    fn what_could_not_be_sent_is_stale_still_with_the_table() {
+        let (mut chunks, mut sources) = (Chunks::new(&[0, 1, 2]), Sources::new(4));
+        (0..2).for_each(|chunk| write(&mut sources, chunk));
+        stale(&mut chunks, &mut sources);
+        chunks.table();
+        chunks.forget();
+        sources.all_is_written();
+        assert_eq!(stale(&mut chunks, &mut sources), [(0, 0), (1, 1)]);
+        assert!(chunks.table().1);
+    }
+
+    #[test]
+    fn a_device_has_the_chunks_of_its_slices_and_knows_of_all() {
+        let (mut chunks, mut sources) = (Chunks::new(&[1]), Sources::new(1));
+        [1, 2, 1 + SLICES, 40, 1 + 3 * SLICES].into_iter().for_each(|chunk| write(&mut sources, chunk));
+        let own = [1, 1 + SLICES, 1 + 3 * SLICES];
+        assert_eq!(stale(&mut chunks, &mut sources), [(own[0], 0), (own[1], 1), (own[2], 2)]);
+        let (table, _) = chunks.table();
+        assert_eq!(table.len(), 2 + 3 * SLICES);
+        for (chunk, slot) in table.iter().enumerate() {
+            let expected = own.iter().position(|own| *own == chunk).map_or(NOWHERE, |slot| slot as i32);
+            assert_eq!(*slot, expected, "chunk {chunk}");
+        }
+        assert!(!chunks.is_dense());
+        assert_eq!(chunks.count(), 3);
     }
 }

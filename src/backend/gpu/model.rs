@@ -50,8 +50,8 @@ pub struct Work {
 
 /// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
 pub const PIECE: usize = 4096;
-/// Groups that keep a multiprocessor busy.
-const BUSY: f64 = 1.2;
+/// The share of a multiprocessor's groups that keeps it busy.
+const BUSY: f64 = 0.85;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
 /// Bytes of the parts of a sink: sums and the nearest source.
@@ -74,7 +74,7 @@ impl Costs {
         Costs {
             multiprocessors: 132,
             resident: [2, 3, 4, 4, 4, 5, 4, 4],
-            pairs: [0.35, 0.35, 0.6, 0.85, 0.9, 0.93, 0.985, 1.0].map(|share| share * pairs),
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|share| share * pairs),
             launch: 9.0e-6,
             kernel: 2.3e-6,
             group: 4.0e-6,
@@ -100,7 +100,7 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let each = pairs + if fused { costs.predict } else { 0.0 };
     let mean = chunks as f64 / parts as f64;
     let sums = if units <= costs.multiprocessors * resident {
-        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY);
+        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
         costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + each * together)
     } else {
         // Groups come as others go; the last ones leave multiprocessors half empty.

@@ -86,7 +86,7 @@ fn fill<const MOST: usize>(
 }
 
 /// Where a place of a chunk is that no source was written to: `FAR_AWAY` in `kernels/body.h`.
-fn far_away(precision: Precision) -> f64 {
+pub fn far_away(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 4e150,
         _ => 4e18,
@@ -113,4 +113,98 @@ pub fn chunk(descriptor: &Descriptor, chunk: &Chunk, to: &mut [f64], indices: &m
         }
     }
     indices.copy_from_slice(chunk.indices());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{CATALOGUE, Order};
+    use crate::system::slices::SLICES;
+    use crate::system::{MASS, Source, Sources, TIME};
+
+    fn sink(number: usize) -> Sink {
+        let place = |k: usize| (number as f64 + 1.0) * std::f64::consts::PI * 10f64.powi(k as i32 - 1);
+        Sink {
+            index: 7 - number as i32,
+            softening2: 0.25 + number as f64,
+            radius2: 0.0,
+            derivatives: [0, 3].map(|first| std::array::from_fn(|k| place(first + k))),
+        }
+    }
+
+    #[test]
+    fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs() {
+        for descriptor in CATALOGUE {
+            let (count, stride) = (5, 8);
+            let given: Vec<Sink> = (0..count).map(sink).collect();
+            let mut vectors = vec![Vector([!0; 2]); rows(descriptor) * stride];
+            let mut indices = vec![-1; stride];
+            sinks(descriptor, &given, stride, &mut vectors, &mut indices);
+            let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
+            let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
+            for (place, sink) in given.iter().enumerate() {
+                let [x, v] = sink.derivatives;
+                assert_eq!(indices[place], sink.index);
+                if descriptor.precision == Precision::Double {
+                    assert_eq!([wholes(0, place), wholes(1, place)], [[x[0], x[1]], [x[2], sink.softening2]]);
+                    if descriptor.order == Order::Fourth {
+                        assert_eq!([wholes(2, place), wholes(3, place)], [[v[0], v[1]], [v[2], 0.0]]);
+                    }
+                    continue;
+                }
+                assert_eq!(halves(0, place), [x[0] as f32, x[1] as f32, x[2] as f32, sink.softening2 as f32]);
+                if descriptor.precision == Precision::Mixed {
+                    for (k, x) in x.into_iter().enumerate() {
+                        let both = f64::from(halves(0, place)[k]) + f64::from(halves(1, place)[k]);
+                        assert!((both - x).abs() <= x * 2f64.powi(-48), "{both} {x}");
+                        assert_ne!(halves(1, place)[k], 0.0);
+                    }
+                }
+                if descriptor.order == Order::Fourth {
+                    let row = rows(descriptor) - 1;
+                    assert_eq!(halves(row, place)[..3], [v[0] as f32, v[1] as f32, v[2] as f32]);
+                }
+            }
+            // What lies between the sinks and the next row is left alone.
+            assert!((0..rows(descriptor)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
+            assert_eq!(indices[count], -1);
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_the_host_s_with_far_away_places_where_nothing_was_written() {
+        for descriptor in CATALOGUE {
+            let mut all = Sources::new(descriptor.taylor);
+            let number = SLICES + 3;
+            let source = |place: usize| {
+                let term = |k: usize| std::array::from_fn(|c| (100 * place + 10 * k + c) as f64);
+                Source { index: place as i32 - 5, mass: 2.0, time: 3.0, taylor: std::array::from_fn(term) }
+            };
+            let written = [0, 9, 10, 255];
+            written.iter().for_each(|place| all.write(number * CHUNK + place, &source(*place)).unwrap());
+            let (mut numbers, mut indices) = (vec![-1.0; chunk_numbers(descriptor)], vec![-1; CHUNK]);
+            chunk(descriptor, all.chunk(number).unwrap(), &mut numbers, &mut indices);
+            let rows = chunk_numbers(descriptor) / CHUNK;
+            let at = |place: usize, row: usize| numbers[(place / OCTET * rows + row) * OCTET + place % OCTET];
+            for place in 0..CHUNK {
+                let is_written = written.contains(&place);
+                for c in 0..3 {
+                    let expected = if is_written { source(place).taylor[0][c] } else { far_away(descriptor.precision) };
+                    assert_eq!(at(place, TAYLOR + c), expected, "place {place}");
+                }
+                if is_written {
+                    let source = source(place);
+                    assert_eq!([at(place, TIME), at(place, MASS)], [source.time, source.mass]);
+                    assert_eq!(indices[place], source.index);
+                    for k in 0..descriptor.taylor {
+                        for c in 0..3 {
+                            assert_eq!(at(place, TAYLOR + 3 * k + c), source.taylor[k][c]);
+                        }
+                    }
+                } else {
+                    assert_eq!(at(place, MASS), 0.0);
+                }
+            }
+        }
+    }
 }

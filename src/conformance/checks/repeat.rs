@@ -2,6 +2,10 @@
 
 use std::thread;
 
+use crate::backend::Backend;
+use crate::backend::gpu::cut::cut;
+use crate::backend::gpu::shapes::{SHAPES, Shape};
+use crate::catalogue::Descriptor;
 use crate::conformance::models::{grid, plummer, sinks_of};
 use crate::conformance::{Check, Target, Twin};
 use crate::error::Result;
@@ -76,6 +80,65 @@ pub const THREADS_AND_DEVICES: Check = Check {
             for devices in [2, 3, 4, 8] {
                 let same = answers(&target.with(devices % 3 + 1, &[0; 8][..devices]), &sources)? == plain;
                 findings.expect(same, || format!("{devices} devices: expected the bits of one"));
+            }
+        }
+        Ok(())
+    },
+};
+
+/// Numbers of sources and of sinks such that every launch shape fits some of these blocks.
+const SOURCES_OF_SHAPES: [usize; 3] = [700, 6500, 40_000];
+const SINKS_OF_SHAPES: [usize; 8] = [1, 6, 40, 150, 300, 1100, 2500, 5000];
+
+/// Of the blocks for shapes, those that a shape fits, and so takes if it is told to.
+fn blocks_that_fit(shape: Shape, descriptor: &'static Descriptor) -> usize {
+    let blocks = SOURCES_OF_SHAPES.into_iter().flat_map(|nj| SINKS_OF_SHAPES.map(|ni| (ni, nj)));
+    blocks.filter(|(ni, nj)| cut(descriptor, *ni, *nj).strands == shape.strands(descriptor)).count()
+}
+
+/// Each block with sources that are to be predicted, with those that are, and after few and many were written.
+fn answers_of_shape(target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
+    let mut system = system(target, sources)?;
+    let sinks = sinks_of(&sources[..SINKS_OF_SHAPES[7]], 1e-4);
+    let mut found = Vec::new();
+    for (step, nj) in SOURCES_OF_SHAPES.into_iter().enumerate() {
+        for ni in SINKS_OF_SHAPES {
+            system.set_time(step as f64 / 64.0 + ni as f64 / 131_072.0)?;
+            for _ in 0..2 {
+                found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
+            }
+            for (place, source) in sources[..ni].iter().enumerate() {
+                system.set_source(7 * place % nj, source)?;
+            }
+            found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
+        }
+    }
+    Ok(found)
+}
+
+pub const LAUNCH_SHAPES: Check = Check {
+    name: "launch shapes",
+    promise: "any launch shape of a GPU gives the same bits, on any number of devices",
+    neighbours: false,
+    run: |target, findings| {
+        // The CPU has none, and the plain target stands for the others.
+        if target.setup.backend == Backend::Cpu || target.setup.devices != [0] {
+            return Ok(());
+        }
+        let sources = plummer(SOURCES_OF_SHAPES[2]);
+        let plain = answers_of_shape(target, &sources)?;
+        for (number, shape) in SHAPES.into_iter().enumerate() {
+            let fitting = blocks_that_fit(shape, target.descriptor());
+            findings.expect(fitting > 0, || format!("{}: no block that it fits", shape.name));
+            for devices in [&[0][..], &[0, 0], &[0, 0, 0]] {
+                let mut target = target.with(1, devices);
+                target.setup.shape = Some(number);
+                let found = answers_of_shape(&target, &sources)?;
+                let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
+                findings.expect(other == 0, || {
+                    let blocks = plain.len();
+                    format!("{} on devices {devices:?}: other bits in {other} of {blocks} blocks", shape.name)
+                });
             }
         }
         Ok(())
@@ -161,3 +224,19 @@ pub const SMALL_BLOCKS: Check = Check {
         Ok(())
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::CATALOGUE;
+
+    #[test]
+    fn every_shape_fits_some_block() {
+        for entry in CATALOGUE {
+            for shape in SHAPES {
+                let fitting = blocks_that_fit(shape, entry);
+                assert!(fitting > 0, "{} in order {:?} {:?}", shape.name, entry.order, entry.precision);
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
 
 use cudarc::driver::sys::{CUdevice_attribute_enum as Attribute, CUlaunchAttributeID, CUlaunchConfig};
 
@@ -28,6 +29,12 @@ pub struct State {
     pub log: &'static str,
     /// The codes that calls return, once or (negative counts) for ever, instead of doing anything.
     failures: BTreeMap<&'static str, (i32, i32)>,
+    /// The places in `calls` of calls that fail, whatever they are, and their code.
+    pub failing: Option<(Range<usize>, i32)>,
+    /// The names of the functions that were asked for; their handles are their places, counted from 1.
+    functions: Vec<String>,
+    /// What a kernel does: its name and its parameters.
+    pub kernel: Option<fn(&str, *mut *mut c_void)>,
     /// Every call, in order.
     pub calls: Vec<&'static str>,
     /// What was given out and not given back; memory with what it holds.
@@ -46,6 +53,9 @@ thread_local! {
             without: None,
             log: "",
             failures: BTreeMap::new(),
+            failing: None,
+            functions: Vec::new(),
+            kernel: None,
             calls: Vec::new(),
             live: BTreeMap::new(),
             contexts: 0,
@@ -86,6 +96,11 @@ pub fn driver() -> &'static Driver {
 fn begin(call: &'static str) -> Option<i32> {
     state(|state| {
         state.calls.push(call);
+        if let Some((places, code)) = &state.failing
+            && places.contains(&(state.calls.len() - 1))
+        {
+            return Some(*code);
+        }
         let (code, left) = state.failures.get_mut(call)?;
         *left -= 1;
         let code = *code;
@@ -102,6 +117,24 @@ fn give(bytes: usize) -> usize {
     let address = room.as_ptr() as usize;
     state(|state| state.live.insert(address, room));
     address
+}
+
+/// Whether so many bytes from an address on were given out.
+pub fn has(address: u64, bytes: usize) -> bool {
+    let address = address as usize;
+    state(|state| {
+        let (first, room) = state.live.range(..=address).next_back()?;
+        Some(address + bytes <= first + size_of_val(&**room))
+    })
+    .unwrap_or(false)
+}
+
+/// Lets a kernel do what it is made to do.
+fn run(function: *mut c_void, parameters: *mut *mut c_void) {
+    let found = state(|state| Some((state.kernel?, state.functions.get((function as usize).checked_sub(1)?)?.clone())));
+    if let Some((kernel, name)) = found {
+        kernel(&name, parameters);
+    }
 }
 
 /// Takes back what was given out.
@@ -256,18 +289,30 @@ functions! {
         SUCCESS
     }
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, _stream: *mut c_void) {
+        if !has(to, bytes) {
+            return INVALID_VALUE;
+        }
         std::ptr::copy_nonoverlapping(from.cast::<u8>(), to as *mut u8, bytes);
         SUCCESS
     }
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, _stream: *mut c_void) {
+        if !has(from, bytes) {
+            return INVALID_VALUE;
+        }
         std::ptr::copy_nonoverlapping(from as *const u8, to.cast::<u8>(), bytes);
         SUCCESS
     }
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
+        if !has(to, bytes) || !has(from, bytes) {
+            return INVALID_VALUE;
+        }
         std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
         SUCCESS
     }
     fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, _stream: *mut c_void) {
+        if !has(address, bytes) {
+            return INVALID_VALUE;
+        }
         std::ptr::write_bytes(address as *mut u8, value, bytes);
         SUCCESS
     }
@@ -305,8 +350,15 @@ functions! {
     }
     fn cuModuleUnload(module: *mut c_void) { take(module as usize) }
     fn cuModuleGetFunction(function: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
-        *function = module;
-        if CStr::from_ptr(name).to_bytes().starts_with(b"kyoho") { SUCCESS } else { NOT_FOUND }
+        let name = CStr::from_ptr(name).to_str().unwrap().to_owned();
+        if module.is_null() || name == "other" {
+            return NOT_FOUND;
+        }
+        *function = state(|state| {
+            state.functions.push(name);
+            state.functions.len() as *mut c_void
+        });
+        SUCCESS
     }
     fn cuFuncGetAttribute(value: *mut i32, attribute: i32, _function: *mut c_void) {
         // Shared memory (1) and registers (4).
@@ -322,15 +374,17 @@ functions! {
         SUCCESS
     }
     fn cuLaunchKernel(
-        _function: *mut c_void, _x: u32, _y: u32, z: u32, _threads: u32, block_y: u32, block_z: u32, _shared: u32,
-        _stream: *mut c_void, _parameters: *mut *mut c_void, extra: *mut *mut c_void
+        function: *mut c_void, _x: u32, _y: u32, z: u32, _threads: u32, block_y: u32, block_z: u32, _shared: u32,
+        _stream: *mut c_void, parameters: *mut *mut c_void, extra: *mut *mut c_void
     ) {
+        run(function, parameters);
         if (z, block_y, block_z) == (1, 1, 1) && extra.is_null() { SUCCESS } else { INVALID_VALUE }
     }
     fn cuLaunchKernelEx(
-        configuration: *const CUlaunchConfig, _function: *mut c_void, _parameters: *mut *mut c_void,
+        configuration: *const CUlaunchConfig, function: *mut c_void, parameters: *mut *mut c_void,
         extra: *mut *mut c_void
     ) {
+        run(function, parameters);
         let configuration = &*configuration;
         let overlaps = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         let attribute = &*configuration.attrs;

@@ -1,0 +1,85 @@
+/* What the programs for machines with a GPU share: they load the library whose path they are given, so that they run
+ * where nothing but a C compiler is:
+ *
+ *     gcc -std=c99 -O2 -I include -o gpu_failure c_tests/gpu_failure.c -ldl -lm
+ *     ./gpu_failure path/to/libkyoho.so
+ */
+#ifndef GPU_LIBRARY_H
+#define GPU_LIBRARY_H
+
+#include <kyoho.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FUNCTIONS(EACH)                                                                                     \
+    EACH(kyoho_result_text)                                                                                 \
+    EACH(kyoho_backend_available)                                                                           \
+    EACH(kyoho_system_create)                                                                               \
+    EACH(kyoho_system_move)                                                                                 \
+    EACH(kyoho_system_free)                                                                                 \
+    EACH(kyoho_last_error)                                                                                  \
+    EACH(kyoho_system_describe)                                                                             \
+    EACH(kyoho_system_statistics)                                                                           \
+    EACH(kyoho_set_sources)                                                                                 \
+    EACH(kyoho_set_time)                                                                                    \
+    EACH(kyoho_force)                                                                                       \
+    EACH(kyoho_start)                                                                                       \
+    EACH(kyoho_wait)                                                                                        \
+    EACH(kyoho_neighbours)
+
+#define MEMBER(name) __typeof__(&name) name;
+static struct {
+    FUNCTIONS(MEMBER)
+} library;
+
+static void find(void *in, const char *name, void *function) {
+    *(void **)function = dlsym(in, name);
+    if (!*(void **)function) {
+        fprintf(stderr, "the library has no %s\n", name);
+        exit(2);
+    }
+}
+
+/* Loads the library that the first argument names; ends the program where there is none. */
+static void load_library(int count, char **arguments) {
+    void *loaded = count > 1 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!loaded) {
+        fprintf(stderr, "usage: %s path/to/libkyoho.so\n%s\n", arguments[0], count > 1 ? dlerror() : "");
+        exit(2);
+    }
+#define FIND(name) find(loaded, #name, &library.name);
+    FUNCTIONS(FIND)
+}
+
+/* From here on calls go to the library that was loaded. */
+#define kyoho_result_text library.kyoho_result_text
+#define kyoho_backend_available library.kyoho_backend_available
+#define kyoho_system_create library.kyoho_system_create
+#define kyoho_system_move library.kyoho_system_move
+#define kyoho_system_free library.kyoho_system_free
+#define kyoho_last_error library.kyoho_last_error
+#define kyoho_system_describe library.kyoho_system_describe
+#define kyoho_system_statistics library.kyoho_system_statistics
+#define kyoho_set_sources library.kyoho_set_sources
+#define kyoho_set_time library.kyoho_set_time
+#define kyoho_force library.kyoho_force
+#define kyoho_start library.kyoho_start
+#define kyoho_wait library.kyoho_wait
+#define kyoho_neighbours library.kyoho_neighbours
+
+#include "native_check.h"
+
+/* What a program ends with where there is no GPU. */
+enum { NO_GPU = 77 };
+
+/* What the environment says must not choose the devices. */
+static inline void forget_environment(void) {
+    static const char *const names[] = {"KYOHO_BACKEND", "KYOHO_DEVICES", "KYOHO_PRECISION", "KYOHO_CROSSOVER", "GPU_LIST",
+                                        "KYOHO_LOG", "KYOHO_LOG_FILE"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) unsetenv(names[k]);
+}
+
+#endif

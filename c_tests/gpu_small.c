@@ -1,0 +1,320 @@
+/* A few small blocks of each kind in every order and precision, against a plain sum: little enough for a checker of the
+ * device's memory to follow. Computed on one device and on one that is named three times, with the same bits. One line
+ * for each order and precision; see gpu_library.h.
+ *
+ *     compute-sanitizer --tool memcheck ./gpu_small path/to/libkyoho.so [cuda, opencl or cpu] [order] [precision]
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <float.h>
+
+#include "gpu_library.h"
+
+/* Sources at addresses one after another, and a few far from one another. */
+enum { DENSE = 6000, SPARSE = 40, ALL = DENSE + SPARSE, MOST = 1100 };
+
+struct source {
+    int32_t address, index;
+    int written;
+    double mass, time, x[3], v[3], a[3], j[3];
+};
+
+struct sink {
+    int32_t index;
+    double x[3], v[3], radius2;
+};
+
+struct answer {
+    double pot, acc[3], jerk[3], distance2;
+    int32_t nearest;
+};
+
+static struct source sources[ALL];
+static struct sink sinks[MOST];
+static struct answer answers[2][MOST];
+static int order, precision;
+static double pair_rounding, coordinate_rounding, now;
+static uint64_t seed;
+/* One device, and one named three times. */
+static kyoho_system *systems[2];
+
+static void draw_vector(double to[3], double scale) {
+    for (int k = 0; k < 3; k++) to[k] = scale * draw(&seed);
+}
+
+static void make_sources(void) {
+    seed = 11;
+    for (int s = 0; s < ALL; s++) {
+        struct source *source = &sources[s];
+        memset(source, 0, sizeof *source);
+        source->address = s < DENSE ? s : DENSE + 1000 + 7001 * (s - DENSE);
+        source->index = 3 * s - 500;
+        source->mass = (1.5 + draw(&seed)) / ALL;
+        draw_vector(source->x, 1);
+        draw_vector(source->v, 0.5);
+        draw_vector(source->a, 0.5);
+        draw_vector(source->j, 0.5);
+    }
+}
+
+/* Sinks of which every second is a source. Without softening each of these lies where another source is, too. */
+static void make_sinks(void) {
+    for (int i = 0; i < MOST; i++) {
+        const struct source *source = &sources[5 * i % DENSE];
+        draw_vector(sinks[i].x, 1);
+        draw_vector(sinks[i].v, 0.5);
+        sinks[i].index = i % 2 ? source->index : -1000 - i;
+        if (i % 2)
+            for (int k = 0; k < 3; k++) sinks[i].x[k] = source->x[k], sinks[i].v[k] = source->v[k];
+        sinks[i].radius2 = i % 3 ? 0.001 * (i % 50) : 0;
+    }
+}
+
+/* Writes `count` sources, `step` apart among those that lie below `end`. */
+static void write_sources(int first, int count, int step, int end) {
+    static int32_t addresses[ALL], indices[ALL];
+    static double masses[ALL], times[ALL], x[ALL][3], v[ALL][3], a[ALL][3], j[ALL][3];
+    for (int n = 0; n < count; n++) {
+        struct source *source = &sources[(first + n * step) % end];
+        if (source->written) {
+            /* It moved since. */
+            source->time = now;
+            draw_vector(source->x, 1);
+            draw_vector(source->v, 0.5);
+        }
+        source->written = 1;
+        addresses[n] = source->address, indices[n] = source->index;
+        masses[n] = source->mass, times[n] = source->time;
+        memcpy(x[n], source->x, sizeof x[n]), memcpy(v[n], source->v, sizeof v[n]);
+        memcpy(a[n], source->a, sizeof a[n]), memcpy(j[n], source->j, sizeof j[n]);
+    }
+    kyoho_sources given;
+    memset(&given, 0, sizeof given);
+    given.count = count;
+    given.addresses = addresses, given.indices = indices, given.masses = masses, given.times = times;
+    given.positions = x[0], given.velocities = v[0], given.accelerations = a[0], given.jerks = j[0];
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_set_sources(systems[s], &given));
+}
+
+static void set_times(double time) {
+    now = time;
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_set_time(systems[s], time));
+}
+
+/* Sources as they were when the block began. */
+static struct source at_start[ALL];
+
+static void predict(const struct source *source, double x[3], double v[3]) {
+    double dt = now - source->time;
+    for (int k = 0; k < 3; k++) {
+        x[k] = source->x[k], v[k] = 0;
+        if (order == 2) continue;
+        x[k] += dt * (source->v[k] + dt * (source->a[k] / 2 + dt * source->j[k] / 6));
+        v[k] = source->v[k] + dt * (source->a[k] + dt * source->j[k] / 2);
+    }
+}
+
+static double length(const double r[3]) {
+    return sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+}
+
+static int wrong(const char *what, int sink, double found, double right, double bound) {
+    if (fabs(found - right) <= bound) return 0;
+    if (failures++ < 20)
+        fprintf(stderr, "sink %d: %s is %.17g, not %.17g (to %.2g)\n", sink, what, found, right, bound);
+    return 1;
+}
+
+/* Compares an answer with the plain sum, to what roundings of coordinates and of pairs can do. */
+static void check_sink(int number, int nj, double softening2, const struct answer *answer) {
+    const struct sink *sink = &sinks[number];
+    long double pot = 0, acc[3] = {0}, jerk[3] = {0};
+    double bound_pot = 0, bound_acc = 0, bound_jerk = 0, nearest = INFINITY, reported = INFINITY;
+    for (int s = 0; s < ALL; s++) {
+        const struct source *source = &at_start[s];
+        double x[3], u[3], r[3], v[3], rv = 0;
+        if (!source->written || source->address >= nj || source->index == sink->index) continue;
+        predict(source, x, u);
+        for (int k = 0; k < 3; k++) {
+            r[k] = x[k] - sink->x[k];
+            v[k] = u[k] - sink->v[k];
+            rv += r[k] * v[k];
+        }
+        double d = length(r), s2 = d * d + softening2;
+        nearest = fmin(nearest, d);
+        if (source->index == answer->nearest) reported = fmin(reported, d);
+        if (s2 == 0) continue;
+        double distance = sqrt(s2), w = source->mass / (s2 * distance);
+        double part = 32 * pair_rounding + 16 * coordinate_rounding * (length(x) + length(sink->x)) / distance;
+        pot -= (long double)w * s2;
+        for (int k = 0; k < 3; k++) {
+            acc[k] += (long double)w * r[k];
+            jerk[k] += (long double)w * (v[k] - 3 * rv / s2 * r[k]);
+        }
+        bound_pot += w * s2 * part;
+        bound_acc += w * distance * part;
+        bound_jerk += 5 * w * (length(v) + length(sink->v)) * part;
+    }
+    int bad = wrong("the potential", number, answer->pot, (double)pot, bound_pot);
+    for (int k = 0; k < 3; k++) bad += wrong("the acceleration", number, answer->acc[k], (double)acc[k], bound_acc);
+    if (order == 4) {
+        double near = 16 * coordinate_rounding;
+        for (int k = 0; k < 3; k++) bad += wrong("the jerk", number, answer->jerk[k], (double)jerk[k], bound_jerk);
+        if (nearest == INFINITY) {
+            CHECK(answer->nearest == -1 && answer->distance2 == INFINITY);
+        } else {
+            near += 16 * pair_rounding * nearest;
+            bad += wrong("the distance of the nearest", number, sqrt(answer->distance2), nearest, near);
+            bad += wrong("the distance of what is called the nearest", number, reported, nearest, 2 * near);
+        }
+    }
+    if (bad && failures < 20)
+        fprintf(stderr, "in a block of order %d precision %d, nj %d, softening2 %g\n", order, precision, nj, softening2);
+}
+
+static int ascending(const void *one, const void *other) {
+    int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
+    return (a > b) - (a < b);
+}
+
+static void check_list(int number, int nj) {
+    static int32_t right[ALL], found[ALL];
+    int32_t expected = 0, count = -1;
+    for (int s = 0; s < ALL; s++) {
+        double x[3], v[3], r2 = 0;
+        if (!at_start[s].written || at_start[s].address >= nj || at_start[s].index == sinks[number].index) continue;
+        predict(&at_start[s], x, v);
+        for (int k = 0; k < 3; k++) r2 += (x[k] - sinks[number].x[k]) * (x[k] - sinks[number].x[k]);
+        if (r2 < sinks[number].radius2) right[expected++] = at_start[s].index;
+    }
+    qsort(right, expected, sizeof *right, ascending);
+    for (int s = 0; s < 2; s++) {
+        GIVES(KYOHO_OK, kyoho_neighbours(systems[s], number, ALL, found, &count));
+        CHECK(count == expected && memcmp(found, right, expected * sizeof *right) == 0);
+    }
+}
+
+/* A block on both systems; `later` sources are written while it is under way, and its lists are read after that. */
+static void block(int ni, int nj, double softening2, int lists, int later) {
+    kyoho_sinks given;
+    memset(&given, 0, sizeof given);
+    given.count = ni;
+    given.softening2 = softening2;
+    given.indices = &sinks->index, given.indices_stride = sizeof *sinks;
+    given.positions = sinks->x, given.positions_stride = sizeof *sinks;
+    given.velocities = sinks->v, given.velocities_stride = sizeof *sinks;
+    if (lists) given.radii2 = &sinks->radius2, given.radii2_stride = sizeof *sinks;
+    memcpy(at_start, sources, sizeof sources);
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_start(systems[s], nj, &given));
+    if (later) write_sources(later, later, 17, DENSE);
+    for (int s = 0; s < 2; s++) {
+        struct answer *to = answers[s];
+        kyoho_forces forces;
+        memset(&forces, 0, sizeof forces);
+        memset(to, 0x7f, sizeof answers[s]);
+        forces.potentials = &to->pot, forces.potentials_stride = sizeof *to;
+        forces.accelerations = to->acc, forces.accelerations_stride = sizeof *to;
+        if (order == 4) {
+            forces.jerks = to->jerk, forces.jerks_stride = sizeof *to;
+            forces.nearest = &to->nearest, forces.nearest_stride = sizeof *to;
+            forces.nearest_distance2 = &to->distance2, forces.nearest_distance2_stride = sizeof *to;
+        }
+        GIVES(KYOHO_OK, kyoho_wait(systems[s], &forces));
+    }
+    CHECK(memcmp(answers[0], answers[1], sizeof answers[0]) == 0); /* beyond ni too: nothing is written there */
+    for (int i = 0; i < ni; i++) check_sink(i, nj, softening2, &answers[0][i]);
+    if (lists && order == 4)
+        for (int i = 0; i < ni; i += 1 + ni / 60) check_list(i, nj);
+}
+
+static const int sizes[] = {1, 5, 40, 300, 1100};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void blocks(int nj, double softening2) {
+    for (int n = 0; n < SIZES; n++) block(sizes[n], nj, softening2, 0, 0);
+}
+
+static void run(int backend) {
+    for (int s = 0; s < 2; s++) {
+        kyoho_result made = kyoho_system_create(order, precision, backend, s == 0 ? NULL : "0,0,0", 1, &systems[s]);
+        GIVES(KYOHO_OK, made);
+        if (made != KYOHO_OK) return;
+    }
+    pair_rounding = precision == KYOHO_PRECISION_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+    coordinate_rounding = precision == KYOHO_PRECISION_MIXED ? ldexp(1, -47) : pair_rounding;
+    make_sources();
+    make_sinks();
+    set_times(0);
+    block(5, 700, 1e-4, 1, 0); /* no source at all */
+    write_sources(0, 700, 1, DENSE);
+    blocks(700, 1e-4);
+    /* As many particles move as are in a block: few records, which go with the block, and many. */
+    for (int n = 0; n < SIZES; n++) {
+        set_times((n + 1) / 256.0);
+        block(sizes[n], 700, 1e-4, 0, 0);
+        block(sizes[n], 500, 1e-4, 0, 0); /* at the same time: nothing is predicted again */
+        write_sources(n, sizes[n] < 700 ? sizes[n] : 700, 7, 699);
+    }
+    write_sources(700, DENSE - 700, 1, DENSE);
+    set_times(1 / 32.0);
+    blocks(DENSE, 1e-4);
+    for (int n = 0; n < SIZES; n++) {
+        write_sources(100 * n, sizes[n], 7, DENSE);
+        block(sizes[n], DENSE, 1e-4, 0, sizes[SIZES - 1 - n]);
+        set_times(now + 1 / 512.0);
+        block(sizes[n], DENSE, 1e-4, 1, sizes[n]);
+    }
+    /* Far addresses, of which each slice has some; places between them were never written. */
+    write_sources(DENSE, SPARSE, 1, ALL);
+    const int32_t end = sources[ALL - 1].address;
+    for (int n = 0; n < SIZES; n++) block(sizes[n], end + 1, 1e-4, n % 2, 0);
+    block(40, end, 1e-4, 1, 0);
+    block(5, 2147483647, 1e-4, 1, 0);
+    block(5, 0, 1e-4, 1, 0);
+    block(0, DENSE, 1e-4, 1, 0);
+    /* Coincident pairs without softening: at coordinates that every precision has, and at rest. */
+    for (int s = 0; s < 1000; s++) {
+        for (int k = 0; k < 3; k++) {
+            sources[s].x[k] = s % 2 ? sources[s - 1].x[k] : round(64 * sources[s].x[k]) / 64;
+            sources[s].v[k] = sources[s].a[k] = sources[s].j[k] = 0;
+        }
+        sources[s].written = 0; /* stays where it is now */
+        sources[s].time = now;
+    }
+    write_sources(0, 1000, 1, 1000);
+    for (int i = 0; i < MOST; i++) {
+        const struct source *source = &sources[i < 1000 ? i : i - 1000];
+        if (i % 4 == 0) continue;
+        sinks[i].index = i % 4 == 1 ? source->index : -1000 - i;
+        memcpy(sinks[i].x, source->x, sizeof sinks[i].x);
+    }
+    blocks(1000, 0);
+    for (int n = 0; n < SIZES; n++) block(sizes[n], DENSE, 0, 1, 0);
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_free(systems[s]));
+}
+
+int main(int count, char **arguments) {
+    static const char *const backends[] = {"", "cpu", "cuda", "opencl"};
+    int backend = KYOHO_BACKEND_CUDA;
+    load_library(count, arguments);
+    forget_environment();
+    setenv("KYOHO_CROSSOVER", "off", 1);
+    for (int k = 1; k < 4; k++)
+        if (count > 2 && strcmp(arguments[2], backends[k]) == 0) backend = k;
+    if (kyoho_backend_available(backend, NULL) != KYOHO_OK) {
+        printf("no GPU: %s\n", kyoho_last_error(NULL));
+        return NO_GPU;
+    }
+    for (order = 2; order <= 4; order += 2) {
+        for (precision = KYOHO_PRECISION_SINGLE; precision <= KYOHO_PRECISION_DOUBLE; precision++) {
+            int before = failures;
+            if (count > 3 && atoi(arguments[3]) != order) continue;
+            if (count > 4 && atoi(arguments[4]) != precision) continue;
+            run(backend);
+            printf("%s order %d precision %d: %s\n", backends[backend], order, precision,
+                   failures == before ? "ok" : "FAILED");
+            fflush(stdout);
+        }
+    }
+    return failures != 0;
+}
