@@ -8,9 +8,6 @@
 
 #define STRAND (CHUNK / STRANDS)
 #define TEAMS (THREADS / LANES)
-// Sources that were predicted before come while pairs with those of the chunk before are summed, where there is room.
-#define BUFFERED (!FUSED && LANES == 1 && ROWS < 4)
-#define TILES (BUFFERED ? 2 : 1)
 // Places of a chunk that a thread fills.
 #define PLACES (CHUNK / THREADS)
 #define GROUP_SINKS (TEAMS * SINKS)
@@ -21,16 +18,6 @@
     UNROLL \
     for (int turn = 0; turn < PLACES; ++turn) \
         load_source(octets, slot, turn * THREADS + THREAD, source[turn]);
-#define COPY_CHUNK(which, slot) \
-    UNROLL \
-    for (int turn = 0; turn < PLACES; ++turn) { \
-        const int place = turn * THREADS + THREAD; \
-        UNROLL \
-        for (int row = 0; row < ROWS; ++row) \
-            COPY(&shared.tile[which][row * TILE + TILE_PLACE(place)], \
-                &predicted[((long)(slot) * ROWS + row) * CHUNK + place], 16); \
-        COPY(&indices_of_tile[which][place], &indices[(long)(slot) * CHUNK + place], 4); \
-    }
 // Short strands: each thread of those that share a sink has one strand, and keeps its sum over the chunks.
 #define SPREAD (STRANDS == SHORT)
 // Few sources are in a short strand: the address of the nearest is kept at once, where else the strand is and the
@@ -53,12 +40,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     GLOBAL volatile uint *flag)
 {
     LOCAL union {
-        VECTOR tile[TILES][ROWS * TILE];
+        VECTOR tile[ROWS * TILE];
 #if ENDS
         End end;
 #endif
     } shared;
-    LOCAL int indices_of_tile[TILES][CHUNK];
+    LOCAL_POINTER VECTOR *const tile = shared.tile;
+    LOCAL int tile_indices[CHUNK];
 #if SPREAD
     LOCAL double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
 #else
@@ -125,31 +113,24 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if FUSED
     double source[PLACES][SOURCE_ROWS];
 #endif
-#if AHEAD || BUFFERED
+#if AHEAD
     int slot_ahead = NOWHERE;
     if (part.first < part.last) {
         slot_ahead = step.is_dense ? part.slice + SLICES * part.first : slots[part.slice + SLICES * part.first];
         if (slot_ahead >= 0) {
-#if FUSED
             LOAD_SOURCES(slot_ahead);
-#else
-            COPY_CHUNK(0, slot_ahead);
-#endif
         }
     }
 #endif
     for (int k = part.first; k < part.last; ++k) {
         const int chunk = part.slice + SLICES * k;
-#if AHEAD || BUFFERED
+#if AHEAD
         const int slot = slot_ahead;
 #else
         const int slot = step.is_dense ? chunk : slots[chunk];
         if (slot < 0)
             continue;
 #endif
-#if !BUFFERED
-        LOCAL_POINTER VECTOR *const tile = shared.tile[0];
-        LOCAL_POINTER const int *const tile_indices = indices_of_tile[0];
         SYNC;
         if (slot >= 0) {
             UNROLL
@@ -169,27 +150,16 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 UNROLL
                 for (int row = 0; row < ROWS; ++row)
                     tile[row * TILE + TILE_PLACE(place)] = rows[row];
-                indices_of_tile[0][place] = indices[(long)slot * CHUNK + place];
+                tile_indices[place] = indices[(long)slot * CHUNK + place];
             }
         }
-#else
-        const int which = (k - part.first) & 1;
-        LOCAL_POINTER VECTOR *const tile = shared.tile[which];
-        LOCAL_POINTER const int *const tile_indices = indices_of_tile[which];
-        COPIES_ARRIVED;
-        SYNC;
-#endif
-#if AHEAD || BUFFERED
+#if AHEAD
         // The next sources are on their way while pairs of these are summed.
         slot_ahead = NOWHERE;
         if (k + 1 < part.last) {
             slot_ahead = step.is_dense ? chunk + SLICES : slots[chunk + SLICES];
             if (slot_ahead >= 0) {
-#if FUSED
                 LOAD_SOURCES(slot_ahead);
-#else
-                COPY_CHUNK(1 - which, slot_ahead);
-#endif
             }
         }
         if (slot < 0)
@@ -203,9 +173,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 guarded |= sink_index[i] >= lowest && sink_index[i] <= highest;
         }
         guarded = ANY(guarded);
-#if !BUFFERED
         SYNC;
-#endif
 
         if (has_sinks) {
 #if LANES == 1 || SPREAD
@@ -419,9 +387,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #undef STRAND
 #undef TEAMS
 #undef PLACES
-#undef TILES
-#undef BUFFERED
-#undef COPY_CHUNK
 #undef LOAD_SOURCES
 #undef AHEAD
 #undef THREADS

@@ -37,17 +37,6 @@ typedef unsigned long long ulong;
 #define INVERSE_SQRT_32(value) rsqrtf(value)
 #define INVERSE_SQRT_SEED_64(root, value) asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value))
 
-// Copies 16 or 4 bytes to local memory while the thread goes on: there for all once each has waited and all have met.
-#if __CUDA_ARCH__ >= 800
-#define COPY(to, from, bytes) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
-    ::"r"((uint)__cvta_generic_to_shared(to)), "l"(from), "n"(bytes))
-#define COPIES_ARRIVED asm volatile("cp.async.wait_all;" ::: "memory")
-#else
-#define COPY(to, from, bytes) \
-    for (int word = 0; word < (bytes) / 4; ++word) ((int *)(to))[word] = ((const int *)(from))[word]
-#define COPIES_ARRIVED
-#endif
-
 // A kernel that was started while the one before still ran waits here for what that one wrote.
 #if __CUDA_ARCH__ >= 900
 #define AFTER_EARLIER_KERNELS asm volatile("griddepcontrol.wait;" ::: "memory")

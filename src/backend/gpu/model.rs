@@ -74,7 +74,7 @@ impl Costs {
         Costs {
             multiprocessors: 132,
             resident: [2, 3, 4, 4, 4, 5, 4, 4],
-            pairs: [0.35, 0.35, 0.6, 0.85, 0.9, 0.93, 0.985, 1.0].map(|share| share * pairs),
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|share| share * pairs),
             launch: 9.0e-6,
             kernel: 2.3e-6,
             group: 4.0e-6,

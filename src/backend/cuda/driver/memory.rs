@@ -9,6 +9,8 @@ use super::{Context, Handle};
 use crate::error::Result;
 
 /// Of `cuMemHostAlloc` and `cuMemHostRegister`: for every context, and in the device's addresses (1 and 2 in both).
+/// What the driver says of memory that is registered already.
+const ALREADY_REGISTERED: i32 = 712;
 const PORTABLE_AND_MAPPED: u32 = 1 | 2;
 
 /// Memory of the device; what it holds at first is not defined.
@@ -125,6 +127,8 @@ pub struct Registered {
     context: Arc<Context>,
     pointer: Handle,
     address: u64,
+    /// Whether it was registered here, and has to be given back here.
+    is_owner: bool,
 }
 
 impl Registered {
@@ -152,7 +156,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if self.is_owner && self.context.bind().is_ok() {
             // SAFETY: it was registered by this value. What fails was lost before.
             unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
         }
