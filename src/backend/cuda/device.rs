@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::system::slices::{CHUNK, SLICES};
 use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
 
+use super::calibration;
 use super::driver::{Context, Event, Memory, Pinned, Registered, Stream};
 use super::inbox::Inbox;
 use super::kernels::{Addresses, Kernels};
@@ -98,11 +99,7 @@ impl CudaDevice {
         // SAFETY: the memory is that long; the streams' first kernels come after.
         unsafe { streams[0].zero(tickets.address(), 4 * STREAMS)? };
         streams[0].synchronize()?;
-        let mut costs = Costs::nominal(descriptor);
-        costs.multiprocessors = context.properties().multiprocessors;
-        for (shape, resident) in costs.resident.iter_mut().enumerate() {
-            *resident = kernels.resident(shape)?;
-        }
+        let costs = calibration::costs(&context, &kernels, descriptor)?;
         let mut device = CudaDevice {
             fetched: Event::new(&context, false)?,
             store: Store::new(&context, descriptor, &options.slices)?,

@@ -1,5 +1,6 @@
 //! The CUDA backend: NVIDIA GPUs through the driver that is found at run time.
 
+mod calibration;
 mod device;
 pub mod driver;
 mod images;

@@ -9,9 +9,9 @@ use super::{Context, Handle};
 use crate::error::Result;
 
 /// Of `cuMemHostAlloc` and `cuMemHostRegister`: for every context, and in the device's addresses (1 and 2 in both).
+const PORTABLE_AND_MAPPED: u32 = 1 | 2;
 /// What the driver says of memory that is registered already.
 const ALREADY_REGISTERED: i32 = 712;
-const PORTABLE_AND_MAPPED: u32 = 1 | 2;
 
 /// Memory of the device; what it holds at first is not defined.
 pub struct Memory {
@@ -141,9 +141,13 @@ impl Registered {
         let (driver, pointer) = (context.driver, Handle(pointer.cast_mut().cast::<c_void>()));
         // SAFETY: the caller's promise.
         let code = unsafe { (driver.table.cuMemHostRegister_v2)(pointer.0, bytes, PORTABLE_AND_MAPPED) };
-        driver.check_memory(context.number, code, "cuMemHostRegister", "page-locked memory", bytes)?;
+        // Another share of the same process may have registered it, and did so for all contexts.
+        let is_owner = code != ALREADY_REGISTERED;
+        if is_owner {
+            driver.check_memory(context.number, code, "cuMemHostRegister", "page-locked memory", bytes)?;
+        }
         // From here on dropping unlocks it.
-        let mut registered = Registered { context: context.clone(), pointer, address: 0 };
+        let mut registered = Registered { context: context.clone(), pointer, address: 0, is_owner };
         registered.address = device_address(context, pointer)?;
         Ok(registered)
     }
