@@ -242,6 +242,23 @@ fn a_block_takes_as_long_as_its_slowest_device_by_the_model() {
 }
 
 #[test]
+fn a_device_is_waited_for_to_its_end_when_the_force_on_one_of_its_first_sinks_overflows() {
+    let sources = grid(12, 300);
+    let fakes = Fakes::new(50).with_pieces_of(16);
+    let mut twin = Twin::on(fakes.machine(), &target(Backend::Cuda, &[0])).unwrap();
+    let mut findings = Findings::default();
+    sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
+    let mut near = sinks(&sources, 100);
+    let heavy = Source::from_derivatives(-7, 1e300, 0.0, [[1e-150, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
+    near[3] = Sink { softening2: 0.0, derivatives: [[0.0; 3]; 2], ..near[3] };
+    twin.system.set_source(9, &heavy).unwrap();
+    assert_eq!(code(twin.system.force(300, true, near)), Some(ResultCode::OutOfRange));
+    twin.set_source(9, &sources[9]).unwrap();
+    twin.compare(&mut findings, "the block after it", 300, true, &sinks(&sources, 100)).unwrap();
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
 fn small_blocks_are_the_cpus_and_large_ones_are_not() {
     let sources = grid(7, 1000);
     // Whatever the setup says, else the device.

@@ -102,7 +102,8 @@ impl Devices {
     }
 
     fn close(&mut self) {
-        self.all.clear();
+        // Records that several read are registered once, by the first of them, which goes when none is at work any more.
+        while self.all.pop().is_some() {}
         self.host.clear();
         (self.take_records, self.on_host) = (false, false);
     }
@@ -246,5 +247,11 @@ impl Devices {
     /// Those that compute the last block.
     pub fn of_last_block(&mut self) -> &mut [Box<dyn Device>] {
         if self.on_host { &mut self.host } else { &mut self.all }
+    }
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        self.close();
     }
 }

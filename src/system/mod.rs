@@ -361,14 +361,17 @@ impl System {
         }
         self.stage = Stage::Idle;
         let (count, descriptor) = (self.block.sinks.len(), self.descriptor);
+        let mut finite = Ok(());
         let handed_over = if self.devices.is_one() {
             let mut done = 0;
             loop {
                 match self.devices.wait_more(count, done) {
+                    // Whatever came of the first sinks, the device is waited for to its end.
                     Ok(now) => {
-                        check_finite(self.devices.so_far(), done..now, descriptor)?;
-                        let forces = Forces::of(self.devices.so_far(), done..now, descriptor);
-                        take(done, forces);
+                        finite = finite.and_then(|()| check_finite(self.devices.so_far(), done..now, descriptor));
+                        if finite.is_ok() {
+                            take(done, Forces::of(self.devices.so_far(), done..now, descriptor));
+                        }
                         done = now;
                     }
                     Err(error) => break Err(error),
@@ -385,10 +388,13 @@ impl System {
             }
             waited
         };
-        if let Err(error) = handed_over {
-            self.compute_elsewhere(error)?;
-            check_finite(&self.sums, 0..count, descriptor)?;
-            take(0, Forces::of(&self.sums, 0..count, descriptor));
+        match handed_over {
+            Ok(()) => finite?,
+            Err(error) => {
+                self.compute_elsewhere(error)?;
+                check_finite(&self.sums, 0..count, descriptor)?;
+                take(0, Forces::of(&self.sums, 0..count, descriptor));
+            }
         }
         self.stage = Stage::Done;
         self.statistics.blocks += 1;

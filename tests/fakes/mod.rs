@@ -75,11 +75,13 @@ pub struct Fakes {
     chunks: usize,
     /// Blocks of fewer pairs than this are better computed by the CPU.
     crossover: u64,
+    /// Sinks that a device hands in at a time.
+    piece: usize,
 }
 
 impl Fakes {
     pub fn new(records: usize) -> Fakes {
-        Fakes { notes: Arc::default(), records, chunks: usize::MAX, crossover: 0 }
+        Fakes { notes: Arc::default(), records, chunks: usize::MAX, crossover: 0, piece: usize::MAX }
     }
 
     pub fn with_memory_for(self, chunks: usize) -> Fakes {
@@ -88,6 +90,10 @@ impl Fakes {
 
     pub fn with_crossover(self, crossover: u64) -> Fakes {
         Fakes { crossover, ..self }
+    }
+
+    pub fn with_pieces_of(self, piece: usize) -> Fakes {
+        Fakes { piece, ..self }
     }
 
     /// The `count`-th call of this kind from now on fails.
@@ -130,6 +136,7 @@ impl Machine for Fakes {
                 stamps: HashMap::new(),
                 memory: Vec::new(),
                 work: None,
+                left: 0,
             }),
         })
     }
@@ -195,6 +202,8 @@ struct Gpu {
     /// What records may be read from.
     memory: Vec<Range<usize>>,
     work: Option<Work>,
+    /// Sinks that are still to be handed in.
+    left: usize,
 }
 
 impl Drop for Gpu {
@@ -236,7 +245,7 @@ impl Gpu {
 
     /// Nothing is left of the sources after a failure.
     fn lose_all(&mut self) {
-        self.work = None;
+        (self.work, self.left) = (None, 0);
         self.copy = Sources::new(self.copy.taylor());
         self.stamps.clear();
     }
@@ -274,7 +283,7 @@ impl Device for Gpu {
     }
 
     fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
-        assert!(self.work.is_none(), "a second start before wait");
+        assert!(self.work.is_none() && self.left == 0, "a second start before wait has come to its end");
         self.fakes.notes().started.push((self.backend, block.sinks.len(), block.nj));
         self.fakes.notes().records += fresh.len();
         self.fetch(sources).inspect_err(|_| self.lose_all())?;
@@ -299,6 +308,15 @@ impl Device for Gpu {
         called.inspect_err(|_| self.lose_all())?;
         self.cpu.start(&self.copy, &[], &block)?;
         self.cpu.wait(parts)
+    }
+
+    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+        if done == 0 {
+            self.wait(parts)?;
+        }
+        let now = parts.sinks().min(done.saturating_add(self.fakes.piece));
+        self.left = parts.sinks() - now;
+        Ok(now)
     }
 
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {

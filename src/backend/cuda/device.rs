@@ -392,12 +392,12 @@ impl CudaDevice {
         Ok(())
     }
 
-    /// Ends a block; one without sources has no pieces.
-    fn finish(&mut self, parts: &mut Parts) {
-        if self.pieces.is_empty() && self.holds_all() {
-            parts.whole();
-        }
-        self.pieces.clear();
+    /// Makes place for the sums of all slices; a block without sources has no pieces, and its sums are zero.
+    fn begin_whole(&self, parts: &mut Parts) {
+        match self.pieces.is_empty() {
+            true => parts.whole(),
+            false => parts.whole_to_overwrite(),
+        };
     }
 
     /// Forgets a block that failed; nothing of the device is believed to be as it was.
@@ -431,6 +431,10 @@ impl Device for CudaDevice {
 
     fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
         self.context.bind()?;
+        if !self.pieces.is_empty() {
+            // A block that was not waited for to its end still writes where this one will.
+            self.give_up();
+        }
         self.sinks = block.sinks.len();
         let begun = self.enqueue(sources, fresh, block);
         if begun.is_err() {
@@ -442,7 +446,7 @@ impl Device for CudaDevice {
     fn wait(&mut self, parts: &mut Parts) -> Result<()> {
         self.context.bind()?;
         if self.holds_all() {
-            parts.whole_to_overwrite();
+            self.begin_whole(parts);
         } else {
             for slice in &self.options.slices {
                 parts.slice(*slice);
@@ -451,14 +455,14 @@ impl Device for CudaDevice {
         for piece in 0..self.pieces.len() {
             self.take(piece, parts)?;
         }
-        self.finish(parts);
+        self.pieces.clear();
         Ok(())
     }
 
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
         self.context.bind()?;
         if done == 0 {
-            parts.whole_to_overwrite();
+            self.begin_whole(parts);
         }
         if let Some(piece) = self.pieces.iter().position(|piece| piece.sinks.start == done) {
             self.take(piece, parts)?;
@@ -467,7 +471,7 @@ impl Device for CudaDevice {
                 return Ok(now);
             }
         }
-        self.finish(parts);
+        self.pieces.clear();
         Ok(self.sinks)
     }
 
@@ -511,7 +515,10 @@ impl Device for CudaDevice {
 
     fn bytes(&self) -> usize {
         let pinned = [&self.sums, &self.distances, &self.indices, &self.flags];
-        self.store.bytes() + self.inbox.bytes() + pinned.iter().map(|memory| memory.bytes()).sum::<usize>()
+        self.store.bytes()
+            + self.inbox.bytes()
+            + self.windows.bytes()
+            + pinned.iter().map(|memory| memory.bytes()).sum::<usize>()
     }
 }
 

@@ -14,12 +14,21 @@ use crate::error::{Error, Result};
 type Compute = (i32, i32);
 
 /// What the driver loads.
-pub struct Image(Vec<u8>);
+pub struct Image {
+    bytes: Vec<u8>,
+    target: Target,
+}
 
 impl Image {
     /// A cubin, or the text of a PTX with a NUL at its end.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+
+    /// Whether its kernels themselves wait for those before, so that they may be started while these still run:
+    /// `AFTER_EARLIER_KERNELS` in `kernels/prelude_cuda.h`. The PTX is for GPUs that cannot.
+    pub fn waits(&self) -> bool {
+        matches!(self.target, Target::Cubin((major, _)) if major >= 9)
     }
 }
 
@@ -58,7 +67,7 @@ pub fn image(order: Order, precision: Precision, compute: Compute) -> Result<Ima
     let bytes = extract(images, &entries, chosen).map_err(|error| damaged(&error.to_string()))?;
     let (major, minor) = compute;
     log::debug!("GPU code of {} for compute capability {major}.{minor}: {}", pack.name(), entries[chosen].target);
-    Ok(Image(bytes))
+    Ok(Image { bytes, target: entries[chosen].target })
 }
 
 struct Pack {
@@ -172,6 +181,13 @@ mod tests {
                 let chosen = choose(&entries, compute).unwrap();
                 assert_eq!(entries[chosen].target, target, "{} for {compute:?}", pack.name());
             }
+        }
+    }
+
+    #[test]
+    fn kernels_wait_for_those_before_where_the_text_says_so() {
+        for (compute, waits) in [((8, 9), false), ((9, 0), true), ((12, 1), true), ((11, 0), false), ((13, 0), false)] {
+            assert_eq!(image(Order::Fourth, Precision::Mixed, compute).unwrap().waits(), waits, "{compute:?}");
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Kernels {
     neighbours: Function,
     /// `END_THREADS` in `kernels/parts.h`: a thread for two columns of a sink in a slice.
     pub(super) end_threads: usize,
+    /// Whether kernels may be started before those ahead have ended.
+    may_overlap: bool,
     /// Functions live as long as their module.
     _module: Module,
 }
@@ -77,6 +79,7 @@ impl Kernels {
             end: module.function("end_block")?,
             neighbours: module.function("find_neighbours")?,
             end_threads: SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2,
+            may_overlap: image.waits(),
             _module: module,
         })
     }
@@ -131,7 +134,19 @@ impl Kernels {
     pub unsafe fn predict(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
         let [octets, _, _, slots, predicted] = memory.store;
         // SAFETY: the caller's promise; the types are those of the kernel.
-        unsafe { launch!(stream, self.predict, step.chunks, CHUNK, overlaps, *step, octets, slots, predicted) }
+        unsafe {
+            launch!(
+                stream,
+                self.predict,
+                step.chunks,
+                CHUNK,
+                overlaps && self.may_overlap,
+                *step,
+                octets,
+                slots,
+                predicted
+            )
+        }
     }
 
     /// Sums the parts of a block in a shape.
@@ -157,7 +172,7 @@ impl Kernels {
                 self.force[shape],
                 groups,
                 SHAPES[shape].threads,
-                overlaps,
+                overlaps && self.may_overlap,
                 *step,
                 octets,
                 indices,
@@ -195,7 +210,7 @@ impl Kernels {
                 self.end,
                 groups,
                 self.end_threads,
-                overlaps,
+                overlaps && self.may_overlap,
                 *step,
                 octets,
                 indices,

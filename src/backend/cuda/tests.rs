@@ -188,6 +188,42 @@ fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
     wait(&mut device, &options, &block).unwrap();
 }
 
+#[test]
+fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_begins() {
+    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+    with_kernels(descriptor);
+    let options = options(descriptor, slices_of_device(0, 1));
+    let mut sources = sources(descriptor, 3000);
+    let mut device = open(fake::driver(), &options).unwrap();
+    let (large, small) = (block(20_000, 3000), block(40, 3000));
+    device.start(&sources, &[], &large).unwrap();
+    sources.forget_written();
+    let mut parts = Parts::new(descriptor.outputs, descriptor.nearest);
+    parts.reset(20_000, false).unwrap();
+    assert!(device.wait_more(&mut parts, 0).unwrap() < 20_000);
+    state(|state| state.calls.clear());
+    device.start(&sources, &[], &small).unwrap();
+    let calls = state(|state| state.calls.clone());
+    assert_eq!(calls[1..3], ["cuStreamSynchronize"; 2], "{calls:?}");
+    wait(&mut device, &options, &small).unwrap();
+}
+
+#[test]
+fn shares_of_one_device_register_records_once_and_give_them_back_when_none_is_at_work() {
+    with_kernels(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let shares = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
+    let mut system = System::on(Box::new(FakeMachine(fake::driver())), &shares).unwrap();
+    write_all(&mut system, 0..3000);
+    system.start(3000, true, block(40, 3000).sinks).unwrap();
+    state(|state| state.calls.clear());
+    drop(system);
+    let calls = state(|state| state.calls.clone());
+    let given_back = calls.iter().position(|call| *call == "cuMemHostUnregister").unwrap();
+    let waited = calls.iter().rposition(|call| *call == "cuStreamSynchronize").unwrap();
+    assert!(waited < given_back, "{calls:?}");
+    assert!(state(|state| state.live.is_empty() && state.contexts == 0));
+}
+
 /// Everything that a device is asked for: it is opened, has its log registered, and computes while its sources and
 /// blocks grow. Gives back the device, if there is one, and how far it came.
 fn ask_for_everything(

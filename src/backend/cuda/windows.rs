@@ -38,6 +38,11 @@ impl Windows {
         })
     }
 
+    /// Bytes of host memory.
+    pub fn bytes(&self) -> usize {
+        self.sinks.bytes() + self.found.bytes()
+    }
+
     /// Appends the indices of the neighbours of each sink to its list.
     pub fn find(
         &mut self,

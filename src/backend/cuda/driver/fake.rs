@@ -16,6 +16,7 @@ use crate::error::Result;
 const INVALID_VALUE: i32 = 1;
 const INVALID_DEVICE: i32 = 101;
 const NOT_FOUND: i32 = 500;
+const ALREADY_REGISTERED: i32 = 712;
 
 /// What a thread's driver is and did.
 pub struct State {
@@ -281,7 +282,7 @@ functions! {
             state.flags = flags;
             state.live.insert(pointer as usize, Box::new([])).is_some()
         });
-        if known { INVALID_VALUE } else { SUCCESS }
+        if known { ALREADY_REGISTERED } else { SUCCESS }
     }
     fn cuMemHostUnregister(pointer: *mut c_void) { take(pointer as usize) }
     fn cuMemHostGetDevicePointer_v2(address: *mut u64, pointer: *mut c_void, _flags: u32) {
