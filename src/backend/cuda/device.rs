@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::backend::gpu::cut::{self, Cut};
-use crate::backend::gpu::model::{self, Costs, PIECE, Work};
+use crate::backend::gpu::model::{self, CROSSOVER, Costs, PIECE, Work};
 use crate::backend::gpu::pack::{self, Vector};
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::{Moment, Step};
@@ -29,8 +29,6 @@ const RECORDS_OF_FORCE: usize = 64;
 const PARTS: usize = 256 << 20;
 /// Streams that take pieces in turn.
 const STREAMS: usize = 2;
-/// Pairs below which a CPU has a block done before a GPU has begun.
-const CROSSOVER: u64 = 16_384;
 /// Looks at the flag between questions to the driver whether the device still works.
 const LOOKS: u32 = 1 << 16;
 

@@ -77,32 +77,27 @@ mod tests {
     }
 
     #[test]
-    fn probe() {
-        for (order, precision) in
-            [(Order::Fourth, Precision::Mixed), (Order::Fourth, Precision::Double), (Order::Second, Precision::Single)]
-        {
-            let d = descriptor(order, precision).unwrap();
-            let costs = Costs::nominal(d);
-            for nj in [1024, 16384, 131_072, 1 << 20] {
-                for ni in [1, 4, 16, 64, 256, 1024, 4096, 16_384, 131_072] {
-                    let cut = cut(d, ni, nj);
-                    let work = Work { descriptor: d, cut, ni, chunks: nj / 256, slices: 24, predicted: false };
-                    let mut times: Vec<(f64, &str)> = (0..SHAPES.len())
-                        .filter(|s| SHAPES[*s].strands(d) == cut.strands)
-                        .map(|s| (seconds(&costs, s, work) * 1e6, SHAPES[s].name))
-                        .collect();
-                    times.sort_by(|a, b| a.0.total_cmp(&b.0));
-                    println!(
-                        "{order:?} {precision:?} nj {nj} ni {ni} strands {} parts {} chunks/slice {}: {:.1} us {}  {:.1} Gint/s; {:?}",
-                        cut.strands,
-                        cut.parts,
-                        nj / 256 / 24,
-                        times[0].0,
-                        times[0].1,
-                        ni as f64 * nj as f64 / times[0].0 * 1e-3,
-                        times.get(1)
-                    );
-                }
+    fn few_sinks_have_short_strands_and_many_have_long_ones() {
+        let entry = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        for nj in [10_000, 131_072, 1 << 20] {
+            assert_eq!([1, 16_384].map(|ni| cut(entry, ni, nj).strands), [32, 4], "{nj} sources");
+        }
+    }
+
+    #[test]
+    fn more_work_takes_longer_by_the_model() {
+        for descriptor in CATALOGUE {
+            let costs = Costs::nominal(descriptor);
+            let least = |ni: usize, nj: usize| {
+                let cut = cut(descriptor, ni, nj);
+                let work = Work { descriptor, cut, ni, chunks: chunks_below(nj), slices: SLICES, predicted: false };
+                let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(descriptor) == cut.strands);
+                fitting.map(|shape| seconds(&costs, shape, work)).fold(f64::INFINITY, f64::min)
+            };
+            for [small, large] in
+                [[(1, 1 << 14), (1, 1 << 20)], [(1, 1 << 17), (1024, 1 << 17)], [(1024, 1 << 17), (16_384, 1 << 17)]]
+            {
+                assert!(least(small.0, small.1) < least(large.0, large.1), "{:?}", descriptor.precision);
             }
         }
     }

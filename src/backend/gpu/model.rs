@@ -48,6 +48,8 @@ pub struct Work {
     pub predicted: bool,
 }
 
+/// Pairs below which one thread of a CPU has a block done, prediction included, while a GPU is still being told of it.
+pub const CROSSOVER: u64 = 8192;
 /// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
 pub const PIECE: usize = 4096;
 /// The share of a multiprocessor's groups that keeps it busy.

@@ -1,5 +1,6 @@
 //! `kyoho info`: what the library finds here, what it would use, and why.
 
+use kyoho::backend::gpu::model::CROSSOVER;
 use kyoho::catalogue::CATALOGUE;
 use kyoho::config::Settings;
 use kyoho::{Backend, Error, Level, Order, Precision, Setup};
@@ -30,6 +31,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     out!("precision  g6_*: {}; g5_*: {}", of_old(Precision::Mixed), of_old(Precision::Single))?;
     out!("block      g6_npipes gives {}", settings.npipes)?;
+    match settings.crossover {
+        None => out!("crossover  with a GPU, blocks of fewer than {CROSSOVER} pairs are the CPU's (default)")?,
+        Some(0) => out!("crossover  with a GPU, no block is the CPU's (from KYOHO_CROSSOVER)")?,
+        Some(pairs) => out!("crossover  with a GPU, blocks of fewer than {pairs} pairs are the CPU's (from KYOHO_CROSSOVER)")?,
+    }
     out!()?;
     out!("order  precision  flops a pair  what it gives")?;
     for entry in CATALOGUE {
