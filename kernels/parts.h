@@ -90,12 +90,14 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         const int set = item / here, sink = item % here;
         double distance2 = end->distances[set][sink];
         int nearest = set;
-        UNROLL
-        for (int slice = 1; slice < SLICES; ++slice) {
-            const double candidate = end->distances[slice][sink];
-            if (slice < added && candidate < distance2) {
-                distance2 = candidate;
-                nearest = slice;
+        if (added > 1) {
+            UNROLL
+            for (int slice = 1; slice < SLICES; ++slice) {
+                const double candidate = end->distances[slice][sink];
+                if (slice < added && candidate < distance2) {
+                    distance2 = candidate;
+                    nearest = slice;
+                }
             }
         }
         const uint strand = end->strands[nearest][sink];

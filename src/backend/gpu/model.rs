@@ -27,6 +27,9 @@ pub struct Costs {
     pub predict: f64,
     /// Seconds that the last group of a block takes to add the parts of a few sinks, where it does.
     pub sinks_ended: f64,
+    /// Seconds that the host spends on a sink, to pack it and to hand over its force, while the device waits for it or
+    /// has ended. They are the same in every shape.
+    pub sink: f64,
     /// Bytes of parts that are read back in a second.
     pub bandwidth: f64,
 }
@@ -83,6 +86,7 @@ impl Costs {
             chunk: 0.4e-6,
             predict: 0.05e-6,
             sinks_ended: 4.0e-6,
+            sink: 35e-9,
             bandwidth: 1.5e12,
         }
     }
@@ -119,5 +123,5 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
         // Of a block in pieces, only the last one is ended while nothing is summed.
         false => costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
     };
-    costs.launch + predicting + sums + ending
+    costs.launch + ni as f64 * costs.sink + predicting + sums + ending
 }
