@@ -458,7 +458,15 @@ impl System {
             };
             match made {
                 Ok(()) => return Ok(()),
-                Err(error) => self.compute_elsewhere(error)?,
+                Err(error) => {
+                    let backend = self.setup().backend;
+                    self.compute_elsewhere(error).inspect_err(|_| {
+                        // Devices that came since, or none, know nothing of the block.
+                        if self.setup().backend != backend || self.devices.of_last_block().is_empty() {
+                            self.stage = Stage::Idle;
+                        }
+                    })?;
+                }
             }
         }
     }
