@@ -27,8 +27,6 @@ const COPIED: usize = 32 << 10;
 const RECORDS_OF_FORCE: usize = 64;
 /// Bytes that the parts of a piece may take.
 const PARTS: usize = 256 << 20;
-/// The last piece of a block in several has no more sinks than this.
-const LAST_PIECE: usize = 1024;
 /// Streams that take pieces in turn.
 const STREAMS: usize = 2;
 /// Looks at the flag between questions to the driver whether the device still works.
@@ -171,18 +169,11 @@ impl CudaDevice {
     fn cut_pieces(&mut self, ni: usize, parts: usize) {
         let bytes = parts * self.options.slices.len() * (8 * self.options.descriptor.outputs + 12);
         let most = (PARTS / bytes.max(1) / 512 * 512).clamp(512, PIECE);
-        let whole = if most == PIECE { most + most / 2 } else { most };
+        let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
         self.pieces.clear();
         let mut first = 0;
         while first < ni {
-            let rest = ni - first;
-            // The last pieces of several are smaller: the host handles them while nothing else is summed.
-            let length = match rest {
-                _ if rest > whole => most,
-                _ if first == 0 || rest <= LAST_PIECE => rest.min(whole),
-                _ => (rest / 2).next_multiple_of(512).min(rest).min(most),
-            };
-            let sinks = first..first + length;
+            let sinks = first..ni.min(first + length);
             self.sequence = self.sequence.wrapping_add(1).max(1);
             self.pieces.push(Piece { stride: sinks.len().next_multiple_of(8), sequence: self.sequence, sinks });
             first += length;
