@@ -124,9 +124,7 @@ FUNCTION double predict_vectors(const double rows[SOURCE_ROWS], int address, Mom
             coefficients[k] = rows[2 + 3 * k + component];
         UNROLL
         for (int q = 0; q < VECTORS; ++q)
-            vectors[q][component] = evaluate(q, coefficients, dt);
-        if (!takes_part)
-            vectors[0][component] = FAR_AWAY;
+            vectors[q][component] = takes_part ? evaluate(q, coefficients, dt) : q == 0 ? FAR_AWAY : 0.0;
     }
     return takes_part ? rows[1] * moment.mass_factor : 0.0;
 }

@@ -168,6 +168,7 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
         // One thread's fence holds for what its group wrote before; a fence of every thread takes longer than the block.
         FENCE_HOST;
         if (ATOMIC_ADD(tickets, 1u) == (uint)(GROUPS - 1)) {
+            FENCE_HOST;
             *tickets = 0;
             *flag = step.sequence;
         }

@@ -26,21 +26,29 @@ const TURNS: usize = 3;
 /// Launches of which the median counts.
 const LAUNCHES: usize = 9;
 
-/// The constants of a device; those that cannot be measured are near ones of its kind.
-pub fn costs(context: &Arc<Context>, kernels: &Kernels, descriptor: &'static Descriptor) -> Result<Costs> {
+/// The constants of a device; near ones of its kind where they cannot be measured.
+pub fn costs(context: &Arc<Context>, kernels: &Kernels, descriptor: &'static Descriptor) -> Costs {
     let bus = &context.properties().bus;
-    let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = measured
-        .iter()
-        .find(|(at, order, precision, _)| (at, *order, *precision) == (bus, descriptor.order, descriptor.precision));
-    if let Some((.., costs)) = known {
-        return Ok(*costs);
+    let measured = || MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |(at, order, precision, _): &&(String, Order, Precision, Costs)| {
+        (at, *order, *precision) == (bus, descriptor.order, descriptor.precision)
+    };
+    if let Some((.., costs)) = measured().iter().find(is_known) {
+        return *costs;
     }
     let began = Instant::now();
-    let costs = Bench::new(context, kernels, descriptor)?.measure()?;
-    log::debug!("device {bus}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-    measured.push((bus.clone(), descriptor.order, descriptor.precision, costs));
-    Ok(costs)
+    match Bench::new(context, kernels, descriptor).and_then(Bench::measure) {
+        Ok(costs) => {
+            log::debug!("device {bus}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
+            measured().push((bus.clone(), descriptor.order, descriptor.precision, costs));
+            costs
+        }
+        Err(error) => {
+            log::debug!("device {bus}: not measured: {error}");
+            let multiprocessors = context.properties().multiprocessors.max(1);
+            Costs { multiprocessors, ..Costs::nominal(descriptor) }
+        }
+    }
 }
 
 /// Sources and sinks that stand in one place, and room for what is made of them.

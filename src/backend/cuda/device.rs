@@ -97,7 +97,7 @@ impl CudaDevice {
         // SAFETY: the memory is that long; the streams' first kernels come after.
         unsafe { streams[0].zero(tickets.address(), 4 * STREAMS)? };
         streams[0].synchronize()?;
-        let costs = calibration::costs(&context, &kernels, descriptor)?;
+        let costs = calibration::costs(&context, &kernels, descriptor);
         let mut device = CudaDevice {
             fetched: Event::new(&context, false)?,
             store: Store::new(&context, descriptor, &options.slices)?,
@@ -168,7 +168,7 @@ impl CudaDevice {
     /// Cuts the block into pieces of sinks.
     fn cut_pieces(&mut self, ni: usize, parts: usize) {
         let bytes = parts * self.options.slices.len() * (8 * self.options.descriptor.outputs + 12);
-        let most = (PARTS / bytes.max(1) / 512 * 512).clamp(512, PIECE);
+        let most = (PARTS / bytes.max(1) / 64 * 64).clamp(64, PIECE);
         let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
         self.pieces.clear();
         let mut first = 0;

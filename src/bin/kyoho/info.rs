@@ -34,7 +34,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match settings.crossover {
         None => out!("crossover  with a GPU, blocks of fewer than {CROSSOVER} pairs are the CPU's (default)")?,
         Some(0) => out!("crossover  with a GPU, no block is the CPU's (from KYOHO_CROSSOVER)")?,
-        Some(pairs) => out!("crossover  with a GPU, blocks of fewer than {pairs} pairs are the CPU's (from KYOHO_CROSSOVER)")?,
+        Some(pairs) => {
+            out!("crossover  with a GPU, blocks of fewer than {pairs} pairs are the CPU's (from KYOHO_CROSSOVER)")?
+        }
     }
     out!()?;
     out!("order  precision  flops a pair  what it gives")?;
