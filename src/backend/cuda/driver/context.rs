@@ -1,8 +1,9 @@
 //! A device's primary context.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Driver, Handle, Properties, driver};
+use super::{Driver, Handle, Properties, SUCCESS, driver};
 use crate::error::{Error, Result};
 
 /// The primary context of a device, which everything in the process that uses the device shares; held until dropped.
@@ -12,12 +13,27 @@ pub struct Context {
     device: i32,
     handle: Handle,
     properties: Properties,
+    /// Whether a call on it failed.
+    failed: AtomicBool,
 }
+
+/// The contexts of this process that work: making one takes longer than most that is done with it.
+static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
 
 impl Context {
     /// The context of the device of this number, current on this thread.
     pub fn new(number: usize) -> Result<Arc<Context>> {
-        Context::of(driver()?, number)
+        let driver = driver()?;
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that failed may be whole again once nobody holds it.
+        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
+        if let Some(context) = kept.iter().find(|context| context.number as usize == number) {
+            context.bind()?;
+            return Ok(context.clone());
+        }
+        let context = Context::of(driver, number)?;
+        kept.push(context.clone());
+        Ok(context)
     }
 
     /// As [`Context::new`], of a certain driver.
@@ -29,7 +45,7 @@ impl Context {
         // SAFETY: the pointer is to a local variable.
         let code = unsafe { (driver.table.cuDevicePrimaryCtxRetain)(&mut handle.0, device) };
         driver.check(number, code, "cuDevicePrimaryCtxRetain")?;
-        let context = Arc::new(Context { driver, number, device, handle, properties });
+        let context = Arc::new(Context { driver, number, device, handle, properties, failed: AtomicBool::new(false) });
         context.bind()?;
         Ok(context)
     }
@@ -70,6 +86,9 @@ impl Context {
     /// An error unless `code`, which `call` returned, is success.
     #[inline]
     pub fn check(&self, code: i32, call: &'static str) -> Result<()> {
+        if code != SUCCESS {
+            self.failed.store(true, Ordering::Relaxed);
+        }
         self.driver.check(self.number, code, call)
     }
 }
