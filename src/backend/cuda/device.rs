@@ -230,12 +230,7 @@ impl CudaDevice {
     fn enqueue(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
         let descriptor = self.options.descriptor;
         let chunks = sources.chunks_below(block.nj);
-        let moment = Moment {
-            time: block.time,
-            mass_factor: block.mass_factor,
-            nj: block.nj.min(i32::MAX as usize) as i32,
-            unused: 0,
-        };
+        let moment = Moment::of(block);
         let changed = self.store.update(sources, &self.streams[0])?;
         if changed || !fresh.is_empty() {
             self.predicted = None;
@@ -486,12 +481,7 @@ impl Device for CudaDevice {
         let window: &[Sink] = &block.sinks[sinks];
         let slices = &self.options.slices;
         let step = Step {
-            moment: Moment {
-                time: block.time,
-                mass_factor: block.mass_factor,
-                nj: block.nj.min(i32::MAX as usize) as i32,
-                unused: 0,
-            },
+            moment: Moment::of(block),
             ni: window.len() as i32,
             chunks: sources.chunks_below(block.nj) as i32,
             slices: slices.len() as i32,

@@ -99,13 +99,10 @@ impl Store {
         }
         let mut rest = stale;
         while !rest.is_empty() {
-            let (first, slot) = rest[0];
+            let (_, slot) = rest[0];
             let count =
                 (1..rest.len().min(AT_ONCE)).find(|k| rest[*k].1 != slot + k).unwrap_or(rest.len().min(AT_ONCE));
-            self.send_run(sources, &rest[..count], slot, stream).map_err(|error| match error {
-                Error::Internal { what } => Error::Internal { what: format!("{what} (chunk {first})") },
-                error => error,
-            })?;
+            self.send_run(sources, &rest[..count], slot, stream)?;
             rest = &rest[count..];
         }
         Ok(())
@@ -122,7 +119,7 @@ impl Store {
         for (place, (number, _)) in run.iter().enumerate() {
             let chunk = sources
                 .chunk(*number)
-                .ok_or_else(|| Error::Internal { what: "a chunk that was found is not there".into() })?;
+                .ok_or_else(|| Error::Internal { what: format!("chunk {number} was found and is not there") })?;
             let octets = &mut octets[place * numbers..][..numbers];
             pack::chunk(self.descriptor, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
             ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::system::Block;
+
 /// Where and how the sources are predicted, and which addresses take part.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
@@ -14,6 +16,14 @@ pub struct Moment {
     pub nj: i32,
     /// Fills up to eight bytes.
     pub unused: i32,
+}
+
+impl Moment {
+    /// The moment of a block; no address is beyond the largest number that `nj` holds.
+    pub fn of(block: &Block) -> Moment {
+        let nj = block.nj.min(i32::MAX as usize) as i32;
+        Moment { time: block.time, mass_factor: block.mass_factor, nj, unused: 0 }
+    }
 }
 
 /// A launch of kernels for a block or a piece of one.
