@@ -1,8 +1,9 @@
 //! A system of a Plummer model's bodies, and how long its work takes.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kyoho::{Backend, Setup, System};
+use kyoho::{Backend, Forces, Setup, System};
 
 use crate::body::Body;
 use crate::failure::Result;
@@ -12,29 +13,43 @@ use super::row::{Row, Work};
 
 /// Softening does not change the work; it keeps the model's closest pairs ordinary.
 const SOFTENING: f64 = 1.0 / 256.0;
-/// Calls that a median is of at least, and at most.
-const CALLS: std::ops::RangeInclusive<usize> = 3..=100_000;
+/// Turns in which the time of a row is spent, each with a call or more: systems that are compared take them one after
+/// another, so that what disturbs the machine for a while disturbs all of them.
+const TURNS: usize = 3;
+/// Calls of one turn at most.
+const CALLS: usize = 30_000;
 /// Sources written in one timed batch: a single one is shorter than the clock's own time.
 const BATCH: usize = 1000;
 
 /// What is measured.
 pub struct Bench {
     system: System,
-    bodies: Vec<Body>,
+    bodies: Rc<[Body]>,
     /// For each row.
     seconds: f64,
     time: f64,
+    /// The source that is written next.
+    next: usize,
+}
+
+/// The bodies of a system of `n` sources; several systems may share them.
+pub fn bodies(n: usize) -> Rc<[Body]> {
+    plummer::model(n, 1).into()
+}
+
+/// The seconds that measuring a row takes at least, if each call takes so many.
+pub fn least_seconds(call: f64) -> f64 {
+    (TURNS + 1) as f64 * call
 }
 
 impl Bench {
-    /// A system of `n` sources, whose rows take so many seconds each.
-    pub fn new(seconds: f64, setup: &Setup, n: usize) -> Result<Bench> {
+    /// A system of these sources, whose rows take so many seconds each.
+    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<[Body]>) -> Result<Bench> {
         let mut system = System::new(setup)?;
-        let bodies = plummer::model(n, 1);
         for (number, body) in bodies.iter().enumerate() {
             system.set_source(number, &body.source(number, 1.0, 0.0))?;
         }
-        Ok(Bench { system, bodies, seconds, time: 0.0 })
+        Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, next: 0 })
     }
 
     /// The number of sources.
@@ -42,92 +57,42 @@ impl Bench {
         self.bodies.len()
     }
 
-    /// Every source is a sink.
-    pub fn n_times_n(&mut self) -> Result<Row> {
-        let n = self.nj();
-        let median = self.median(1, |bench| bench.force(n))?;
-        Ok(self.row(Work::NTimesN, n, median))
+    /// A row of forces on `ni` sinks.
+    pub fn forces(&mut self, work: Work, ni: usize) -> Result<Row> {
+        Ok(forces(std::slice::from_mut(self), work, ni)?.remove(0))
     }
 
-    /// A block step of `ni` sinks.
-    pub fn block_step(&mut self, ni: usize) -> Result<Row> {
-        let (n, mut begin) = (self.nj(), 0);
-        let median = self.median(1, |bench| {
+    /// One call of such a row, and what it computed.
+    pub fn call(&mut self, work: Work, ni: usize) -> Result<Forces<'_>> {
+        if work == Work::BlockStep {
             // Blocks go through the sources, as those of an integrator do.
-            for number in (begin..begin + ni).map(|number| number % n) {
-                bench.set(number)?;
+            for _ in 0..ni {
+                self.set_next()?;
             }
-            begin = (begin + ni) % n;
-            bench.later()?;
-            bench.force(ni)
-        })?;
-        let model_seconds = self.system.estimate(ni, n);
-        Ok(Row { model_seconds, ..self.row(Work::BlockStep, ni, median) })
-    }
-
-    /// The seconds that measuring a block step of `ni` sinks will take at least, if a call takes as long for each sink
-    /// as one that was measured.
-    pub fn foreseen(&self, ni: usize, measured: &Row) -> f64 {
-        let call = measured.seconds * ni as f64 / measured.ni as f64;
-        (CALLS.start() + 1) as f64 * call
-    }
-
-    /// One sink at the time of the call before.
-    pub fn one_sink(&mut self) -> Result<Row> {
-        let median = self.median(1, |bench| bench.force(1))?;
-        Ok(self.row(Work::OneSink, 1, median))
-    }
-
-    /// One sink at a new time.
-    pub fn one_sink_predicted(&mut self) -> Result<Row> {
-        let median = self.median(1, |bench| {
-            bench.later()?;
-            bench.force(1)
-        })?;
-        Ok(self.row(Work::OneSinkPredicted, 1, median))
+        }
+        if matches!(work, Work::BlockStep | Work::OneSinkPredicted) {
+            self.time += 1.0 / (1u64 << 30) as f64;
+            self.system.set_time(self.time)?;
+        }
+        let sinks = self.bodies[..ni].iter().enumerate().map(|(number, body)| body.sink(number, SOFTENING));
+        Ok(self.system.force(self.bodies.len(), true, sinks)?)
     }
 
     /// The writing of one source.
     pub fn set_source(&mut self) -> Result<Row> {
-        let (n, mut next) = (self.nj(), 0);
-        let median = self.median(BATCH, |bench| {
-            for _ in 0..BATCH {
-                bench.set(next)?;
-                next = (next + 1) % n;
-            }
-            Ok(())
-        })?;
-        Ok(self.row(Work::SetSource, 1, median))
+        let batch = |bench: &mut Bench| (0..BATCH).try_for_each(|_| bench.set_next());
+        let mut times = Times::default();
+        batch(self)?;
+        (0..TURNS).try_for_each(|_| times.take_turn(self.seconds, || batch(self)))?;
+        let (seconds, calls) = times.median();
+        Ok(self.row(Work::SetSource, 1, (seconds / BATCH as f64, calls)))
     }
 
-    fn set(&mut self, number: usize) -> Result<()> {
-        let source = self.bodies[number].source(number, 1.0, self.time);
-        Ok(self.system.set_source(number, &source)?)
-    }
-
-    fn later(&mut self) -> Result<()> {
-        self.time += 1.0 / (1u64 << 30) as f64;
-        Ok(self.system.set_time(self.time)?)
-    }
-
-    fn force(&mut self, ni: usize) -> Result<()> {
-        let sinks = self.bodies[..ni].iter().enumerate().map(|(number, body)| body.sink(number, SOFTENING));
-        self.system.force(self.bodies.len(), true, sinks)?;
+    fn set_next(&mut self) -> Result<()> {
+        let source = self.bodies[self.next].source(self.next, 1.0, self.time);
+        self.system.set_source(self.next, &source)?;
+        self.next = (self.next + 1) % self.bodies.len();
         Ok(())
-    }
-
-    /// The median time of one of `parts` equal parts of a call, and how many calls were timed, after one to warm up.
-    fn median(&mut self, parts: usize, mut call: impl FnMut(&mut Self) -> Result<()>) -> Result<(f64, usize)> {
-        call(self)?;
-        let until = Instant::now() + Duration::from_secs_f64(self.seconds);
-        let mut times = Vec::new();
-        while times.len() < *CALLS.start() || (times.len() < *CALLS.end() && Instant::now() < until) {
-            let began = Instant::now();
-            call(self)?;
-            times.push(began.elapsed().as_secs_f64());
-        }
-        times.sort_by(f64::total_cmp);
-        Ok((times[times.len() / 2] / parts as f64, times.len()))
     }
 
     fn row(&self, work: Work, ni: usize, (seconds, calls): (f64, usize)) -> Row {
@@ -137,7 +102,8 @@ impl Bench {
         Row {
             work,
             backend: setup.backend.name(),
-            device: self.system.devices().into_iter().map(|device| device.name).collect::<Vec<_>>().join(", "),
+            device: names(self.system.devices().into_iter().map(|device| device.name).collect()),
+            devices: setup.devices.clone(),
             order: descriptor.order as i32,
             precision: descriptor.precision.name(),
             threads: on_cpu.then_some(setup.threads),
@@ -146,10 +112,69 @@ impl Bench {
             nj,
             seconds,
             calls,
-            model_seconds: None,
+            model_seconds: if work == Work::BlockStep { self.system.estimate(ni, nj) } else { None },
             interactions_per_second: interactions,
             flops_per_second: interactions.map(|rate| rate * f64::from(descriptor.flops_per_pair)),
             prediction_seconds_per_source: None,
         }
+    }
+}
+
+/// A row of forces on `ni` sinks for each of some systems.
+pub fn forces(benches: &mut [Bench], work: Work, ni: usize) -> Result<Vec<Row>> {
+    benches.iter_mut().try_for_each(|bench| bench.call(work, ni).map(|_| ()))?;
+    let mut times: Vec<Times> = benches.iter().map(|_| Times::default()).collect();
+    for _ in 0..TURNS {
+        for (bench, times) in benches.iter_mut().zip(&mut times) {
+            times.take_turn(bench.seconds, || bench.call(work, ni).map(|_| ()))?;
+        }
+    }
+    Ok(benches.iter().zip(times).map(|(bench, times)| bench.row(work, ni, times.median())).collect())
+}
+
+/// The seconds of the calls of a row.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    /// Times as many calls as fit into the row's share of one turn, at least one.
+    fn take_turn(&mut self, seconds: f64, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+        let until = Instant::now() + Duration::from_secs_f64(seconds / TURNS as f64);
+        for _ in 0..CALLS {
+            let began = Instant::now();
+            call()?;
+            self.0.push(began.elapsed().as_secs_f64());
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The median, and of how many calls it is.
+    fn median(mut self) -> (f64, usize) {
+        self.0.sort_by(f64::total_cmp);
+        (self.0[self.0.len() / 2], self.0.len())
+    }
+}
+
+/// Names of devices, equal ones that follow each other told once.
+fn names(all: Vec<String>) -> String {
+    let told = all.chunk_by(|one, next| one == next).map(|equal| match equal.len() {
+        1 => equal[0].clone(),
+        count => format!("{count} x {}", equal[0]),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_devices_are_told_once() {
+        let told = |all: &[&str]| names(all.iter().map(|name| name.to_string()).collect());
+        assert_eq!(told(&["A"]), "A");
+        assert_eq!(told(&["A", "A", "A", "B"]), "3 x A, B");
     }
 }

@@ -4,18 +4,17 @@ mod measure;
 mod plot;
 mod row;
 mod sweep;
+mod table;
 
 use std::path::PathBuf;
 
 use kyoho::backend::gpu::shapes::SHAPES;
 use kyoho::catalogue::{self, CATALOGUE, Descriptor};
 use kyoho::config::Settings;
-use kyoho::{Backend, Order, Precision, Setup};
+use kyoho::{Order, Precision, Setup};
 
 use crate::failure::{Failure, Result};
 use crate::machine::{Machine, named};
-use measure::Bench;
-use row::Row;
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
@@ -29,8 +28,8 @@ pub struct Arguments {
     /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     n: Vec<u32>,
-    /// Numbers of sinks of the block steps; those above the number of sources are left out
-    #[arg(long, value_delimiter = ',', default_value = "1,16,64,256,1024", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Numbers of sinks of the block steps; those above the number of sources are left out [default: 1,16,64,256,1024]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     ni: Vec<u32>,
     /// Every order and precision; on the CPU on one thread and on all
     #[arg(long, conflicts_with_all = ["order", "precision", "sweep"])]
@@ -61,12 +60,13 @@ pub struct Arguments {
 impl Arguments {
     /// The numbers of sources.
     fn n(&self) -> Vec<usize> {
-        let n: &[u32] = match (&self.n[..], self.sweep) {
-            ([], true) => &[10_000, 100_000, 1_000_000],
-            ([], false) => &[1024, 16384],
-            (given, _) => given,
-        };
-        n.iter().map(|n| *n as usize).collect()
+        let default: &[u32] = if self.sweep { &[10_000, 100_000, 1_000_000] } else { &[1 << 10, 1 << 14] };
+        given(&self.n, default)
+    }
+
+    /// The numbers of sinks of block steps with `nj` sources.
+    fn ni(&self, nj: usize) -> Vec<usize> {
+        given(&self.ni, &[1, 16, 64, 256, 1024]).into_iter().filter(|ni| *ni <= nj).collect()
     }
 
     /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
@@ -90,57 +90,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let settings = arguments.machine.settings()?;
     let descriptors = descriptors(arguments, &settings)?;
-    if arguments.sweep {
-        return sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?);
-    }
-    let mut rows = Vec::new();
-    for descriptor in descriptors {
-        let setup = arguments.setup(&settings, descriptor)?;
-        for threads in threads(arguments, &setup) {
-            let setup = Setup { threads, ..setup.clone() };
-            for n in arguments.n() {
-                table(arguments, Bench::new(arguments.seconds, &setup, n)?, &mut rows)?;
-            }
-        }
-    }
-    match arguments.json {
-        true => print_json(&rows),
-        false => Ok(()),
+    match arguments.sweep {
+        true => sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?),
+        false => table::run(arguments, &settings, &descriptors),
     }
 }
 
-/// Every kind of work with one number of sources. Rows of a table are printed as they are measured.
-fn table(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> Result<()> {
-    let mut keep = |row: Row| {
-        if !arguments.json {
-            if rows.is_empty() {
-                out!("{}: {}\n{}", row.backend, row.device, row::HEADER)?;
-            }
-            out!("{row}")?;
-        }
-        rows.push(row);
-        Ok::<_, Failure>(())
-    };
-    keep(bench.n_times_n()?)?;
-    let nj = bench.nj();
-    for ni in arguments.ni.iter().map(|ni| *ni as usize).filter(|ni| *ni <= nj) {
-        keep(bench.block_step(ni)?)?;
-    }
-    let same = bench.one_sink()?;
-    let mut new = bench.one_sink_predicted()?;
-    let prediction = (new.seconds - same.seconds) / nj as f64;
-    new.prediction_seconds_per_source = Some(prediction);
-    keep(same)?;
-    keep(new)?;
-    keep(bench.set_source()?)?;
-    match arguments.json {
-        true => Ok(()),
-        false => out!("prediction: {:.2} ns a source\n", prediction * 1e9),
-    }
+/// The numbers that were given, or these.
+fn given(numbers: &[u32], default: &[u32]) -> Vec<usize> {
+    let numbers = if numbers.is_empty() { default } else { numbers };
+    numbers.iter().map(|number| *number as usize).collect()
 }
 
-fn print_json(rows: &[Row]) -> Result<()> {
-    out!("{}", serde_json::to_string_pretty(rows).expect("rows have only strings as keys"))
+/// The powers of two below a number, and the number.
+fn doubled(number: usize) -> impl Iterator<Item = usize> {
+    let powers = std::iter::successors(Some(1), |power| Some(2 * power));
+    powers.take_while(move |power| *power < number).chain([number])
 }
 
 /// The orders and precisions to measure.
@@ -167,10 +132,14 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
         .ok_or_else(|| wrong("--precision", precision.name().into(), &of_order))
 }
 
-/// The numbers of threads to measure.
-fn threads(arguments: &Arguments, setup: &Setup) -> Vec<usize> {
-    match arguments.all && setup.backend == Backend::Cpu && setup.threads > 1 {
-        true => vec![1, setup.threads],
-        false => vec![setup.threads],
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_double_up_to_the_last() {
+        for (number, expected) in [(1, &[1][..]), (2, &[1, 2]), (8, &[1, 2, 4, 8]), (11, &[1, 2, 4, 8, 11])] {
+            assert_eq!(doubled(number).collect::<Vec<_>>(), expected);
+        }
     }
 }

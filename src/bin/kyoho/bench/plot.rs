@@ -1,4 +1,4 @@
-//! A picture of a sweep: the speed against the number of sinks, with a curve for each number of sources.
+//! Pictures of what was measured: curves in a plane whose axes are both logarithmic.
 
 use std::path::Path;
 
@@ -6,9 +6,7 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use crate::failure::{Failure, Result};
-use crate::picture::decades;
-
-use super::row::Row;
+use crate::picture::{self, decades};
 
 /// Colours that colour-blind people tell apart too (Okabe & Ito 2008); they repeat after so many curves.
 const COLOURS: [RGBColor; 6] = [
@@ -20,52 +18,116 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 
-/// Sinks, and 10^9 pairs a second.
-type Point = (f64, f64);
+/// A place in the plane.
+pub type Point = (f64, f64);
 
-/// Draws what was measured as points that a line joins, and the model, where there is one, as a dashed line.
-pub fn draw(path: &Path, title: &str, curves: &[Vec<Row>]) -> Result<()> {
-    draw_svg(path, title, curves).map_err(|error| Failure::file(path, error))
+/// What is drawn.
+pub struct Picture<'a> {
+    /// What stands above it.
+    pub title: &'a str,
+    /// The axes, from left to right and upwards.
+    pub axes: [Axis; 2],
+    /// What the dashed curves are, if there are any.
+    pub dashes: Option<&'a str>,
+    /// At least one, with at least a point.
+    pub curves: Vec<Curve>,
 }
 
-fn draw_svg(path: &Path, title: &str, curves: &[Vec<Row>]) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let points = || curves.iter().flat_map(|rows| measured(rows).into_iter().chain(modelled(rows)));
-    let axis = |of: fn(Point) -> f64| decades(points().map(of)).expect("a sweep has at least a row");
-    let ((fewest, most), (lowest, highest)) = (axis(|point| point.0), axis(|point| point.1));
+/// A logarithmic axis.
+pub struct Axis {
+    /// What it shows.
+    pub what: &'static str,
+    /// How it is divided.
+    pub scale: &'static Scale,
+}
+
+/// How a logarithmic axis is divided.
+pub struct Scale {
+    /// Its labels stand at powers of this.
+    base: f64,
+    /// Lines to the next power, that one included.
+    lines: usize,
+    /// The least and the greatest number of an axis that has these.
+    ends: fn(&[f64]) -> Option<(f64, f64)>,
+}
+
+/// Powers of ten.
+pub const DECADES: Scale = Scale { base: 10.0, lines: 10, ends: |numbers| decades(numbers.iter().copied()) };
+
+/// Points that a line joins, and in the same colour what they are compared with.
+pub struct Curve {
+    /// What the points are.
+    pub label: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+    /// The corners of a dashed curve, if there is one.
+    pub dashes: Vec<Point>,
+    /// The height of a dashed line across the picture, if there is one, and what is written on it.
+    pub level: Option<(f64, String)>,
+}
+
+/// The path of the picture, which is one that can be drawn.
+pub fn path<'a>(given: Option<&'a Path>, default: &'a str) -> Result<&'a Path> {
+    let path = given.unwrap_or(Path::new(default));
+    picture::check(path).map(|()| path)
+}
+
+/// Draws.
+pub fn draw(path: &Path, picture: &Picture) -> Result<()> {
+    draw_svg(path, picture).map_err(|error| Failure::file(path, error))
+}
+
+fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let [x, y] = &picture.axes;
+    let (across, mut upwards): (Vec<f64>, Vec<f64>) =
+        picture.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.dashes)).copied().unzip();
+    upwards.extend(picture.curves.iter().filter_map(|curve| Some(curve.level.as_ref()?.0)));
+    let ends = |axis: &Axis, numbers: &[f64]| (axis.scale.ends)(numbers).expect("a picture has at least a point");
+    let ((first, last), (lowest, highest)) = (ends(x, &across), ends(y, &upwards));
 
     let area = SVGBackend::new(path, (800, 560)).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 18))
+        .caption(picture.title, ("sans-serif", 18))
         .margin(15)
         .margin_right(35)
         .x_label_area_size(45)
         .y_label_area_size(80)
-        .build_cartesian_2d((fewest..most).log_scale(), (lowest..highest).log_scale())?;
+        .build_cartesian_2d(
+            (first..last).log_scale().base(x.scale.base),
+            (lowest..highest).log_scale().base(y.scale.base),
+        )?;
     chart
         .configure_mesh()
-        .x_desc("sinks (ni)")
-        .y_desc("Gint/s of a block step")
-        .x_label_formatter(&|ni| format!("{ni:.0}"))
+        .x_desc(x.what)
+        .y_desc(y.what)
+        .x_max_light_lines(x.scale.lines)
+        .y_max_light_lines(y.scale.lines)
+        .x_label_formatter(&|number| format!("{number:.0}"))
         // Powers of ten are not exact; 32 bits have fewer digits than their error.
-        .y_label_formatter(&|speed| (*speed as f32).to_string())
+        .y_label_formatter(&|number| (*number as f32).to_string())
         .light_line_style(BLACK.mix(0.05))
         .bold_line_style(BLACK.mix(0.2))
         .draw()?;
-    for (rows, colour) in curves.iter().zip(COLOURS.iter().cycle()) {
-        let colour = *colour;
-        let label = format!("nj = {}", rows[0].nj);
+    for (curve, colour) in picture.curves.iter().zip(COLOURS.iter().cycle()) {
+        let (colour, points) = (*colour, || curve.points.iter().copied());
         chart
-            .draw_series(LineSeries::new(measured(rows), colour))?
-            .label(label)
+            .draw_series(LineSeries::new(points(), colour))?
+            .label(&curve.label)
             .legend(move |(x, y)| Circle::new((x + 10, y), 3, colour.filled()));
-        chart.draw_series(measured(rows).into_iter().map(|point| Circle::new(point, 3, colour.filled())))?;
-        chart.draw_series(DashedLineSeries::new(modelled(rows), 6, 4, colour.stroke_width(1)))?;
+        chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
+        let dashed = |corners: Vec<Point>| DashedLineSeries::new(corners, 6, 4, colour.stroke_width(1));
+        chart.draw_series(dashed(curve.dashes.clone()))?;
+        if let Some((height, text)) = &curve.level {
+            let text = Text::new(text.clone(), (4, -16), ("sans-serif", 13).into_font().color(&colour));
+            chart.draw_series(dashed(vec![(first, *height), (last, *height)]))?;
+            chart.draw_series([EmptyElement::at((first, *height)) + text])?;
+        }
     }
-    if curves.iter().any(|rows| !modelled(rows).is_empty()) {
+    if let Some(dashes) = picture.dashes {
         chart
             .draw_series(std::iter::empty::<Circle<Point, i32>>())?
-            .label("model")
+            .label(dashes)
             .legend(|(x, y)| DashedPathElement::new([(x, y), (x + 20, y)], 6, 4, BLACK.stroke_width(1)));
     }
     chart
@@ -78,54 +140,22 @@ fn draw_svg(path: &Path, title: &str, curves: &[Vec<Row>]) -> std::result::Resul
     Ok(())
 }
 
-fn measured(rows: &[Row]) -> Vec<Point> {
-    rows.iter().map(|row| point(row, row.seconds)).collect()
-}
-
-fn modelled(rows: &[Row]) -> Vec<Point> {
-    rows.iter().filter_map(|row| Some(point(row, row.model_seconds?))).collect()
-}
-
-fn point(row: &Row, seconds: f64) -> Point {
-    (row.ni as f64, row.ni as f64 * row.nj as f64 / seconds / 1e9)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::row::Work;
 
-    /// A device of 700 Gint/s that needs 20 us for a block of one sink, and a model that promises a little more.
-    fn curve(nj: usize, has_model: bool) -> Vec<Row> {
-        let row = |ni: usize| {
-            let seconds = 20e-6 + (ni * nj) as f64 / 700e9;
-            Row {
-                work: Work::BlockStep,
-                backend: "cuda",
-                device: "some GPU".into(),
-                order: 4,
-                precision: "mixed",
-                threads: None,
-                level: None,
-                ni,
-                nj,
-                seconds,
-                calls: 3,
-                model_seconds: has_model.then_some(0.9 * seconds),
-                interactions_per_second: None,
-                flops_per_second: None,
-                prediction_seconds_per_source: None,
-            }
-        };
-        (0..=nj.ilog2()).map(|doubled| row(1 << doubled)).collect()
-    }
-
-    fn picture(name: &str, curves: &[Vec<Row>]) -> String {
+    fn drawn(name: &str, dashes: Option<&str>, curves: Vec<Curve>) -> String {
+        let axes = [("across", &DECADES), ("upwards", &DECADES)].map(|(what, scale)| Axis { what, scale });
         let path = std::env::temp_dir().join(format!("kyoho-{name}-{}.svg", std::process::id()));
-        draw(&path, "a title", curves).unwrap();
+        draw(&path, &Picture { title: "a title", axes, dashes, curves }).unwrap();
         let svg = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         svg
+    }
+
+    fn curve(label: &str, count: u32) -> Curve {
+        let points: Vec<Point> = (0..count).map(|x| (2f64.powi(x as i32), 3.0 + f64::from(x))).collect();
+        Curve { label: label.into(), points, dashes: Vec::new(), level: None }
     }
 
     fn count(svg: &str, element: &str, colour: &str) -> usize {
@@ -133,20 +163,29 @@ mod tests {
     }
 
     #[test]
-    fn each_number_of_sources_has_points_a_line_and_the_model_dashes() {
-        let [with, without] = [true, false].map(|has_model| {
-            let curves = [1 << 13, 1 << 16, 1 << 20].map(|nj| curve(nj, has_model));
-            picture(if has_model { "with" } else { "without" }, &curves)
-        });
+    fn each_curve_has_points_and_a_line_in_its_colour() {
+        let svg = drawn("curves", None, [("one", 14), ("two", 17), ("three", 21)].map(|(a, b)| curve(a, b)).into());
         for (colour, points) in [("#0072B2", 14), ("#D55E00", 17), ("#009E73", 21)] {
             // One more in the legend.
-            assert_eq!([&with, &without].map(|svg| count(svg, "<circle", colour)), [points + 1; 2]);
-            assert_eq!(count(&without, "<polyline", colour), 1);
-            assert!(count(&with, "<polyline", colour) > 1 + 10, "{colour}");
+            assert_eq!(count(&svg, "<circle", colour), points + 1);
+            assert_eq!(count(&svg, "<polyline", colour), 1);
         }
-        for text in ["a title", "nj = 8192", "nj = 65536", "nj = 1048576", "model"] {
-            assert!(with.contains(text), "{text}");
+        for text in ["a title", "across", "upwards", "one", "two", "three"] {
+            assert!(svg.contains(text), "{text}");
         }
-        assert!(!without.contains("model"));
+    }
+
+    #[test]
+    fn dashes_have_the_colour_of_their_curve_and_are_named() {
+        let plain = curve("one", 8);
+        let modelled = Curve { dashes: plain.points.iter().map(|(x, y)| (*x, 0.9 * y)).collect(), ..curve("two", 8) };
+        let level = Curve { level: Some((50.0, "the ideal".into())), ..curve("three", 1) };
+        let svg = drawn("dashes", Some("the model"), vec![plain, modelled, level]);
+        assert_eq!(count(&svg, "<polyline", "#0072B2"), 1);
+        for colour in ["#D55E00", "#009E73"] {
+            assert!(count(&svg, "<polyline", colour) > 1 + 10, "{colour}");
+        }
+        let texts: Vec<&str> = svg.lines().filter(|line| line.starts_with("the ")).collect();
+        assert_eq!(texts, ["the ideal", "the model"]);
     }
 }

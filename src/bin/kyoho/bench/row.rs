@@ -21,7 +21,8 @@ pub enum Work {
 }
 
 impl Work {
-    fn name(self) -> &'static str {
+    /// As tables call it.
+    pub fn name(self) -> &'static str {
         match self {
             Work::NTimesN => "N x N",
             Work::BlockStep => "block step",
@@ -37,7 +38,10 @@ impl Work {
 pub struct Row {
     pub work: Work,
     pub backend: &'static str,
+    /// The names of the devices.
     pub device: String,
+    /// Their numbers among the backend's; one that is named twice has two shares of the sources.
+    pub devices: Vec<usize>,
     pub order: i32,
     pub precision: &'static str,
     /// Of the CPU backend only, as the level.
@@ -55,6 +59,42 @@ pub struct Row {
     pub flops_per_second: Option<f64>,
     /// What predicting adds to a force on one sink, for each source.
     pub prediction_seconds_per_source: Option<f64>,
+}
+
+impl Row {
+    /// What was measured on, in words.
+    pub fn title(&self) -> String {
+        let Row { device, order, precision, .. } = self;
+        let threads = self.threads.map_or(String::new(), |threads| match threads {
+            1 => ", 1 thread".into(),
+            _ => format!(", {threads} threads"),
+        });
+        let level = self.level.map_or(String::new(), |level| format!(", {level}"));
+        format!("{device}{level}{threads}: order {order}, {precision}")
+    }
+
+    /// Some row of a block step, for tests.
+    #[cfg(test)]
+    pub fn example() -> Row {
+        Row {
+            work: Work::BlockStep,
+            backend: "cuda",
+            device: "some GPU".into(),
+            devices: vec![0],
+            order: 4,
+            precision: "mixed",
+            threads: None,
+            level: None,
+            ni: 1,
+            nj: 1,
+            seconds: 1.0,
+            calls: 3,
+            model_seconds: None,
+            interactions_per_second: None,
+            flops_per_second: None,
+            prediction_seconds_per_source: None,
+        }
+    }
 }
 
 /// The names of the columns of a row.
