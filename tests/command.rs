@@ -455,6 +455,99 @@ fn a_sweep_says_what_would_take_too_long_and_draws_where_it_is() {
     assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 2, "{errors}");
 }
 
+/// The lines of a table of speed-ups: work, ni, nj, and for each number of devices the microseconds and the speed-up.
+fn speedup_lines(table: &str) -> Vec<(String, Vec<f64>)> {
+    let lines = table.lines().filter_map(|line| {
+        let work = ["N x N", "block step"].into_iter().find(|work| line.starts_with(work))?;
+        let numbers = line[work.len()..].split_whitespace().map(|word| word.parse().expect("a number"));
+        Some((work.to_string(), numbers.collect()))
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_speedup_measures_more_and_more_devices_and_compares_them_with_one() {
+    let picture = folder("speedup").join("gain.svg");
+    let arguments = format!(
+        "bench --speedup --backend cpu --devices 0,0,0 --n 300,40 --ni 1,16,100,1000 --threads 1 --seconds 0.001 --plot {}",
+        picture.display()
+    );
+    // Block steps are those of the most sources, of which 1000 sinks are no block.
+    let expected = [("N x N", 40, 40), ("N x N", 300, 300)].into_iter();
+    let expected: Vec<_> = expected.chain([1, 16, 100].map(|ni| ("block step", ni, 300))).collect();
+
+    let output = run(&arguments);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{table}");
+    let lines = speedup_lines(&table);
+    let found: Vec<_> =
+        lines.iter().map(|(work, numbers)| (work.as_str(), numbers[0] as usize, numbers[1] as usize)).collect();
+    assert_eq!(found, expected, "{table}");
+    for (work, numbers) in &lines {
+        let columns: Vec<[f64; 2]> = numbers[2..].as_chunks().0.to_vec();
+        assert_eq!((columns.len(), columns[0][1]), (3, 1.0), "{work}: {numbers:?}");
+        for [microseconds, speedup] in &columns {
+            // Three digits of each are printed.
+            let ratio = columns[0][0] / microseconds;
+            let digits = 0.6e-3 * (1.0 + (1.0 + ratio) / microseconds);
+            assert!((speedup - ratio).abs() <= digits, "{work}: {numbers:?}");
+        }
+    }
+    assert!(table.contains("1 device ") && table.contains("2 devices") && table.contains("3 devices"), "{table}");
+    let last: Vec<&str> = table.trim_end().lines().rev().take(2).collect();
+    assert_eq!(last[0], format!("plot: {}", picture.display()));
+    assert!(last[1].contains("compared") && last[1].ends_with("the same bits on 1, 2, 3 devices"), "{table}");
+
+    // A curve of two points for each number of devices but one, and its place in the legend.
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert_eq!(svg.matches("<circle").count(), 2 * (2 + 1));
+    for text in ["order 4, mixed", "2 devices", "3 devices", "ideal: 2", "ideal: 3"] {
+        assert!(svg.contains(text), "{text}");
+    }
+
+    let report = json(&format!("{arguments} --order 2 --precision single"));
+    let rows = report.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 3 * expected.len());
+    for (line, (work, ni, nj)) in rows.chunks(3).zip(&expected) {
+        let name = if *work == "N x N" { "n_times_n" } else { "block_step" };
+        for (row, devices) in line.iter().zip([&[0][..], &[0, 0], &[0, 0, 0]]) {
+            assert_eq!(row["devices"], serde_json::json!(devices));
+            assert!(row["work"] == name && row["ni"] == *ni && row["nj"] == *nj, "{row}");
+            assert!(row["order"] == 2 && number(&row["calls"]) >= 3.0, "{row}");
+            let ratio = number(&line[0]["seconds"]) / number(&row["seconds"]);
+            assert!((number(&row["speedup"]) / ratio - 1.0).abs() < 1e-12, "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_speedup_says_what_would_take_too_long() {
+    let folder = folder("speedup_limit");
+    let picture = folder.join("kyoho-speedup.svg");
+    let speedup = |more: &str| {
+        let arguments = format!("bench --speedup --backend cpu --devices 0,0 --n 50,60 --ni 4 --seconds 0.001 {more}");
+        let output = kyoho().current_dir(&folder).args(arguments.split_whitespace()).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{stderr}");
+        (stdout, stderr)
+    };
+    let left_out = ["N x N of ni = 50, nj = 50", "N x N of ni = 60, nj = 60", "block step of ni = 4, nj = 60"];
+    let (table, errors) = speedup("--limit 1e-12");
+    for row in left_out {
+        assert!(table.contains(&format!("left out: {row}; a row would take ")), "{table}");
+    }
+    // What was not measured was not compared, and there is nothing to draw.
+    assert!(table.contains("no plot") && !table.contains("compared") && !picture.exists(), "{table}");
+    assert!(speedup_lines(&table).is_empty() && errors.is_empty(), "{table}{errors}");
+    // What is no row is told elsewhere.
+    let (report, errors) = speedup("--limit 1e-12 --json");
+    assert_eq!(serde_json::from_str::<Value>(&report).expect("the output is JSON"), serde_json::json!([]));
+    assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 3, "{errors}");
+
+    let (table, _) = speedup("");
+    assert!(speedup_lines(&table).len() == 3 && picture.exists(), "{table}");
+}
+
 #[test]
 fn bench_of_all_has_every_order_and_precision_on_one_thread_and_on_all() {
     let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
@@ -541,6 +634,12 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("bench --sweep --plot speed.png", ["speed.png", ".svg"]),
         ("bench --plot speed.svg", ["required", "--sweep"]),
         ("bench --all --sweep", ["--all", "cannot be used with"]),
+        ("bench --all --speedup", ["--all", "cannot be used with"]),
+        ("bench --sweep --speedup", ["--sweep", "cannot be used with"]),
+        ("bench --limit 1", ["required", "--speedup"]),
+        ("bench --speedup --backend cpu", ["--devices is not given, and backend cpu has one device", "two or more"]),
+        ("bench --speedup --backend cpu --devices 1", ["--devices is 1, one device of backend cpu", "two or more"]),
+        ("bench --speedup --backend cpu --devices 0,0 --plot gain.png", ["gain.png", ".svg"]),
         ("tune", ["tune", "help"]),
     ] {
         let error = failure(2, arguments);

@@ -44,6 +44,24 @@ pub enum Failure {
         /// Their numbers, from 1.
         bodies: [usize; 2],
     },
+    /// A block that has other results on several devices than on one.
+    #[error(
+        "{block}: on {devices} devices, {quantity} of sink {sink} is {found}; allowed: {expected}, the bits that it has on one"
+    )]
+    OtherBits {
+        /// The block, in words.
+        block: String,
+        /// The number of devices.
+        devices: usize,
+        /// The first sink that differs, from 0.
+        sink: usize,
+        /// What of it differs.
+        quantity: &'static str,
+        /// Its value on so many devices.
+        found: f64,
+        /// Its value on one.
+        expected: f64,
+    },
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -57,6 +57,11 @@ impl Bench {
         self.bodies.len()
     }
 
+    /// The number of devices.
+    pub fn devices(&self) -> usize {
+        self.system.setup().devices.len()
+    }
+
     /// A row of forces on `ni` sinks.
     pub fn forces(&mut self, work: Work, ni: usize) -> Result<Row> {
         Ok(forces(std::slice::from_mut(self), work, ni)?.remove(0))
@@ -76,6 +81,14 @@ impl Bench {
         }
         let sinks = self.bodies[..ni].iter().enumerate().map(|(number, body)| body.sink(number, SOFTENING));
         Ok(self.system.force(self.bodies.len(), true, sinks)?)
+    }
+
+    /// The seconds of one call, not the first.
+    pub fn trial(&mut self, work: Work, ni: usize) -> Result<f64> {
+        self.call(work, ni)?;
+        let began = Instant::now();
+        self.call(work, ni)?;
+        Ok(began.elapsed().as_secs_f64())
     }
 
     /// The writing of one source.
@@ -111,6 +124,7 @@ impl Bench {
             ni,
             nj,
             seconds,
+            speedup: None,
             calls,
             model_seconds: if work == Work::BlockStep { self.system.estimate(ni, nj) } else { None },
             interactions_per_second: interactions,

@@ -1,8 +1,11 @@
-//! `kyoho bench`: how fast forces are, N x N, in block steps, on one sink; and what writing sources costs.
+//! `kyoho bench`: how fast forces are, N x N, in block steps, on one sink; what writing sources costs; what several devices
+//! gain.
 
+mod compare;
 mod measure;
 mod plot;
 mod row;
+mod speedup;
 mod sweep;
 mod table;
 
@@ -10,7 +13,7 @@ use std::path::PathBuf;
 
 use kyoho::backend::gpu::shapes::SHAPES;
 use kyoho::catalogue::{self, CATALOGUE, Descriptor};
-use kyoho::config::Settings;
+use kyoho::config::{DeviceChoice, Settings, Wanted};
 use kyoho::{Order, Precision, Setup};
 
 use crate::failure::{Failure, Result};
@@ -25,26 +28,34 @@ pub struct Arguments {
     /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed]
     #[arg(long)]
     precision: Option<String>,
-    /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000]
+    /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000; of --speedup
+    /// 16384,65536,131072,262144,1048576]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     n: Vec<u32>,
-    /// Numbers of sinks of the block steps; those above the number of sources are left out [default: 1,16,64,256,1024]
+    /// Numbers of sinks of the block steps; those above the number of sources are left out [default: 1,16,64,256,1024;
+    /// of --speedup 1,16,256,1024,16384]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     ni: Vec<u32>,
     /// Every order and precision; on the CPU on one thread and on all
-    #[arg(long, conflicts_with_all = ["order", "precision", "sweep"])]
+    #[arg(long, conflicts_with_all = ["order", "precision", "drawn"])]
     all: bool,
     /// Block steps of 1, 2, 4, ... sinks up to the number of sources, beside the model of the device if it has one; as a
     /// table and as a picture
-    #[arg(long, conflicts_with = "ni")]
+    #[arg(long, conflicts_with = "ni", group = "drawn")]
     sweep: bool,
-    /// The picture of a sweep; an older one of this name is replaced [default: kyoho-bench.svg]
-    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    /// What several devices gain over one: N x N, and block steps with the largest number of sources, on the first 1, 2,
+    /// 4, ... of the devices up to all of them (without --devices: all that are visible); as a table and as a picture
+    #[arg(long, group = "drawn")]
+    speedup: bool,
+    /// The picture; an older one of this name is replaced [default: kyoho-bench.svg; of --speedup kyoho-speedup.svg]
+    #[arg(long, value_name = "FILE.svg", requires = "drawn")]
     plot: Option<PathBuf>,
-    /// Seconds that a row of a sweep may take; those that would take longer, by the row before, are left out
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "sweep")]
+    /// Seconds that a row, with --speedup on each number of devices, may take; those that would take longer, as foreseen
+    /// from smaller blocks, are left out
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "drawn")]
     limit: f64,
-    /// Seconds for each row of the table; at least three calls are timed however long they take
+    /// Seconds for each row, with --speedup on each number of devices; at least three calls are timed however long they
+    /// take
     #[arg(long, default_value_t = 0.3)]
     seconds: f64,
     /// Prints a JSON array instead of a table
@@ -60,13 +71,18 @@ pub struct Arguments {
 impl Arguments {
     /// The numbers of sources.
     fn n(&self) -> Vec<usize> {
-        let default: &[u32] = if self.sweep { &[10_000, 100_000, 1_000_000] } else { &[1 << 10, 1 << 14] };
+        let default: &[u32] = match (self.sweep, self.speedup) {
+            (true, _) => &[10_000, 100_000, 1_000_000],
+            (_, true) => &[1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20],
+            _ => &[1 << 10, 1 << 14],
+        };
         given(&self.n, default)
     }
 
     /// The numbers of sinks of block steps with `nj` sources.
     fn ni(&self, nj: usize) -> Vec<usize> {
-        given(&self.ni, &[1, 16, 64, 256, 1024]).into_iter().filter(|ni| *ni <= nj).collect()
+        let default: &[u32] = if self.speedup { &[1, 16, 256, 1024, 16384] } else { &[1, 16, 64, 256, 1024] };
+        given(&self.ni, default).into_iter().filter(|ni| *ni <= nj).collect()
     }
 
     /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
@@ -88,11 +104,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             });
         }
     }
-    let settings = arguments.machine.settings()?;
+    let mut settings = arguments.machine.settings()?;
+    if arguments.speedup && arguments.machine.devices.is_none() {
+        settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
+    }
     let descriptors = descriptors(arguments, &settings)?;
-    match arguments.sweep {
-        true => sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?),
-        false => table::run(arguments, &settings, &descriptors),
+    match (arguments.sweep, arguments.speedup) {
+        (true, _) => sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?),
+        (_, true) => speedup::run(arguments, &arguments.setup(&settings, descriptors[0])?),
+        _ => table::run(arguments, &settings, &descriptors),
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Scale {
 
 /// Powers of ten.
 pub const DECADES: Scale = Scale { base: 10.0, lines: 10, ends: |numbers| decades(numbers.iter().copied()) };
+/// Powers of two.
+pub const OCTAVES: Scale = Scale { base: 2.0, lines: 1, ends: octaves };
 
 /// Points that a line joins, and in the same colour what they are compared with.
 pub struct Curve {
@@ -140,12 +142,20 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
     Ok(())
 }
 
+/// The powers of two, at least three, that hold all of these positive numbers, with a margin: rounding must not take the
+/// outermost ones away.
+fn octaves(numbers: &[f64]) -> Option<(f64, f64)> {
+    let lowest = numbers.iter().copied().reduce(f64::min)?.log2().floor();
+    let highest = numbers.iter().copied().reduce(f64::max)?.log2().ceil().max(lowest + 2.0);
+    Some((2f64.powf(lowest - 0.25), 2f64.powf(highest + 0.25)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn drawn(name: &str, dashes: Option<&str>, curves: Vec<Curve>) -> String {
-        let axes = [("across", &DECADES), ("upwards", &DECADES)].map(|(what, scale)| Axis { what, scale });
+        let axes = [("across", &OCTAVES), ("upwards", &DECADES)].map(|(what, scale)| Axis { what, scale });
         let path = std::env::temp_dir().join(format!("kyoho-{name}-{}.svg", std::process::id()));
         draw(&path, &Picture { title: "a title", axes, dashes, curves }).unwrap();
         let svg = std::fs::read_to_string(&path).unwrap();
@@ -187,5 +197,16 @@ mod tests {
         }
         let texts: Vec<&str> = svg.lines().filter(|line| line.starts_with("the ")).collect();
         assert_eq!(texts, ["the ideal", "the model"]);
+    }
+
+    #[test]
+    fn the_octaves_hold_the_numbers() {
+        for numbers in [&[300.0][..], &[256.0], &[0.3, 7.9], &[16384.0, 1048576.0]] {
+            let (lowest, highest) = octaves(numbers).unwrap();
+            assert!(numbers.iter().all(|number| (lowest..highest).contains(number)), "{numbers:?}");
+            let powers = (-10..=40).map(|power| 2f64.powi(power)).filter(|power| (lowest..highest).contains(power));
+            assert!(powers.count() >= 3, "{numbers:?}");
+        }
+        assert_eq!(octaves(&[]), None);
     }
 }

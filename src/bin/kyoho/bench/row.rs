@@ -51,6 +51,8 @@ pub struct Row {
     pub nj: usize,
     /// The median, in seconds.
     pub seconds: f64,
+    /// The median on one device in the same run, divided by this one; of `--speedup` only.
+    pub speedup: Option<f64>,
     /// Calls that the median is of.
     pub calls: usize,
     /// The seconds of a block step by the model of the devices, where they have one.
@@ -88,6 +90,7 @@ impl Row {
             ni: 1,
             nj: 1,
             seconds: 1.0,
+            speedup: None,
             calls: 3,
             model_seconds: None,
             interactions_per_second: None,
