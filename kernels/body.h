@@ -8,6 +8,9 @@
 #define CHUNK 256
 #define OCTET 8
 #define SLICES 24
+// Slices with the same number modulo SHEAVES; they are added first, and then sheaves in pairs.
+#define SHEAVES 8
+#define SLICES_OF_SHEAF (SLICES / SHEAVES)
 
 #if PRECISION == DOUBLE
 #define REAL double

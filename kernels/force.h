@@ -82,7 +82,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         best[i] = NO_DISTANCE2;
         best_strand[i] = 0;
     }
-    // Every group that reads a source puts its record there itself; all write the same.
+    // Every group that reads a source puts its record there itself; all write the same. The first group puts those that
+    // none reads.
     if (step.records > 0) {
         UNROLL_BY(4)
         for (int item = THREAD; item < step.records * RECORD_WORDS; item += THREADS) {
@@ -90,7 +91,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             const double value = records[item];
             const uint address = address_of(records, record);
             const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
-            if (chunk % SLICES == part.slice && k >= part.first && k < part.last)
+            const int is_read = chunk < step.chunks && (chunk % SLICES - step.first_slice) % step.slice_step == 0;
+            if (is_read ? chunk % SLICES == part.slice && k >= part.first && k < part.last : GROUP == 0)
                 put_word(value, word, octets, indices, ranges, step.is_dense ? chunk : slots[chunk], address);
         }
         SYNC;

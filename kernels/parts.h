@@ -76,46 +76,70 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
     }
     SYNC;
 
-    const int sets = step->adds_slices ? 1 : step->slices, added = step->adds_slices ? step->slices : 1;
-    for (int item = THREAD; item < sets * here * OUTPUTS; item += threads) {
-        const int set = item / (here * OUTPUTS), sink = item / OUTPUTS % here, output = item % OUTPUTS;
-        double sum = 0.0;
+    const int sheaves = step->slices / SLICES_OF_SHEAF;
+    for (int item = THREAD; item < here * OUTPUTS; item += threads) {
+        const int sink = item / OUTPUTS, output = item % OUTPUTS;
+        double sums[SHEAVES];
         UNROLL
-        for (int slice = 0; slice < SLICES; ++slice)
-            sum += slice < added ? end->sums[(set + slice) % SLICES][output][sink] : 0.0;
-        results[((long)set * step->stride + first_sink + sink) * OUTPUTS + output] = sum / step->moment.mass_factor;
+        for (int sheaf = 0; sheaf < SHEAVES; ++sheaf) {
+            sums[sheaf] = 0.0;
+            UNROLL
+            for (int turn = 0; turn < SLICES_OF_SHEAF; ++turn)
+                sums[sheaf] += sheaf < sheaves ? end->sums[sheaf + turn * sheaves][output][sink] : 0.0;
+        }
+        UNROLL
+        for (int half = SHEAVES / 2; half > 0; half /= 2) {
+            UNROLL
+            for (int sheaf = 0; sheaf < half; ++sheaf)
+                sums[sheaf] += half < sheaves ? sums[sheaf + half] : 0.0;
+        }
+        results[(long)(first_sink + sink) * OUTPUTS + output] = sums[0] / step->moment.mass_factor;
     }
 #if NEAREST
-    for (int item = THREAD; item < sets * here; item += threads) {
-        const int set = item / here, sink = item % here;
-        double distance2 = end->distances[set][sink];
-        int nearest = set;
-        if (added > 1) {
+    for (int sink = THREAD; sink < here; sink += threads) {
+        double distances[SHEAVES];
+        int nearest[SHEAVES];
+        // In the order of the sums, so that of sources at one distance any number of devices name the same.
+        UNROLL
+        for (int sheaf = 0; sheaf < SHEAVES; ++sheaf) {
+            distances[sheaf] = INFINITY_32;
+            nearest[sheaf] = 0;
             UNROLL
-            for (int slice = 1; slice < SLICES; ++slice) {
+            for (int turn = 0; turn < SLICES_OF_SHEAF; ++turn) {
+                const int slice = sheaf < sheaves ? sheaf + turn * sheaves : 0;
                 const double candidate = end->distances[slice][sink];
-                if (slice < added && candidate < distance2) {
-                    distance2 = candidate;
-                    nearest = slice;
+                if (sheaf < sheaves && candidate < distances[sheaf]) {
+                    distances[sheaf] = candidate;
+                    nearest[sheaf] = slice;
                 }
             }
         }
-        const uint strand = end->strands[nearest][sink];
-        end->distances[set][sink] = distance2;
-        end->strands[set][sink] = strand;
+        UNROLL
+        for (int half = SHEAVES / 2; half > 0; half /= 2) {
+            UNROLL
+            for (int sheaf = 0; sheaf < half; ++sheaf) {
+                if (half < sheaves && distances[sheaf + half] < distances[sheaf]) {
+                    distances[sheaf] = distances[sheaf + half];
+                    nearest[sheaf] = nearest[sheaf + half];
+                }
+            }
+        }
+        const uint strand = end->strands[nearest[0]][sink];
+        end->distances[0][sink] = distances[0];
+        end->strands[0][sink] = strand;
         // A short strand is its source's address.
-        if (step->strands == SHORT && distance2 < FARTHEST2)
-            end->places[set][sink] = (int)(strand % CHUNK);
+        if (step->strands == SHORT && distances[0] < FARTHEST2)
+            end->places[0][sink] = (int)(strand % CHUNK);
     }
     SYNC;
     const int is_address = step->strands == SHORT, length = is_address ? 0 : CHUNK / step->strands;
     const int strands = is_address ? CHUNK : step->strands;
-    for (int item = THREAD; item < sets * here * length; item += threads) {
-        const int set = item / (here * length), sink = item / length % here, number = first_sink + sink;
-        const uint strand = end->strands[set][sink];
+    for (int item = THREAD; item < here * length; item += threads) {
+        const int sink = item / length, number = first_sink + sink;
+        const uint strand = end->strands[0][sink];
         const int chunk = (int)(strand / strands), place = (int)(strand % strands) * length + item % length;
         const int slot = step->is_dense ? chunk : slots[chunk];
-        if (!(end->distances[set][sink] < FARTHEST2))
+        if (!(end->distances[0][sink] < FARTHEST2))
             continue;
         VECTOR rows[ROWS];
         if (step->is_predicted) {
@@ -135,16 +159,15 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         REAL r[3];
         position_difference(&source, &body, r);
         const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != sink_indices[number];
-        if (is_other && (double)squared(r) == end->distances[set][sink])
-            ATOMIC_MIN(&end->places[set][sink], place);
+        if (is_other && (double)squared(r) == end->distances[0][sink])
+            ATOMIC_MIN(&end->places[0][sink], place);
     }
     SYNC;
-    for (int item = THREAD; item < sets * here; item += threads) {
-        const int set = item / here, sink = item % here;
-        const long to = (long)set * step->stride + first_sink + sink;
-        const int chunk = (int)(end->strands[set][sink] / strands), place = end->places[set][sink];
+    for (int sink = THREAD; sink < here; sink += threads) {
+        const int to = first_sink + sink;
+        const int chunk = (int)(end->strands[0][sink] / strands), place = end->places[0][sink];
         const int there = place < CHUNK;
-        result_distances[to] = there ? end->distances[set][sink] : (double)INFINITY_32;
+        result_distances[to] = there ? end->distances[0][sink] : (double)INFINITY_32;
         result_indices[to] = there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
     }
 #endif

@@ -22,13 +22,13 @@ fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLO
     }
 }
 
-// Predicts the chunks that this device has.
+// Predicts the chunks of this launch's slices; a group has one.
 KERNEL(CHUNK, 1)
 predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *slots, GLOBAL VECTOR *predicted)
 {
     LET_NEXT_KERNEL_START;
     AFTER_EARLIER_KERNELS;
-    const int chunk = GROUP;
+    const int chunk = step.first_slice + step.slice_step * GROUP;
     const int slot = step.is_dense ? chunk : slots[chunk];
     if (slot < 0)
         return;

@@ -7,7 +7,7 @@ typedef struct {
     int stride;
     // Chunks that hold addresses below nj.
     int chunks;
-    // The slices of this device: `slices` of them from `first_slice` on, `slice_step` apart.
+    // The slices of this launch: `slices` of them from `first_slice` on, `slice_step` apart.
     int first_slice;
     int slice_step;
     int slices;
@@ -16,8 +16,6 @@ typedef struct {
     // Groups of threads for each part.
     int groups;
     int skip_own_index;
-    // Whether the slices are added here: the device has all of them.
-    int adds_slices;
     // Whether the slot of a chunk is its number; else `slots` says it, negative where the device has none.
     int is_dense;
     // Whether `predicted` holds the sources at this moment.
@@ -34,6 +32,7 @@ typedef struct {
 #define NOWHERE (-1)
 // Strands of a chunk for few sinks, of which the nearest source is kept by address.
 #define SHORT 32
+
 // The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
 typedef struct {
     int slice;

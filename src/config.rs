@@ -160,6 +160,7 @@ impl Settings {
             threads: self.threads,
             level: self.level,
             shape: None,
+            deal: None,
             crossover: self.crossover,
             fall_back: self.backend.is_none(),
         }

@@ -4,7 +4,7 @@
 //! time and sums their forces on some sinks (i-particles). The way of a block step:
 //!
 //! ```text
-//! abi  ->  system (what was written, which slices)  ->  backend (predict, sum)  ->  system (add slices)  ->  abi
+//! abi  ->  system (what was written, who does what)  ->  backend (predict, sum)  ->  system (add)  ->  abi
 //! ```
 //!
 //! Where each room is: [`abi`] is the only `extern "C"`; [`system`] the engine, free of any backend; [`backend`] the
@@ -21,6 +21,7 @@ pub mod error;
 pub mod pair;
 pub mod reference;
 pub mod system;
+mod threads;
 
 pub use backend::Backend;
 pub use backend::cpu::Level;

@@ -6,6 +6,7 @@ pub mod gpu;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
+use crate::system::slices::{Deal, Share};
 use crate::system::{Block, Parts, Record, Sources};
 
 /// The kinds of machine that compute forces.
@@ -69,8 +70,6 @@ pub struct DeviceDescription {
 pub struct DeviceOptions {
     /// What it will compute.
     pub descriptor: &'static Descriptor,
-    /// The slices of sources that it sums, ascending.
-    pub slices: Vec<usize>,
     /// CPU threads.
     pub threads: usize,
     /// The CPU's instruction set.
@@ -79,12 +78,32 @@ pub struct DeviceOptions {
     pub shape: Option<usize>,
 }
 
-/// One device, opened for one order and precision and for some of the slices.
+/// What a device has to learn of the sources before a block, in this order.
+#[derive(Clone, Copy)]
+pub struct Updates<'a> {
+    /// The host's copy, and what was written there since the last block.
+    pub sources: &'a Sources,
+    /// Whether more may have been written there: the device had no part in the last blocks.
+    pub everything: bool,
+    /// What was sent to others for the last blocks, no address twice.
+    pub missed: &'a [Record],
+    /// What comes after all that, no address twice.
+    pub fresh: &'a [Record],
+}
+
+impl Updates<'_> {
+    /// What was written in the host's copy, and nothing else.
+    pub fn of(sources: &Sources) -> Updates<'_> {
+        Updates { sources, everything: false, missed: &[], fresh: &[] }
+    }
+}
+
+/// One device, opened for one order and precision.
 ///
-/// For each block the engine calls `start` on every device, then `wait` on every device, then `neighbours` as often as
-/// lists are asked for. As long as it may call them for a block, it changes no source but by putting `fresh` where it
-/// belongs, so that a device, or another in its place, may compute the block again. A device that failed may be started
-/// again; then all sources count as written.
+/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it has handed in all of its
+/// sinks, at least once; then, perhaps, `neighbours`. As long as it may call them for a block, it changes no source but by
+/// putting records where they belong, so that a device, or another in its place, may compute the block again. A device
+/// that failed may be started again; then all sources count as written.
 pub trait Device: Send {
     /// What it is.
     fn describe(&self) -> DeviceDescription;
@@ -99,23 +118,17 @@ pub trait Device: Send {
         Ok(())
     }
 
-    /// Fetches what was written of its slices, predicts them to the block's time and begins the sums.
+    /// Fetches what was written, predicts the sources of its share to the block's time and begins the sums.
     ///
-    /// `fresh` has no address twice and comes after what `sources` holds; it is empty unless the device takes records.
-    /// It names only addresses of chunks that `sources` has. Until `wait`, the device may read it.
-    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()>;
+    /// Records are given only to a device that takes them, and name only addresses of chunks that the host's copy has.
+    /// Until all was handed in, the device may read them.
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()>;
 
-    /// Waits for the sums and hands them in: [`Parts::whole`] if it holds every slice, else [`Parts::slice`] for each.
-    fn wait(&mut self, parts: &mut Parts) -> Result<()>;
+    /// Waits for the sums of more sinks of its share, where those of the first `done` were handed in, hands them in, and
+    /// says how many there are now. When it says that all are there, or fails, nothing is at work any more.
+    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize>;
 
-    /// Waits for the sums of more sinks, where those of the first `done` were handed in, and says how many there are now.
-    /// For devices that hold every slice; a large block can be handed in piece by piece.
-    fn wait_more(&mut self, parts: &mut Parts, _done: usize) -> Result<usize> {
-        self.wait(parts)?;
-        Ok(parts.sinks())
-    }
-
-    /// Appends to `found` the indices of all sources of its slices that are neighbours of each sink in `sinks`, in any
+    /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
     /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index.
     fn neighbours(
         &mut self,
@@ -125,8 +138,9 @@ pub trait Device: Send {
         found: &mut [Vec<i32>],
     ) -> Result<()>;
 
-    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one.
-    fn estimate(&self, _ni: usize, _nj: usize) -> Option<f64> {
+    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it is
+    /// dealt so among this device and others like it.
+    fn estimate(&self, _ni: usize, _nj: usize, _deal: Deal) -> Option<f64> {
         None
     }
 
@@ -140,12 +154,17 @@ pub trait Device: Send {
 }
 
 /// Where the devices of a system come from: this machine, or what stands for it in a test.
-pub trait Machine: Send {
+pub trait Machine: Send + Sync {
     /// How many devices a backend has, or why none.
     fn devices(&self, backend: Backend) -> Result<usize>;
 
     /// Opens a device; `number` is its place in the backend's list of devices.
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>>;
+
+    /// How many threads open so many devices, and begin blocks on them, at a time.
+    fn threads(&self, devices: usize) -> usize {
+        devices
+    }
 
     /// How many records are gathered at most before a block.
     fn records(&self) -> usize {

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::backend::{Backend, cpu::Level};
 use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision};
 use crate::system::Setup;
+use crate::system::slices::Deal;
 
 /// An order and a precision on some devices, threads and instruction set.
 #[derive(Debug, Clone)]
@@ -44,12 +45,15 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Setup { order, precision, backend, devices, threads, level, shape, .. } = &self.setup;
+        let Setup { order, precision, backend, devices, threads, level, shape, deal, .. } = &self.setup;
         write!(formatter, "order {} {} {}", *order as i32, precision.name(), backend.name())?;
         if *backend == Backend::Cpu {
             write!(formatter, " {} threads {threads}", level.name())?;
         }
         write!(formatter, " devices {devices:?}")?;
+        if let Some(Deal { ranges, sets }) = deal {
+            write!(formatter, " dealt in {ranges} ranges of sinks, {sets} sets of slices")?;
+        }
         shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
     }
 }
@@ -65,15 +69,33 @@ pub struct Selection {
     pub precision: Option<Precision>,
     /// At this instruction set of the CPU.
     pub level: Option<Level>,
+    /// On these devices of the backend alone.
+    pub devices: Option<Vec<usize>>,
 }
 
 fn wanted<T: PartialEq>(choice: Option<T>, value: T) -> bool {
     choice.is_none_or(|choice| choice == value)
 }
 
-/// Threads and shares of devices that the whole suite runs with; the first of each is the plain case.
-const CPU_WAYS: [(usize, &[usize]); 4] = [(1, &[0]), (2, &[0]), (1, &[0, 0, 0]), (3, &[0; 8])];
-const DEVICE_WAYS: [(usize, &[usize]); 2] = [(1, &[0]), (1, &[0, 0, 0])];
+/// Threads and devices that the whole suite runs with, and how blocks are dealt to these; the first is the plain case.
+type Way = (usize, Vec<usize>, Option<Deal>);
+
+fn ways(backend: Backend, visible: usize, devices: &Option<Vec<usize>>) -> Vec<Way> {
+    let dealt = |ranges, sets| Some(Deal { ranges, sets });
+    if let Some(devices) = devices {
+        return vec![(1, devices.clone(), None)];
+    }
+    let mut ways = match backend {
+        Backend::Cpu => {
+            vec![(1, vec![0], None), (2, vec![0], None), (1, vec![0; 3], None), (3, vec![0; 8], None)]
+        }
+        _ => vec![(1, vec![0], None), (1, vec![0; 3], dealt(3, 1)), (1, vec![0; 4], dealt(2, 2))],
+    };
+    if visible > 1 {
+        ways.push((1, (0..visible).collect(), None));
+    }
+    ways
+}
 
 /// Every entry of the catalogue, on every backend of this machine, at every instruction set, on one and several threads
 /// and devices.
@@ -89,15 +111,9 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                 Backend::Cpu => Level::available().filter(|level| wanted(selection.level, *level)).collect(),
                 _ => vec![Level::Portable],
             };
-            let mut ways = match backend {
-                Backend::Cpu => CPU_WAYS.map(|(threads, devices)| (threads, devices.to_vec())).to_vec(),
-                _ => DEVICE_WAYS.map(|(threads, devices)| (threads, devices.to_vec())).to_vec(),
-            };
-            if devices.len() > 1 {
-                ways.push((1, (0..devices.len()).collect()));
-            }
+            let ways = ways(backend, devices.len(), &selection.devices);
             for level in levels {
-                targets.extend(ways.iter().map(|(threads, devices)| Target {
+                targets.extend(ways.iter().map(|(threads, devices, deal)| Target {
                     setup: Setup {
                         order: entry.order,
                         precision: entry.precision,
@@ -106,6 +122,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         threads: *threads,
                         level,
                         shape: None,
+                        deal: *deal,
                         crossover: Some(0),
                         fall_back: false,
                     },

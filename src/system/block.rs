@@ -1,8 +1,10 @@
 //! A block of sinks, and the sums that its devices hand in.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
-use super::slices::SLICES;
+use super::slices::SHEAVES;
 
 /// Vectors that a sink can have: position, velocity.
 pub const MAX_VECTORS: usize = 2;
@@ -92,79 +94,59 @@ impl Sums {
         self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
     }
 
-    /// Adds the sums over the next sources.
-    pub fn add(&mut self, other: &Sums) {
-        for (sum, term) in self.values.iter_mut().zip(&other.values) {
-            *sum += term;
-        }
-        for (nearest, candidate) in self.nearest.iter_mut().zip(&other.nearest) {
-            nearest.update(*candidate);
-        }
+    /// Adds the sums over the next sources of the sinks from `first` on; `other` has no more sinks than are there.
+    pub fn add(&mut self, first: usize, outputs: usize, other: &Sums) {
+        let values = &mut self.values[first * outputs..];
+        values.iter_mut().zip(&other.values).for_each(|(sum, term)| *sum += term);
+        let nearest = self.nearest.get_mut(first..).unwrap_or_default();
+        nearest.iter_mut().zip(&other.nearest).for_each(|(nearest, candidate)| nearest.update(*candidate));
     }
 }
 
-/// What the devices hand in for a block: the sums of each slice, or of all slices already added in their order.
+/// Adds some rows of as many sets of sums as a power of two, each to the one half their number before it, until all are
+/// in the first.
+pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, outputs: usize) {
+    let mut half = sets.len() / 2;
+    while half > 0 {
+        let (left, right) = sets[..2 * half].split_at_mut(half);
+        for (sum, term) in left.iter_mut().zip(right) {
+            let values = rows.start * outputs..rows.end * outputs;
+            let terms = &term.values[values.clone()];
+            sum.values[values].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            let nearest = sum.nearest.get_mut(rows.clone()).unwrap_or_default();
+            let candidates = term.nearest.get(rows.clone()).unwrap_or_default();
+            nearest.iter_mut().zip(candidates).for_each(|(nearest, candidate)| nearest.update(*candidate));
+        }
+        half /= 2;
+    }
+}
+
+/// Where devices hand in what they have summed of a block: rows for all sinks, once for each set of slices.
 #[derive(Debug)]
 pub struct Parts {
     sinks: usize,
     outputs: usize,
     nearest: bool,
-    slices: Vec<Sums>,
-    handed_in: [bool; SLICES],
-    whole: Option<Sums>,
-    spare: Sums,
+    sets: Vec<Sums>,
 }
 
 impl Parts {
     /// Room for the sums of an order with these outputs.
     pub fn new(outputs: usize, nearest: bool) -> Parts {
-        Parts {
-            sinks: 0,
-            outputs,
-            nearest,
-            slices: Vec::new(),
-            handed_in: [false; SLICES],
-            whole: None,
-            spare: Sums::default(),
-        }
+        Parts { sinks: 0, outputs, nearest, sets: vec![Sums::default()] }
     }
 
-    /// Forgets all parts and has memory for those of a block of this many sinks, from one device or in shares.
-    pub fn reset(&mut self, sinks: usize, in_shares: bool) -> Result<()> {
+    /// Has memory for the sums of a block of this many sinks with so many sets of slices; what they hold is still to be
+    /// written.
+    pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
+        debug_assert!(sets.is_power_of_two() && sets <= SHEAVES);
         self.sinks = sinks;
-        self.handed_in = [false; SLICES];
-        if let Some(whole) = self.whole.take() {
-            self.spare = whole;
+        self.sets.resize_with(sets.max(1), Sums::default);
+        for set in &mut self.sets {
+            set.reserve(sinks, self.outputs, self.nearest)?;
+            set.resize(sinks, self.outputs, self.nearest);
         }
-        if !in_shares {
-            return self.spare.reserve(sinks, self.outputs, self.nearest);
-        }
-        self.slices.resize(SLICES, Sums::default());
-        self.slices.iter_mut().try_for_each(|slice| slice.reserve(sinks, self.outputs, self.nearest))
-    }
-
-    /// Where a device that holds one of several shares of the slices puts the sums of one slice; they begin at zero.
-    pub fn slice(&mut self, slice: usize) -> &mut Sums {
-        if self.slices.is_empty() {
-            self.slices.resize(SLICES, Sums::default());
-        }
-        self.handed_in[slice] = true;
-        self.slices[slice].reset(self.sinks, self.outputs, self.nearest);
-        &mut self.slices[slice]
-    }
-
-    /// Where a device that holds every slice puts their sum, added to zero in the order of slices; it begins at zero.
-    pub fn whole(&mut self) -> &mut Sums {
-        let mut sums = std::mem::take(&mut self.spare);
-        sums.reset(self.sinks, self.outputs, self.nearest);
-        self.whole.insert(sums)
-    }
-
-    /// The same for a device that writes every number: it begins as what an earlier block left.
-    pub fn whole_to_overwrite(&mut self) -> &mut Sums {
-        let mut sums = std::mem::take(&mut self.spare);
-        sums.resize(self.sinks, self.outputs, self.nearest);
-        self.whole.insert(sums)
+        Ok(())
     }
 
     /// The number of sinks of the block.
@@ -172,28 +154,75 @@ impl Parts {
         self.sinks
     }
 
-    /// What [`Parts::slice`] gave for this block.
-    pub fn slice_again(&mut self, slice: usize) -> &mut Sums {
-        &mut self.slices[slice]
+    /// Where the device puts the sums of its sinks that has this set of slices. It writes each number.
+    pub fn set(&mut self, set: usize) -> &mut Sums {
+        &mut self.sets[set]
     }
 
-    /// What [`Parts::whole`] gave for this block.
-    pub fn whole_again(&mut self) -> &mut Sums {
-        self.whole.get_or_insert_default()
+    /// Adds the sets of some sinks, all of which were handed in, in the order of sheaves; the first has the sums then.
+    pub fn merge(&mut self, sinks: Range<usize>) {
+        add_in_pairs(&mut self.sets, sinks, self.outputs);
     }
 
-    /// Adds the parts in the order of slices.
-    pub fn merge(&mut self, into: &mut Sums) -> Result<()> {
-        if let Some(whole) = &mut self.whole {
-            std::mem::swap(whole, into);
-            return Ok(());
+    /// The sums of the sinks that were merged.
+    pub fn merged(&self) -> &Sums {
+        &self.sets[0]
+    }
+
+    /// Takes the sums, and leaves others to be overwritten.
+    pub fn take(&mut self, into: &mut Sums) {
+        std::mem::swap(&mut self.sets[0], into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(seed: usize, sinks: usize) -> Sums {
+        let number = |k: usize| ((seed * 7919 + k * 104_729) % 1009) as f64 / 997.0 - 0.5;
+        let nearest = |sink: usize| Nearest { distance2: ((seed + sink) % 3) as f64, index: seed as i32 };
+        Sums { values: (0..4 * sinks).map(number).collect(), nearest: (0..sinks).map(nearest).collect() }
+    }
+
+    /// The sums of each slice, merged by so many devices that have so many sets of slices.
+    fn merged(sets: usize, sinks: usize) -> Sums {
+        let mut parts = Parts::new(4, true);
+        parts.reset(sinks, sets).unwrap();
+        for set in 0..sets {
+            let mut sheaves: Vec<Sums> = Vec::new();
+            for sheaf in (set..SHEAVES).step_by(sets) {
+                let mut sum = Sums::default();
+                sum.reset(sinks, 4, true);
+                (sheaf..super::super::slices::SLICES).step_by(SHEAVES).for_each(|slice| sum.add(0, 4, &sums(slice, sinks)));
+                sheaves.push(sum);
+            }
+            add_in_pairs(&mut sheaves, 0..sinks, 4);
+            *parts.set(set) = sheaves.swap_remove(0);
         }
-        if let Some(missing) = self.handed_in.iter().position(|handed_in| !handed_in) {
-            return Err(Error::Internal { what: format!("no device handed in slice {missing}") });
+        parts.merge(0..sinks);
+        parts.merged().clone()
+    }
+
+    #[test]
+    fn any_number_of_sets_gives_the_same_bits_and_the_same_nearest_source() {
+        let whole = merged(1, 20);
+        for sets in [2, 4, 8] {
+            let found = merged(sets, 20);
+            assert_eq!(found.values, whole.values, "{sets} sets");
+            assert_eq!(found.nearest, whole.nearest, "{sets} sets");
         }
-        into.reserve(self.sinks, self.outputs, self.nearest)?;
-        into.reset(self.sinks, self.outputs, self.nearest);
-        self.slices.iter().for_each(|slice| into.add(slice));
-        Ok(())
+    }
+
+    #[test]
+    fn sinks_are_merged_as_they_come() {
+        let mut parts = Parts::new(1, false);
+        parts.reset(3, 2).unwrap();
+        parts.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
+        parts.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);
+        parts.merge(1..3);
+        assert_eq!(parts.merged().values, [1.0, 22.0, 33.0]);
+        parts.merge(0..1);
+        assert_eq!(parts.merged().values, [11.0, 22.0, 33.0]);
     }
 }

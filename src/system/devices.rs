@@ -1,13 +1,21 @@
 //! The devices of a system: who computes a block, and who goes on when they fail.
 
-use crate::backend::{Backend, Device, DeviceDescription, DeviceOptions, Machine};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use crate::backend::{Backend, Device, DeviceDescription, DeviceOptions, Machine, Updates};
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result, ResultCode};
+use crate::threads::Threads;
 
+use super::Setup;
 use super::block::{Block, Parts, Sums};
+use super::deals::{self, Deals};
+use super::gathered::Gathered;
 use super::log::Log;
-use super::sources::{Record, Sources};
-use super::{Setup, slices};
+use super::slices::{Deal, Share};
+use super::sources::{Record, Sources, Written};
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
@@ -17,12 +25,61 @@ pub struct Devices {
     setup: Setup,
     /// None where the last change failed.
     all: Vec<Box<dyn Device>>,
+    /// Threads that open them and begin blocks on them, the caller's included.
+    threads: Threads,
     take_records: bool,
+    deals: Deals,
+    /// Whether the devices but the first had no part in the last blocks, and what they missed.
+    lag: Option<Lag>,
+    /// Records for those that lag. They may read them until they are dropped, before it is.
+    missed: Option<Gathered>,
     /// The CPU, once it was needed.
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
     parts: Parts,
+    progress: Progress,
+    /// The numbers of devices that failed at the last block.
+    failed: Vec<usize>,
+}
+
+/// What devices that had no part in the last blocks do not know.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lag {
+    /// More than the records that they missed was written.
+    everything: bool,
+}
+
+/// How far the devices are with a block.
+#[derive(Debug, Default)]
+struct Progress {
+    /// What each does, as far as they have a part.
+    shares: Vec<Share>,
+    /// Sinks that each has handed in.
+    done: Vec<usize>,
+    /// Sinks of each range that were handed over.
+    handed_over: Vec<usize>,
+    /// Ranges that are not handed over to their end.
+    ranges: VecDeque<usize>,
+    /// Places of the devices that have no sinks.
+    idle: Range<usize>,
+    sets: usize,
+}
+
+impl Progress {
+    /// The beginning of a block that is dealt so to some of as many devices as take part.
+    fn begin(&mut self, deal: Deal, parties: usize, ni: usize) {
+        self.shares.clear();
+        self.shares.extend((0..parties).map(|place| deal.share(place, ni)));
+        self.done.clear();
+        self.done.resize(parties, 0);
+        self.handed_over.clear();
+        self.handed_over.resize(deal.ranges, 0);
+        self.ranges.clear();
+        self.ranges.extend(0..deal.ranges);
+        self.idle = deal.devices()..parties;
+        self.sets = deal.sets;
+    }
 }
 
 impl Devices {
@@ -38,12 +95,18 @@ impl Devices {
             descriptor,
             setup: setup.clone(),
             all: Vec::new(),
+            threads: Threads::alone(),
             take_records: false,
+            deals: Deals::default(),
+            lag: None,
+            missed: None,
             host: Vec::new(),
             on_host: false,
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
+            progress: Progress::default(),
+            failed: Vec::new(),
         };
-        devices.open_or_fall_back(setup.clone(), log)?;
+        devices.open_or_fall_back(setup.clone(), setup.fall_back, log)?;
         Ok(devices)
     }
 
@@ -67,15 +130,15 @@ impl Devices {
         self.all.iter().map(|device| device.describe()).collect()
     }
 
-    /// The seconds that a block takes on the slowest by their models, if all have one.
+    /// The seconds that a block takes by their models, if all have one.
     pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
-        let estimates = self.all.iter().map(|device| device.estimate(ni, nj));
-        estimates.reduce(|longest, next| Some(longest?.max(next?))).flatten()
+        deals::fastest(&self.all, ni, nj).map(|(seconds, _)| seconds)
     }
 
     /// Bytes of host memory in use.
     pub fn bytes(&self) -> usize {
-        self.all.iter().chain(&self.host).map(|device| device.bytes()).sum()
+        let missed = self.missed.as_ref().map_or(0, Gathered::bytes);
+        missed + self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
     }
 
     /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
@@ -83,22 +146,26 @@ impl Devices {
         let before = self.setup.clone();
         // What failed may be had again only after all of it was given back.
         self.close();
-        let Err(error) = self.open_or_fall_back(setup.clone(), log) else { return Ok(()) };
-        if let Err(worse) = self.open_or_fall_back(before, log) {
+        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, log) else { return Ok(()) };
+        if let Err(worse) = self.open_or_fall_back(before, true, log) {
             log::warn!("devices that were given back could not be opened again: {worse}");
         }
         Err(error)
     }
 
-    /// Opens the devices of the next backend after these have failed. An error that is none of theirs is given back, and
-    /// so is every error where the caller chose the backend.
+    /// After a failure: goes on with the devices that did not fail, and where there are none, with those of the next
+    /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
+    /// chose the backend.
     pub fn fall_back(&mut self, error: Error, log: &mut Option<Log>) -> Result<()> {
-        if self.on_host || !matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory) {
+        if self.on_host || !is_of_device(&error) {
             return Err(error);
         }
-        let next = self.next(&self.setup, error)?;
+        let next = match without(&self.setup, &self.failed, &error) {
+            Some(fewer) => fewer,
+            None => self.next(&self.setup, error)?,
+        };
         self.close();
-        self.open_or_fall_back(next, log)
+        self.open_or_fall_back(next, true, log)
     }
 
     fn close(&mut self) {
@@ -106,17 +173,28 @@ impl Devices {
         while self.all.pop().is_some() {}
         self.host.clear();
         (self.take_records, self.on_host) = (false, false);
+        (self.lag, self.missed) = (None, None);
+        self.failed.clear();
+        self.deals.reset();
     }
 
-    fn open_or_fall_back(&mut self, mut setup: Setup, log: &mut Option<Log>) -> Result<()> {
+    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out; where none is left, the
+    /// next backend is tried, if the setup allows it.
+    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, log: &mut Option<Log>) -> Result<()> {
         loop {
-            match self.opened(&setup, log) {
-                Ok(all) => {
-                    self.take_records = all.iter().all(|device| device.takes_records());
-                    (self.all, self.setup) = (all, setup);
+            match self.open_all(&setup, log) {
+                Ok(()) => {
+                    self.setup = setup;
                     return Ok(());
                 }
-                Err(error) => setup = self.next(&setup, error)?,
+                Err((number, error)) => {
+                    self.close();
+                    let fewer = number.filter(|_| may_be_fewer && is_of_device(&error));
+                    setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
+                        Some(fewer) => fewer,
+                        None => self.next(&setup, error)?,
+                    };
+                }
             }
         }
     }
@@ -138,39 +216,55 @@ impl Devices {
         Err(error)
     }
 
-    fn opened(&self, setup: &Setup, log: &mut Option<Log>) -> Result<Vec<Box<dyn Device>>> {
+    /// Opens all devices of a setup and has them register the log. An error comes with the number of the device that it is
+    /// of, if it is of one.
+    fn open_all(
+        &mut self,
+        setup: &Setup,
+        log: &mut Option<Log>,
+    ) -> std::result::Result<(), (Option<usize>, Error)> {
         let count = setup.devices.len();
-        let devices = setup.devices.iter().enumerate();
-        let opened = devices.map(|(place, number)| self.open_one(setup, setup.backend, *number, (place, count)));
-        let mut opened: Vec<_> = opened.collect::<Result<_>>()?;
-        if opened.iter().all(|device| device.takes_records()) {
-            let log = match log {
-                Some(log) => log,
-                none => none.insert(Log::new(self.machine.records())?),
-            };
-            for device in &mut opened {
-                log.buffers().into_iter().try_for_each(|buffer| device.register(buffer))?;
-            }
+        let threads = Threads::new(self.machine.threads(count)).map_err(|error| (None, error))?;
+        let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
+        let machine = &*self.machine;
+        let options = self.options(setup);
+        threads.run(
+            opened.iter_mut().zip(&setup.devices),
+            &Mutex::new(Vec::new()),
+            || (),
+            |(device, number), ()| *device = Some(machine.open(setup.backend, *number, options.clone())),
+        );
+        for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
+            self.all.push(device.map_err(|error| (Some(*number), error))?);
         }
-        Ok(opened)
+        self.threads = threads;
+        self.take_records = self.all.iter().all(|device| device.takes_records());
+        if !self.take_records {
+            return Ok(());
+        }
+        let log = match log {
+            Some(log) => log,
+            none => none.insert(Log::new(self.machine.records()).map_err(|error| (None, error))?),
+        };
+        if count > 1 {
+            self.missed = Some(Gathered::new(self.machine.records()).map_err(|error| (None, error))?);
+        }
+        let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(Gathered::memory));
+        let buffers: Vec<&[Record]> = buffers.collect();
+        for (device, number) in self.all.iter_mut().zip(&setup.devices) {
+            let mut each = buffers.iter();
+            each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
+        }
+        Ok(())
     }
 
-    /// Opens a device for its share of the slices: the first of two numbers among so many devices as the second says.
-    fn open_one(
-        &self,
-        setup: &Setup,
-        backend: Backend,
-        number: usize,
-        (place, count): (usize, usize),
-    ) -> Result<Box<dyn Device>> {
-        let options = DeviceOptions {
+    fn options(&self, setup: &Setup) -> DeviceOptions {
+        DeviceOptions {
             descriptor: self.descriptor,
-            slices: slices::slices_of_device(place, count),
             threads: setup.threads,
             level: setup.level,
             shape: setup.shape,
-        };
-        self.machine.open(backend, number, options)
+        }
     }
 
     /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
@@ -179,7 +273,7 @@ impl Devices {
         let crossover = self.setup.crossover.unwrap_or(own);
         let on_host = self.setup.backend != Backend::Cpu && ((ni as u64).saturating_mul(nj as u64)) < crossover;
         if on_host && self.host.is_empty() {
-            self.host.push(self.open_one(&self.setup, Backend::Cpu, 0, (0, 1))?);
+            self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup))?);
         }
         self.on_host = on_host;
         Ok(on_host)
@@ -190,64 +284,188 @@ impl Devices {
         self.on_host
     }
 
-    /// Begins a block on each; if one cannot, none is at work afterwards.
+    /// Begins a block; if a device cannot, none is at work afterwards.
     pub fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
-        if self.of_last_block().is_empty() {
+        let (ni, nj) = (block.sinks.len(), block.nj);
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        if at_work.is_empty() {
             return Err(Error::CallOrder {
                 call: "start",
                 when: "on a system without devices, as none could be opened when they were last changed; move it to some",
             });
         }
-        let begun = self.of_last_block().iter_mut().try_for_each(|device| device.start(sources, fresh, block));
-        if begun.is_err() {
-            let _ = self.wait_for_all(block.sinks.len());
+        let deal = match self.setup.deal.filter(|deal| deal.devices() <= at_work.len()) {
+            Some(deal) => deal,
+            None => self.deals.choose(at_work, ni, nj),
+        };
+        let is_written = !matches!(sources.written(), Written::Addresses([]));
+        let parties = match (deal.devices(), &self.missed) {
+            // The first can go on alone as long as what the others miss can be kept for them.
+            (1, Some(missed)) if missed.has_room(fresh.len()) => 1,
+            (1, None) => 1,
+            _ => at_work.len(),
+        };
+        self.failed.clear();
+        self.progress.begin(deal, parties, ni);
+        self.parts.reset(ni, deal.sets)?;
+        let lag = self.lag.filter(|_| parties > 1);
+        let everything = lag.is_some_and(|lag| lag.everything || is_written);
+        let missed = match (&self.missed, lag) {
+            (Some(missed), Some(_)) if !everything => missed.records(),
+            _ => &[],
+        };
+        let updates = |place: usize| match place {
+            0 => Updates { sources, everything: false, missed: &[], fresh },
+            _ => Updates { sources, everything, missed, fresh },
+        };
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let work = at_work.iter_mut().zip(&self.progress.shares).zip(&mut outcomes).enumerate();
+        self.threads.run(
+            work,
+            &Mutex::new(Vec::new()),
+            || (),
+            |(place, ((device, share), outcome)), ()| *outcome = device.start(&updates(place), block, share),
+        );
+        self.note(outcomes).inspect_err(|_| self.drain())?;
+        self.keep_for_others(parties, fresh, is_written);
+        Ok(())
+    }
+
+    /// Keeps what devices that have no part in the block will have to know.
+    fn keep_for_others(&mut self, parties: usize, fresh: &[Record], is_written: bool) {
+        if self.on_host || self.all.len() < 2 {
+            return;
         }
-        begun
-    }
-
-    /// Waits for the block on each, and adds what they hand in.
-    pub fn wait(&mut self, sinks: usize, into: &mut Sums) -> Result<()> {
-        self.wait_for_all(sinks)?;
-        self.parts.merge(into)
-    }
-
-    /// Whether one device alone computes the block.
-    pub fn is_one(&self) -> bool {
-        (if self.on_host { &self.host } else { &self.all }).len() == 1
-    }
-
-    /// Waits for the sums of more sinks on the one device; how many are there now.
-    pub fn wait_more(&mut self, sinks: usize, done: usize) -> Result<usize> {
-        if done == 0 {
-            self.parts.reset(sinks, false)?;
+        if parties > 1 {
+            self.lag = None;
+            // Devices may still read the records, but not the next ones before this block has ended.
+            self.missed.iter_mut().for_each(Gathered::clear);
+            return;
         }
-        let parts = &mut self.parts;
+        let lag = self.lag.get_or_insert_default();
+        lag.everything |= is_written;
+        if let Some(missed) = &mut self.missed
+            && !lag.everything
+        {
+            lag.everything = !fresh.iter().all(|record| missed.take(*record));
+        }
+    }
+
+    /// Notes which devices failed; the first failure.
+    fn note(&mut self, outcomes: Vec<Result<()>>) -> Result<()> {
+        if !self.on_host {
+            let failed = outcomes.iter().zip(&self.setup.devices).filter(|(outcome, _)| outcome.is_err());
+            self.failed.extend(failed.map(|(_, number)| *number));
+        }
+        outcomes.into_iter().collect()
+    }
+
+    /// Waits for the sums of more sinks and says which; `None` when all were handed in. After an error none is at work.
+    pub fn wait_more(&mut self) -> Result<Option<Range<usize>>> {
+        let more = self.next_sinks();
+        if more.is_err() {
+            self.drain();
+        }
+        more
+    }
+
+    fn next_sinks(&mut self) -> Result<Option<Range<usize>>> {
+        while let Some(range) = self.progress.ranges.pop_front() {
+            let places = range * self.progress.sets..(range + 1) * self.progress.sets;
+            let sinks = self.progress.shares[places.start].sinks.clone();
+            for place in places.clone() {
+                self.advance(place)?;
+            }
+            let done = self.progress.done[places].iter().copied().min().unwrap_or(0);
+            let before = std::mem::replace(&mut self.progress.handed_over[range], done);
+            if done < sinks.len() {
+                self.progress.ranges.push_back(range);
+            }
+            let more = sinks.start + before..sinks.start + done;
+            if !more.is_empty() {
+                self.parts.merge(more.clone());
+                return Ok(Some(more));
+            }
+        }
+        while let Some(place) = self.progress.idle.next() {
+            self.advance(place)?;
+        }
+        Ok(None)
+    }
+
+    /// Waits for more sinks of one device.
+    fn advance(&mut self, place: usize) -> Result<()> {
+        let Progress { shares, done, .. } = &mut self.progress;
+        let (done, all) = (&mut done[place], shares[place].sinks.len());
+        if all > 0 && *done == all {
+            return Ok(());
+        }
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        at_work.iter_mut().try_fold(done, |done, device| device.wait_more(parts, done))
+        match at_work[place].wait_more(&mut self.parts, *done) {
+            Ok(now) => {
+                *done = now;
+                Ok(())
+            }
+            Err(error) => {
+                if !self.on_host {
+                    self.failed.push(self.setup.devices[place]);
+                }
+                // It has given up.
+                *done = all;
+                Err(error)
+            }
+        }
     }
 
-    /// The sums that the one device has handed in so far.
-    pub fn so_far(&mut self) -> &Sums {
-        self.parts.whole_again()
-    }
-
-    /// Takes the sums that the one device has handed in.
-    pub fn take_all(&mut self, into: &mut Sums) -> Result<()> {
-        self.parts.merge(into)
-    }
-
-    fn wait_for_all(&mut self, sinks: usize) -> Result<()> {
+    /// Waits until none is at work, whatever comes of it.
+    fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        let reserved = self.parts.reset(sinks, at_work.len() > 1);
-        // One that failed leaves the others at work.
-        let each = at_work.iter_mut().map(|device| device.wait(&mut self.parts));
-        each.fold(reserved, |outcome, waited| outcome.and(waited))
+        let Progress { shares, done, ranges, idle, .. } = &mut self.progress;
+        for ((device, share), done) in at_work.iter_mut().zip(&*shares).zip(&mut *done) {
+            while let Ok(now) = device.wait_more(&mut self.parts, *done)
+                && now < share.sinks.len()
+            {
+                *done = now;
+            }
+        }
+        ranges.clear();
+        *idle = 0..0;
     }
 
-    /// Those that compute the last block.
-    pub fn of_last_block(&mut self) -> &mut [Box<dyn Device>] {
-        if self.on_host { &mut self.host } else { &mut self.all }
+    /// The sums of the sinks that were handed in so far.
+    pub fn so_far(&self) -> &Sums {
+        self.parts.merged()
     }
+
+    /// Takes the sums of all sinks.
+    pub fn take_all(&mut self, into: &mut Sums) {
+        self.parts.take(into);
+    }
+
+    /// One that had a part in the last block, and so knows the sources as they were.
+    pub fn of_last_block(&mut self) -> Option<&mut Box<dyn Device>> {
+        if self.on_host { self.host.first_mut() } else { self.all.first_mut() }
+    }
+
+    /// That one failed since.
+    pub fn first_has_failed(&mut self) {
+        self.failed.extend(self.setup.devices.first().filter(|_| !self.on_host));
+    }
+}
+
+/// Whether an error is a device's own.
+fn is_of_device(error: &Error) -> bool {
+    matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
+}
+
+/// The setup without the devices that failed, if others are left.
+fn without(setup: &Setup, failed: &[usize], error: &Error) -> Option<Setup> {
+    let (gone, left): (Vec<usize>, Vec<usize>) = setup.devices.iter().partition(|number| failed.contains(number));
+    if left.is_empty() || gone.is_empty() {
+        return None;
+    }
+    log::warn!("device {} of backend {} failed: {error}; devices {left:?} go on", gone[0], setup.backend.name());
+    Some(Setup { devices: left, ..setup.clone() })
 }
 
 impl Drop for Devices {

@@ -1,7 +1,9 @@
 //! The engine: sources, block steps, neighbours and devices, free of any backend.
 
 mod block;
+mod deals;
 mod devices;
+mod gathered;
 mod log;
 mod neighbours;
 pub mod slices;
@@ -16,10 +18,11 @@ use crate::catalogue::{self, Descriptor, Order, Precision};
 use crate::error::{Error, Result};
 use crate::pair::predict;
 
-pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums};
+pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use devices::Devices;
+use slices::Deal;
 use log::Log;
 use neighbours::Lists;
 
@@ -32,7 +35,7 @@ pub struct Setup {
     pub precision: Precision,
     /// The backend that computes them.
     pub backend: Backend,
-    /// The devices among the backend's; the slices are dealt to them round-robin, and one may be named twice.
+    /// The devices among the backend's, among which blocks are dealt; one may be named twice.
     pub devices: Vec<usize>,
     /// Threads of the CPU backend.
     pub threads: usize,
@@ -40,6 +43,8 @@ pub struct Setup {
     pub level: Level,
     /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
     pub shape: Option<usize>,
+    /// How each block is dealt to the devices if there are enough, for tests; else their models choose.
+    pub deal: Option<Deal>,
     /// Pairs (sinks times nj) below which the CPU computes a block though the backend is another; 0 for never, `None`
     /// for what the device's model says.
     pub crossover: Option<u64>,
@@ -321,7 +326,7 @@ impl System {
         self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
     }
 
-    /// After a failure: starts the last block on other devices, from the host's copy, which is as it was when the block
+    /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is as it was when the block
     /// began. Gives the error back where no others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         loop {
@@ -341,9 +346,14 @@ impl System {
     /// The same, to the end of the block.
     fn compute_elsewhere(&mut self, error: Error) -> Result<()> {
         self.start_elsewhere(error)?;
-        while let Err(error) = self.devices.wait(self.block.sinks.len(), &mut self.sums) {
-            self.start_elsewhere(error)?;
+        loop {
+            match self.devices.wait_more() {
+                Ok(Some(_)) => (),
+                Ok(None) => break,
+                Err(error) => self.start_elsewhere(error)?,
+            }
         }
+        self.devices.take_all(&mut self.sums);
         Ok(())
     }
 
@@ -362,31 +372,21 @@ impl System {
         self.stage = Stage::Idle;
         let (count, descriptor) = (self.block.sinks.len(), self.descriptor);
         let mut finite = Ok(());
-        let handed_over = if self.devices.is_one() {
-            let mut done = 0;
-            loop {
-                match self.devices.wait_more(count, done) {
-                    // Whatever came of the first sinks, the device is waited for to its end.
-                    Ok(now) => {
-                        finite = finite.and_then(|()| check_finite(self.devices.so_far(), done..now, descriptor));
-                        if finite.is_ok() {
-                            take(done, Forces::of(self.devices.so_far(), done..now, descriptor));
-                        }
-                        done = now;
+        let handed_over = loop {
+            match self.devices.wait_more() {
+                // Whatever came of the first sinks, the devices are waited for to their end.
+                Ok(Some(sinks)) => {
+                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), descriptor));
+                    if finite.is_ok() {
+                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, descriptor));
                     }
-                    Err(error) => break Err(error),
                 }
-                if done >= count {
-                    break self.devices.take_all(&mut self.sums);
+                Ok(None) => {
+                    self.devices.take_all(&mut self.sums);
+                    break Ok(());
                 }
+                Err(error) => break Err(error),
             }
-        } else {
-            let waited = self.devices.wait(count, &mut self.sums);
-            if waited.is_ok() {
-                check_finite(&self.sums, 0..count, descriptor)?;
-                take(0, Forces::of(&self.sums, 0..count, descriptor));
-            }
-            waited
         };
         match handed_over {
             Ok(()) => finite?,
@@ -451,18 +451,19 @@ impl System {
     /// Makes the neighbour list of one sink of the last block, or of all.
     fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
         loop {
-            let devices = self.devices.of_last_block();
-            let made = match sink {
-                Some(sink) => self.lists.prepare(sink, devices, &self.sources, &self.block),
-                None => self.lists.complete(devices, &self.sources, &self.block),
+            let made = match (self.devices.of_last_block(), sink) {
+                (Some(device), Some(sink)) => self.lists.prepare(sink, device, &self.sources, &self.block),
+                (Some(device), None) => self.lists.complete(device, &self.sources, &self.block),
+                (None, _) => Err(Error::Internal { what: "no device knows the last block".into() }),
             };
             match made {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     let backend = self.setup().backend;
+                    self.devices.first_has_failed();
                     self.compute_elsewhere(error).inspect_err(|_| {
                         // Devices that came since, or none, know nothing of the block.
-                        if self.setup().backend != backend || self.devices.of_last_block().is_empty() {
+                        if self.setup().backend != backend || self.devices.of_last_block().is_none() {
                             self.stage = Stage::Idle;
                         }
                     })?;
@@ -606,13 +607,16 @@ fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Re
     })
 }
 
+/// More devices than a host has.
+const MAX_DEVICES: usize = 64;
+
 fn check_devices(setup: &Setup) -> Result<()> {
     match setup.devices.len() {
-        1..=slices::SLICES => Ok(()),
+        1..=MAX_DEVICES => Ok(()),
         count => Err(Error::BadCount {
             what: "the number of devices",
             value: count as i64,
-            allowed: format!("1 to {}", slices::SLICES),
+            allowed: format!("1 to {MAX_DEVICES}"),
         }),
     }
 }
@@ -706,6 +710,7 @@ mod tests {
             threads: 1,
             level: Level::Portable,
             shape: None,
+            deal: None,
             crossover: None,
             fall_back: false,
         };

@@ -37,15 +37,15 @@ impl Lists {
     }
 
     /// Makes the lists of all sinks.
-    pub fn complete(&mut self, devices: &mut [Box<dyn Device>], sources: &Sources, block: &Block) -> Result<()> {
-        self.make(0..block.sinks.len(), devices, sources, block)
+    pub fn complete(&mut self, device: &mut Box<dyn Device>, sources: &Sources, block: &Block) -> Result<()> {
+        self.make(0..block.sinks.len(), device, sources, block)
     }
 
     /// Makes the list of one sink, if it is not there.
     pub fn prepare(
         &mut self,
         sink: usize,
-        devices: &mut [Box<dyn Device>],
+        device: &mut Box<dyn Device>,
         sources: &Sources,
         block: &Block,
     ) -> Result<()> {
@@ -53,7 +53,7 @@ impl Lists {
             return Ok(());
         }
         let first = sink / WINDOW * WINDOW;
-        self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)
+        self.make(first..block.sinks.len().min(first + WINDOW), device, sources, block)
     }
 
     /// The list of one sink that was prepared.
@@ -64,19 +64,17 @@ impl Lists {
     fn make(
         &mut self,
         sinks: Range<usize>,
-        devices: &mut [Box<dyn Device>],
+        device: &mut Box<dyn Device>,
         sources: &Sources,
         block: &Block,
     ) -> Result<()> {
         self.sinks = 0..0;
         self.found.resize_with(sinks.len().max(self.found.len()), Vec::new);
         self.found.iter_mut().for_each(Vec::clear);
-        for device in devices {
-            for first in sinks.clone().step_by(WINDOW) {
-                let window = first..sinks.end.min(first + WINDOW);
-                let found = &mut self.found[first - sinks.start..][..window.len()];
-                device.neighbours(sources, block, window, found)?;
-            }
+        for first in sinks.clone().step_by(WINDOW) {
+            let window = first..sinks.end.min(first + WINDOW);
+            let found = &mut self.found[first - sinks.start..][..window.len()];
+            device.neighbours(sources, block, window, found)?;
         }
         for list in &mut self.found {
             list.sort_unstable();

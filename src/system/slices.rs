@@ -1,13 +1,20 @@
-//! How sources are dealt to slices and slices to devices.
+//! How sources are dealt to slices, and sinks and slices to devices.
 //!
-//! The deal depends on the address alone, so that each slice's sum has the same terms in the same order wherever it is
-//! computed; adding the slices in their order then gives the same bits on any number of devices.
+//! The slice of a source depends on its address alone, and slices are added in one order, so that a force has the same
+//! bits on any number of devices.
+
+use std::ops::Range;
 
 /// Consecutive addresses that are stored, predicted and summed together.
 pub const CHUNK: usize = 256;
 
-/// The number of slices: it divides well over 1, 2, 3, 4, 6, 8 and 12 devices.
+/// The number of slices.
 pub const SLICES: usize = 24;
+
+/// Slices with the same number modulo `SHEAVES` make a sheaf. The slices of a sheaf are added one after another, then
+/// sheaf `k` and `k + 4`, of these `k` and `k + 2`, and at last `0` and `1`: whoever has each second, fourth or eighth
+/// slice adds them all by himself.
+pub const SHEAVES: usize = 8;
 
 /// The chunk that holds an address.
 pub fn chunk_of(address: usize) -> usize {
@@ -24,9 +31,73 @@ pub fn chunks_below(nj: usize) -> usize {
     nj.div_ceil(CHUNK)
 }
 
-/// The slices of one of `devices` devices, ascending.
-pub fn slices_of_device(device: usize, devices: usize) -> Vec<usize> {
-    (device..SLICES).step_by(devices).collect()
+/// How a block is dealt to devices: its sinks in so many ranges, and the slices in so many sets for each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deal {
+    /// Ranges of sinks.
+    pub ranges: usize,
+    /// Sets of slices: 1, 2, 4 or 8.
+    pub sets: usize,
+}
+
+impl Deal {
+    /// One device has all of a block.
+    pub const WHOLE: Deal = Deal { ranges: 1, sets: 1 };
+
+    /// Every deal that occupies up to so many devices.
+    pub fn among(devices: usize) -> impl Iterator<Item = Deal> {
+        let numbers_of_sets = (0..=SHEAVES.ilog2()).map(|bits| 1 << bits).filter(move |sets| *sets <= devices);
+        numbers_of_sets.flat_map(move |sets| (1..=devices / sets).map(move |ranges| Deal { ranges, sets }))
+    }
+
+    /// The devices that it occupies.
+    pub fn devices(&self) -> usize {
+        self.ranges * self.sets
+    }
+
+    /// What the device at a place does of a block of `ni` sinks; nothing beyond those that the deal occupies.
+    pub fn share(&self, place: usize, ni: usize) -> Share {
+        let range = place / self.sets;
+        let border = |range: usize| match range {
+            range if range >= self.ranges => ni,
+            // Whole groups of threads where there are enough.
+            range => (ni * range / self.ranges).next_multiple_of(if ni >= 512 * self.ranges { 256 } else { 8 }).min(ni),
+        };
+        Share { sinks: border(range)..border(range + 1), set: place % self.sets, sets: self.sets }
+    }
+}
+
+/// What one device does of a block: some of the sinks, with the slices `set`, `set + sets`, ...
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The sinks.
+    pub sinks: Range<usize>,
+    /// Its first slice.
+    pub set: usize,
+    /// The distance between its slices: 1, 2, 4 or 8.
+    pub sets: usize,
+}
+
+impl Share {
+    /// All of a block.
+    pub fn whole(ni: usize) -> Share {
+        Deal::WHOLE.share(0, ni)
+    }
+
+    /// The slices, ascending.
+    pub fn slices(&self) -> impl ExactSizeIterator<Item = usize> + use<> {
+        (self.set..SLICES).step_by(self.sets)
+    }
+
+    /// Whether it has all slices of another.
+    pub fn covers(&self, other: &Share) -> bool {
+        other.sets % self.sets == 0 && self.has(other.set)
+    }
+
+    /// Whether a slice is among them.
+    pub fn has(&self, slice: usize) -> bool {
+        slice % self.sets == self.set
+    }
 }
 
 #[cfg(test)]
@@ -34,16 +105,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_chunk_belongs_to_one_slice_and_every_slice_to_one_device() {
+    fn every_chunk_belongs_to_one_slice() {
         for chunks in [0, 1, 23, 24, 25, 1000] {
             let mut seen = vec![0; chunks];
             (0..SLICES).for_each(|slice| chunks_of_slice(slice, chunks).for_each(|chunk| seen[chunk] += 1));
             assert!(seen.iter().all(|count| *count == 1));
         }
-        for devices in 1..=SLICES {
-            let mut slices: Vec<usize> = (0..devices).flat_map(|device| slices_of_device(device, devices)).collect();
-            slices.sort_unstable();
-            assert_eq!(slices, (0..SLICES).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_sink_meets_every_slice_on_one_device() {
+        for devices in 1..=24 {
+            for deal in Deal::among(devices) {
+                assert!((1..=devices).contains(&deal.devices()), "{deal:?}");
+                for ni in [0, 1, 5, 8, 100, 511, 5000] {
+                    let mut met = vec![[0; SLICES]; ni];
+                    for share in (0..devices).map(|place| deal.share(place, ni)) {
+                        for slice in share.slices() {
+                            assert!(share.has(slice));
+                            share.sinks.clone().for_each(|sink| met[sink][slice] += 1);
+                        }
+                    }
+                    assert!(met.iter().flatten().all(|count| *count == 1), "{deal:?} {ni}");
+                }
+            }
         }
+    }
+
+    #[test]
+    fn deals_of_one_device_up_to_all() {
+        let deals = |devices| Deal::among(devices).map(|deal| (deal.ranges, deal.sets)).collect::<Vec<_>>();
+        assert_eq!(deals(1), [(1, 1)]);
+        assert_eq!(deals(3), [(1, 1), (2, 1), (3, 1), (1, 2)]);
+        assert_eq!(deals(4), [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (2, 2), (1, 4)]);
+        assert!(deals(8).contains(&(1, 8)) && deals(24).contains(&(3, 8)));
     }
 }

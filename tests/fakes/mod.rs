@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kyoho::backend::{self, Device, DeviceDescription, DeviceOptions, Machine};
-use kyoho::system::slices::CHUNK;
+use kyoho::backend::{self, Device, DeviceDescription, DeviceOptions, Machine, Updates};
+use kyoho::system::slices::{CHUNK, Deal, Share};
 use kyoho::system::{Block, Parts, Record, Sources, Written};
 use kyoho::{Backend, Error, Result};
 
@@ -37,15 +37,23 @@ impl How {
     }
 }
 
+/// Seconds that it takes to begin on one more device: 12 sinks are one device's, 40 are several's.
+pub const START: usize = 200;
+
 /// What the devices of a machine are told to do, and what they did.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Failures to come: after so many more calls of a kind.
     failures: Vec<(At, usize, How)>,
-    /// The backend, sinks and nj of each block that was started, once for each device.
+    /// CUDA devices that fail at every call of a kind.
+    broken: Vec<(At, usize)>,
+    /// The backend, sinks and nj of each block that was started, once for each device that has a part.
     pub started: Vec<(Backend, usize, usize)>,
-    /// Records that devices were sent.
+    /// The number and share of each of those that are not the CPU.
+    pub shares: Vec<(usize, Share)>,
+    /// Records that devices were sent, and those of them that they had missed.
     pub records: usize,
+    pub missed: usize,
     /// Addresses of single sources, and whole chunks, that devices fetched.
     pub fetched: (usize, usize),
     /// Devices that are open.
@@ -53,7 +61,10 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn call(&mut self, at: At) -> Result<()> {
+    fn call(&mut self, at: At, number: usize) -> Result<()> {
+        if self.broken.contains(&(at, number)) {
+            return Err(How::Breaks.error(at));
+        }
         for failure in self.failures.iter_mut().filter(|failure| failure.0 == at) {
             match failure.1 {
                 0 => (),
@@ -65,10 +76,12 @@ impl Notes {
     }
 }
 
-/// A machine with two CUDA devices and one for OpenCL, none of them real.
+/// A machine with some CUDA devices, two if nothing else is said, and one for OpenCL, none of them real.
 #[derive(Debug, Clone)]
 pub struct Fakes {
     notes: Arc<Mutex<Notes>>,
+    /// CUDA devices.
+    devices: usize,
     /// Records that are gathered before a block.
     records: usize,
     /// Chunks that a device has memory for.
@@ -81,7 +94,11 @@ pub struct Fakes {
 
 impl Fakes {
     pub fn new(records: usize) -> Fakes {
-        Fakes { notes: Arc::default(), records, chunks: usize::MAX, crossover: 0, piece: usize::MAX }
+        Fakes { notes: Arc::default(), devices: 2, records, chunks: usize::MAX, crossover: 0, piece: usize::MAX }
+    }
+
+    pub fn with_devices(self, devices: usize) -> Fakes {
+        Fakes { devices, ..self }
     }
 
     pub fn with_memory_for(self, chunks: usize) -> Fakes {
@@ -101,6 +118,11 @@ impl Fakes {
         self.notes().failures.push((at, count, how));
     }
 
+    /// Every call of this kind on the CUDA device of this number fails from now on.
+    pub fn break_device(&self, at: At, number: usize) {
+        self.notes().broken.push((at, number));
+    }
+
     pub fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap()
     }
@@ -113,15 +135,14 @@ impl Fakes {
 
 impl Machine for Fakes {
     fn devices(&self, backend: Backend) -> Result<usize> {
-        Ok(if backend == Backend::Cuda { 2 } else { 1 })
+        Ok(if backend == Backend::Cuda { self.devices } else { 1 })
     }
 
-    fn open(&self, backend: Backend, _: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.descriptor.taylor);
-        let slices = options.slices.len();
         let cpu = backend::open(Backend::Cpu, 0, options)?;
         if backend != Backend::Cpu {
-            self.notes().call(At::Open)?;
+            self.notes().call(At::Open, number)?;
         }
         self.notes().open += 1;
         let fakes = self.clone();
@@ -129,14 +150,15 @@ impl Machine for Fakes {
             Backend::Cpu => Box::new(Observed { cpu, fakes }),
             _ => Box::new(Gpu {
                 backend,
+                number,
                 cpu,
-                slices,
                 fakes,
                 copy,
                 stamps: HashMap::new(),
                 memory: Vec::new(),
                 work: None,
                 left: 0,
+                handed_in: 0,
             }),
         })
     }
@@ -163,14 +185,14 @@ impl Device for Observed {
         self.cpu.describe()
     }
 
-    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
-        assert!(fresh.is_empty(), "the CPU takes no records");
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+        assert!(updates.fresh.is_empty() && updates.missed.is_empty(), "the CPU takes no records");
         self.fakes.notes().started.push((Backend::Cpu, block.sinks.len(), block.nj));
-        self.cpu.start(sources, fresh, block)
+        self.cpu.start(updates, block, share)
     }
 
-    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
-        self.cpu.wait(parts)
+    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+        self.cpu.wait_more(parts, done)
     }
 
     fn neighbours(&mut self, of: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
@@ -185,16 +207,16 @@ impl Device for Observed {
 /// What a device is at work on.
 struct Work {
     block: Block,
-    /// Where the records are.
-    fresh: (usize, usize),
+    share: Share,
+    /// Where the records are, and how many.
+    records: [(usize, usize); 2],
 }
 
 /// A device with a copy of its own, which it makes of what it is sent and of nothing else.
 struct Gpu {
     backend: Backend,
+    number: usize,
     cpu: Box<dyn Device>,
-    /// How many slices are its own.
-    slices: usize,
     fakes: Fakes,
     copy: Sources,
     /// Of the chunks as they were fetched.
@@ -202,8 +224,9 @@ struct Gpu {
     /// What records may be read from.
     memory: Vec<Range<usize>>,
     work: Option<Work>,
-    /// Sinks that are still to be handed in.
+    /// Sinks that are still to be handed in, and that were.
     left: usize,
+    handed_in: usize,
 }
 
 impl Drop for Gpu {
@@ -214,9 +237,9 @@ impl Drop for Gpu {
 }
 
 impl Gpu {
-    fn fetch(&mut self, sources: &Sources) -> Result<()> {
+    fn fetch(&mut self, sources: &Sources, everything: bool) -> Result<()> {
         match sources.written() {
-            Written::Addresses(addresses) => {
+            Written::Addresses(addresses) if !everything => {
                 for address in addresses {
                     self.copy.put(*address as usize, &sources.read(*address as usize).expect("it was written"))?;
                     let chunk = *address as usize / CHUNK;
@@ -224,7 +247,7 @@ impl Gpu {
                 }
                 self.fakes.notes().fetched.0 += addresses.len();
             }
-            Written::Many => {
+            _ => {
                 for number in 0..sources.chunks_below(usize::MAX) {
                     let Some(chunk) = sources.chunk(number) else { continue };
                     if self.stamps.insert(number, chunk.stamp()) == Some(chunk.stamp()) {
@@ -245,20 +268,46 @@ impl Gpu {
 
     /// Nothing is left of the sources after a failure.
     fn lose_all(&mut self) {
-        (self.work, self.left) = (None, 0);
+        (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.taylor());
         self.stamps.clear();
     }
 
     /// What a GPU does some time between start and wait.
     fn read_records(&mut self) {
-        let Some(Work { fresh: (first, count), .. }) = &self.work else { return };
-        for place in 0..*count {
-            let record = std::ptr::with_exposed_provenance::<Record>(*first).wrapping_add(place);
-            // SAFETY: the engine leaves the records alone from start to wait, and until the device is dropped.
-            let record = unsafe { record.read() };
-            self.copy.put(record.address as usize, &record.source()).expect("its chunk is there");
+        let Some(Work { records, .. }) = &self.work else { return };
+        for (first, count) in *records {
+            for place in 0..count {
+                let record = std::ptr::with_exposed_provenance::<Record>(first).wrapping_add(place);
+                // SAFETY: the engine leaves the records alone from start to the end, and until the device is dropped.
+                let record = unsafe { record.read() };
+                self.copy.put(record.address as usize, &record.source()).expect("its chunk is there");
+            }
         }
+    }
+
+    /// Where records are, which must be as the engine promises.
+    fn look_at(&self, records: &[Record]) -> (usize, usize) {
+        let addresses: HashSet<u32> = records.iter().map(|record| record.address).collect();
+        assert_eq!(addresses.len(), records.len(), "an address twice");
+        let known = |address: &u32| self.copy.chunk(*address as usize / CHUNK).is_some();
+        assert!(addresses.iter().all(known), "a record of an unknown chunk");
+        let first = records.as_ptr().expose_provenance();
+        let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(records) <= memory.end;
+        assert!(records.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
+        (first, records.len())
+    }
+
+    /// Computes what was started.
+    fn finish(&mut self, parts: &mut Parts) -> Result<()> {
+        self.read_records();
+        let Some(Work { block, share, .. }) = self.work.take() else { return Ok(()) };
+        let called = self.fakes.notes().call(At::Wait, self.number);
+        called.inspect_err(|_| self.lose_all())?;
+        self.cpu.start(&Updates::of(&self.copy), &block, &share)?;
+        self.cpu.wait_more(parts, 0)?;
+        (self.left, self.handed_in) = (share.sinks.len(), 0);
+        Ok(())
     }
 }
 
@@ -276,57 +325,52 @@ impl Device for Gpu {
     }
 
     fn register(&mut self, records: &[Record]) -> Result<()> {
-        self.fakes.notes().call(At::Register)?;
+        self.fakes.notes().call(At::Register, self.number)?;
         let first = records.as_ptr().expose_provenance();
         self.memory.push(first..first + size_of_val(records));
         Ok(())
     }
 
-    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
-        assert!(self.work.is_none() && self.left == 0, "a second start before wait has come to its end");
-        self.fakes.notes().started.push((self.backend, block.sinks.len(), block.nj));
-        self.fakes.notes().records += fresh.len();
-        self.fetch(sources).inspect_err(|_| self.lose_all())?;
-        let addresses: HashSet<u32> = fresh.iter().map(|record| record.address).collect();
-        assert_eq!(addresses.len(), fresh.len(), "an address twice");
-        let known = |address: &u32| self.copy.chunk(*address as usize / CHUNK).is_some();
-        assert!(addresses.iter().all(known), "a record of an unknown chunk");
-        let first = fresh.as_ptr().expose_provenance();
-        let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(fresh) <= memory.end;
-        assert!(fresh.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+        assert!(self.work.is_none() && self.left == 0, "a second start before the end of the first");
+        {
+            let mut notes = self.fakes.notes();
+            notes.started.push((self.backend, block.sinks.len(), block.nj));
+            notes.shares.push((self.number, share.clone()));
+            notes.records += updates.fresh.len() + updates.missed.len();
+            notes.missed += updates.missed.len();
+        }
+        self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
+        let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
         let Block { skip_own_index, time, nj, mass_factor, .. } = *block;
         let block = Block { sinks: block.sinks.clone(), skip_own_index, time, nj, mass_factor };
-        self.work = Some(Work { block, fresh: (first, fresh.len()) });
-        let called = self.fakes.notes().call(At::Start);
+        self.work = Some(Work { block, share: share.clone(), records });
+        let called = self.fakes.notes().call(At::Start, self.number);
         called.inspect_err(|_| self.lose_all())
-    }
-
-    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
-        self.read_records();
-        let Some(Work { block, .. }) = self.work.take() else { return Ok(()) };
-        let called = self.fakes.notes().call(At::Wait);
-        called.inspect_err(|_| self.lose_all())?;
-        self.cpu.start(&self.copy, &[], &block)?;
-        self.cpu.wait(parts)
     }
 
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
         if done == 0 {
-            self.wait(parts)?;
+            self.finish(parts)?;
         }
-        let now = parts.sinks().min(done.saturating_add(self.fakes.piece));
-        self.left = parts.sinks() - now;
-        Ok(now)
+        assert_eq!(done, self.handed_in, "sinks that were not handed in yet, or twice");
+        let more = self.left.min(self.fakes.piece);
+        (self.left, self.handed_in) = (self.left - more, done + more);
+        if self.left == 0 {
+            return Ok(std::mem::take(&mut self.handed_in));
+        }
+        Ok(self.handed_in)
     }
 
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
-        self.fakes.notes().call(At::Neighbours)?;
+        self.fakes.notes().call(At::Neighbours, self.number)?;
         self.cpu.neighbours(&self.copy, block, sinks, found)
     }
 
-    /// A second for each pair of a sink and a slice.
-    fn estimate(&self, ni: usize, _: usize) -> Option<f64> {
-        Some((ni * self.slices) as f64)
+    /// A second for each pair of a sink and a slice, and `START` for each further device.
+    fn estimate(&self, ni: usize, _: usize, deal: Deal) -> Option<f64> {
+        let share = deal.share(0, ni);
+        Some((share.sinks.len() * share.slices().len() + START * (deal.devices() - 1)) as f64)
     }
 
     fn crossover(&self) -> u64 {

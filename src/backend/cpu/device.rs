@@ -1,21 +1,20 @@
 //! One CPU device: predicted tiles, tasks over sinks and slices, sums in a fixed order.
 //!
 //! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by the kernel, chunks
-//! within a slice by address, slices by number. Tasks only decide who does which part.
+//! within a slice by address, slices within a sheaf by number, sheaves in pairs. Tasks only decide who does which part.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::{Device, DeviceDescription, DeviceOptions};
+use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::error::{Error, Result};
 use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
-use crate::system::slices::{CHUNK, SLICES, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Record, Sink, Sources, Sums};
-
-use super::threads::Threads;
+use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
+use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, add_in_pairs};
+use crate::threads::Threads;
 
 /// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
 const SINKS_OF_TASK: usize = 64;
@@ -48,18 +47,19 @@ struct Unit {
     sinks: usize,
 }
 
-/// What one thread does at a time: some units over some slices.
+/// What one thread does at a time: some units over one slice of the share, or over all.
 struct Task<E> {
     units: Range<usize>,
     slices: Range<usize>,
     lane_sums: Vec<LaneSums<E>>,
-    sums: Sums,
+    /// Sums of its sheaves; when it has ended, the first has them all.
+    sheaves: Vec<Sums>,
     outcome: Result<()>,
 }
 
 impl<E> Default for Task<E> {
     fn default() -> Task<E> {
-        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), sums: Sums::default(), outcome: Ok(()) }
+        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), sheaves: Vec::new(), outcome: Ok(()) }
     }
 }
 
@@ -71,8 +71,8 @@ pub struct CpuDevice<E> {
     kernel: Box<dyn Kernel<E>>,
     finder: Box<dyn Finder>,
     options: DeviceOptions,
-    /// Whether a slice is this device's.
-    holds: [bool; SLICES],
+    /// What the device does of the last block.
+    share: Share,
     threads: Arc<Threads>,
     alone: Arc<Threads>,
     /// Predicted chunks that are kept.
@@ -84,6 +84,7 @@ pub struct CpuDevice<E> {
     /// Tasks of the last block; those behind keep their memory.
     wanted: usize,
     scratch: Mutex<Vec<Scratch<E>>>,
+    /// Sums of the sheaves of the last block; the first has them all.
     results: Vec<Sums>,
 }
 
@@ -95,7 +96,7 @@ impl<E: Element> CpuDevice<E> {
             finder: kernel::finder(options.level),
             threads,
             alone: Arc::new(Threads::alone()),
-            holds: std::array::from_fn(|slice| options.slices.contains(&slice)),
+            share: Share::whole(0),
             tiles: Vec::new(),
             last_time: None,
             groups: Vec::new(),
@@ -103,13 +104,14 @@ impl<E: Element> CpuDevice<E> {
             tasks: Vec::new(),
             wanted: 0,
             scratch: Mutex::new(Vec::new()),
-            results: vec![Sums::default(); options.slices.len()],
+            results: vec![Sums::default(); SHEAVES],
             options,
         }
     }
 
-    fn holds_all(&self) -> bool {
-        self.options.slices.len() == SLICES
+    /// Sheaves of the share.
+    fn sheaves(&self) -> usize {
+        SHEAVES / self.share.sets
     }
 
     /// Groups of sinks, and which of them run with sinks in the lanes.
@@ -146,10 +148,10 @@ impl<E: Element> CpuDevice<E> {
         if self.tiles.len() < chunks {
             self.tiles.resize_with(chunks, || None);
         }
-        let (kernel, holds) = (&*self.kernel, &self.holds);
+        let (kernel, share) = (&*self.kernel, &self.share);
         // A chunk that has to be predicted anew.
         let stale = |number: usize, tile: &Option<Box<Tile<E>>>| {
-            let chunk = sources.chunk(number).filter(|_| holds[number % SLICES])?;
+            let chunk = sources.chunk(number).filter(|_| share.has(number % SLICES))?;
             let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
             (!fresh).then_some(chunk)
         };
@@ -181,7 +183,7 @@ impl<E: Element> CpuDevice<E> {
 
     /// Sinks that a task over one slice may serve while its tiles come and go: few threads need no more tasks than slices.
     fn sinks_at_once(&self) -> usize {
-        match self.options.slices.len() >= TASKS_OF_THREAD * self.threads.count() {
+        match self.share.slices().len() >= TASKS_OF_THREAD * self.threads.count() {
             true => 8 * SINKS_OF_TASK,
             false => SINKS_OF_TASK,
         }
@@ -201,15 +203,15 @@ impl<E: Element> CpuDevice<E> {
         // Tiles that come from far off should serve many sinks at a time.
         let are_near = nj * self.kernel.rows() * size_of::<E>() <= NEAR;
         let evenly = (units / (TASKS_OF_THREAD * threads)).clamp(if are_near { 1 } else { together }, together);
-        let over_sinks =
-            self.holds_all() && (threads == 1 || keeps_tiles && units >= TASKS_OF_THREAD * threads * evenly);
+        let over_sinks = threads == 1 || keeps_tiles && units >= TASKS_OF_THREAD * threads * evenly;
         let units_of_task = match () {
             () if !keeps_tiles => units,
             () if over_sinks => evenly,
             () => together.min(units.div_ceil(threads)),
         };
         let ranges = self.units.len().div_ceil(units_of_task);
-        let slices = if over_sinks { 1 } else { self.options.slices.len() };
+        let all = self.share.slices().len();
+        let slices = if over_sinks { 1 } else { all };
         self.wanted = ranges * slices;
         if self.tasks.len() < self.wanted {
             self.tasks.resize_with(self.wanted, Task::default);
@@ -218,7 +220,7 @@ impl<E: Element> CpuDevice<E> {
             let first = number / slices * units_of_task;
             task.units = first..self.units.len().min(first + units_of_task);
             task.slices = match over_sinks {
-                true => 0..SLICES,
+                true => 0..all,
                 false => number % slices..number % slices + 1,
             };
         }
@@ -227,25 +229,17 @@ impl<E: Element> CpuDevice<E> {
     /// Adds the tasks' sums in the order of slices.
     fn merge(&mut self, sinks: usize) -> Result<()> {
         let descriptor = self.options.descriptor;
-        let whole = self.holds_all();
-        let results = if whole { 1 } else { self.results.len() };
-        for result in &mut self.results[..results] {
+        let over_sinks = self.tasks[..self.wanted].iter().all(|task| task.slices.len() > 1);
+        let sheaves = if over_sinks { 1 } else { self.sheaves() };
+        for result in &mut self.results[..sheaves] {
             result.reserve(sinks, descriptor.outputs, descriptor.nearest)?;
             result.reset(sinks, descriptor.outputs, descriptor.nearest);
         }
         for task in &self.tasks[..self.wanted] {
-            let result = &mut self.results[if whole { 0 } else { task.slices.start }];
             let first_sink = self.units[task.units.start].first_sink;
-            let values = &mut result.values[first_sink * descriptor.outputs..];
-            for (sum, term) in values.iter_mut().zip(&task.sums.values) {
-                *sum += term;
-            }
-            if descriptor.nearest {
-                for (nearest, candidate) in result.nearest[first_sink..].iter_mut().zip(&task.sums.nearest) {
-                    nearest.update(*candidate);
-                }
-            }
+            self.results[task.slices.start % sheaves].add(first_sink, descriptor.outputs, &task.sheaves[0]);
         }
+        add_in_pairs(&mut self.results[..sheaves], 0..sinks, descriptor.outputs);
         Ok(())
     }
 }
@@ -266,7 +260,7 @@ struct Shared<'a, E> {
     kernel: &'a dyn Kernel<E>,
     outputs: usize,
     nearest: bool,
-    slices: &'a [usize],
+    share: &'a Share,
     tiles: &'a [Option<Box<Tile<E>>>],
     keeps_tiles: bool,
     groups: &'a [Group<E>],
@@ -280,20 +274,26 @@ impl<E: Element> Shared<'_, E> {
     fn run(&self, task: &mut Task<E>, scratch: &mut Scratch<E>) -> Result<()> {
         let units = &self.units[task.units.clone()];
         let sinks = units.iter().map(|unit| unit.sinks).sum();
-        task.sums.reserve(sinks, self.outputs, self.nearest)?;
-        task.sums.reset(sinks, self.outputs, self.nearest);
-        for slice in task.slices.clone() {
+        let sheaves = task.slices.len().min(SHEAVES / self.share.sets);
+        task.sheaves.resize_with(sheaves.max(task.sheaves.len()), Sums::default);
+        for sums in &mut task.sheaves[..sheaves] {
+            sums.reserve(sinks, self.outputs, self.nearest)?;
+            sums.reset(sinks, self.outputs, self.nearest);
+        }
+        for place in task.slices.clone() {
             task.lane_sums.clear();
             task.lane_sums.resize(units.len(), LaneSums::new());
-            for number in chunks_of_slice(self.slices[slice], self.chunks) {
+            let slice = self.share.set + self.share.sets * place;
+            for number in chunks_of_slice(slice, self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
                     for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
                         self.sum(unit, tile, sums);
                     }
                 }
             }
-            self.add_slice(units, &task.lane_sums, &mut task.sums);
+            self.add_slice(units, &task.lane_sums, &mut task.sheaves[place % sheaves]);
         }
+        add_in_pairs(&mut task.sheaves[..sheaves], 0..sinks, self.outputs);
         Ok(())
     }
 
@@ -379,13 +379,16 @@ impl<E: Element> Device for CpuDevice<E> {
         super::describe()
     }
 
-    fn start(&mut self, sources: &Sources, _: &[Record], block: &Block) -> Result<()> {
-        let threads = match block.sinks.len().saturating_mul(block.nj) < ALONE {
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+        let sources = updates.sources;
+        self.share = share.clone();
+        let sinks = &block.sinks[share.sinks.clone()];
+        let threads = match sinks.len().saturating_mul(block.nj) < ALONE {
             true => Arc::clone(&self.alone),
             false => Arc::clone(&self.threads),
         };
         let keeps_tiles = self.keeps_tiles(block);
-        self.pack(&block.sinks)?;
+        self.pack(sinks)?;
         if keeps_tiles {
             self.predict_tiles(sources, block, &threads)?;
         }
@@ -395,7 +398,7 @@ impl<E: Element> Device for CpuDevice<E> {
             kernel: &*self.kernel,
             outputs: self.options.descriptor.outputs,
             nearest: self.options.descriptor.nearest,
-            slices: &self.options.slices,
+            share: &self.share,
             tiles: &self.tiles,
             keeps_tiles,
             groups: &self.groups,
@@ -416,18 +419,22 @@ impl<E: Element> Device for CpuDevice<E> {
         if let Some(Err(error)) = tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
             return Err(error.clone());
         }
-        self.merge(block.sinks.len())
+        self.merge(sinks.len())
     }
 
-    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
-        if self.holds_all() {
-            std::mem::swap(parts.whole_to_overwrite(), &mut self.results[0]);
+    fn wait_more(&mut self, parts: &mut Parts, _: usize) -> Result<usize> {
+        let Share { sinks, set, .. } = self.share.clone();
+        let (all, outputs) = (parts.sinks(), self.options.descriptor.outputs);
+        let (into, result) = (parts.set(set), &mut self.results[0]);
+        if sinks.len() == all {
+            std::mem::swap(into, result);
         } else {
-            for (slice, result) in self.options.slices.iter().zip(&mut self.results) {
-                std::mem::swap(parts.slice(*slice), result);
-            }
+            let values = &mut into.values[sinks.start * outputs..sinks.end * outputs];
+            values.iter_mut().zip(&result.values).for_each(|(into, value)| *into = *value);
+            let nearest = into.nearest.get_mut(sinks.clone()).unwrap_or_default();
+            nearest.iter_mut().zip(&result.nearest).for_each(|(into, found)| *into = *found);
         }
-        Ok(())
+        Ok(sinks.len())
     }
 
     fn neighbours(
@@ -442,11 +449,8 @@ impl<E: Element> Device for CpuDevice<E> {
             found: Vec<Vec<i32>>,
             full: bool,
         }
-        let mut searches: Vec<Search> = self
-            .options
-            .slices
-            .iter()
-            .map(|slice| Search { slice: *slice, found: vec![Vec::new(); sinks.len()], full: false })
+        let mut searches: Vec<Search> = (0..SLICES)
+            .map(|slice| Search { slice, found: vec![Vec::new(); sinks.len()], full: false })
             .collect();
         let finder = &*self.finder;
         let taylor = self.options.descriptor.taylor;
@@ -507,15 +511,15 @@ mod tests {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
         let kernel = kernel::kernel_64(level, descriptor.order, descriptor.precision).unwrap();
-        let options = DeviceOptions { descriptor, slices: (0..SLICES).collect(), threads, level, shape: None };
+        let options = DeviceOptions { descriptor, threads, level, shape: None };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads).unwrap()), options)
     }
 
     #[test]
     fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
         let mut parts = Parts::new(7, true);
-        parts.reset(1, false).unwrap();
-        assert_eq!(device(1).wait(&mut parts), Ok(()));
+        parts.reset(1, 1).unwrap();
+        assert_eq!(device(1).wait_more(&mut parts, 0), Ok(0));
     }
 
     #[test]
@@ -535,7 +539,7 @@ mod tests {
                 nj: sources.count(),
                 mass_factor: 1.0,
             };
-            device.start(&sources, &[], &block).unwrap();
+            device.start(&Updates::of(&sources), &block, &Share::whole(sinks)).unwrap();
             assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
         }
     }

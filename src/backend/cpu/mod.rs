@@ -1,13 +1,13 @@
 //! The CPU backend: the kernels of [`crate::pair`] on every core.
 
 mod device;
-mod threads;
 
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::pair::kernel;
 use crate::pair::lanes::Element;
+use crate::threads::Threads;
 
 pub use crate::pair::kernel::Level;
 
@@ -20,7 +20,7 @@ pub fn describe() -> DeviceDescription {
     DeviceDescription { backend: Backend::Cpu, name: processor_name(), details }
 }
 
-/// Opens the CPU for some slices.
+/// Opens the CPU.
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     let (order, precision) = (options.descriptor.order, options.descriptor.precision);
     if let Some(kernel) = kernel::kernel_32(options.level, order, precision) {
@@ -38,7 +38,7 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
 }
 
 fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let threads = threads::Threads::new(options.threads)?;
+    let threads = Threads::new(options.threads)?;
     Ok(Box::new(device::CpuDevice::new(kernel, Arc::new(threads), options)))
 }
 

@@ -118,7 +118,6 @@ impl<'a> Bench<'a> {
             slices: SLICES as i32,
             parts: 1,
             groups: ni.div_ceil(SHAPES[shape].group_sinks(self.descriptor)) as i32,
-            adds_slices: 1,
             is_dense: 1,
             is_predicted: i32::from(!SHAPES[shape].fused),
             strands: SHAPES[shape].strands(self.descriptor) as i32,

@@ -8,9 +8,9 @@ use crate::backend::gpu::model::{self, CROSSOVER, Costs, PIECE, Work};
 use crate::backend::gpu::pack::{self, Vector};
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::{Moment, Step};
-use crate::backend::{Device, DeviceDescription, DeviceOptions};
+use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::error::{Error, Result};
-use crate::system::slices::{CHUNK, SLICES};
+use crate::system::slices::{Deal, SLICES, Share, chunks_below};
 use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
 
 use super::calibration;
@@ -32,7 +32,7 @@ const STREAMS: usize = 2;
 /// Looks at the flag between questions to the driver whether the device still works.
 const LOOKS: u32 = 1 << 16;
 
-/// Sinks that are computed together.
+/// Sinks of the share that are computed together.
 struct Piece {
     sinks: Range<usize>,
     stride: usize,
@@ -46,7 +46,11 @@ struct PartsMemory {
     strands: Memory,
 }
 
-/// A GPU that sums some slices in one order and precision.
+/// What a choice of cut and shape depends on: rounded sinks of the block and of the share, sets of slices, chunks, and
+/// whether the sources are predicted.
+type Choice = (usize, usize, usize, usize, bool);
+
+/// A GPU that sums forces in one order and precision.
 pub struct CudaDevice {
     streams: [Stream; STREAMS],
     /// The sources and first sinks are there.
@@ -65,13 +69,13 @@ pub struct CudaDevice {
     logs: Vec<(Range<usize>, Registered)>,
     windows: Windows,
     pieces: Vec<Piece>,
-    /// Sinks of the block under way.
-    sinks: usize,
+    /// What the device does of the block under way.
+    share: Share,
     sequence: u32,
-    /// The moment to which the sources on the device are predicted.
-    predicted: Option<Moment>,
-    /// What was found for blocks like the last ones: rounded sinks, chunks, whether predicted, cut and shape.
-    choices: Vec<(usize, usize, bool, Cut, usize)>,
+    /// The moment to which sources on the device are predicted, and whose share.
+    predicted: Option<(Moment, Share)>,
+    /// What was chosen for blocks like the last ones.
+    choices: Vec<(Choice, Cut, usize)>,
     context: Arc<Context>,
 }
 
@@ -100,7 +104,7 @@ impl CudaDevice {
         let costs = calibration::costs(&context, &kernels, descriptor);
         let mut device = CudaDevice {
             fetched: Event::new(&context, false)?,
-            store: Store::new(&context, descriptor, &options.slices)?,
+            store: Store::new(&context, descriptor)?,
             inbox: Inbox::new(&context, descriptor)?,
             parts: [parts()?, parts()?],
             tickets,
@@ -111,7 +115,7 @@ impl CudaDevice {
             logs: Vec::new(),
             windows: Windows::new(&context)?,
             pieces: Vec::new(),
-            sinks: 0,
+            share: Share::whole(0),
             sequence: 0,
             predicted: None,
             choices: Vec::new(),
@@ -125,36 +129,26 @@ impl CudaDevice {
         Ok(device)
     }
 
-    fn holds_all(&self) -> bool {
-        self.options.slices.len() == SLICES
-    }
-
-    /// Sets of results: one, or one for each slice.
-    fn sets(&self) -> usize {
-        if self.holds_all() { 1 } else { self.options.slices.len() }
-    }
-
-    /// The cut of a block and the shape that computes it.
-    fn choose(&mut self, ni: usize, chunks: usize, predicted: bool) -> (Cut, usize) {
-        let rounded = cut::rounded(ni);
-        let known = self.choices.iter().find(|known| (known.0, known.1, known.2) == (rounded, chunks, predicted));
-        if let Some((_, _, _, cut, shape)) = known {
+    /// The cut of a block and the shape that computes a share of it.
+    fn choose(&mut self, ni: usize, share: &Share, chunks: usize, predicted: bool) -> (Cut, usize) {
+        let own = share.sinks.len().max(1);
+        let choice = (cut::rounded(ni), cut::rounded(own), share.sets, chunks, predicted);
+        if let Some((_, cut, shape)) = self.choices.iter().find(|known| known.0 == choice) {
             return (*cut, *shape);
         }
-        let descriptor = self.options.descriptor;
-        let cut = cut::cut(descriptor, ni, chunks * CHUNK);
-        let shape = self.shape(cut, rounded, chunks, predicted).1;
+        let cut = cut::cut(self.options.descriptor, ni, chunks);
+        let shape = self.shape(cut, choice.1, chunks, share.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
         }
-        self.choices.push((rounded, chunks, predicted, cut, shape));
+        self.choices.push((choice, cut, shape));
         (cut, shape)
     }
 
-    /// The fastest shape for a cut by the device's constants, and its seconds.
-    fn shape(&self, cut: Cut, ni: usize, chunks: usize, predicted: bool) -> (f64, usize) {
+    /// The fastest shape by the device's constants for some sinks and one of so many sets of slices, and its seconds.
+    fn shape(&self, cut: Cut, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let descriptor = self.options.descriptor;
-        let work = Work { descriptor, cut, ni, chunks, slices: self.options.slices.len(), predicted };
+        let work = Work { descriptor, cut, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
         let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(descriptor) == cut.strands);
         let fitting = fitting.map(|shape| (model::seconds(&self.costs, shape, work), shape));
         let wanted =
@@ -165,9 +159,9 @@ impl CudaDevice {
         }
     }
 
-    /// Cuts the block into pieces of sinks.
+    /// Cuts the sinks of the share into pieces.
     fn cut_pieces(&mut self, ni: usize, parts: usize) {
-        let bytes = parts * self.options.slices.len() * (8 * self.options.descriptor.outputs + 12);
+        let bytes = parts * self.share.slices().len() * (8 * self.options.descriptor.outputs + 12);
         let most = (PARTS / bytes.max(1) / 64 * 64).clamp(64, PIECE);
         let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
         self.pieces.clear();
@@ -182,10 +176,9 @@ impl CudaDevice {
 
     fn room_for_results(&mut self, sinks: usize) -> Result<()> {
         let descriptor = self.options.descriptor;
-        let rows = self.sets() * (sinks + 8 * self.pieces.len().max(1));
-        let wanted = rows * descriptor.outputs * 8;
+        let wanted = sinks.max(8) * descriptor.outputs * 8;
         if self.sums.bytes() < wanted {
-            let rows = rows.next_power_of_two();
+            let rows = sinks.max(8).next_power_of_two();
             let results = |bytes| Pinned::new(&self.context, rows * bytes, "results");
             // All or none, or the next block would find room in one and not in the others.
             (self.sums, self.distances, self.indices) = (results(descriptor.outputs * 8)?, results(8)?, results(4)?);
@@ -198,7 +191,7 @@ impl CudaDevice {
 
     fn room_for_parts(&mut self, parts: usize) -> Result<()> {
         let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
-        let rows = parts * self.options.slices.len() * stride;
+        let rows = parts * self.share.slices().len() * stride;
         let outputs = self.options.descriptor.outputs;
         let streams = self.pieces.len().min(STREAMS);
         for parts in &mut self.parts[..streams] {
@@ -219,40 +212,33 @@ impl CudaDevice {
         Some(log.1.device_address() + (first - log.0.start) as u64)
     }
 
-    /// Where the results of a piece go, as rows.
-    fn row_of(&self, piece: usize) -> usize {
-        let Piece { sinks, .. } = &self.pieces[piece];
-        // Whole sums lie one after another; sets of slices lie a stride apart in each piece.
-        if self.holds_all() { sinks.start } else { self.sets() * (sinks.start + 8 * piece) }
-    }
-
     /// Puts everything in the queues of the device.
-    fn enqueue(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
+    fn enqueue(&mut self, updates: &Updates, block: &Block) -> Result<()> {
         let descriptor = self.options.descriptor;
+        let Updates { sources, everything, missed, fresh } = *updates;
+        let share = self.share.clone();
         let chunks = sources.chunks_below(block.nj);
         let moment = Moment::of(block);
-        let changed = self.store.update(sources, &self.streams[0])?;
-        if changed || !fresh.is_empty() {
+        let changed = self.store.update(sources, everything, &self.streams[0])?;
+        if changed || !missed.is_empty() || !fresh.is_empty() {
             self.predicted = None;
         }
-        let ni = block.sinks.len();
-        let is_predicted = self.predicted == Some(moment);
-        let (cut, shape) = self.choose(ni.max(1), chunks.max(1), is_predicted);
-        self.cut_pieces(if chunks == 0 { 0 } else { ni }, cut.parts);
-        self.room_for_results(ni)?;
+        let is_predicted = self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share));
+        let (cut, shape) = self.choose(block.sinks.len().max(1), &share, chunks.max(1), is_predicted);
+        self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts);
+        self.room_for_results(share.sinks.len())?;
         self.room_for_parts(cut.parts)?;
-        self.inbox.make_room(&self.context, self.pieces.iter().map(|piece| piece.stride), fresh.len())?;
+        let records = missed.len() + fresh.len();
+        self.inbox.make_room(&self.context, self.pieces.iter().map(|piece| piece.stride), records)?;
 
-        let slices = &self.options.slices;
         let mut step = Step {
             moment,
             chunks: chunks as i32,
-            first_slice: slices[0] as i32,
-            slice_step: slices.get(1).map_or(1, |second| second - slices[0]) as i32,
-            slices: slices.len() as i32,
+            first_slice: share.set as i32,
+            slice_step: share.sets as i32,
+            slices: share.slices().len() as i32,
             parts: cut.parts as i32,
             skip_own_index: i32::from(block.skip_own_index),
-            adds_slices: i32::from(self.holds_all()),
             is_dense: i32::from(self.store.is_dense()),
             is_predicted: i32::from(is_predicted),
             strands: cut.strands as i32,
@@ -260,18 +246,13 @@ impl CudaDevice {
         };
         let mut memory = Addresses { store: self.store.addresses(), ..Addresses::default() };
         let fused = SHAPES[shape].fused;
-
-        // Records of addresses that this block does not use would be missed by the force kernel.
-        let used = |record: &Record| (record.address as usize) < chunks * CHUNK;
-        let by_force = fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1 && fresh.iter().all(used);
-        if self.pieces.is_empty() {
-            if !fresh.is_empty() {
-                memory.records = self.inbox.keep_records(fresh, self.registered(fresh));
-                // SAFETY: the records lie in memory that is mapped, and stay there until they were waited for.
-                unsafe { self.kernels.fetch(&self.streams[0], &step, &memory, fresh.len(), (0, 0))? };
-                self.streams[0].synchronize()?;
-            }
-            return Ok(());
+        let by_force = fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
+        // Without sinks, all that was written is put in its place.
+        let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, &[]] };
+        for records in at_once.into_iter().filter(|records| !records.is_empty()) {
+            memory.records = self.inbox.keep_records(records, self.registered(records));
+            // SAFETY: the records lie in memory that is mapped, and stay there until the block was waited for.
+            unsafe { self.kernels.fetch(&self.streams[0], &step, &memory, records.len(), (0, 0))? };
         }
         for number in 0..self.pieces.len() {
             let Piece { sinks, stride, sequence } = &self.pieces[number];
@@ -281,10 +262,10 @@ impl CudaDevice {
             step.sequence = *sequence;
             step.groups = sinks.len().div_ceil(SHAPES[shape].group_sinks(descriptor)) as i32;
             step.records = 0;
-            let at = self.inbox.pack(descriptor, &block.sinks[sinks.clone()], stride);
+            let at = self.inbox.pack(descriptor, &block.sinks[share.sinks.clone()][sinks.clone()], stride);
             memory.sinks = self.inbox.device() + at.start as u64;
             memory.sink_indices = memory.sinks + (pack::rows(descriptor) * stride * pack::ROW) as u64;
-            let row = self.row_of(number) as u64;
+            let row = sinks.start as u64;
             memory.results = [
                 self.sums.device_address() + row * descriptor.outputs as u64 * 8,
                 self.distances.device_address() + row * 8,
@@ -316,11 +297,11 @@ impl CudaDevice {
                 }
                 if number == 0 && !fused && !is_predicted {
                     self.kernels.predict(stream, &step, &memory, overlaps)?;
-                    self.predicted = Some(moment);
+                    self.predicted = Some((moment, share.clone()));
                     overlaps = true;
                 }
                 if number == 0 {
-                    step.is_predicted = i32::from(self.predicted == Some(moment));
+                    step.is_predicted = i32::from(is_predicted || !fused);
                     if self.pieces.len() > 1 {
                         self.fetched.record(stream)?;
                     }
@@ -366,33 +347,32 @@ impl CudaDevice {
         }
         let descriptor = self.options.descriptor;
         let outputs = descriptor.outputs;
-        let Piece { sinks, stride, .. } = &self.pieces[piece];
-        for set in 0..self.sets() {
-            let into = match self.holds_all() {
-                true => parts.whole_again(),
-                false => parts.slice_again(self.options.slices[set]),
-            };
-            let row = self.row_of(piece) + set * stride;
-            let rows = row..row + sinks.len();
-            into.values[sinks.start * outputs..sinks.end * outputs]
-                .copy_from_slice(&self.sums.as_slice::<f64>()[rows.start * outputs..rows.end * outputs]);
-            if descriptor.nearest {
-                let distances = &self.distances.as_slice::<f64>()[rows.clone()];
-                let indices = &self.indices.as_slice::<i32>()[rows];
-                let found = distances.iter().zip(indices);
-                let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
-                into.nearest[sinks.clone()].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
-            }
+        let sinks = self.pieces[piece].sinks.clone();
+        let first = self.share.sinks.start;
+        let (from, to) = (sinks.clone(), first + sinks.start..first + sinks.end);
+        let into = parts.set(self.share.set);
+        into.values[to.start * outputs..to.end * outputs]
+            .copy_from_slice(&self.sums.as_slice::<f64>()[from.start * outputs..from.end * outputs]);
+        if descriptor.nearest {
+            let distances = &self.distances.as_slice::<f64>()[from.clone()];
+            let indices = &self.indices.as_slice::<i32>()[from];
+            let found = distances.iter().zip(indices);
+            let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
+            into.nearest[to].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
         }
         Ok(())
     }
 
-    /// Makes place for the sums of all slices; a block without sources has no pieces, and its sums are zero.
-    fn begin_whole(&self, parts: &mut Parts) {
-        match self.pieces.is_empty() {
-            true => parts.whole(),
-            false => parts.whole_to_overwrite(),
-        };
+    /// The end of a block without pieces: its sums are zero, and what was written is in its place.
+    fn take_nothing(&mut self, parts: &mut Parts) -> Result<()> {
+        let outputs = self.options.descriptor.outputs;
+        let (sinks, into) = (self.share.sinks.clone(), parts.set(self.share.set));
+        into.values[sinks.start * outputs..sinks.end * outputs].fill(0.0);
+        if let Some(nearest) = into.nearest.get_mut(sinks) {
+            nearest.fill(Nearest::NONE);
+        }
+        // The records may be written again once this has ended.
+        self.streams[0].synchronize().inspect_err(|_| self.give_up())
     }
 
     /// Forgets a block that failed; nothing of the device is believed to be as it was.
@@ -424,50 +404,35 @@ impl Device for CudaDevice {
         Ok(())
     }
 
-    fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
         self.context.bind()?;
         if !self.pieces.is_empty() {
             // A block that was not waited for to its end still writes where this one will.
             self.give_up();
         }
-        self.sinks = block.sinks.len();
-        let begun = self.enqueue(sources, fresh, block);
+        self.share = share.clone();
+        let begun = self.enqueue(updates, block);
         if begun.is_err() {
             self.give_up();
         }
         begun
     }
 
-    fn wait(&mut self, parts: &mut Parts) -> Result<()> {
-        self.context.bind()?;
-        if self.holds_all() {
-            self.begin_whole(parts);
-        } else {
-            for slice in &self.options.slices {
-                parts.slice(*slice);
-            }
-        }
-        for piece in 0..self.pieces.len() {
-            self.take(piece, parts)?;
-        }
-        self.pieces.clear();
-        Ok(())
-    }
-
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
         self.context.bind()?;
-        if done == 0 {
-            self.begin_whole(parts);
-        }
-        if let Some(piece) = self.pieces.iter().position(|piece| piece.sinks.start == done) {
-            self.take(piece, parts)?;
-            let now = self.pieces[piece].sinks.end;
-            if now < self.sinks {
-                return Ok(now);
+        let all = self.share.sinks.len();
+        match self.pieces.iter().position(|piece| piece.sinks.start == done) {
+            Some(piece) => {
+                self.take(piece, parts)?;
+                let now = self.pieces[piece].sinks.end;
+                if now < all {
+                    return Ok(now);
+                }
+                self.pieces.clear();
             }
+            None => self.take_nothing(parts)?,
         }
-        self.pieces.clear();
-        Ok(self.sinks)
+        Ok(all)
     }
 
     fn neighbours(
@@ -479,12 +444,10 @@ impl Device for CudaDevice {
     ) -> Result<()> {
         self.context.bind()?;
         let window: &[Sink] = &block.sinks[sinks];
-        let slices = &self.options.slices;
         let step = Step {
             moment: Moment::of(block),
             ni: window.len() as i32,
             chunks: sources.chunks_below(block.nj) as i32,
-            slices: slices.len() as i32,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
             ..Step::default()
@@ -493,10 +456,11 @@ impl Device for CudaDevice {
         self.windows.find((&self.context, &self.streams[0], &self.kernels), step, memory, window, found)
     }
 
-    fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
-        let chunks = nj.div_ceil(CHUNK);
-        let cut = cut::cut(self.options.descriptor, ni, nj);
-        Some(self.shape(cut, ni, chunks, false).0)
+    fn estimate(&self, ni: usize, nj: usize, deal: Deal) -> Option<f64> {
+        let chunks = chunks_below(nj).max(1);
+        let cut = cut::cut(self.options.descriptor, ni, chunks);
+        let own = deal.share(0, ni).sinks.len().max(1);
+        Some(self.shape(cut, own, chunks, deal.sets, false).0 + model::dealt(deal, ni))
     }
 
     fn crossover(&self) -> u64 {

@@ -127,18 +127,22 @@ impl Kernels {
         }
     }
 
-    /// Predicts the sources.
+    /// Predicts the sources of the step's slices.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
     pub unsafe fn predict(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
         let [octets, _, _, slots, predicted] = memory.store;
+        let chunks = (step.chunks - step.first_slice + step.slice_step - 1) / step.slice_step;
+        if chunks <= 0 {
+            return Ok(());
+        }
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
             launch!(
                 stream,
                 self.predict,
-                step.chunks,
+                chunks,
                 CHUNK,
                 overlaps && self.may_overlap,
                 *step,

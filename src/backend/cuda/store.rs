@@ -1,4 +1,4 @@
-//! The device's copy of its sources.
+//! The device's copy of the sources.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// No sources yet, of some slices.
-    pub fn new(context: &Arc<Context>, descriptor: &'static Descriptor, slices: &[usize]) -> Result<Store> {
+    /// No sources yet.
+    pub fn new(context: &Arc<Context>, descriptor: &'static Descriptor) -> Result<Store> {
         let memory = |bytes, what| Memory::new(context, bytes, what);
         let bytes_of_chunk = pack::chunk_numbers(descriptor) * 8 + CHUNK * 4 + 8;
         Ok(Store {
-            chunks: Chunks::new(slices),
+            chunks: Chunks::default(),
             room: 0,
             octets: memory(0, "sources")?,
             indices: memory(0, "indices of sources")?,
@@ -71,10 +71,10 @@ impl Store {
         self.chunks.forget();
     }
 
-    /// Sends the chunks that the host has changed; whether there were any.
-    pub fn update(&mut self, sources: &Sources, stream: &Stream) -> Result<bool> {
+    /// Sends the chunks that the host has changed, as it lists them or as all are compared; whether there were any.
+    pub fn update(&mut self, sources: &Sources, all: bool, stream: &Stream) -> Result<bool> {
         let mut stale = std::mem::take(&mut self.stale);
-        let sent = self.chunks.stale(sources, &mut stale).and_then(|()| self.send(sources, &stale, stream));
+        let sent = self.chunks.stale(sources, all, &mut stale).and_then(|()| self.send(sources, &stale, stream));
         let any = !stale.is_empty();
         self.stale = stale;
         if sent.is_err() {

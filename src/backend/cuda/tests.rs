@@ -10,16 +10,16 @@ use super::driver::fake::{self, state};
 use super::driver::{Context, Driver};
 use crate::backend::gpu::pack::ROW;
 use crate::backend::gpu::step::Step;
-use crate::backend::{self, Backend, Device, DeviceOptions, Machine, cpu::Level};
+use crate::backend::{self, Backend, Device, DeviceOptions, Machine, Updates, cpu::Level};
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
-use crate::system::slices::{SLICES, slices_of_device};
+use crate::system::slices::{Deal, SLICES, Share};
 use crate::system::{Block, Parts, Record, Setup, Sink, Source, Sources, System};
 
 const LAUNCH_FAILED: i32 = 719;
 const OUT_OF_MEMORY: i32 = 2;
 
-/// The number of the output `k` of a sink in a set of slices.
+/// The number of the output `k` of a sink with a set of slices.
 fn output(index: i32, set: usize, k: usize) -> f64 {
     f64::from(index) * 1000.0 + set as f64 * 10.0 + k as f64
 }
@@ -50,20 +50,18 @@ fn kernel(name: &str, parameters: *mut *mut c_void) {
         let indices = number(indices) as *const i32;
         let [sums, distances, nearest, flag] = [0, 1, 2, 3].map(|place| number(first + place));
         let outputs = OUTPUTS.get();
-        let sets = if step.adds_slices == 1 { 1 } else { step.slices as usize };
-        let rows = (sets - 1) * step.stride as usize + step.ni as usize;
+        let (sinks, set) = (step.ni as usize, step.first_slice as usize);
+        assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
         let has_room =
-            [(sums, 8 * outputs), (distances, 8), (nearest, 4)].map(|(to, bytes)| fake::has(to, rows * bytes));
+            [(sums, 8 * outputs), (distances, 8), (nearest, 4)].map(|(to, bytes)| fake::has(to, sinks * bytes));
         if has_room.contains(&false) || !fake::has(flag, 4) {
             return;
         }
-        for set in 0..sets {
-            for sink in 0..step.ni as usize {
-                let (row, index) = (set * step.stride as usize + sink, *indices.add(sink));
-                (0..outputs).for_each(|k| *(sums as *mut f64).add(row * outputs + k) = output(index, set, k));
-                *(distances as *mut f64).add(row) = output(index, set, 8);
-                *(nearest as *mut i32).add(row) = index + set as i32;
-            }
+        for sink in 0..sinks {
+            let index = *indices.add(sink);
+            (0..outputs).for_each(|k| *(sums as *mut f64).add(sink * outputs + k) = output(index, set, k));
+            *(distances as *mut f64).add(sink) = output(index, set, 8);
+            *(nearest as *mut i32).add(sink) = index + set as i32;
         }
         *(flag as *mut u32) = step.sequence;
     }
@@ -75,8 +73,8 @@ fn with_kernels(descriptor: &Descriptor) {
     state(|state| state.kernel = Some(kernel));
 }
 
-fn options(descriptor: &'static Descriptor, slices: Vec<usize>) -> DeviceOptions {
-    DeviceOptions { descriptor, slices, threads: 1, level: Level::Portable, shape: None }
+fn options(descriptor: &'static Descriptor) -> DeviceOptions {
+    DeviceOptions { descriptor, threads: 1, level: Level::Portable, shape: None }
 }
 
 fn open(driver: &'static Driver, options: &DeviceOptions) -> Result<CudaDevice> {
@@ -104,40 +102,72 @@ fn block(ni: usize, nj: usize) -> Block {
     Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 1.0, nj, mass_factor: 1.0 }
 }
 
-/// Waits for a block and looks whether each sink has its own sums.
-fn wait(device: &mut CudaDevice, options: &DeviceOptions, block: &Block) -> Result<()> {
-    let (outputs, nearest) = (options.descriptor.outputs, options.descriptor.nearest);
-    let whole = options.slices.len() == SLICES;
-    let mut parts = Parts::new(outputs, nearest);
-    parts.reset(block.sinks.len(), !whole)?;
-    device.wait(&mut parts)?;
-    for (set, slice) in options.slices.iter().enumerate().take(if whole { 1 } else { SLICES }) {
-        let sums = if whole { parts.whole_again() } else { parts.slice_again(*slice) };
-        assert_eq!(sums.values.len(), outputs * block.sinks.len());
-        for (sink, values) in block.sinks.iter().zip(sums.values.chunks(outputs)) {
-            let expected: Vec<f64> = (0..outputs).map(|k| output(sink.index, set, k)).collect();
-            assert_eq!(values, expected, "sink {} of set {set}", sink.index);
+/// Begins a block of which the device has a share.
+fn start(
+    device: &mut CudaDevice,
+    sources: &Sources,
+    fresh: &[Record],
+    block: &Block,
+    share: &Share,
+) -> Result<()> {
+    device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)
+}
+
+/// All of a block.
+fn whole(block: &Block) -> Share {
+    Share::whole(block.sinks.len())
+}
+
+/// Room for the sums of a block.
+fn parts(descriptor: &Descriptor, block: &Block, sets: usize) -> Parts {
+    let mut parts = Parts::new(descriptor.outputs, descriptor.nearest);
+    parts.reset(block.sinks.len(), sets).unwrap();
+    parts
+}
+
+/// Waits for a share of a block to its end and looks whether each sink has its own sums, and others are left alone.
+fn wait(device: &mut CudaDevice, descriptor: &'static Descriptor, block: &Block, share: &Share) -> Result<()> {
+    let outputs = descriptor.outputs;
+    let mut parts = parts(descriptor, block, share.sets);
+    parts.set(share.set).values.fill(-1.0);
+    let mut done = 0;
+    loop {
+        let now = device.wait_more(&mut parts, done)?;
+        assert!(now > done || now == share.sinks.len());
+        let sums = parts.set(share.set);
+        for (sink, place) in (share.sinks.start + done..share.sinks.start + now).map(|place| (&block.sinks[place], place)) {
+            let expected: Vec<f64> = (0..outputs).map(|k| output(sink.index, share.set, k)).collect();
+            assert_eq!(&sums.values[place * outputs..][..outputs], expected, "sink {} of {share:?}", sink.index);
+            if descriptor.nearest {
+                let (index, distance2) = (sink.index + share.set as i32, output(sink.index, share.set, 8));
+                assert_eq!((sums.nearest[place].index, sums.nearest[place].distance2), (index, distance2));
+            }
         }
-        assert_eq!(sums.nearest.len(), if nearest { block.sinks.len() } else { 0 });
-        for (sink, found) in block.sinks.iter().zip(&sums.nearest) {
-            assert_eq!((found.index, found.distance2), (sink.index + set as i32, output(sink.index, set, 8)));
+        done = now;
+        if done >= share.sinks.len() {
+            break;
         }
     }
+    let sums = parts.set(share.set);
+    let others = (0..block.sinks.len()).filter(|place| !share.sinks.contains(place));
+    others.for_each(|place| assert_eq!(sums.values[place * outputs], -1.0, "sink {place} is not of {share:?}"));
     Ok(())
 }
 
 #[test]
-fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share_of_slices() {
+fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
     for descriptor in CATALOGUE {
         with_kernels(descriptor);
         let sources = sources(descriptor, 3000);
-        for (device, devices) in [(0, 1), (1, 3), (23, 24)] {
-            let options = options(descriptor, slices_of_device(device, devices));
-            let mut device = open(fake::driver(), &options).unwrap();
-            for ni in [1, 7, 300, 1000, 5000, 9000, 20_000, 3] {
-                let block = block(ni, 3000);
-                device.start(&sources, &[], &block).unwrap();
-                wait(&mut device, &options, &block).unwrap();
+        for deal in [Deal::WHOLE, Deal { ranges: 3, sets: 1 }, Deal { ranges: 1, sets: 2 }, Deal { ranges: 2, sets: 8 }] {
+            let mut device = open(fake::driver(), &options(descriptor)).unwrap();
+            for place in 0..deal.devices() + 1 {
+                for ni in [1, 7, 300, 1000, 5000, 20_000, 3, 0] {
+                    let block = block(ni, 3000);
+                    let share = deal.share(place, ni);
+                    start(&mut device, &sources, &[], &block, &share).unwrap();
+                    wait(&mut device, descriptor, &block, &share).unwrap();
+                }
             }
         }
     }
@@ -145,67 +175,75 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share_of_sli
 }
 
 #[test]
-fn sums_are_handed_over_piece_by_piece() {
+fn a_block_without_sources_has_sums_of_zero() {
+    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+    with_kernels(descriptor);
+    let mut device = open(fake::driver(), &options(descriptor)).unwrap();
+    let (block, sources) = (block(9, 100), Sources::new(descriptor.taylor));
+    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    let mut parts = parts(descriptor, &block, 1);
+    parts.set(0).values.fill(-1.0);
+    assert_eq!(device.wait_more(&mut parts, 0).unwrap(), 9);
+    assert!(parts.merged().values.iter().all(|value| *value == 0.0));
+    assert!(parts.merged().nearest.iter().all(|nearest| nearest.distance2 == f64::INFINITY));
+}
+
+#[test]
+fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_sinks() {
     let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
     with_kernels(descriptor);
     let sources = sources(descriptor, 3000);
-    let mut device = open(fake::driver(), &options(descriptor, slices_of_device(0, 1))).unwrap();
-    for ni in [1, 5000, 20_000, 0] {
-        let block = block(ni, 3000);
-        device.start(&sources, &[], &block).unwrap();
-        let mut parts = Parts::new(descriptor.outputs, descriptor.nearest);
-        parts.reset(ni, false).unwrap();
-        let mut done = 0;
-        loop {
-            let now = device.wait_more(&mut parts, done).unwrap();
-            for sink in done..now {
-                let found = &parts.whole_again().values[sink * descriptor.outputs..][..descriptor.outputs];
-                assert_eq!(found[0], output(block.sinks[sink].index, 0, 0));
-            }
-            assert!(now > done || now == ni);
-            done = now;
-            if done >= ni {
-                break;
-            }
-        }
+    let records: Vec<Record> = (0..20).map(|number| Record::new(number, &source(number as usize))).collect();
+    for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
+        let mut device = open(fake::driver(), &options(descriptor)).unwrap();
+        device.register(&records).unwrap();
+        let block = block(3, 3000);
+        let share = Deal::WHOLE.share(place, 3);
+        start(&mut device, &sources, &[], &block, &share).unwrap();
+        let mut parts = parts(descriptor, &block, 1);
+        device.wait_more(&mut parts, 0).unwrap();
+        state(|state| state.calls.clear());
+        let (missed, fresh) = records.split_at(12);
+        let updates = Updates { missed, fresh, ..Updates::of(&sources) };
+        device.start(&updates, &block, &share).unwrap();
+        device.wait_more(&mut parts, 0).unwrap();
+        let calls = state(|state| state.calls.clone());
+        let count = |name: &str| calls.iter().filter(|call| call.starts_with(name)).count();
+        // With sinks few records are copied with them.
+        assert_eq!(count("cuLaunchKernel") + count("cuMemcpyHtoDAsync"), launched, "{calls:?}");
+        assert_eq!(count("cuStreamSynchronize"), waited, "{calls:?}");
     }
 }
 
 #[test]
 fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
     let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
-    let options = options(descriptor, slices_of_device(0, 1));
     let sources = sources(descriptor, 1000);
-    let mut device = open(fake::driver(), &options).unwrap();
+    let mut device = open(fake::driver(), &options(descriptor)).unwrap();
     let block = block(40, 1000);
-    device.start(&sources, &[], &block).unwrap();
-    let mut parts = Parts::new(descriptor.outputs, true);
-    parts.reset(40, false).unwrap();
-    let error = device.wait(&mut parts).unwrap_err();
+    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    let error = device.wait_more(&mut parts(descriptor, &block, 1), 0).unwrap_err();
     assert!(matches!(&error, Error::Internal { what } if what.contains("without saying so")), "{error}");
     with_kernels(descriptor);
-    device.start(&sources, &[], &block).unwrap();
-    wait(&mut device, &options, &block).unwrap();
+    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
 }
 
 #[test]
 fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_begins() {
     let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
     with_kernels(descriptor);
-    let options = options(descriptor, slices_of_device(0, 1));
     let mut sources = sources(descriptor, 3000);
-    let mut device = open(fake::driver(), &options).unwrap();
+    let mut device = open(fake::driver(), &options(descriptor)).unwrap();
     let (large, small) = (block(20_000, 3000), block(40, 3000));
-    device.start(&sources, &[], &large).unwrap();
+    start(&mut device, &sources, &[], &large, &whole(&large)).unwrap();
     sources.forget_written();
-    let mut parts = Parts::new(descriptor.outputs, descriptor.nearest);
-    parts.reset(20_000, false).unwrap();
-    assert!(device.wait_more(&mut parts, 0).unwrap() < 20_000);
+    assert!(device.wait_more(&mut parts(descriptor, &large, 1), 0).unwrap() < 20_000);
     state(|state| state.calls.clear());
-    device.start(&sources, &[], &small).unwrap();
+    start(&mut device, &sources, &[], &small, &whole(&small)).unwrap();
     let calls = state(|state| state.calls.clone());
     assert_eq!(calls[1..3], ["cuStreamSynchronize"; 2], "{calls:?}");
-    wait(&mut device, &options, &small).unwrap();
+    wait(&mut device, descriptor, &small, &whole(&small)).unwrap();
 }
 
 #[test]
@@ -228,28 +266,31 @@ fn shares_of_one_device_register_records_once_and_give_them_back_when_none_is_at
 /// blocks grow. Gives back the device, if there is one, and how far it came.
 fn ask_for_everything(
     driver: &'static Driver,
-    options: &DeviceOptions,
+    descriptor: &'static Descriptor,
+    deal: Deal,
     log: &[Record],
 ) -> (Option<CudaDevice>, Result<()>) {
-    let mut device = match open(driver, options) {
+    let mut device = match open(driver, &options(descriptor)) {
         Ok(device) => device,
         Err(error) => return (None, Err(error)),
     };
     let mut work = || -> Result<()> {
         device.register(log)?;
-        let mut sources = sources(options.descriptor, 700);
+        let mut sources = sources(descriptor, 700);
         for (ni, count) in [(1, 700), (40, 3000), (5000, 3000), (9000, 3000)] {
             (700..count).for_each(|number| sources.write(number, &source(number)).unwrap());
             let block = block(ni, count);
-            device.start(&sources, &log[..ni.min(log.len())], &block)?;
-            wait(&mut device, options, &block)?;
+            let share = deal.share(0, ni);
+            start(&mut device, &sources, &log[..ni.min(log.len())], &block, &share)?;
+            wait(&mut device, descriptor, &block, &share)?;
             sources.forget_written();
         }
         // A chunk that is far away.
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
-        device.start(&sources, &[], &block)?;
-        wait(&mut device, options, &block)?;
+        let share = deal.share(0, 300);
+        start(&mut device, &sources, &[], &block, &share)?;
+        wait(&mut device, descriptor, &block, &share)?;
         let mut found = vec![Vec::new(); 300];
         device.neighbours(&sources, &block, 0..300, &mut found)
     };
@@ -267,15 +308,15 @@ fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
     let log: Vec<Record> = (0..600).map(|number| Record::new(number, &source(number as usize))).collect();
     with_kernels(descriptor);
-    fail_each_call_in_turn(&options(descriptor, slices_of_device(0, 1)), &log, false);
-    fail_each_call_in_turn(&options(descriptor, slices_of_device(1, 2)), &log, true);
+    fail_each_call_in_turn(descriptor, Deal::WHOLE, &log, false);
+    fail_each_call_in_turn(descriptor, Deal { ranges: 1, sets: 2 }, &log, true);
 }
 
 /// Fails each call, alone or with all that come after it.
-fn fail_each_call_in_turn(options: &DeviceOptions, log: &[Record], for_ever: bool) {
+fn fail_each_call_in_turn(descriptor: &'static Descriptor, deal: Deal, log: &[Record], for_ever: bool) {
     let driver = fake::driver();
     state(|state| state.calls.clear());
-    let (device, outcome) = ask_for_everything(driver, options, log);
+    let (device, outcome) = ask_for_everything(driver, descriptor, deal, log);
     let calls = state(|state| state.calls.clone());
     outcome.unwrap();
     drop(device);
@@ -289,7 +330,7 @@ fn fail_each_call_in_turn(options: &DeviceOptions, log: &[Record], for_ever: boo
             let end = if for_ever { usize::MAX } else { place + 1 };
             state.failing = Some((place..end, code));
         });
-        let (device, outcome) = ask_for_everything(driver, options, log);
+        let (device, outcome) = ask_for_everything(driver, descriptor, deal, log);
         let harmless = gives_back(failing) || failing == "cuCtxSetCurrent";
         let expected = if asks_for_memory { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         state(|state| state.failing = None);
@@ -300,12 +341,12 @@ fn fail_each_call_in_turn(options: &DeviceOptions, log: &[Record], for_ever: boo
         }
         // The device, whatever it knows, computes again.
         if let Some(mut device) = device {
-            let mut sources = sources(options.descriptor, 3000);
+            let mut sources = sources(descriptor, 3000);
             sources.all_is_written();
             for ni in [40, 9000] {
                 let block = block(ni, 3000);
-                device.start(&sources, &[], &block).unwrap();
-                wait(&mut device, options, &block).unwrap();
+                start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+                wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
             }
         }
         state(|state| {
@@ -328,6 +369,11 @@ impl Machine for FakeMachine {
         }
     }
 
+    /// Each thread has a fake of its own.
+    fn threads(&self, _: usize) -> usize {
+        1
+    }
+
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         match backend {
             Backend::Cuda => Ok(Box::new(open(self.0, &options)?)),
@@ -345,6 +391,7 @@ fn setup(backend: Backend, fall_back: bool) -> Setup {
         threads: 1,
         level: Level::Portable,
         shape: None,
+        deal: None,
         crossover: Some(0),
         fall_back,
     }

@@ -13,7 +13,7 @@ use crate::backend::gpu::pack;
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::Step;
 use crate::catalogue::{CATALOGUE, Descriptor, Precision};
-use crate::system::slices::{CHUNK, SLICES};
+use crate::system::slices::{CHUNK, SHEAVES, SLICES};
 use crate::system::{OCTET, Record, TAYLOR};
 
 macro_rules! text {
@@ -113,6 +113,7 @@ fn constants_are_those_of_the_text() {
             ("CHUNK", CHUNK as f64),
             ("OCTET", OCTET as f64),
             ("SLICES", SLICES as f64),
+            ("SHEAVES", SHEAVES as f64),
             ("FAR_AWAY", pack::far_away(descriptor.precision)),
             ("TAYLOR", descriptor.taylor as f64),
             ("VECTORS", descriptor.vectors as f64),

@@ -1,16 +1,15 @@
 //! Which chunks a device has, where, and which of them the host has changed.
 
 use crate::error::{Error, Result};
-use crate::system::slices::{SLICES, chunk_of};
+use crate::system::slices::chunk_of;
 use crate::system::{Sources, Written};
 
 /// The slot of a chunk that the device does not have.
 pub const NOWHERE: i32 = -1;
 
-/// The chunks of a device's slices and their slots in its memory.
-#[derive(Debug)]
+/// The chunks that a device has and their slots in its memory.
+#[derive(Debug, Default)]
 pub struct Chunks {
-    holds: [bool; SLICES],
     slots: Vec<i32>,
     /// The stamp of the host's chunk when it was last sent, by slot.
     stamps: Vec<u64>,
@@ -20,17 +19,6 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// No chunks, of some slices.
-    pub fn new(slices: &[usize]) -> Chunks {
-        Chunks {
-            holds: std::array::from_fn(|slice| slices.contains(&slice)),
-            slots: Vec::new(),
-            stamps: Vec::new(),
-            in_place: 0,
-            changed: false,
-        }
-    }
-
     /// Slots in use.
     pub fn count(&self) -> usize {
         self.stamps.len()
@@ -51,10 +39,11 @@ impl Chunks {
         self.slots.capacity() * 4 + self.stamps.capacity() * 8
     }
 
-    /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones.
-    pub fn stale(&mut self, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
+    /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones: among what was written
+    /// since the last block, or among all.
+    pub fn stale(&mut self, sources: &Sources, all: bool, found: &mut Vec<(usize, usize)>) -> Result<()> {
         found.clear();
-        // Kernels look up every chunk that may take part, whoever has it.
+        // Kernels look up every chunk that may take part, there or not.
         let chunks = sources.chunks_below(usize::MAX);
         if chunks > self.slots.len() {
             let more = chunks - self.slots.len();
@@ -65,10 +54,10 @@ impl Chunks {
             self.changed = true;
         }
         match sources.written() {
-            Written::Addresses(addresses) => {
+            Written::Addresses(addresses) if !all => {
                 addresses.iter().for_each(|address| self.look(chunk_of(*address as usize), sources, found));
             }
-            Written::Many => {
+            _ => {
                 (0..chunks).for_each(|chunk| self.look(chunk, sources, found));
             }
         }
@@ -77,9 +66,6 @@ impl Chunks {
     }
 
     fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) {
-        if !self.holds[number % SLICES] {
-            return;
-        }
         let Some(chunk) = sources.chunk(number) else { return };
         if self.slots[number] == NOWHERE {
             self.in_place += usize::from(number == self.stamps.len());
@@ -114,14 +100,14 @@ mod tests {
 
     fn stale(chunks: &mut Chunks, sources: &mut Sources) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        chunks.stale(sources, &mut found).unwrap();
+        chunks.stale(sources, false, &mut found).unwrap();
         sources.forget_written();
         found
     }
 
     #[test]
     fn a_chunk_is_stale_until_it_was_found_and_after_each_write() {
-        let (mut chunks, mut sources) = (Chunks::new(&(0..SLICES).collect::<Vec<_>>()), Sources::new(4));
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(4));
         (0..3).for_each(|chunk| write(&mut sources, chunk));
         assert_eq!(stale(&mut chunks, &mut sources), [(0, 0), (1, 1), (2, 2)]);
         assert_eq!(stale(&mut chunks, &mut sources), []);
@@ -136,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_sent_is_stale_still_with_the_table() {
-        let (mut chunks, mut sources) = (Chunks::new(&[0, 1, 2]), Sources::new(4));
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(4));
         (0..2).for_each(|chunk| write(&mut sources, chunk));
         stale(&mut chunks, &mut sources);
         chunks.table();
@@ -147,18 +133,32 @@ mod tests {
     }
 
     #[test]
-    fn a_device_has_the_chunks_of_its_slices_and_knows_of_all() {
-        let (mut chunks, mut sources) = (Chunks::new(&[1]), Sources::new(1));
-        [1, 2, 1 + SLICES, 40, 1 + 3 * SLICES].into_iter().for_each(|chunk| write(&mut sources, chunk));
-        let own = [1, 1 + SLICES, 1 + 3 * SLICES];
-        assert_eq!(stale(&mut chunks, &mut sources), [(own[0], 0), (own[1], 1), (own[2], 2)]);
+    fn chunks_come_in_any_order_and_those_that_are_not_there_are_nowhere() {
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(1));
+        write(&mut sources, 40);
+        assert_eq!(stale(&mut chunks, &mut sources), [(40, 0)]);
+        [1, 73].into_iter().for_each(|chunk| write(&mut sources, chunk));
+        assert_eq!(stale(&mut chunks, &mut sources), [(1, 1), (73, 2)]);
         let (table, _) = chunks.table();
-        assert_eq!(table.len(), 2 + 3 * SLICES);
+        assert_eq!(table.len(), 74);
         for (chunk, slot) in table.iter().enumerate() {
-            let expected = own.iter().position(|own| *own == chunk).map_or(NOWHERE, |slot| slot as i32);
+            let expected = [40, 1, 73].iter().position(|there| *there == chunk).map_or(NOWHERE, |slot| slot as i32);
             assert_eq!(*slot, expected, "chunk {chunk}");
         }
         assert!(!chunks.is_dense());
         assert_eq!(chunks.count(), 3);
+    }
+
+    #[test]
+    fn a_device_that_had_no_part_in_some_blocks_looks_at_all_chunks() {
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(4));
+        (0..4).for_each(|chunk| write(&mut sources, chunk));
+        stale(&mut chunks, &mut sources);
+        [1, 2].into_iter().for_each(|chunk| write(&mut sources, chunk));
+        sources.forget_written();
+        write(&mut sources, 3);
+        let mut found = Vec::new();
+        chunks.stale(&sources, true, &mut found).unwrap();
+        assert_eq!(found, [(1, 1), (2, 2), (3, 3)]);
     }
 }

@@ -2,7 +2,7 @@
 //! sinks and sources, the order and the precision: never on a device, its constants, or a time that was measured.
 
 use crate::catalogue::Descriptor;
-use crate::system::slices::{SLICES, chunks_below};
+use crate::system::slices::SLICES;
 
 use super::model::{Costs, Work, seconds};
 use super::shapes::SHAPES;
@@ -30,11 +30,11 @@ pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
     by_length.chain([11, 22, 33, 44]).filter(move |parts| (1..=chunks_of_slice.max(1)).contains(parts))
 }
 
-/// The cut of a block of `ni` sinks and sources at addresses below `nj`: the one that would be fastest on a device with
-/// the constants of [`Costs::nominal`].
-pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
+/// The cut of a block of `ni` sinks and so many chunks of sources: the one that would be fastest on a device with the
+/// constants of [`Costs::nominal`].
+pub fn cut(descriptor: &'static Descriptor, ni: usize, chunks: usize) -> Cut {
     let nominal = Costs::nominal(descriptor);
-    let chunks = chunks_below(nj).max(1);
+    let chunks = chunks.max(1);
     let ni = rounded(ni);
     let mut best = (f64::INFINITY, Cut { strands: SHAPES[0].strands(descriptor), parts: 1 });
     for (number, shape) in SHAPES.iter().enumerate() {
@@ -54,6 +54,7 @@ pub fn cut(descriptor: &'static Descriptor, ni: usize, nj: usize) -> Cut {
 mod tests {
     use super::*;
     use crate::catalogue::{CATALOGUE, Order, Precision, descriptor};
+    use crate::system::slices::chunks_below;
 
     #[test]
     fn blocks_of_about_the_same_size_are_cut_alike() {
@@ -68,7 +69,7 @@ mod tests {
         for entry in CATALOGUE {
             for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
                 for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
-                    let cut = cut(entry, ni, nj);
+                    let cut = cut(entry, ni, chunks_below(nj));
                     let chunks = chunks_below(nj).div_ceil(SLICES).max(1);
                     assert!((1..=chunks).contains(&cut.parts), "{:?} {ni} {nj}: {cut:?}", entry.precision);
                 }
@@ -80,7 +81,7 @@ mod tests {
     fn few_sinks_have_short_strands_and_many_have_long_ones() {
         let entry = descriptor(Order::Fourth, Precision::Mixed).unwrap();
         for nj in [10_000, 131_072, 1 << 20] {
-            assert_eq!([1, 16_384].map(|ni| cut(entry, ni, nj).strands), [32, 4], "{nj} sources");
+            assert_eq!([1, 16_384].map(|ni| cut(entry, ni, chunks_below(nj)).strands), [32, 4], "{nj} sources");
         }
     }
 
@@ -89,7 +90,7 @@ mod tests {
         for descriptor in CATALOGUE {
             let costs = Costs::nominal(descriptor);
             let least = |ni: usize, nj: usize| {
-                let cut = cut(descriptor, ni, nj);
+                let cut = cut(descriptor, ni, chunks_below(nj));
                 let work = Work { descriptor, cut, ni, chunks: chunks_below(nj), slices: SLICES, predicted: false };
                 let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(descriptor) == cut.strands);
                 fitting.map(|shape| seconds(&costs, shape, work)).fold(f64::INFINITY, f64::min)

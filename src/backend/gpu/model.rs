@@ -1,7 +1,7 @@
 //! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
 
 use crate::catalogue::{Descriptor, Order, Precision};
-use crate::system::slices::CHUNK;
+use crate::system::slices::{CHUNK, Deal};
 
 use super::cut::Cut;
 use super::shapes::{SHAPES, Shape};
@@ -43,9 +43,9 @@ pub struct Work {
     pub cut: Cut,
     /// Sinks.
     pub ni: usize,
-    /// Chunks of sources.
+    /// Chunks of sources in the slices.
     pub chunks: usize,
-    /// Slices of the device.
+    /// Slices that one device sums.
     pub slices: usize,
     /// Whether the sources are predicted already.
     pub predicted: bool,
@@ -59,6 +59,13 @@ pub const PIECE: usize = 4096;
 const BUSY: f64 = 0.85;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
+/// Seconds that the host takes to begin a block on each further device.
+const START: f64 = 4.0e-6;
+/// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
+const MERGE: f64 = 12e-9;
+/// Seconds that it takes to hand over the force on a sink.
+const HAND_OVER: f64 = 10e-9;
+
 /// Bytes of the parts of a sink: sums and the nearest source.
 fn part_bytes(descriptor: &Descriptor) -> f64 {
     (8 * descriptor.outputs + if descriptor.nearest { 12 } else { 0 }) as f64
@@ -90,6 +97,14 @@ impl Costs {
             bandwidth: 1.5e12,
         }
     }
+}
+
+/// What a deal of `ni` sinks to several devices adds to the seconds of the first one's share: the others are begun one
+/// after another, and all that is handed in passes the host.
+pub fn dealt(deal: Deal, ni: usize) -> f64 {
+    let others = (deal.devices() - 1) as f64;
+    let merged = (ni * (deal.sets - 1)) as f64;
+    others * START + merged * MERGE + (ni - ni / deal.ranges) as f64 * HAND_OVER
 }
 
 /// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits

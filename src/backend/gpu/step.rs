@@ -38,7 +38,7 @@ pub struct Step {
     pub stride: i32,
     /// Chunks that hold addresses below nj.
     pub chunks: i32,
-    /// The first slice of the device.
+    /// The first slice of the launch.
     pub first_slice: i32,
     /// The distance between its slices.
     pub slice_step: i32,
@@ -50,8 +50,6 @@ pub struct Step {
     pub groups: i32,
     /// Whether sources with the index of a sink are left out for it.
     pub skip_own_index: i32,
-    /// Whether the device has all slices and adds them.
-    pub adds_slices: i32,
     /// Whether the slot of a chunk is its number.
     pub is_dense: i32,
     /// Whether the predicted sources are there.
@@ -62,6 +60,4 @@ pub struct Step {
     pub records: i32,
     /// What the host waits for.
     pub sequence: u32,
-    /// Fills up to eight bytes.
-    pub unused: i32,
 }

@@ -2,6 +2,7 @@
 
 use indicatif::ProgressBar;
 use kyoho::catalogue;
+use kyoho::config::DeviceChoice;
 use kyoho::conformance::{self, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
 use kyoho::{Backend, Level, Order, Precision};
 use serde_json::{Value, json};
@@ -24,6 +25,10 @@ pub struct Arguments {
     /// Only this instruction set of the CPU: portable, avx2, avx512
     #[arg(long)]
     level: Option<String>,
+    /// Only on these devices of the backend (cuda, opencl or cpu, the first that has any, if none is named), and that
+    /// fewer of them give the same bits: all, a count, or a list such as 0,2
+    #[arg(long)]
+    devices: Option<String>,
     /// Bodies of the Plummer model of the table; its reference takes about a second for 2000, and grows with the square
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     bodies: u32,
@@ -98,7 +103,8 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
     let backend = arguments.backend.as_deref();
     let precision = arguments.precision.as_deref();
     let level = arguments.level.as_deref();
-    let selection = Selection {
+    let mut selection = Selection {
+        devices: None,
         backend: backend.map(|name| named("--backend", name, &Backend::ALL, Backend::name)).transpose()?,
         order: arguments.order.map(order).transpose()?,
         precision: precision
@@ -108,6 +114,13 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
     };
     if let Some(backend) = selection.backend {
         backend.devices()?;
+    }
+    if let Some(wanted) = &arguments.devices {
+        let has_devices = |backend: &Backend| backend.devices().is_ok_and(|devices| !devices.is_empty());
+        let backend = selection.backend.or_else(|| Backend::ALL.into_iter().find(has_devices)).unwrap_or(Backend::Cpu);
+        let choice = DeviceChoice::parse("--devices", wanted)?;
+        selection.devices = Some(choice.resolve(backend, backend.devices()?.len())?);
+        selection.backend = Some(backend);
     }
     Ok(selection)
 }

@@ -45,6 +45,7 @@ pub static CHECKS: &[Check] = &[
     neighbours::NO_NEAREST,
     repeat::REPEATED,
     repeat::THREADS_AND_DEVICES,
+    repeat::TURNS_OF_DEVICES,
     repeat::LAUNCH_SHAPES,
     repeat::SEVERAL_SYSTEMS,
     repeat::MOVED,

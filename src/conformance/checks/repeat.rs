@@ -9,6 +9,7 @@ use crate::catalogue::Descriptor;
 use crate::conformance::models::{grid, plummer, sinks_of};
 use crate::conformance::{Check, Target, Twin};
 use crate::error::Result;
+use crate::system::slices::Deal;
 use crate::system::{Forces, Setup, Sink, Source, System};
 
 /// Every bit of an answer.
@@ -71,16 +72,65 @@ pub const THREADS_AND_DEVICES: Check = Check {
         let sources = plummer(40_000);
         let plain = answers(&target.with(1, &[0]), &sources)?;
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
-        // The plain target stands for all others in trying every number.
+        // The plain target stands for all others in trying every number and deal.
         if target.setup.threads == 1 && target.setup.devices == [0] {
             for threads in 2..=8 {
                 let same = answers(&target.with(threads, &[0]), &sources)? == plain;
                 findings.expect(same, || format!("{threads} threads: expected the bits of one"));
             }
-            for devices in [2, 3, 4, 8] {
-                let same = answers(&target.with(devices % 3 + 1, &[0; 8][..devices]), &sources)? == plain;
-                findings.expect(same, || format!("{devices} devices: expected the bits of one"));
+            let visible = target.setup.backend.devices()?.len();
+            let real = (2..=visible).map(|count| (0..count).collect());
+            let ways = [2, 3, 4].map(|count| vec![0; count]).into_iter().chain(real).map(|devices| (devices, None));
+            for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![0; 8], deal))) {
+                let threads = devices.len() % 3 + 1;
+                let target = Target { setup: Setup { deal, ..target.with(threads, &devices).setup } };
+                let same = answers(&target, &sources)? == plain;
+                findings.expect(same, || format!("{target}: expected the bits of one device"));
             }
+        }
+        // Those that were asked for, from the first one to all.
+        for count in 1..target.setup.devices.len() {
+            let fewer = target.with(1, &target.setup.devices[..count]);
+            findings.expect(answers(&fewer, &sources)? == plain, || format!("{fewer}: expected the bits of all"));
+        }
+        Ok(())
+    },
+};
+
+/// Every deal among eight devices, and that of their models. CPUs are dealt slices alone.
+fn deals(target: &Target) -> impl Iterator<Item = Option<Deal>> {
+    let all = Deal::among(8).filter(|_| target.setup.backend != Backend::Cpu);
+    all.map(Some).chain([None])
+}
+
+pub const TURNS_OF_DEVICES: Check = Check {
+    name: "devices that take turns",
+    promise: "blocks of one device and blocks of several see the same sources",
+    neighbours: false,
+    run: |target, findings| {
+        // The CPU is always dealt slices, and one device has no turns to take.
+        if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
+            return Ok(());
+        }
+        let sources = plummer(60_000);
+        let sinks = sinks_of(&sources[..30_000], 1e-4);
+        let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
+            let mut system = system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
+            let mut found = Vec::new();
+            for (step, ni) in [1, 30_000, 1, 9, 2, 30_000, 30_000, 70, 1, 30_000].into_iter().enumerate() {
+                let nj = 50_000 + 1000 * (step % 3);
+                system.set_time(step as f64 / 64.0)?;
+                system.start(nj, true, sinks[..ni].iter().copied())?;
+                let written = |k: usize| (31 * k + 7 * step) % 52_000;
+                (0..40).try_for_each(|k| system.set_source(written(k), &sources[written(k) + step]))?;
+                found.push(bits(system.wait()?));
+                (0..30).try_for_each(|k| system.set_source(written(3 * k), &sources[written(k)]))?;
+            }
+            Ok(found)
+        };
+        let (one, several) = (play(&target.setup.devices[..1])?, play(&target.setup.devices)?);
+        for (step, (one, several)) in one.iter().zip(&several).enumerate() {
+            findings.expect(one == several, || format!("block {step}: expected the bits of one device"));
         }
         Ok(())
     },
@@ -130,14 +180,15 @@ pub const LAUNCH_SHAPES: Check = Check {
         for (number, shape) in SHAPES.into_iter().enumerate() {
             let fitting = blocks_that_fit(shape, target.descriptor());
             findings.expect(fitting > 0, || format!("{}: no block that it fits", shape.name));
-            for devices in [&[0][..], &[0, 0], &[0, 0, 0]] {
-                let mut target = target.with(1, devices);
-                target.setup.shape = Some(number);
+            for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
+                let deal = Deal { ranges, sets };
+                let mut target = target.with(1, &vec![0; deal.devices()]);
+                (target.setup.shape, target.setup.deal) = (Some(number), Some(deal));
                 let found = answers_of_shape(&target, &sources)?;
                 let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
                 findings.expect(other == 0, || {
                     let blocks = plain.len();
-                    format!("{} on devices {devices:?}: other bits in {other} of {blocks} blocks", shape.name)
+                    format!("{} on {target}: other bits in {other} of {blocks} blocks", shape.name)
                 });
             }
         }

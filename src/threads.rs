@@ -1,4 +1,4 @@
-//! Threads that share the tasks of a block; the caller's own is one of them.
+//! Threads that share the tasks of a call; the caller's own is one of them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
