@@ -1,5 +1,6 @@
 /* A CUDA driver that shows devices and can do nothing with them. It is opened by its name in place of the real one.
- * FAKE_CUDA_VERSION and FAKE_CUDA_DEVICES say what it claims; with WITHOUT_LAUNCH it lacks a function. */
+ * FAKE_CUDA_VERSION and FAKE_CUDA_DEVICES say what it claims, CUDA_VISIBLE_DEVICES which of the devices it shows, as
+ * numbers; with WITHOUT_LAUNCH it lacks a function. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,16 +34,31 @@ int cuGetErrorString(int code, const char **text)
     return *text ? 0 : 1;
 }
 
+/* The device that is shown at a place, -1 beyond the last. As in the real driver a number that is none ends the list. */
+static int shown(int place)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int devices = setting("FAKE_CUDA_DEVICES", 2), k;
+    for (k = 0; list; k++) {
+        char *end;
+        long device = strtol(list, &end, 10);
+        if (end == list || device < 0 || device >= devices) return -1;
+        if (k == place) return (int)device;
+        list = *end == ',' ? end + 1 : "";
+    }
+    return place < devices ? place : -1;
+}
+
 int cuDeviceGetCount(int *count)
 {
-    *count = setting("FAKE_CUDA_DEVICES", 2);
+    for (*count = 0; shown(*count) >= 0; ++*count) {}
     return 0;
 }
 
 int cuDeviceGet(int *device, int number)
 {
-    *device = number;
-    return 0;
+    *device = shown(number);
+    return *device < 0 ? 101 : 0; /* no such device */
 }
 
 int cuDeviceGetName(char *name, int room, int device)
@@ -54,7 +70,7 @@ int cuDeviceGetName(char *name, int room, int device)
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     switch (attribute) {
-    case 75: *value = 9 - device; break; /* compute capability */
+    case 75: *value = 9 - device % 2; break; /* compute capability */
     case 76: *value = 0; break;
     case 16: *value = 132; break; /* multiprocessors */
     default: *value = 1000000;

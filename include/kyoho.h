@@ -251,9 +251,9 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 // - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
 // - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
 //   and a device fails, then or later, the next backend goes on; the log says so.
-// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2"; one that is named
-//   twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the
-//   launcher's local rank), else the first.
+// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
+//   is named twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST,
+//   the launcher's local rank), else the first.
 // - `threads`: threads of the CPU backend, the caller's own included; 0 for what the environment says
 //   (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
 // - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.

@@ -2,22 +2,10 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{folder, root, succeed};
-
-/// Builds a driver into a folder of its own, which is then the first that the loader looks into.
-fn driver(name: &str, options: &[&str]) -> PathBuf {
-    let folder = folder(name);
-    let source = root().join("c_tests/fake_cuda.c");
-    let build = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"];
-    // The loader is asked for both names; the first may belong to a toolkit, the second comes with a driver.
-    for library in ["libcuda.so", "libcuda.so.1"] {
-        succeed(Command::new("gcc").args(build).args(options).arg("-o").arg(folder.join(library)).arg(&source));
-    }
-    folder
-}
+use common::{fake_driver, succeed};
 
 /// `kyoho info` with the driver of a folder.
 fn info(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Output {
@@ -43,7 +31,7 @@ fn refusal(output: &Output) -> String {
 
 #[test]
 fn info_lists_the_devices_and_opens_none() {
-    let folder = driver("cuda_devices", &[]);
+    let folder = fake_driver("cuda_devices", &[]);
     let output = info(&folder, &[], &[]);
     let page = text(&output.stdout);
     assert!(output.status.success() && output.stderr.is_empty(), "{}{page}", text(&output.stderr));
@@ -61,8 +49,8 @@ fn info_lists_the_devices_and_opens_none() {
 
 #[test]
 fn a_driver_that_cannot_be_used_is_no_backend_and_says_why() {
-    let folder = driver("cuda_useless", &[]);
-    let incomplete = driver("cuda_incomplete", &["-DWITHOUT_LAUNCH"]);
+    let folder = fake_driver("cuda_useless", &[]);
+    let incomplete = fake_driver("cuda_incomplete", &["-DWITHOUT_LAUNCH"]);
     for (folder, settings, reason) in [
         (&folder, ("FAKE_CUDA_VERSION", "11080"), "the driver is too old: it supports CUDA 11.8; needed: 12.0"),
         (&folder, ("FAKE_CUDA_DEVICES", "0"), "the driver finds no device"),

@@ -72,14 +72,15 @@ fn another_backend_goes_on_where_nobody_chose() {
                     let fakes = Fakes::new(50);
                     // The second failure is the first call of the next backend.
                     (0..failures).for_each(|failure| fakes.fail(at, count + failure, how));
-                    let target = automatic(target(Backend::Cuda, &[0, 1]));
+                    let target = automatic(target(Backend::Cuda, &[0]));
                     let mut findings = Findings::default();
                     let mut twin = Twin::on(fakes.machine(), &target).unwrap();
                     sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
                     steps(&mut twin, &sources, &mut findings).unwrap();
                     steps(&mut twin, &sources, &mut findings).unwrap();
                     assert!(findings.passed(), "{at:?} {how:?} {count}: {:#?}", findings.failures());
-                    let opened_once = matches!(at, At::Open | At::Register) && count >= 2;
+                    // It is opened once, and registers two buffers then.
+                    let opened_once = at == At::Open && count >= 1 || at == At::Register && count >= 2;
                     if failures == 1 && !opened_once {
                         assert_eq!(backend_of(&twin.system), last, "{at:?} {how:?} {count}");
                     }
@@ -144,7 +145,7 @@ fn a_device_that_was_asked_for_fails_with_its_error_and_nothing_is_lost() {
         {
             let fakes = Fakes::new(50);
             let mut findings = Findings::default();
-            let mut twin = Twin::on(fakes.machine(), &target(Backend::Cuda, &[0, 1])).unwrap();
+            let mut twin = Twin::on(fakes.machine(), &target(Backend::Cuda, &[0])).unwrap();
             sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
             steps(&mut twin, &sources, &mut findings).unwrap();
             twin.set_source(1, &sources[8]).unwrap();
@@ -229,16 +230,6 @@ fn a_move_that_fails_leaves_the_system_on_its_devices_or_on_none() {
     let error = twin.system.move_to(&wrong).unwrap_err();
     assert!(error.to_string().contains("order 4 single") && error.to_string().contains("order 4 double"), "{error}");
     assert!(findings.passed(), "{:#?}", findings.failures());
-}
-
-#[test]
-fn a_block_takes_as_long_as_its_slowest_device_by_the_model() {
-    for (devices, slices) in [(&[0][..], 24.0), (&[0, 1], 12.0), (&[0, 1, 0, 1, 0], 5.0)] {
-        let system = System::on(Fakes::new(8).machine(), &target(Backend::Cuda, devices).setup).unwrap();
-        assert_eq!(system.estimate(3, 1000), Some(3.0 * slices), "{devices:?}");
-    }
-    let system = System::on(Fakes::new(8).machine(), &target(Backend::Cpu, &[0]).setup).unwrap();
-    assert_eq!(system.estimate(3, 1000), None);
 }
 
 #[test]

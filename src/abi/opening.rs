@@ -3,28 +3,40 @@
 use std::ffi::c_int;
 
 use crate::catalogue::{Order, Precision};
-use crate::config::{DeviceChoice, Settings, Wanted};
+use crate::config::{DeviceChoice, Selection, Settings, Wanted};
 use crate::error::{Error, Result};
 use crate::system::{Setup, System};
 
 use super::arrays::Input;
 use super::speech;
 
-/// What to make a system of; `devices` overrules the environment.
-pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>) -> Result<Setup> {
+/// What to make a system of, and why on these devices; `devices` overrules the environment.
+pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>) -> Result<(Setup, String)> {
     let mut settings = Settings::from_environment()?;
     speech::start_log(&settings)?;
     if let Some(devices) = devices {
         settings.devices = devices.clone();
     }
-    settings.setup(order, settings.precision.unwrap_or(precision))
+    setup_of(&settings, order, settings.precision.unwrap_or(precision))
 }
 
-/// A system of this setup; the log says what it is.
-pub fn system(interface: &'static str, setup: &Setup) -> Result<System> {
+/// What these settings make a system of, and why on these devices.
+pub fn setup_of(settings: &Settings, order: Order, precision: Precision) -> Result<(Setup, String)> {
+    let Selection { backend, devices, because } = settings.select()?;
+    Ok((settings.setup_on(order, precision, backend, devices), because))
+}
+
+/// A system of this setup; the log says why on these devices, and what it is.
+pub fn system(interface: &'static str, setup: &Setup, because: &str) -> Result<System> {
+    opening(interface, setup, because);
     let system = System::new(setup)?;
     opened(interface, &system);
     Ok(system)
+}
+
+/// Says in the log what devices will be opened, and why these.
+pub fn opening(interface: &'static str, setup: &Setup, because: &str) {
+    log::info!("{interface} opens backend {}, {because}", setup.backend.name());
 }
 
 /// Says in the log what a system computes on.

@@ -194,7 +194,9 @@ mod tests {
             for sheaf in (set..SHEAVES).step_by(sets) {
                 let mut sum = Sums::default();
                 sum.reset(sinks, 4, true);
-                (sheaf..super::super::slices::SLICES).step_by(SHEAVES).for_each(|slice| sum.add(0, 4, &sums(slice, sinks)));
+                (sheaf..super::super::slices::SLICES)
+                    .step_by(SHEAVES)
+                    .for_each(|slice| sum.add(0, 4, &sums(slice, sinks)));
                 sheaves.push(sum);
             }
             add_in_pairs(&mut sheaves, 0..sinks, 4);

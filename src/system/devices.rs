@@ -218,11 +218,7 @@ impl Devices {
 
     /// Opens all devices of a setup and has them register the log. An error comes with the number of the device that it is
     /// of, if it is of one.
-    fn open_all(
-        &mut self,
-        setup: &Setup,
-        log: &mut Option<Log>,
-    ) -> std::result::Result<(), (Option<usize>, Error)> {
+    fn open_all(&mut self, setup: &Setup, log: &mut Option<Log>) -> std::result::Result<(), (Option<usize>, Error)> {
         let count = setup.devices.len();
         let threads = Threads::new(self.machine.threads(count)).map_err(|error| (None, error))?;
         let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
@@ -259,12 +255,7 @@ impl Devices {
     }
 
     fn options(&self, setup: &Setup) -> DeviceOptions {
-        DeviceOptions {
-            descriptor: self.descriptor,
-            threads: setup.threads,
-            level: setup.level,
-            shape: setup.shape,
-        }
+        DeviceOptions { descriptor: self.descriptor, threads: setup.threads, level: setup.level, shape: setup.shape }
     }
 
     /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
@@ -421,9 +412,10 @@ impl Devices {
     fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let Progress { shares, done, ranges, idle, .. } = &mut self.progress;
-        for ((device, share), done) in at_work.iter_mut().zip(&*shares).zip(&mut *done) {
+        let all = at_work.iter_mut().zip(&*shares).zip(&mut *done);
+        for ((device, share), done) in all.filter(|((_, share), done)| **done < share.sinks.len().max(1)) {
             while let Ok(now) = device.wait_more(&mut self.parts, *done)
-                && now < share.sinks.len()
+                && (*done + 1..share.sinks.len()).contains(&now)
             {
                 *done = now;
             }

@@ -22,9 +22,9 @@ pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use devices::Devices;
-use slices::Deal;
 use log::Log;
 use neighbours::Lists;
+use slices::Deal;
 
 /// What a system is made of; `config::Settings` makes one from the environment.
 #[derive(Debug, Clone)]

@@ -53,3 +53,15 @@ pub fn succeed(command: &mut Command) -> Output {
 pub fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
+
+/// Builds the CUDA driver of `c_tests` into a folder of its own, for `LD_LIBRARY_PATH`.
+pub fn fake_driver(name: &str, options: &[&str]) -> PathBuf {
+    let folder = folder(name);
+    let source = root().join("c_tests/fake_cuda.c");
+    let build = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"];
+    // The loader is asked for both names; the first may belong to a toolkit, the second comes with a driver.
+    for library in ["libcuda.so", "libcuda.so.1"] {
+        succeed(Command::new("gcc").args(build).args(options).arg("-o").arg(folder.join(library)).arg(&source));
+    }
+    folder
+}

@@ -99,7 +99,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
     // Boards are made when they are used, but whether they can be made is said here.
     let chosen = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
-    let made = setup.and_then(|setup| System::new(&Setup { threads: 1, ..setup }));
+    let made = setup.and_then(|(setup, _)| System::new(&Setup { threads: 1, ..setup }));
     BROKEN.store(made.is_err(), Ordering::Relaxed);
     Ok(made.map(|_| ())?)
 }
@@ -298,12 +298,12 @@ impl Board {
 
 fn make(place: Place) -> Result<System> {
     let devices = lock(&DEVICES).clone();
-    let setup = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
+    let (setup, because) = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
     let threads = match place {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
-    opening::system("g5", &Setup { threads, ..setup })
+    opening::system("g5", &Setup { threads, ..setup }, &because)
 }
 
 #[cfg(test)]

@@ -99,15 +99,15 @@ impl Board {
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         if let Some((setup, _)) = &self.opened {
-            if devices.is_some() && opening::setup(Order::Fourth, PRECISION, devices)?.devices != setup.devices {
+            if devices.is_some() && opening::setup(Order::Fourth, PRECISION, devices)?.0.devices != setup.devices {
                 let when = "with other devices than those that are open; call g6_close first";
                 return Err(Error::CallOrder { call: function, when }.into());
             }
             return Ok(());
         }
         self.broken = true;
-        let setup = opening::setup(Order::Fourth, PRECISION, devices)?;
-        let system = opening::system("g6", &setup)?;
+        let (setup, because) = opening::setup(Order::Fourth, PRECISION, devices)?;
+        let system = opening::system("g6", &setup, &because)?;
         self.opened = Some((setup, system));
         self.broken = false;
         Ok(())

@@ -77,9 +77,9 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: i32, devices: *mut i32
 /// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
 /// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
 ///   and a device fails, then or later, the next backend goes on; the log says so.
-/// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2"; one that is named
-///   twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the
-///   launcher's local rank), else the first.
+/// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
+///   is named twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST,
+///   the launcher's local rank), else the first.
 /// - `threads`: threads of the CPU backend, the caller's own included; 0 for what the environment says
 ///   (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
 /// - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
@@ -102,8 +102,8 @@ pub unsafe extern "C" fn kyoho_system_create(
         unsafe { boundary::write(system, ptr::null_mut()) };
         // SAFETY: null or a text.
         let devices = unsafe { boundary::text(devices) };
-        let setup = setup(order, precision, backend, devices.as_deref(), threads)?;
-        let made = opening::system("kyoho_system_create", &setup)?;
+        let (setup, because) = setup(order, precision, backend, devices.as_deref(), threads)?;
+        let made = opening::system("kyoho_system_create", &setup, &because)?;
         let handle = SYSTEMS.insert(Held { system: made, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(system, ptr::without_provenance_mut(handle)) };
@@ -131,7 +131,7 @@ fn backend_of(number: i32, others: &str) -> Result<Backend> {
     Backend::from_number(number).ok_or_else(|| bad("backend", number, others.to_string() + &all()))
 }
 
-fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, threads: i32) -> Result<Setup> {
+fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, threads: i32) -> Result<(Setup, String)> {
     let mut settings = Settings::from_environment()?;
     speech::start_log(&settings)?;
     let order = order_of(order)?;
@@ -147,11 +147,10 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
         Ok(count) if count <= MAX_THREADS => settings.threads = count,
         _ => return Err(bad("threads", threads, format!("0 (from the environment), 1 to {MAX_THREADS}"))),
     }
-    let Some(devices) = devices else { return settings.setup(order, precision) };
-    let choice = DeviceChoice::parse("devices", devices)?;
-    let backend = settings.chosen_backend()?;
-    let devices = choice.resolve(backend, backend.devices()?.len())?;
-    Ok(settings.setup_on(order, precision, backend, devices))
+    if let Some(devices) = devices {
+        settings.devices = DeviceChoice::parse("devices", devices)?;
+    }
+    opening::setup_of(&settings, order, precision)
 }
 
 /// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED. Sources, time and counts
@@ -173,7 +172,8 @@ pub unsafe extern "C" fn kyoho_system_move(
         // SAFETY: null or a text.
         let devices = unsafe { boundary::text(devices) };
         let (order, precision) = (system.descriptor().order as i32, system.descriptor().precision as i32);
-        let wanted = setup(order, precision, backend, devices.as_deref(), threads)?;
+        let (wanted, because) = setup(order, precision, backend, devices.as_deref(), threads)?;
+        opening::opening("kyoho_system_move", &wanted, &because);
         system.move_to(&Setup { crossover: system.setup().crossover, ..wanted })?;
         opening::opened("kyoho_system_move", system);
         Ok(())

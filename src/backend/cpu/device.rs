@@ -449,9 +449,8 @@ impl<E: Element> Device for CpuDevice<E> {
             found: Vec<Vec<i32>>,
             full: bool,
         }
-        let mut searches: Vec<Search> = (0..SLICES)
-            .map(|slice| Search { slice, found: vec![Vec::new(); sinks.len()], full: false })
-            .collect();
+        let mut searches: Vec<Search> =
+            (0..SLICES).map(|slice| Search { slice, found: vec![Vec::new(); sinks.len()], full: false }).collect();
         let finder = &*self.finder;
         let taylor = self.options.descriptor.taylor;
         let members = &block.sinks[sinks];

@@ -139,17 +139,7 @@ impl Kernels {
         }
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
-            launch!(
-                stream,
-                self.predict,
-                chunks,
-                CHUNK,
-                overlaps && self.may_overlap,
-                *step,
-                octets,
-                slots,
-                predicted
-            )
+            launch!(stream, self.predict, chunks, CHUNK, overlaps && self.may_overlap, *step, octets, slots, predicted)
         }
     }
 

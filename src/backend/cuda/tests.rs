@@ -103,13 +103,7 @@ fn block(ni: usize, nj: usize) -> Block {
 }
 
 /// Begins a block of which the device has a share.
-fn start(
-    device: &mut CudaDevice,
-    sources: &Sources,
-    fresh: &[Record],
-    block: &Block,
-    share: &Share,
-) -> Result<()> {
+fn start(device: &mut CudaDevice, sources: &Sources, fresh: &[Record], block: &Block, share: &Share) -> Result<()> {
     device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)
 }
 
@@ -135,7 +129,9 @@ fn wait(device: &mut CudaDevice, descriptor: &'static Descriptor, block: &Block,
         let now = device.wait_more(&mut parts, done)?;
         assert!(now > done || now == share.sinks.len());
         let sums = parts.set(share.set);
-        for (sink, place) in (share.sinks.start + done..share.sinks.start + now).map(|place| (&block.sinks[place], place)) {
+        for (sink, place) in
+            (share.sinks.start + done..share.sinks.start + now).map(|place| (&block.sinks[place], place))
+        {
             let expected: Vec<f64> = (0..outputs).map(|k| output(sink.index, share.set, k)).collect();
             assert_eq!(&sums.values[place * outputs..][..outputs], expected, "sink {} of {share:?}", sink.index);
             if descriptor.nearest {
@@ -159,7 +155,8 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
     for descriptor in CATALOGUE {
         with_kernels(descriptor);
         let sources = sources(descriptor, 3000);
-        for deal in [Deal::WHOLE, Deal { ranges: 3, sets: 1 }, Deal { ranges: 1, sets: 2 }, Deal { ranges: 2, sets: 8 }] {
+        for deal in [Deal::WHOLE, Deal { ranges: 3, sets: 1 }, Deal { ranges: 1, sets: 2 }, Deal { ranges: 2, sets: 8 }]
+        {
             let mut device = open(fake::driver(), &options(descriptor)).unwrap();
             for place in 0..deal.devices() + 1 {
                 for ni in [1, 7, 300, 1000, 5000, 20_000, 3, 0] {

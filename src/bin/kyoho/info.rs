@@ -2,8 +2,8 @@
 
 use kyoho::backend::gpu::model::CROSSOVER;
 use kyoho::catalogue::CATALOGUE;
-use kyoho::config::Settings;
-use kyoho::{Backend, Error, Level, Order, Precision, Setup};
+use kyoho::config::{Selection, Settings};
+use kyoho::{Backend, Error, Level, Precision};
 
 use crate::failure::Result;
 use crate::machine::Machine;
@@ -19,9 +19,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let settings = arguments.machine.settings()?;
     // What is wrong is said alone, not below half a page.
-    let setup = settings.setup(Order::Fourth, settings.precision.unwrap_or(Precision::Mixed))?;
+    let selection = settings.select()?;
     out!("kyoho {}", env!("CARGO_PKG_VERSION"))?;
-    backends(&settings, &setup)?;
+    backends(&settings, &selection)?;
     out!()?;
     out!("CPU level  {} (available: {})", settings.level.name(), names(Level::available().map(Level::name)))?;
     out!("threads    {} (from {})", settings.threads, settings.threads_because)?;
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The backends, their devices, and which would be used.
-fn backends(settings: &Settings, setup: &Setup) -> Result<()> {
+fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
     for backend in Backend::ALL {
         out!()?;
         match backend.devices() {
@@ -72,12 +72,8 @@ fn backends(settings: &Settings, setup: &Setup) -> Result<()> {
         None => "the first of cuda, opencl, cpu that has devices",
     };
     out!()?;
-    out!("in use     backend {} ({because})", setup.backend.name())?;
-    let numbers = names(setup.devices.iter().map(usize::to_string));
-    match setup.backend {
-        Backend::Cpu => out!("devices    {numbers}"),
-        _ => out!("devices    {numbers} (from {})", settings.devices.because),
-    }
+    out!("in use     backend {} ({because})", selection.backend.name())?;
+    out!("devices    {}", selection.because)
 }
 
 fn names<S: Into<String>>(names: impl Iterator<Item = S>) -> String {

@@ -11,7 +11,7 @@ pub struct Machine {
     /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
     #[arg(long)]
     pub backend: Option<String>,
-    /// Devices of the backend: all, a count, or a list such as 0,2 [default: KYOHO_DEVICES and others]
+    /// Devices of the backend: all, a count, or a list such as 0,2 or 3, [default: KYOHO_DEVICES and others]
     #[arg(long)]
     pub devices: Option<String>,
     /// CPU threads [default: KYOHO_THREADS and others]
@@ -33,7 +33,7 @@ impl Machine {
             settings.devices = DeviceChoice::parse("--devices", devices).map_err(|_| Failure::Argument {
                 option: "--devices",
                 value: devices.clone(),
-                allowed: "all, a count such as 2, or a list such as 0,2".into(),
+                allowed: DeviceChoice::ALLOWED.into(),
             })?;
         }
         if let Some(threads) = self.threads {

@@ -115,7 +115,8 @@ pub const TURNS_OF_DEVICES: Check = Check {
         let sources = plummer(60_000);
         let sinks = sinks_of(&sources[..30_000], 1e-4);
         let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
-            let mut system = system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
+            let mut system =
+                system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
             let mut found = Vec::new();
             for (step, ni) in [1, 30_000, 1, 9, 2, 30_000, 30_000, 70, 1, 30_000].into_iter().enumerate() {
                 let nj = 50_000 + 1000 * (step % 3);

@@ -1,0 +1,108 @@
+//! The place of this process among those that a launcher started on its host, from the variables that launchers set.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+use super::Named;
+
+/// Which of the processes on its host this one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalRank {
+    /// Its number among them, from 0.
+    pub rank: usize,
+    /// How many they are, if the launcher says so.
+    pub size: Option<usize>,
+    /// The variable that has the rank.
+    pub variable: &'static str,
+}
+
+impl fmt::Display for LocalRank {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "local rank {}", self.rank)?;
+        if let Some(size) = self.size {
+            write!(formatter, " of {size}")?;
+        }
+        write!(formatter, " ({})", self.variable)
+    }
+}
+
+/// What a launcher sets for each process.
+struct Launcher {
+    /// The variable that has the local rank.
+    rank: &'static str,
+    /// The variable that has the number of processes on the host, or on each host, such as `4(x2),3`.
+    size: Option<&'static str>,
+    /// The variable that has the host's number among those.
+    host: Option<&'static str>,
+}
+
+/// The launchers, in the order in which they are believed. A launcher passes on the variables of the one that started it,
+/// so those of MPI libraries come before those of resource managers. Slurm is the last: it says that a batch script,
+/// too, has local rank 0, and whatever the script starts inherits that.
+const LAUNCHERS: [Launcher; 10] = [
+    // Open MPI, Spectrum MPI.
+    Launcher { size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"), ..launcher("OMPI_COMM_WORLD_LOCAL_RANK") },
+    // Hydra, the launcher of MPICH and Intel MPI; Platform MPI.
+    Launcher { size: Some("MPI_LOCALNRANKS"), ..launcher("MPI_LOCALRANKID") },
+    // MVAPICH2.
+    Launcher { size: Some("MV2_COMM_WORLD_LOCAL_SIZE"), ..launcher("MV2_COMM_WORLD_LOCAL_RANK") },
+    // MVAPICH 3 and newer.
+    launcher("MVP_COMM_WORLD_LOCAL_RANK"),
+    // HPE MPT.
+    launcher("MPT_LRANK"),
+    // Flux, which may itself be started by one of the next.
+    launcher("FLUX_TASK_LOCAL_ID"),
+    // IBM's jsrun.
+    launcher("JSM_NAMESPACE_LOCAL_RANK"),
+    // HPE PALS.
+    launcher("PALS_LOCAL_RANKID"),
+    // Cray PMI.
+    launcher("PMI_LOCAL_RANK"),
+    // Slurm.
+    Launcher { size: Some("SLURM_STEP_TASKS_PER_NODE"), host: Some("SLURM_NODEID"), ..launcher("SLURM_LOCALID") },
+];
+
+const fn launcher(rank: &'static str) -> Launcher {
+    Launcher { rank, size: None, host: None }
+}
+
+/// The local rank that the first launcher in the list has set, if any has.
+pub fn local_rank(named: &Named) -> Result<Option<LocalRank>> {
+    let Some((launcher, value)) = LAUNCHERS.iter().find_map(|launcher| Some((launcher, named(launcher.rank)?))) else {
+        return Ok(None);
+    };
+    // Taking such a process for one without a launcher would put all of its kind on the first device.
+    let rank: u32 = value.trim().parse().map_err(|_| Error::BadOption {
+        name: launcher.rank.into(),
+        value,
+        allowed: "the number of the process among those on its host, 0 or more".into(),
+    })?;
+    let rank = rank as usize;
+    // The size is only told, so one that cannot be is left out.
+    let size = launcher.size(named).filter(|size| *size > rank);
+    Ok(Some(LocalRank { rank, size, variable: launcher.rank }))
+}
+
+impl Launcher {
+    /// How many processes there are on this host.
+    fn size(&self, named: &Named) -> Option<usize> {
+        let sizes = named(self.size?)?;
+        let mut host: usize = match self.host {
+            Some(variable) => named(variable)?.trim().parse().ok()?,
+            None => 0,
+        };
+        for part in sizes.split(',') {
+            let (size, repeats) = match part.trim().strip_suffix(')') {
+                Some(part) => part.split_once("(x")?,
+                None => (part.trim(), "1"),
+            };
+            let repeats: usize = repeats.parse().ok()?;
+            if host < repeats {
+                return size.parse().ok();
+            }
+            host -= repeats;
+        }
+        None
+    }
+}
