@@ -6,6 +6,7 @@ use fakes::{At, Fakes, How};
 use kyoho::backend::{Machine, ThisMachine};
 use kyoho::conformance::models::{Random, grid};
 use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
+use kyoho::system::slices::Deal;
 use kyoho::{Backend, Level, Result, Setup, Sink, Source};
 use proptest::prelude::*;
 
@@ -125,8 +126,22 @@ fn target() -> impl Strategy<Value = Target> {
         .into_iter()
         .filter(|target| target.setup.threads == 1 && target.setup.devices.len() == 1)
         .collect();
-    (prop::sample::select(plain), 1..4usize, 1..6usize)
+    (prop::sample::select(plain), 1..4usize, 1..=DEVICES)
         .prop_map(|(target, threads, devices)| target.with(threads, &vec![0; devices]))
+}
+
+/// Devices of the fakes.
+const DEVICES: usize = 6;
+
+/// How blocks are dealt to several devices: mostly as their models choose, one or several in turn.
+fn deal() -> impl Strategy<Value = Option<Deal>> {
+    prop::option::weighted(0.3, prop::sample::select(Deal::among(DEVICES).collect::<Vec<_>>()))
+}
+
+/// The same on as many fakes.
+fn on_fakes(target: Target, deal: Option<Deal>) -> Target {
+    let devices = (0..target.setup.devices.len()).collect();
+    Target { setup: Setup { backend: Backend::Cuda, devices, deal, ..target.setup } }
 }
 
 /// A twin and whether its last block can still be asked for lists.
@@ -240,26 +255,28 @@ proptest! {
     #[test]
     fn devices_with_a_copy_of_the_sources_are_told_all_they_need(
         target in target(),
+        deal in deal(),
         records in 1..200usize,
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let target = Target { setup: Setup { backend: Backend::Cuda, ..target.setup } };
-        let findings = play(Fakes::new(records).machine(), &target, &calls).expect("calls that are right succeed");
+        let target = on_fakes(target, deal);
+        let findings = play(Fakes::new(records).with_devices(DEVICES).machine(), &target, &calls).expect("calls that are right succeed");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
     }
 
     #[test]
     fn devices_that_fail_and_blocks_that_the_cpu_takes_over_change_no_result(
         target in target(),
+        deal in deal(),
         records in 1..200usize,
         chunks in prop_oneof![0..12usize, Just(usize::MAX)],
         crossover in prop_oneof![Just(0), Just(20_000u64), Just(u64::MAX)],
         failures in prop::collection::vec((failure(), 0..9usize), 0..3),
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let setup = Setup { backend: Backend::Cuda, crossover: Some(crossover), fall_back: true, ..target.setup };
-        let target = Target { setup };
-        let fakes = Fakes::new(records).with_memory_for(chunks);
+        let setup = on_fakes(target, deal).setup;
+        let target = Target { setup: Setup { crossover: Some(crossover), fall_back: true, ..setup } };
+        let fakes = Fakes::new(records).with_devices(DEVICES).with_memory_for(chunks);
         failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
         let findings = play(fakes.machine(), &target, &calls).expect("the CPU goes on");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());

@@ -1,0 +1,263 @@
+//! Several devices: who computes which part of a block, what each of them is told, and how the others go on when one fails.
+
+mod fakes;
+
+use fakes::{At, Fakes, How};
+use kyoho::conformance::models::{grid, sinks_of};
+use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
+use kyoho::system::slices::{Deal, Share};
+use kyoho::{Backend, Order, Precision, Result, ResultCode, Setup, Sink, Source, System};
+
+/// Order 4 in double, on some fakes for CUDA.
+fn target(devices: &[usize], deal: Option<Deal>) -> Target {
+    let selection = Selection {
+        backend: Some(Backend::Cpu),
+        order: Some(Order::Fourth),
+        precision: Some(Precision::Double),
+        ..Selection::default()
+    };
+    let plain = targets(&selection).remove(0).setup;
+    Target { setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), deal, threads: 1, ..plain } }
+}
+
+fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {
+    let mut sinks = sinks_of(&sources[..count], 0.01);
+    sinks.iter_mut().step_by(3).for_each(|sink| sink.radius2 = 4.0);
+    sinks
+}
+
+fn twin(fakes: &Fakes, target: &Target, sources: &[Source]) -> Twin {
+    let mut twin = Twin::on(fakes.machine(), target).unwrap();
+    sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
+    twin
+}
+
+/// The shares of the last block, by device; an idle device has no sinks.
+fn shares(fakes: &Fakes) -> Vec<(usize, Share)> {
+    let mut shares = std::mem::take(&mut fakes.notes().shares);
+    shares.sort_by_key(|(number, _)| *number);
+    shares
+}
+
+#[test]
+fn few_sinks_are_one_devices_and_many_are_dealt_to_all() {
+    let sources = grid(1, 2000);
+    let fakes = Fakes::new(100).with_devices(4);
+    let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], None), &sources);
+    let mut findings = Findings::default();
+    for (ni, expected, seconds) in [
+        (12, Deal::WHOLE, 12 * 24),
+        // Two ranges would have 24 sinks at most; three devices take 16 * 24 + 400.
+        (40, Deal { ranges: 1, sets: 2 }, 40 * 12 + 200),
+        (400, Deal { ranges: 4, sets: 1 }, 104 * 24 + 600),
+    ] {
+        twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, ni)).unwrap();
+        let found = shares(&fakes);
+        let parties = if expected.devices() == 1 { 1 } else { 4 };
+        let wanted: Vec<_> = (0..parties).map(|place| (place, expected.share(place, ni))).collect();
+        assert_eq!(found, wanted, "{ni} sinks");
+        assert!(twin.system.estimate(ni, 2000).unwrap() <= seconds as f64);
+    }
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
+fn every_deal_gives_the_forces() {
+    let sources = grid(2, 7000);
+    for deal in Deal::among(9) {
+        let fakes = Fakes::new(100).with_devices(9).with_pieces_of(7);
+        let mut twin = twin(&fakes, &target(&[0, 1, 2, 3, 4, 5, 6, 7, 8], Some(deal)), &sources);
+        let mut findings = Findings::default();
+        for ni in [0, 1, 5, 40] {
+            twin.compare(&mut findings, "a block", 7000, true, &sinks(&sources, ni)).unwrap();
+            twin.compare_lists(&mut findings, "its lists").unwrap();
+            let busy = shares(&fakes).iter().filter(|(_, share)| !share.sinks.is_empty()).count();
+            assert!(busy <= deal.devices() && (busy > 0 || ni == 0), "{deal:?}");
+        }
+        assert!(findings.passed(), "{deal:?}: {:#?}", findings.failures());
+    }
+}
+
+#[test]
+fn sinks_are_handed_over_as_the_devices_come_to_them() {
+    let sources = grid(3, 600);
+    let fakes = Fakes::new(100).with_pieces_of(16);
+    let deal = Deal { ranges: 2, sets: 1 };
+    let mut system = System::on(fakes.machine(), &target(&[0, 1], Some(deal)).setup).unwrap();
+    sources.iter().enumerate().for_each(|(k, source)| system.set_source(k, source).unwrap());
+    system.start(600, true, sinks(&sources, 64)).unwrap();
+    let mut found = Vec::new();
+    system.wait_each(|first, forces| found.push((first, forces.len()))).unwrap();
+    assert_eq!(found, [(0, 16), (32, 16), (16, 16), (48, 16)]);
+}
+
+#[test]
+fn a_device_without_a_part_is_told_later_what_it_missed() {
+    let sources = grid(4, 900);
+    let fakes = Fakes::new(200).with_devices(3);
+    let mut twin = twin(&fakes, &target(&[0, 1, 2], None), &sources);
+    let mut findings = Findings::default();
+    let (few, many) = (sinks(&sources, 2), sinks(&sources, 120));
+    twin.compare(&mut findings, "the first", 900, true, &many).unwrap();
+    let told = |fakes: &Fakes| {
+        let notes = fakes.notes();
+        (notes.records, notes.missed, notes.fetched)
+    };
+    let (records, _, fetched) = told(&fakes);
+    for step in 0..4 {
+        (0..10).for_each(|k| twin.set_source(3 * k + step % 2, &sources[k + step]).unwrap());
+        twin.compare(&mut findings, "a small one", 900, true, &few).unwrap();
+    }
+    assert_eq!(told(&fakes), (records + 40, 0, fetched), "the first device has each record");
+    twin.set_source(0, &sources[50]).unwrap();
+    twin.compare(&mut findings, "a large one", 900, true, &many).unwrap();
+    let (others, fresh) = (2 * 20, 3);
+    assert_eq!(told(&fakes), (records + 40 + others + fresh, others, fetched), "each address once, and what is new");
+    twin.compare(&mut findings, "another", 900, true, &many).unwrap();
+    assert_eq!(told(&fakes).1, others, "nobody missed anything since");
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
+fn a_device_that_missed_more_than_records_tell_looks_at_all_sources() {
+    let sources = grid(5, 1500);
+    let fakes = Fakes::new(64);
+    let mut twin = twin(&fakes, &target(&[0, 1], None), &sources[..900]);
+    let mut findings = Findings::default();
+    let (few, many) = (sinks(&sources, 2), sinks(&sources, 120));
+    twin.compare(&mut findings, "the first", 900, true, &many).unwrap();
+    for step in 0..30 {
+        // Records at first, then a source of a chunk that was not there, and more sources than a log takes.
+        (0..5).for_each(|k| twin.set_source(40 * k + step, &sources[k + step]).unwrap());
+        if step % 5 == 3 {
+            twin.set_source(900 + 10 * step, &sources[900]).unwrap();
+        }
+        if step % 7 == 5 {
+            (0..100).for_each(|k| twin.set_source(8 * k, &sources[k + 2 * step]).unwrap());
+        }
+        let sinks = if step % 4 == 3 { &many } else { &few };
+        twin.compare(&mut findings, &format!("block {step}"), 1500, true, sinks).unwrap();
+    }
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
+fn what_others_miss_is_sent_before_there_is_no_room_for_it() {
+    let sources = grid(6, 3000);
+    let fakes = Fakes::new(64);
+    let mut twin = twin(&fakes, &target(&[0, 1], None), &sources);
+    let mut findings = Findings::default();
+    let few = sinks(&sources, 2);
+    twin.compare(&mut findings, "the first", 3000, true, &sinks(&sources, 120)).unwrap();
+    let fetched = fakes.notes().fetched;
+    shares(&fakes);
+    for step in 0..20 {
+        (0..10).for_each(|k| twin.set_source(10 * step + k, &sources[k]).unwrap());
+        twin.compare(&mut findings, "a small one", 3000, true, &few).unwrap();
+    }
+    let idle = shares(&fakes).iter().filter(|(number, share)| *number == 1 && share.sinks.is_empty()).count();
+    assert_eq!(idle, 2, "of 200 records 64 are kept, and the next 10 come with them");
+    assert_eq!(fakes.notes().fetched, fetched, "records tell all");
+    twin.compare(&mut findings, "the last", 3000, true, &sinks(&sources, 120)).unwrap();
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+/// The bits of the forces of some blocks, and the devices at the end; a device fails before one of them.
+fn play(fakes: &Fakes, setup: &Setup, fail: impl Fn(usize)) -> Result<(Vec<u64>, Vec<usize>)> {
+    let sources = grid(7, 3000);
+    let mut system = System::on(fakes.machine(), setup)?;
+    sources.iter().enumerate().try_for_each(|(k, source)| system.set_source(k, source))?;
+    let mut bits = Vec::new();
+    for step in 0..4 {
+        fail(step);
+        system.set_time(step as f64 / 8.0)?;
+        (0..20).try_for_each(|k| system.set_source(9 * k + step, &sources[k]))?;
+        system.start(3000, true, sinks(&sources, 40))?;
+        (0..20).try_for_each(|k| system.set_source(11 * k + step, &sources[k + 9]))?;
+        let forces = system.wait()?;
+        for sink in 0..40 {
+            bits.extend(forces.acceleration(sink).map(f64::to_bits));
+            bits.push(forces.nearest(sink).map_or(0, |nearest| nearest.index as u64));
+        }
+        let list = system.neighbours(3)?.to_vec();
+        bits.extend(list.into_iter().map(|index| index as u64));
+    }
+    Ok((bits, system.setup().devices.clone()))
+}
+
+#[test]
+fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
+    let deal = Some(Deal { ranges: 1, sets: 2 });
+    let setup = target(&[0, 1, 2], deal).setup;
+    let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
+    assert_eq!(devices, [0, 1, 2]);
+    for at in [At::Start, At::Wait] {
+        for broken in [0, 1] {
+            let fakes = Fakes::new(50).with_devices(3);
+            let fail = |step| {
+                if step == 2 {
+                    fakes.break_device(at, broken)
+                }
+            };
+            let (found, left) = play(&fakes, &setup, fail).unwrap();
+            let others: Vec<usize> = (0..3).filter(|number| *number != broken).collect();
+            assert_eq!((found == plain, left), (true, others), "{at:?} on device {broken}");
+        }
+    }
+    let fakes = Fakes::new(50).with_devices(3);
+    let (found, left) = play(&fakes, &setup, |step| {
+        if step == 1 {
+            fakes.break_device(At::Neighbours, 0)
+        }
+    })
+    .unwrap();
+    assert_eq!((found == plain, left), (true, vec![1, 2]));
+}
+
+#[test]
+fn one_device_after_another_drops_out_and_the_last_ones_error_is_the_callers() {
+    let setup = target(&[0, 1, 2], None).setup;
+    let fakes = Fakes::new(50).with_devices(3);
+    let fail = |step: usize| {
+        if step > 0 {
+            fakes.break_device(At::Wait, step - 1)
+        }
+    };
+    let error = play(&fakes, &setup, fail).unwrap_err();
+    assert_eq!(error.code(), ResultCode::DeviceFailed);
+    let fakes = Fakes::new(50).with_devices(3);
+    let fail = |step: usize| {
+        if step > 0 {
+            fakes.break_device(At::Wait, step - 1)
+        }
+    };
+    let (_, devices) = play(&fakes, &Setup { fall_back: true, ..setup }, fail).unwrap();
+    assert_eq!(devices, [0], "the next backend's");
+}
+
+#[test]
+fn a_device_without_memory_drops_out() {
+    let sources = grid(8, 2000);
+    let fakes = Fakes::new(50);
+    let mut twin = twin(&fakes, &target(&[0, 1], Some(Deal { ranges: 2, sets: 1 })), &sources);
+    let mut findings = Findings::default();
+    fakes.fail(At::Wait, 1, How::RunsOutOfMemory);
+    twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, 40)).unwrap();
+    assert_eq!(twin.system.setup().devices.len(), 1);
+    twin.compare(&mut findings, "the next", 2000, true, &sinks(&sources, 40)).unwrap();
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
+fn a_device_that_cannot_be_opened_is_an_error_where_it_was_asked_for_and_left_out_where_not() {
+    let setup = target(&[0, 1, 2], None).setup;
+    for at in [At::Open, At::Register] {
+        let fakes = Fakes::new(50).with_devices(3);
+        fakes.break_device(at, 1);
+        let error = System::on(fakes.machine(), &setup).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), ResultCode::DeviceFailed);
+        assert_eq!(fakes.notes().open, 0);
+        let system = System::on(fakes.machine(), &Setup { fall_back: true, ..setup.clone() }).unwrap();
+        assert_eq!((system.setup().devices.clone(), system.setup().backend), (vec![0, 2], Backend::Cuda));
+    }
+}
