@@ -149,13 +149,10 @@ impl CudaDevice {
     fn shape(&self, cut: Cut, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let descriptor = self.options.descriptor;
         let work = Work { descriptor, cut, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
-        let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(descriptor) == cut.strands);
-        let fitting = fitting.map(|shape| (model::seconds(&self.costs, shape, work), shape));
-        let wanted =
-            self.options.shape.filter(|shape| SHAPES.get(*shape).is_some_and(|s| s.strands(descriptor) == cut.strands));
-        match wanted {
+        let fits = |shape: &usize| SHAPES.get(*shape).is_some_and(|s| s.strands(descriptor) == cut.strands);
+        match self.options.shape.filter(fits) {
             Some(shape) => (model::seconds(&self.costs, shape, work), shape),
-            None => fitting.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0)),
+            None => cut::fastest(&self.costs, work).unwrap_or((f64::INFINITY, 0)),
         }
     }
 

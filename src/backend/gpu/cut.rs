@@ -2,9 +2,9 @@
 //! sinks and sources, the order and the precision: never on a device, its constants, or a time that was measured.
 
 use crate::catalogue::Descriptor;
-use crate::system::slices::SLICES;
+use crate::system::slices::{Deal, SLICES};
 
-use super::model::{Costs, Work, seconds};
+use super::model::{self, Costs, Work, seconds};
 use super::shapes::SHAPES;
 
 /// The cut of a block.
@@ -23,31 +23,63 @@ pub fn rounded(count: usize) -> usize {
     count.max(1).div_ceil(1 << unit) << unit
 }
 
+/// The most numbers of parts that are tried.
+const MOST_PARTS: usize = 16;
+
 /// The numbers of parts that are tried.
 pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
-    const LENGTHS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
+    const LENGTHS: [usize; MOST_PARTS - 4] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
     let by_length = LENGTHS.into_iter().map(move |length| chunks_of_slice.div_ceil(length));
     by_length.chain([11, 22, 33, 44]).filter(move |parts| (1..=chunks_of_slice.max(1)).contains(parts))
 }
 
-/// The cut of a block of `ni` sinks and so many chunks of sources: the one that would be fastest on a device with the
-/// constants of [`Costs::nominal`].
+/// What one device may lose so that several gain: the seconds of a cut against those of the fastest.
+const BEARABLE: f64 = 1.1;
+/// A loss of one per cent there has to be worth so many on eight devices.
+const WEIGHT: i32 = 3;
+/// Deals among eight devices.
+const DEALS: [Deal; 6] =
+    [dealt_in(8, 1), dealt_in(4, 2), dealt_in(2, 4), dealt_in(1, 8), dealt_in(4, 1), dealt_in(1, 4)];
+
+const fn dealt_in(ranges: usize, sets: usize) -> Deal {
+    Deal { ranges, sets }
+}
+
+/// The cut of a block of `ni` sinks and so many chunks of sources: nearly the one that would be the fastest on one device
+/// with the constants of [`Costs::nominal`], but with parts enough for eight devices.
 pub fn cut(descriptor: &'static Descriptor, ni: usize, chunks: usize) -> Cut {
     let nominal = Costs::nominal(descriptor);
-    let chunks = chunks.max(1);
-    let ni = rounded(ni);
-    let mut best = (f64::INFINITY, Cut { strands: SHAPES[0].strands(descriptor), parts: 1 });
-    for (number, shape) in SHAPES.iter().enumerate() {
-        for parts in choices_of_parts(chunks.div_ceil(SLICES)) {
-            let cut = Cut { strands: shape.strands(descriptor), parts };
-            let seconds =
-                seconds(&nominal, number, Work { descriptor, cut, ni, chunks, slices: SLICES, predicted: false });
-            if seconds < best.0 {
-                best = (seconds, cut);
-            }
+    let (ni, chunks) = (rounded(ni), chunks.max(1));
+    let mut cuts: Vec<(f64, Cut)> = Vec::with_capacity(3 * MOST_PARTS);
+    for shape in SHAPES {
+        let strands = shape.strands(descriptor);
+        if cuts.iter().all(|(_, cut)| cut.strands != strands) {
+            let of_parts = choices_of_parts(chunks.div_ceil(SLICES)).map(|parts| Cut { strands, parts });
+            cuts.extend(of_parts.map(|cut| (dealt(descriptor, &nominal, cut, (ni, chunks), Deal::WHOLE), cut)));
         }
     }
-    best.1
+    let least = cuts.iter().map(|(seconds, _)| *seconds).fold(f64::INFINITY, f64::min);
+    let on_eight = |cut| {
+        DEALS.map(|deal| dealt(descriptor, &nominal, cut, (ni, chunks), deal)).into_iter().fold(f64::INFINITY, f64::min)
+    };
+    let bearable = cuts.iter().filter(|(seconds, _)| *seconds <= least * BEARABLE);
+    let best = bearable.map(|(seconds, cut)| (seconds.powi(WEIGHT) * seconds.min(on_eight(*cut)), *cut));
+    let best = best.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(Cut { strands: SHAPES[0].strands(descriptor), parts: 1 }, |(_, cut)| cut)
+}
+
+/// The seconds of a block that is cut and dealt so, in the fastest shape.
+fn dealt(descriptor: &'static Descriptor, costs: &Costs, cut: Cut, (ni, chunks): (usize, usize), deal: Deal) -> f64 {
+    let own = deal.share(0, ni).sinks.len().max(1);
+    let (chunks, slices) = (chunks.div_ceil(deal.sets), SLICES / deal.sets);
+    let work = Work { descriptor, cut, ni: own, chunks, slices, predicted: false };
+    fastest(costs, work).map_or(f64::INFINITY, |(seconds, _)| seconds) + model::dealt(deal, ni)
+}
+
+/// The shape that computes some work the fastest, and its seconds.
+pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
+    let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(work.descriptor) == work.cut.strands);
+    fitting.map(|shape| (seconds(costs, shape, work), shape)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 #[cfg(test)]
