@@ -49,4 +49,4 @@ demo-tools:
 	packaging/need gcc:gcc
 
 test-tools:
-	packaging/need gcc:gcc g++:g++ gfortran:gfortran nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip mpicc:libopenmpi-dev mpirun:openmpi-bin
