@@ -4,7 +4,7 @@ use crate::catalogue::{Descriptor, Order, Precision};
 use crate::system::slices::{CHUNK, Deal};
 
 use super::cut::Cut;
-use super::shapes::{SHAPES, Shape};
+use super::shapes::{SHAPES, Shape, Strands};
 
 /// The constants of a device for an order and a precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +57,9 @@ pub const CROSSOVER: u64 = 8192;
 pub const PIECE: usize = 4096;
 /// The share of a multiprocessor's groups that keeps it busy.
 const BUSY: f64 = 0.85;
+/// How much longer the slowest multiprocessor takes than the mean where all groups begin at once, so that none can take
+/// over from another.
+const UNEVEN: f64 = 1.1;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
 /// Seconds that the host takes to begin a block on each further device.
@@ -111,7 +114,7 @@ pub fn dealt(deal: Deal, ni: usize) -> f64 {
 /// for, and what the ends of the block cost.
 pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let Work { descriptor, cut, ni, chunks, slices, predicted } = work;
-    let Shape { fused, ends, .. } = SHAPES[shape];
+    let Shape { fused, ends, strands, .. } = SHAPES[shape];
     let sinks = SHAPES[shape].group_sinks(descriptor);
     let groups = ni.div_ceil(sinks);
     let parts = slices * cut.parts;
@@ -122,11 +125,13 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let mean = chunks as f64 / parts as f64;
     let sums = if units <= costs.multiprocessors * resident {
         let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
-        costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + each * together)
+        costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + UNEVEN * each * together)
     } else {
         // Groups come as others go; the last ones leave multiprocessors half empty.
         let turns = (units as f64 / costs.multiprocessors as f64).ceil() + 0.7;
-        costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + 0.25 * costs.group / resident as f64)
+        // What a group waits for at its ends is partly hidden behind the pairs of others, where these are many.
+        let seen = if strands == Strands::Long { 0.5 } else { 1.0 };
+        costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + seen * costs.group / resident as f64)
     };
     let predicting = match fused || predicted {
         true => 0.0,
