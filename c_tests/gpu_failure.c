@@ -32,7 +32,8 @@ static int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, uns
 static int (*cuMemAlloc)(uint64_t *, size_t);
 static int (*cuMemFree)(uint64_t);
 
-static int device;
+/* The GPU that fails, by its number, and as the driver names it. */
+static int failing, device;
 
 /* Takes part in the context that the library uses. */
 static void share_context(void) {
@@ -51,7 +52,7 @@ static void share_context(void) {
     find(driver, "cuMemAlloc_v2", &cuMemAlloc);
     find(driver, "cuMemFree_v2", &cuMemFree);
     CHECK(cuInit(0) == 0);
-    CHECK(cuDeviceGet(&device, 0) == 0);
+    CHECK(cuDeviceGet(&device, failing) == 0);
     CHECK(cuDevicePrimaryCtxRetain(&context, device) == 0);
     CHECK(cuCtxSetCurrent(context) == 0);
 }
@@ -100,13 +101,17 @@ static struct particle *p;
 static kyoho_system *tested, *twin;
 static double now;
 
-static void open_systems(int backend) {
+static void make_all_particles(void) {
     p = calloc(MANY, sizeof *p);
     make_particles(p, MANY, 7);
+    now = 0;
+}
+
+static void open_systems(int backend) {
+    make_all_particles();
     GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, backend, NULL, 0, &tested));
     GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CPU, NULL, 0, &twin));
     if (failures) stop();
-    now = 0;
 }
 
 static int backend_of(kyoho_system *system) {
@@ -471,27 +476,111 @@ static void fork_within_a_block(void) {
     end();
 }
 
+/* Of two GPUs one fails. The twin has the other one alone, so that both give the same bits, whoever computes. */
+
+enum { LARGE = 300 };
+
+/* A block that is one GPU's, and one that is dealt to both. */
+static void small_and_large(void) {
+    set_both_times();
+    block(3, MANY, 1);
+    write_to_both(17, 3, now);
+    set_both_times();
+    block(LARGE, MANY, 1);
+    write_to_both(500, LARGE, now);
+}
+
+static void begin_on_two(int sources) {
+    make_all_particles();
+    GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CUDA, "0,1", 0, &tested));
+    GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CUDA, failing == 0 ? "1," : "0,", 0, &twin));
+    if (failures) stop();
+    write_to_both(0, sources, 0);
+    small_and_large();
+}
+
+static void the_other_goes_on(void) {
+    char words[64];
+    small_and_large();
+    small_and_large();
+    CHECK(backend_of(tested) == KYOHO_BACKEND_CUDA);
+    snprintf(words, sizeof words, "device %d of backend cuda failed", failing);
+    CHECK(log_says(words));
+    end();
+}
+
+static void one_of_two_dies(int number) {
+    failing = number;
+    begin_on_two(MANY);
+    load_trap();
+    small_and_large();
+    kill_context();
+    the_other_goes_on();
+}
+
+static void the_first_of_two_dies(void) { one_of_two_dies(0); }
+
+static void the_second_of_two_dies(void) { one_of_two_dies(1); }
+
+static void one_of_two_dies_within_a_block(void) {
+    struct particle *one = calloc(MANY, sizeof *one), *other = calloc(MANY, sizeof *other);
+    failing = 1;
+    begin_on_two(MANY);
+    load_trap();
+    set_both_times();
+    kyoho_sinks sinks = sinks_of(p, 20000, 1e-4);
+    kyoho_forces to = forces_of(one), right = forces_of(other);
+    GIVES(KYOHO_OK, kyoho_force(twin, MANY, &sinks, &right));
+    GIVES(KYOHO_OK, kyoho_start(tested, MANY, &sinks));
+    kill_context();
+    write_to_both(100, 500, now);
+    GIVES(KYOHO_OK, kyoho_wait(tested, &to));
+    compare(one, other, 20000, 1);
+    the_other_goes_on();
+}
+
+static void memory_of_one_of_two(void) {
+    failing = 1;
+    begin_on_two(N);
+    share_context();
+    take_all_memory();
+    write_to_both(0, MANY, now);
+    the_other_goes_on();
+    give_all_memory();
+}
+
 static void is_there_a_gpu(void) {
     if (kyoho_backend_available(KYOHO_BACKEND_CUDA, NULL) == KYOHO_OK) exit(0);
     printf("no GPU: %s\n", kyoho_last_error(NULL));
     exit(NO_GPU);
 }
 
+static void are_there_two(void) {
+    int32_t count = 0;
+    exit(kyoho_backend_available(KYOHO_BACKEND_CUDA, &count) != KYOHO_OK || count < 2);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
+    /* GPUs that it needs. */
+    int gpus;
 } cases[] = {
-    {"the context dies before a block, automatic backend", automatic_before_a_block},
-    {"the context dies within a block, automatic backend", automatic_within_a_block},
-    {"the context dies before neighbour lists, automatic backend", automatic_before_lists},
-    {"the context dies before a block, chosen backend", chosen},
-    {"the context dies within a block, chosen backend", chosen_within_a_block},
-    {"memory is used up, automatic backend", memory_automatic},
-    {"memory is used up, chosen backend", memory_chosen},
-    {"memory is used up before a system is opened", memory_to_open},
-    {"a fork, chosen backend", fork_chosen},
-    {"a fork, automatic backend", fork_automatic},
-    {"a fork within a block", fork_within_a_block},
+    {"the context dies before a block, automatic backend", automatic_before_a_block, 1},
+    {"the context dies within a block, automatic backend", automatic_within_a_block, 1},
+    {"the context dies before neighbour lists, automatic backend", automatic_before_lists, 1},
+    {"the context dies before a block, chosen backend", chosen, 1},
+    {"the context dies within a block, chosen backend", chosen_within_a_block, 1},
+    {"memory is used up, automatic backend", memory_automatic, 1},
+    {"memory is used up, chosen backend", memory_chosen, 1},
+    {"memory is used up before a system is opened", memory_to_open, 1},
+    {"a fork, chosen backend", fork_chosen, 1},
+    {"a fork, automatic backend", fork_automatic, 1},
+    {"a fork within a block", fork_within_a_block, 1},
+    {"the first of two GPUs dies", the_first_of_two_dies, 2},
+    {"the second of two GPUs dies", the_second_of_two_dies, 2},
+    {"one of two GPUs dies within a block", one_of_two_dies_within_a_block, 2},
+    {"the memory of one of two GPUs is used up", memory_of_one_of_two, 2},
 };
 
 /* Runs a case in a process that has not touched the driver; its exit code, or -1. */
@@ -521,8 +610,13 @@ int main(int count, char **arguments) {
     load_library(count, arguments);
     int found = in_a_process(is_there_a_gpu, 0);
     if (found != 0) return found == NO_GPU ? NO_GPU : 1;
+    int there = in_a_process(are_there_two, 0) == 0 ? 2 : 1;
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
         if (count > 2 && !strstr(cases[k].name, arguments[2])) continue;
+        if (cases[k].gpus > there) {
+            printf("not run, as there is one GPU: %s\n", cases[k].name);
+            continue;
+        }
         int code = in_a_process(cases[k].run, k + 1);
         printf("%s: %s\n", cases[k].name, code == 0 ? "ok" : "FAILED");
         ran++;
