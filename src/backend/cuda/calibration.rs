@@ -29,18 +29,19 @@ const LAUNCHES: usize = 9;
 /// The constants of a device; near ones of its kind where they cannot be measured.
 pub fn costs(context: &Arc<Context>, kernels: &Kernels, descriptor: &'static Descriptor) -> Costs {
     let bus = &context.properties().bus;
-    let measured = || MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    // Held while one is measured: what else runs on the device would be measured with it.
+    let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |(at, order, precision, _): &&(String, Order, Precision, Costs)| {
         (at, *order, *precision) == (bus, descriptor.order, descriptor.precision)
     };
-    if let Some((.., costs)) = measured().iter().find(is_known) {
+    if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
     let began = Instant::now();
     match Bench::new(context, kernels, descriptor).and_then(Bench::measure) {
         Ok(costs) => {
             log::debug!("device {bus}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured().push((bus.clone(), descriptor.order, descriptor.precision, costs));
+            measured.push((bus.clone(), descriptor.order, descriptor.precision, costs));
             costs
         }
         Err(error) => {

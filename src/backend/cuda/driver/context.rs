@@ -1,7 +1,7 @@
 //! A device's primary context.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Driver, Handle, Properties, SUCCESS, driver};
 use crate::error::{Error, Result};
@@ -20,20 +20,33 @@ pub struct Context {
 /// The contexts of this process that work: making one takes longer than most that is done with it.
 static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
 
+fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Context {
     /// The context of the device of this number, current on this thread.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = Context::kept(number) {
+            context.bind()?;
+            return Ok(context);
+        }
+        // Without the lock: contexts of several devices are made at a time.
+        let made = Context::of(driver, number)?;
+        let made_meanwhile = Context::kept(number);
+        Ok(made_meanwhile.unwrap_or_else(|| {
+            kept().push(made.clone());
+            made
+        }))
+    }
+
+    /// The context of a device that is kept and works.
+    fn kept(number: usize) -> Option<Arc<Context>> {
+        let mut kept = kept();
         // One that failed may be whole again once nobody holds it.
         kept.retain(|context| !context.failed.load(Ordering::Relaxed));
-        if let Some(context) = kept.iter().find(|context| context.number as usize == number) {
-            context.bind()?;
-            return Ok(context.clone());
-        }
-        let context = Context::of(driver, number)?;
-        kept.push(context.clone());
-        Ok(context)
+        kept.iter().find(|context| context.number as usize == number).cloned()
     }
 
     /// As [`Context::new`], of a certain driver.
