@@ -39,6 +39,7 @@ fn system(order: Order, precision: Precision, sources: usize) -> System {
         threads: 1,
         level: Level::best(),
         shape: None,
+        deal: None,
         crossover: None,
         fall_back: false,
     };

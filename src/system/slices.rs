@@ -91,7 +91,7 @@ impl Share {
 
     /// Whether it has all slices of another.
     pub fn covers(&self, other: &Share) -> bool {
-        other.sets % self.sets == 0 && self.has(other.set)
+        other.sets.is_multiple_of(self.sets) && self.has(other.set)
     }
 
     /// Whether a slice is among them.
