@@ -192,7 +192,8 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
     let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
     assert_eq!(devices, [0, 1, 2]);
     for at in [At::Start, At::Wait] {
-        for broken in [0, 1] {
+        // The last one has no sinks.
+        for broken in [0, 1, 2] {
             let fakes = Fakes::new(50).with_devices(3);
             let fail = |step| {
                 if step == 2 {
@@ -233,6 +234,25 @@ fn one_device_after_another_drops_out_and_the_last_ones_error_is_the_callers() {
     };
     let (_, devices) = play(&fakes, &Setup { fall_back: true, ..setup }, fail).unwrap();
     assert_eq!(devices, [0], "the next backend's");
+}
+
+#[test]
+fn lists_come_from_no_device_that_does_not_know_the_block() {
+    let sources = grid(9, 600);
+    for at in [At::Start, At::Wait] {
+        let fakes = Fakes::new(50);
+        let mut twin = twin(&fakes, &target(&[0, 1], None), &sources);
+        let mut findings = Findings::default();
+        twin.compare(&mut findings, "a block", 600, true, &sinks(&sources, 12)).unwrap();
+        fakes.break_device(At::Neighbours, 0);
+        fakes.fail(at, 0, How::Breaks);
+        let code = |twin: &mut Twin| twin.system.neighbours(0).unwrap_err().code();
+        assert_eq!(code(&mut twin), ResultCode::DeviceFailed, "the first device has none, and the second cannot begin");
+        assert_eq!(code(&mut twin), ResultCode::CallOrder, "{at:?}: the block is lost");
+        twin.compare(&mut findings, "the same block", 600, true, &sinks(&sources, 12)).unwrap();
+        twin.compare_lists(&mut findings, "its lists").unwrap();
+        assert!(findings.passed(), "{:#?}", findings.failures());
+    }
 }
 
 #[test]
