@@ -256,6 +256,18 @@ fn lists_come_from_no_device_that_does_not_know_the_block() {
 }
 
 #[test]
+fn a_deal_that_leaves_out_slices_or_sinks_is_no_deal() {
+    let fakes = Fakes::new(50).with_devices(6);
+    for (ranges, sets) in [(0, 1), (1, 0), (2, 3), (1, 16)] {
+        let setup = target(&[0, 1, 2, 3, 4, 5], Some(Deal { ranges, sets })).setup;
+        let error = System::on(fakes.machine(), &setup).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), ResultCode::BadOption, "{error}");
+        assert!(error.to_string().contains(&format!("{ranges} ranges of sinks, {sets} sets of slices")), "{error}");
+    }
+    assert_eq!(fakes.notes().open, 0);
+}
+
+#[test]
 fn a_device_without_memory_drops_out() {
     let sources = grid(8, 2000);
     let fakes = Fakes::new(50);

@@ -610,6 +610,15 @@ fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Re
 const MAX_DEVICES: usize = 64;
 
 fn check_devices(setup: &Setup) -> Result<()> {
+    if let Some(Deal { ranges, sets }) = setup.deal
+        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= slices::SHEAVES && sets.is_power_of_two())
+    {
+        return Err(Error::BadOption {
+            name: "the deal".into(),
+            value: format!("{ranges} ranges of sinks, {sets} sets of slices"),
+            allowed: format!("1 to {MAX_DEVICES} ranges; 1, 2, 4 or 8 sets"),
+        });
+    }
     match setup.devices.len() {
         1..=MAX_DEVICES => Ok(()),
         count => Err(Error::BadCount {
