@@ -268,6 +268,15 @@ fn a_deal_that_leaves_out_slices_or_sinks_is_no_deal() {
 }
 
 #[test]
+fn the_next_backend_has_each_of_its_devices_once() {
+    let setup = Setup { fall_back: true, ..target(&[0, 1], None).setup };
+    let fakes = Fakes::new(50);
+    (0..2).for_each(|number| fakes.break_device(At::Open, number));
+    let system = System::on(fakes.machine(), &setup).unwrap();
+    assert_eq!((system.setup().backend, system.setup().devices.clone()), (Backend::OpenCl, vec![0]));
+}
+
+#[test]
 fn a_device_without_memory_drops_out() {
     let sources = grid(8, 2000);
     let fakes = Fakes::new(50);

@@ -211,7 +211,7 @@ impl Devices {
                 log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
                 let devices = match backend {
                     Backend::Cpu => vec![0],
-                    _ => failed.devices.iter().map(|number| number % count).collect(),
+                    _ => once(failed.devices.iter().map(|number| number % count)),
                 };
                 return Ok(Setup { backend, devices, ..failed.clone() });
             }
@@ -457,6 +457,16 @@ impl Devices {
 /// Whether an error is a device's own.
 fn is_of_device(error: &Error) -> bool {
     matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
+}
+
+/// Each number once, in the order in which they come.
+fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    numbers.fold(Vec::new(), |mut found, number| {
+        if !found.contains(&number) {
+            found.push(number);
+        }
+        found
+    })
 }
 
 /// The setup without the devices that failed, if others are left.
