@@ -192,7 +192,8 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
     let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
     assert_eq!(devices, [0, 1, 2]);
     for at in [At::Start, At::Wait] {
-        for broken in [0, 1] {
+        // The last one has no sinks.
+        for broken in [0, 1, 2] {
             let fakes = Fakes::new(50).with_devices(3);
             let fail = |step| {
                 if step == 2 {
@@ -233,6 +234,67 @@ fn one_device_after_another_drops_out_and_the_last_ones_error_is_the_callers() {
     };
     let (_, devices) = play(&fakes, &Setup { fall_back: true, ..setup }, fail).unwrap();
     assert_eq!(devices, [0], "the next backend's");
+}
+
+#[test]
+fn lists_come_from_no_device_that_does_not_know_the_block() {
+    let sources = grid(9, 600);
+    for at in [At::Start, At::Wait] {
+        let fakes = Fakes::new(50);
+        let mut twin = twin(&fakes, &target(&[0, 1], None), &sources);
+        let mut findings = Findings::default();
+        twin.compare(&mut findings, "a block", 600, true, &sinks(&sources, 12)).unwrap();
+        fakes.break_device(At::Neighbours, 0);
+        fakes.fail(at, 0, How::Breaks);
+        let code = |twin: &mut Twin| twin.system.neighbours(0).unwrap_err().code();
+        assert_eq!(code(&mut twin), ResultCode::DeviceFailed, "the first device has none, and the second cannot begin");
+        assert_eq!(code(&mut twin), ResultCode::CallOrder, "{at:?}: the block is lost");
+        twin.compare(&mut findings, "the same block", 600, true, &sinks(&sources, 12)).unwrap();
+        twin.compare_lists(&mut findings, "its lists").unwrap();
+        assert!(findings.passed(), "{:#?}", findings.failures());
+    }
+}
+
+#[test]
+fn a_deal_that_leaves_out_slices_or_sinks_is_no_deal() {
+    let fakes = Fakes::new(50).with_devices(6);
+    for (ranges, sets) in [(0, 1), (1, 0), (2, 3), (1, 16)] {
+        let setup = target(&[0, 1, 2, 3, 4, 5], Some(Deal { ranges, sets })).setup;
+        let error = System::on(fakes.machine(), &setup).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), ResultCode::BadOption, "{error}");
+        assert!(error.to_string().contains(&format!("{ranges} ranges of sinks, {sets} sets of slices")), "{error}");
+    }
+    assert_eq!(fakes.notes().open, 0);
+}
+
+#[test]
+fn the_next_backend_has_each_of_its_devices_once() {
+    let setup = Setup { fall_back: true, ..target(&[0, 1], None).setup };
+    let fakes = Fakes::new(50);
+    (0..2).for_each(|number| fakes.break_device(At::Open, number));
+    let system = System::on(fakes.machine(), &setup).unwrap();
+    assert_eq!((system.setup().backend, system.setup().devices.clone()), (Backend::OpenCl, vec![0]));
+}
+
+#[test]
+fn a_block_that_fails_is_ended_on_all_devices_and_those_that_stay_compute_the_next() {
+    let sources = grid(10, 900);
+    for at in [At::Start, At::Wait] {
+        for count in 0..2 {
+            let fakes = Fakes::new(50).with_devices(4);
+            let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], Some(Deal { ranges: 1, sets: 2 })), &sources);
+            let mut findings = Findings::default();
+            twin.compare(&mut findings, "a block", 900, true, &sinks(&sources, 40)).unwrap();
+            fakes.fail(at, count, How::HasADefect);
+            twin.set_source(3, &sources[8]).unwrap();
+            let error = twin.compare(&mut findings, "one that fails", 900, true, &sinks(&sources, 40)).unwrap_err();
+            assert_eq!(error.code(), ResultCode::Internal, "{at:?}");
+            assert_eq!(twin.system.setup().devices, [0, 1, 2, 3], "nobody drops out");
+            twin.compare(&mut findings, "the next", 900, true, &sinks(&sources, 120)).unwrap();
+            twin.compare_lists(&mut findings, "its lists").unwrap();
+            assert!(findings.passed(), "{at:?}: {:#?}", findings.failures());
+        }
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct Devices {
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
+    /// Whether the last block was begun on what is open now, and did not fail since.
+    knows_block: bool,
     parts: Parts,
     progress: Progress,
     /// The numbers of devices that failed at the last block.
@@ -102,6 +104,7 @@ impl Devices {
             missed: None,
             host: Vec::new(),
             on_host: false,
+            knows_block: false,
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
             progress: Progress::default(),
             failed: Vec::new(),
@@ -172,7 +175,7 @@ impl Devices {
         // Records that several read are registered once, by the first of them, which goes when none is at work any more.
         while self.all.pop().is_some() {}
         self.host.clear();
-        (self.take_records, self.on_host) = (false, false);
+        (self.take_records, self.on_host, self.knows_block) = (false, false, false);
         (self.lag, self.missed) = (None, None);
         self.failed.clear();
         self.deals.reset();
@@ -208,7 +211,7 @@ impl Devices {
                 log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
                 let devices = match backend {
                     Backend::Cpu => vec![0],
-                    _ => failed.devices.iter().map(|number| number % count).collect(),
+                    _ => once(failed.devices.iter().map(|number| number % count)),
                 };
                 return Ok(Setup { backend, devices, ..failed.clone() });
             }
@@ -297,6 +300,7 @@ impl Devices {
             _ => at_work.len(),
         };
         self.failed.clear();
+        self.knows_block = false;
         self.progress.begin(deal, parties, ni);
         self.parts.reset(ni, deal.sets)?;
         let lag = self.lag.filter(|_| parties > 1);
@@ -319,6 +323,7 @@ impl Devices {
         );
         self.note(outcomes).inspect_err(|_| self.drain())?;
         self.keep_for_others(parties, fresh, is_written);
+        self.knows_block = true;
         Ok(())
     }
 
@@ -355,6 +360,7 @@ impl Devices {
     pub fn wait_more(&mut self) -> Result<Option<Range<usize>>> {
         let more = self.next_sinks();
         if more.is_err() {
+            self.knows_block = false;
             self.drain();
         }
         more
@@ -434,8 +440,11 @@ impl Devices {
         self.parts.take(into);
     }
 
-    /// One that had a part in the last block, and so knows the sources as they were.
+    /// One that had a part in the last block, and so knows the sources as they were; `None` if the block failed.
     pub fn of_last_block(&mut self) -> Option<&mut Box<dyn Device>> {
+        if !self.knows_block {
+            return None;
+        }
         if self.on_host { self.host.first_mut() } else { self.all.first_mut() }
     }
 
@@ -448,6 +457,16 @@ impl Devices {
 /// Whether an error is a device's own.
 fn is_of_device(error: &Error) -> bool {
     matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
+}
+
+/// Each number once, in the order in which they come.
+fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    numbers.fold(Vec::new(), |mut found, number| {
+        if !found.contains(&number) {
+            found.push(number);
+        }
+        found
+    })
 }
 
 /// The setup without the devices that failed, if others are left.

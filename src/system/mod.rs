@@ -326,8 +326,8 @@ impl System {
         self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
     }
 
-    /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is as it was when the block
-    /// began. Gives the error back where no others are to be had.
+    /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is
+    /// as it was when the block began. Gives the error back where no others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         loop {
             if !self.devices.on_host() {
@@ -459,11 +459,10 @@ impl System {
             match made {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    let backend = self.setup().backend;
                     self.devices.first_has_failed();
                     self.compute_elsewhere(error).inspect_err(|_| {
-                        // Devices that came since, or none, know nothing of the block.
-                        if self.setup().backend != backend || self.devices.of_last_block().is_none() {
+                        // Devices that came since, where the block failed too, know nothing of it.
+                        if self.devices.of_last_block().is_none() {
                             self.stage = Stage::Idle;
                         }
                     })?;
@@ -611,6 +610,15 @@ fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Re
 const MAX_DEVICES: usize = 64;
 
 fn check_devices(setup: &Setup) -> Result<()> {
+    if let Some(Deal { ranges, sets }) = setup.deal
+        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= slices::SHEAVES && sets.is_power_of_two())
+    {
+        return Err(Error::BadOption {
+            name: "the deal".into(),
+            value: format!("{ranges} ranges of sinks, {sets} sets of slices"),
+            allowed: format!("1 to {MAX_DEVICES} ranges; 1, 2, 4 or 8 sets"),
+        });
+    }
     match setup.devices.len() {
         1..=MAX_DEVICES => Ok(()),
         count => Err(Error::BadCount {

@@ -26,12 +26,15 @@ pub enum At {
 pub enum How {
     Breaks,
     RunsOutOfMemory,
+    /// In a way that is not the device's fault: it stays where it is.
+    HasADefect,
 }
 
 impl How {
     fn error(self, at: At) -> Error {
         match self {
             How::Breaks => Error::DeviceFailed { device: "fake".into(), reason: format!("{at:?} was told to fail") },
+            How::HasADefect => Error::Internal { what: format!("{at:?} was told to fail") },
             How::RunsOutOfMemory => Error::OutOfMemory { what: "a fake's copy", bytes: 1 },
         }
     }
@@ -61,8 +64,8 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn call(&mut self, at: At, number: usize) -> Result<()> {
-        if self.broken.contains(&(at, number)) {
+    fn call(&mut self, at: At, backend: Backend, number: usize) -> Result<()> {
+        if backend == Backend::Cuda && self.broken.contains(&(at, number)) {
             return Err(How::Breaks.error(at));
         }
         for failure in self.failures.iter_mut().filter(|failure| failure.0 == at) {
@@ -142,7 +145,7 @@ impl Machine for Fakes {
         let copy = Sources::new(options.descriptor.taylor);
         let cpu = backend::open(Backend::Cpu, 0, options)?;
         if backend != Backend::Cpu {
-            self.notes().call(At::Open, number)?;
+            self.notes().call(At::Open, backend, number)?;
         }
         self.notes().open += 1;
         let fakes = self.clone();
@@ -302,7 +305,7 @@ impl Gpu {
     fn finish(&mut self, parts: &mut Parts) -> Result<()> {
         self.read_records();
         let Some(Work { block, share, .. }) = self.work.take() else { return Ok(()) };
-        let called = self.fakes.notes().call(At::Wait, self.number);
+        let called = self.fakes.notes().call(At::Wait, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())?;
         self.cpu.start(&Updates::of(&self.copy), &block, &share)?;
         self.cpu.wait_more(parts, 0)?;
@@ -325,7 +328,7 @@ impl Device for Gpu {
     }
 
     fn register(&mut self, records: &[Record]) -> Result<()> {
-        self.fakes.notes().call(At::Register, self.number)?;
+        self.fakes.notes().call(At::Register, self.backend, self.number)?;
         let first = records.as_ptr().expose_provenance();
         self.memory.push(first..first + size_of_val(records));
         Ok(())
@@ -345,7 +348,7 @@ impl Device for Gpu {
         let Block { skip_own_index, time, nj, mass_factor, .. } = *block;
         let block = Block { sinks: block.sinks.clone(), skip_own_index, time, nj, mass_factor };
         self.work = Some(Work { block, share: share.clone(), records });
-        let called = self.fakes.notes().call(At::Start, self.number);
+        let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
     }
 
@@ -363,7 +366,7 @@ impl Device for Gpu {
     }
 
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
-        self.fakes.notes().call(At::Neighbours, self.number)?;
+        self.fakes.notes().call(At::Neighbours, self.backend, self.number)?;
         self.cpu.neighbours(&self.copy, block, sinks, found)
     }
 
