@@ -101,6 +101,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 
 NEVER(cuDevicePrimaryCtxRetain)
 NEVER(cuDevicePrimaryCtxRelease_v2)
+NEVER(cuCtxGetCurrent)
 NEVER(cuCtxSetCurrent)
 NEVER(cuCtxSynchronize)
 NEVER(cuMemGetInfo_v2)

@@ -510,7 +510,7 @@ mod tests {
     use super::*;
     use crate::backend::cpu::Level;
     use crate::catalogue::{Order, Precision, descriptor};
-    use crate::system::{MAX_VECTORS, Source};
+    use crate::system::{MAX_VECTORS, Sink, Source};
 
     fn device(threads: usize) -> CpuDevice<f64> {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();

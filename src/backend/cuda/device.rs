@@ -14,7 +14,7 @@ use crate::system::slices::{Deal, SLICES, Share, chunks_below};
 use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
 
 use super::calibration;
-use super::driver::{Context, Event, Memory, Pinned, Registered, Stream};
+use super::driver::{Caller, Context, Event, Memory, Pinned, Registered, Stream, driver};
 use super::inbox::Inbox;
 use super::kernels::{Addresses, Kernels};
 use super::store::Store;
@@ -77,6 +77,8 @@ pub struct CudaDevice {
     /// What was chosen for blocks like the last ones.
     choices: Vec<(Choice, Cut, usize)>,
     context: Arc<Context>,
+    /// Goes last: while the rest is given back, the device's context is current.
+    caller: Option<Caller>,
 }
 
 /// Choices that are remembered.
@@ -85,6 +87,7 @@ const CHOICES: usize = 64;
 impl CudaDevice {
     /// Opens a device.
     pub fn new(number: usize, options: DeviceOptions) -> Result<CudaDevice> {
+        let _caller = Caller::of(driver()?);
         CudaDevice::on(Context::new(number)?, options)
     }
 
@@ -124,6 +127,7 @@ impl CudaDevice {
             costs,
             options,
             context,
+            caller: None,
         };
         device.room_for_results(1)?;
         Ok(device)
@@ -393,7 +397,7 @@ impl Device for CudaDevice {
     }
 
     fn register(&mut self, records: &[Record]) -> Result<()> {
-        self.context.bind()?;
+        let _caller = self.context.enter()?;
         let first = records.as_ptr().addr();
         // SAFETY: the engine keeps the memory until this device is dropped.
         let log = unsafe { Registered::new(&self.context, records.as_ptr().cast(), size_of_val(records))? };
@@ -402,7 +406,7 @@ impl Device for CudaDevice {
     }
 
     fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
-        self.context.bind()?;
+        let _caller = self.context.enter()?;
         if !self.pieces.is_empty() {
             // A block that was not waited for to its end still writes where this one will.
             self.give_up();
@@ -416,7 +420,7 @@ impl Device for CudaDevice {
     }
 
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
-        self.context.bind()?;
+        let _caller = self.context.enter()?;
         let all = self.share.sinks.len();
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {
@@ -439,7 +443,7 @@ impl Device for CudaDevice {
         sinks: Range<usize>,
         found: &mut [Vec<i32>],
     ) -> Result<()> {
-        self.context.bind()?;
+        let _caller = self.context.enter()?;
         let window: &[Sink] = &block.sinks[sinks];
         let step = Step {
             moment: Moment::of(block),
@@ -475,8 +479,9 @@ impl Device for CudaDevice {
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
+        self.caller = self.context.enter().ok();
         // Memory must outlast the work that is under way in it.
-        if self.context.bind().is_ok() {
+        if self.caller.is_some() {
             for stream in &self.streams {
                 let _ = stream.synchronize();
             }

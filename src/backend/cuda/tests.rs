@@ -239,7 +239,7 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
     state(|state| state.calls.clear());
     start(&mut device, &sources, &[], &small, &whole(&small)).unwrap();
     let calls = state(|state| state.calls.clone());
-    assert_eq!(calls[1..3], ["cuStreamSynchronize"; 2], "{calls:?}");
+    assert_eq!(calls[2..4], ["cuStreamSynchronize"; 2], "{calls:?}");
     wait(&mut device, descriptor, &small, &whole(&small)).unwrap();
 }
 
@@ -301,6 +301,30 @@ fn gives_back(call: &str) -> bool {
 }
 
 #[test]
+fn the_callers_context_is_current_after_each_call() {
+    const OF_CALLER: usize = 77;
+    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+    with_kernels(descriptor);
+    let context = Context::of(fake::driver(), 0).unwrap();
+    let mut device = CudaDevice::on(context, options(descriptor)).unwrap();
+    let set = || state(|state| state.current = OF_CALLER);
+    let is_set = |call: &str| assert_eq!(state(|state| state.current), OF_CALLER, "after {call}");
+    let (sources, block) = (sources(descriptor, 3000), block(40, 3000));
+    let log = [Record::new(3, &source(3))];
+    set();
+    device.register(&log).unwrap();
+    is_set("register");
+    start(&mut device, &sources, &log, &block, &whole(&block)).unwrap();
+    is_set("start");
+    wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
+    is_set("wait_more");
+    device.neighbours(&sources, &block, 0..40, &mut vec![Vec::new(); 40]).unwrap();
+    is_set("neighbours");
+    drop(device);
+    is_set("drop");
+}
+
+#[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
     let log: Vec<Record> = (0..600).map(|number| Record::new(number, &source(number as usize))).collect();
@@ -328,7 +352,7 @@ fn fail_each_call_in_turn(descriptor: &'static Descriptor, deal: Deal, log: &[Re
             state.failing = Some((place..end, code));
         });
         let (device, outcome) = ask_for_everything(driver, descriptor, deal, log);
-        let harmless = gives_back(failing) || failing == "cuCtxSetCurrent";
+        let harmless = gives_back(failing) || ["cuCtxSetCurrent", "cuCtxGetCurrent"].contains(&failing);
         let expected = if asks_for_memory { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         state(|state| state.failing = None);
         match &outcome {

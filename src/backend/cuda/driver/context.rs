@@ -75,6 +75,13 @@ impl Context {
         self.check(unsafe { (self.driver.table.cuCtxSetCurrent)(self.handle.0) }, "cuCtxSetCurrent")
     }
 
+    /// The same until what it gives is dropped.
+    pub fn enter(&self) -> Result<Caller> {
+        let caller = Caller::of(self.driver);
+        self.bind()?;
+        Ok(caller)
+    }
+
     /// What the device is.
     pub fn properties(&self) -> &Properties {
         &self.properties
@@ -103,6 +110,33 @@ impl Context {
             self.failed.store(true, Ordering::Relaxed);
         }
         self.driver.check(self.number, code, call)
+    }
+}
+
+/// The context that was current on this thread, and is so again when this is dropped: a program that uses the driver itself
+/// does not notice that the library does too.
+pub struct Caller {
+    driver: &'static Driver,
+    handle: Option<Handle>,
+}
+
+impl Caller {
+    /// The one of now.
+    pub fn of(driver: &'static Driver) -> Caller {
+        let mut handle = Handle::NONE;
+        let is_known = driver.check_process().is_ok()
+            // SAFETY: the pointer is to a local variable.
+            && unsafe { (driver.table.cuCtxGetCurrent)(&mut handle.0) } == SUCCESS;
+        Caller { driver, handle: is_known.then_some(handle) }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            // SAFETY: it is the caller's context, or none, and was current before. If it is gone, nobody misses it.
+            unsafe { (self.driver.table.cuCtxSetCurrent)(handle.0) };
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct State {
     pub live: BTreeMap<usize, Box<[u128]>>,
     /// How often primary contexts are held.
     pub contexts: i32,
+    /// The context of this thread.
+    pub current: usize,
     /// The flags of the last call that took some.
     pub flags: u32,
 }
@@ -60,6 +62,7 @@ thread_local! {
             calls: Vec::new(),
             live: BTreeMap::new(),
             contexts: 0,
+            current: 0,
             flags: 0,
         })
     };
@@ -259,7 +262,14 @@ functions! {
         state(|state| state.contexts -= 1);
         SUCCESS
     }
-    fn cuCtxSetCurrent(_context: *mut c_void) { SUCCESS }
+    fn cuCtxGetCurrent(context: *mut *mut c_void) {
+        *context = state(|state| state.current) as *mut c_void;
+        SUCCESS
+    }
+    fn cuCtxSetCurrent(context: *mut c_void) {
+        state(|state| state.current = context as usize);
+        SUCCESS
+    }
     fn cuCtxSynchronize() { SUCCESS }
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         (*free, *total) = (100 << 30, 139 << 30);

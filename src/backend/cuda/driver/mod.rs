@@ -13,7 +13,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use context::Context;
+pub use context::{Caller, Context};
 pub use memory::{Memory, Pinned, Registered};
 pub use module::{Function, Module};
 pub use stream::{Event, Stream};

@@ -49,6 +49,7 @@ table! {
     cuDeviceTotalMem_v2(*mut usize, i32);
     cuDevicePrimaryCtxRetain(*mut *mut c_void, i32);
     cuDevicePrimaryCtxRelease_v2(i32);
+    cuCtxGetCurrent(*mut *mut c_void);
     cuCtxSetCurrent(*mut c_void);
     cuCtxSynchronize();
     cuMemGetInfo_v2(*mut usize, *mut usize);
