@@ -36,6 +36,21 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
+/* So many sinks that several threads read them. */
+static void many_sinks_are_read_where_they_are(void) {
+    enum { SINKS = 20000, SOURCES = 20 };
+    static struct particle p[SINKS];
+    make_particles(p, SINKS, 3);
+    kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
+    kyoho_sources sources = sources_of(p, SOURCES);
+    kyoho_sinks sinks = sinks_of(p, SINKS, softening2);
+    kyoho_forces forces = forces_of(p);
+    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_force(system, SOURCES, &sinks, &forces));
+    check_forces(p, SOURCES, p, SINKS, 1e-12);
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
 static void packed_arrays_need_no_strides(void) {
     static double mass[N], x[N][3], v[N][3], acc[N][3], jerk[N][3], pot[N];
     static int32_t index[N], address[N];
@@ -205,6 +220,7 @@ static void a_share_of_the_sources_for_each_device_gives_the_same_bits(void) {
 int main(void) {
     strided_arrays_stay_where_they_are(KYOHO_PRECISION_DOUBLE, 1e-13);
     strided_arrays_stay_where_they_are(KYOHO_PRECISION_MIXED, 1e-5);
+    many_sinks_are_read_where_they_are();
     packed_arrays_need_no_strides();
     start_and_wait_give_what_force_gives();
     each_sink_may_have_its_own_softening_and_none_an_index();

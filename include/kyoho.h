@@ -254,8 +254,9 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 // - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
 //   is named twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST,
 //   the launcher's local rank), else the first.
-// - `threads`: threads of the CPU backend, the caller's own included; 0 for what the environment says
-//   (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
+// - `threads`: threads of the CPU backend, of which up to eight copy the sinks of large blocks for any backend, the
+//   caller's own included; 0 for what the environment says (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the
+//   affinity mask).
 // - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not

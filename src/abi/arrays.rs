@@ -4,10 +4,19 @@ use std::ffi::c_int;
 
 use crate::error::{Error, Result};
 
+/// Where an array of the caller begins, for all threads that serve a call.
+#[derive(Clone, Copy)]
+pub struct First<T>(pub *mut T);
+
+// SAFETY: the place alone reads nothing. Several threads read through it only what the caller gave for the call, which it
+// neither changes nor frees until the call returns; arrays that may be the same memory are written by the caller's own
+// thread, when no other reads any more.
+unsafe impl<T> Sync for First<T> {}
+
 /// An array that the caller gives.
 #[derive(Clone, Copy)]
 pub struct Input<T> {
-    first: *const T,
+    first: First<T>,
     count: usize,
 }
 
@@ -15,11 +24,11 @@ impl<T: Copy> Input<T> {
     /// An array of `count` items; null is an error unless the array is empty.
     ///
     /// # Safety
-    /// Unless null, `count` items can be read from `first` as long as the value lives.
+    /// Unless null, `count` items can be read from `first`, by any thread, and stay the same as long as the value lives.
     pub unsafe fn new(argument: &'static str, first: *const T, count: usize) -> Result<Input<T>> {
         match first.is_null() && count > 0 {
             true => Err(Error::NullArgument { argument }),
-            false => Ok(Input { first, count }),
+            false => Ok(Input { first: First(first.cast_mut()), count }),
         }
     }
 
@@ -32,7 +41,7 @@ impl<T: Copy> Input<T> {
     pub fn get(&self, place: usize) -> T {
         assert!(place < self.count, "place {place} of an array of {}", self.count);
         // SAFETY: the place is inside the array that `new` was promised.
-        unsafe { self.first.add(place).read_unaligned() }
+        unsafe { self.first.0.add(place).read_unaligned() }
     }
 
     /// All items.

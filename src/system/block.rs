@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+use super::sinks::Sinks;
 use super::slices::SHEAVES;
 
 /// Vectors that a sink can have: position, velocity.
@@ -26,7 +27,7 @@ pub struct Sink {
 #[derive(Debug, Default)]
 pub struct Block {
     /// The sinks.
-    pub sinks: Vec<Sink>,
+    pub sinks: Sinks,
     /// Whether sources with the sink's index are left out.
     pub skip_own_index: bool,
     /// The time to which sources are predicted.

@@ -6,6 +6,7 @@ mod devices;
 mod gathered;
 mod log;
 mod neighbours;
+mod sinks;
 pub mod slices;
 mod sources;
 
@@ -17,13 +18,16 @@ use crate::backend::{Backend, DeviceDescription, Machine, ThisMachine, cpu::Leve
 use crate::catalogue::{self, Descriptor, Order, Precision};
 use crate::error::{Error, Result};
 use crate::pair::predict;
+use crate::threads::Threads;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
+pub use sinks::Sinks;
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
 
 use devices::Devices;
 use log::Log;
 use neighbours::Lists;
+use sinks::Look;
 use slices::Deal;
 
 /// What a system is made of; `config::Settings` makes one from the environment.
@@ -37,7 +41,7 @@ pub struct Setup {
     pub backend: Backend,
     /// The devices among the backend's, among which blocks are dealt; one may be named twice.
     pub devices: Vec<usize>,
-    /// Threads of the CPU backend.
+    /// Threads of the CPU backend, of which some copy the sinks of large blocks for every backend.
     pub threads: usize,
     /// Instruction set of the CPU backend.
     pub level: Level,
@@ -90,7 +94,9 @@ pub struct System {
     time: f64,
     block: Block,
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
-    candidates: Vec<Sink>,
+    candidates: Sinks,
+    /// Threads that copy sinks, the caller's included.
+    threads: Threads,
     stage: Stage,
     sums: Sums,
     lists: Lists,
@@ -112,6 +118,7 @@ impl System {
         check_devices(setup)?;
         let mut log = None;
         let devices = Devices::open(machine, descriptor, setup, &mut log)?;
+        let threads = copiers(setup)?;
         Ok(System {
             descriptor,
             sources: Sources::new(descriptor.taylor),
@@ -121,7 +128,8 @@ impl System {
             staged: Vec::new(),
             time: 0.0,
             block: Block::default(),
-            candidates: Vec::new(),
+            candidates: Sinks::default(),
+            threads,
             stage: Stage::Idle,
             sums: Sums::default(),
             lists: Lists::default(),
@@ -148,9 +156,7 @@ impl System {
     /// Goes on with other devices, or with the same ones opened anew, of the same order and precision. Sources, time and
     /// counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
-        if self.stage == Stage::Started {
-            return Err(Error::CallOrder { call: "move", when: "while a block is under way; wait for it first" });
-        }
+        self.require_no_block("move")?;
         if (setup.order, setup.precision) != (self.descriptor.order, self.descriptor.precision) {
             let name = |order: Order, precision: Precision| format!("order {} {}", order as i32, precision.name());
             return Err(Error::BadOption {
@@ -160,11 +166,14 @@ impl System {
             });
         }
         check_devices(setup)?;
+        let threads = copiers(setup)?;
         self.stage = Stage::Idle;
         self.lists.reset();
         self.settle()?;
         self.sources.all_is_written();
-        self.devices.change(setup, &mut self.log)
+        self.devices.change(setup, &mut self.log)?;
+        self.threads = threads;
+        Ok(())
     }
 
     /// The devices that it computes on.
@@ -249,15 +258,40 @@ impl System {
 
     /// Begins the forces of the sources at addresses below `nj`, predicted to the time that was set last, on some sinks.
     ///
-    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied.
+    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one of
+    /// them names the first, and leaves the last block as it was.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
-        if self.stage == Stage::Started {
-            return Err(Error::CallOrder { call: "start", when: "while a block is under way; wait for it first" });
+        self.require_no_block("start")?;
+        let look = self.candidates.collect(sinks.into_iter(), self.descriptor)?;
+        self.start_candidates(nj, skip_own_index, look)
+    }
+
+    /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up to
+    /// eight of [`Setup::threads`].
+    pub fn start_from_fn(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        count: usize,
+        sink: impl Fn(usize) -> Sink + Sync,
+    ) -> Result<()> {
+        self.require_no_block("start")?;
+        let look = self.candidates.make(count, sink, self.descriptor, &self.threads)?;
+        self.start_candidates(nj, skip_own_index, look)
+    }
+
+    fn require_no_block(&self, call: &'static str) -> Result<()> {
+        match self.stage {
+            Stage::Started => Err(Error::CallOrder { call, when: "while a block is under way; wait for it first" }),
+            _ => Ok(()),
         }
-        let (good, lists_wanted) = self.take_candidates(sinks.into_iter())?;
-        if !good {
-            let all = self.candidates.iter().enumerate();
-            all.into_iter().try_for_each(|(number, sink)| self.check_sink(number, sink))?;
+    }
+
+    /// Begins the block of the candidates.
+    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, look: Look) -> Result<()> {
+        if !look.good {
+            let mut all = self.candidates.iter().enumerate();
+            all.try_for_each(|(number, sink)| self.check_sink(number, sink))?;
         }
         let on_host = self.devices.choose(self.candidates.len(), nj)?;
         self.stage = Stage::Idle;
@@ -274,7 +308,7 @@ impl System {
             log.settle(&mut self.sources)?;
         }
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
-        self.lists_wanted = lists_wanted;
+        self.lists_wanted = look.radius && self.descriptor.nearest;
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.nj = nj;
@@ -282,31 +316,6 @@ impl System {
         self.begin()?;
         self.stage = Stage::Started;
         Ok(())
-    }
-
-    /// Copies sinks; whether all of them are good at first sight, and whether neighbours are wanted.
-    #[allow(clippy::manual_inspect, reason = "vectors grow at once by as many items as `map` is known to have")]
-    fn take_candidates(&mut self, sinks: impl Iterator<Item = Sink>) -> Result<(bool, bool)> {
-        self.candidates.clear();
-        self.candidates.try_reserve(sinks.size_hint().0).map_err(|_| Error::OutOfMemory {
-            what: "sinks",
-            bytes: sinks.size_hint().0.saturating_mul(size_of::<Sink>()),
-        })?;
-        let largest = self.descriptor.bounds.position;
-        let has_velocity = self.descriptor.vectors > 1;
-        let (mut good, mut radius) = (true, false);
-        // One pass over many sinks, without a branch; which of them is wrong is looked for when one is.
-        self.candidates.extend(sinks.map(|sink| {
-            let [position, velocity] = &sink.derivatives;
-            let velocity = if has_velocity { velocity[0] + velocity[1] + velocity[2] } else { 0.0 };
-            let near = |value: &f64| value.abs() <= largest;
-            good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
-            good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
-            good &= (velocity + sink.radius2).abs() < f64::INFINITY;
-            radius |= sink.radius2 > 0.0;
-            sink
-        }));
-        Ok((good, radius && self.descriptor.nearest))
     }
 
     /// Starts the block on the devices; the host's copy of the sources follows while they work.
@@ -609,6 +618,14 @@ fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Re
 /// More devices than a host has.
 const MAX_DEVICES: usize = 64;
 
+/// More threads than this would wait for the memory's bandwidth.
+const COPIERS: usize = 8;
+
+/// The threads that copy sinks.
+fn copiers(setup: &Setup) -> Result<Threads> {
+    Threads::new(setup.threads.min(COPIERS))
+}
+
 fn check_devices(setup: &Setup) -> Result<()> {
     if let Some(Deal { ranges, sets }) = setup.deal
         && !((1..=MAX_DEVICES).contains(&ranges) && sets <= slices::SHEAVES && sets.is_power_of_two())
@@ -727,6 +744,8 @@ mod tests {
         let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
         system.set_source(0, &source).unwrap();
         let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
+        let error = system.start_from_fn(1, true, usize::MAX / size_of::<Sink>(), |_| sink).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
         assert_eq!(system.force(1, true, [sink]).unwrap().acceleration(0), [1.0, 0.0, 0.0]);
     }

@@ -230,15 +230,15 @@ impl Board {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
         let common = f64::from_bits(COMMON_SOFTENING2.load(Ordering::Relaxed));
-        let own = self.softening2.iter().copied().chain(std::iter::repeat(common));
-        let sinks = self.sinks.iter().zip(own).map(|(position, softening2)| Sink {
+        let (positions, own) = (&self.sinks, &self.softening2);
+        let sink = |number: usize| Sink {
             index: 0,
-            softening2,
+            softening2: own.get(number).copied().unwrap_or(common),
             radius2: 0.0,
-            derivatives: [*position, [0.0; 3]],
-        });
+            derivatives: [positions[number], [0.0; 3]],
+        };
         if let Some(system) = &mut self.system {
-            system.start(nj, false, sinks)?;
+            system.start_from_fn(nj, false, positions.len(), sink)?;
             self.pending = Pending::Started;
         }
         Ok(())

@@ -162,12 +162,11 @@ impl Board {
         set
     }
 
-    /// Begins the force on some sinks, which are copied.
-    pub fn begin(&mut self, nj: usize, softening2: f64, sinks: impl ExactSizeIterator<Item = Sink>) -> Outcome<()> {
+    /// Begins the force on `ni` sinks, which are made from their numbers.
+    pub fn begin(&mut self, nj: usize, softening2: f64, ni: usize, sink: impl Fn(usize) -> Sink + Sync) -> Outcome<()> {
         self.reset();
         self.softening2 = softening2;
         self.pending = Pending::Failed;
-        let count = sinks.len();
         self.system()?;
         if self.time_is_refused {
             return Err(Failure::Refused("the time".into()));
@@ -175,8 +174,8 @@ impl Board {
         if let Some(address) = self.refused.below(nj) {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
-        self.system()?.start(nj, true, sinks)?;
-        self.pending = Pending::Started { sinks: count };
+        self.system()?.start_from_fn(nj, true, ni, sink)?;
+        self.pending = Pending::Started { sinks: ni };
         Ok(())
     }
 

@@ -125,13 +125,13 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
                 Input::new("h2", arrays.radius2, ni)?,
             )
         };
-        let sinks = (0..ni).map(|sink| Sink {
+        let sink = |sink| Sink {
             index: index.get(sink),
             softening2,
             radius2: radius2.get(sink),
             derivatives: [position.get(sink), velocity.get(sink)],
-        });
-        board().begin(nj, softening2, sinks).map(|()| 0)
+        };
+        board().begin(nj, softening2, ni, sink).map(|()| 0)
     };
     answer_or("g6calc_firsthalf", body, FAILED, || board().fail())
 }

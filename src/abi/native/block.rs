@@ -165,16 +165,17 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     };
     let each = Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each, sinks.softening2_each_stride)?;
     let radii2 = Rows::optional("kyoho_sinks.radii2", sinks.radii2, sinks.radii2_stride)?;
-    // SAFETY: every row is below `count`.
+    let common = sinks.softening2;
+    // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call lasts.
     let sink = |row| unsafe {
         Sink {
             index: element(indices, row, 0),
-            softening2: element(each, row, sinks.softening2),
+            softening2: element(each, row, common),
             radius2: element(radii2, row, 0.0),
             derivatives: [vector(positions, row), vector(velocities, row)],
         }
     };
-    system.start(nj, indices.is_some(), (0..count).map(sink))
+    system.start_from_fn(nj, indices.is_some(), count, sink)
 }
 
 /// The arrays of `kyoho_forces`, each with a row for every sink of the block.

@@ -1,5 +1,6 @@
 //! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, possibly over one another.
 
+use crate::abi::arrays::First;
 use crate::error::{Error, Result};
 
 /// Where the rows of an array begin, and how far apart they are.
@@ -7,7 +8,7 @@ use crate::error::{Error, Result};
 /// Arrays that are written may be the same memory, hence there are no references to them.
 #[derive(Clone, Copy)]
 pub struct Rows<T, const N: usize> {
-    first: *mut T,
+    first: First<T>,
     stride: isize,
 }
 
@@ -18,15 +19,16 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         if first.is_null() {
             return Ok(None);
         }
+        let first = First(first.cast_mut());
         match stride {
-            0 => Ok(Some(Rows { first: first.cast_mut(), stride: packed as isize })),
+            0 => Ok(Some(Rows { first, stride: packed as isize })),
             // Rows that overlap come from a stride that counts elements.
             stride if stride.unsigned_abs() < packed as u64 => Err(Error::BadOption {
                 name: format!("{name}_stride"),
                 value: stride.to_string(),
                 allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
             }),
-            stride => Ok(Some(Rows { first: first.cast_mut(), stride: stride as isize })),
+            stride => Ok(Some(Rows { first, stride: stride as isize })),
         }
     }
 
@@ -39,21 +41,21 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     }
 
     /// # Safety
-    /// The array has more than `row` rows that can be read.
+    /// The array has more than `row` rows that can be read, and no thread writes them.
     pub unsafe fn read(&self, row: usize) -> [T; N] {
         // SAFETY: the caller's promise; rows need no alignment.
         unsafe { self.row(row).read_unaligned() }
     }
 
     /// # Safety
-    /// The array has more than `row` rows that can be written.
+    /// The array has more than `row` rows that can be written, and no other thread reads or writes them.
     pub unsafe fn write(&self, row: usize, values: [T; N]) {
         // SAFETY: the caller's promise; rows need no alignment.
         unsafe { self.row(row).write_unaligned(values) }
     }
 
     fn row(&self, row: usize) -> *mut [T; N] {
-        self.first.wrapping_byte_offset(self.stride.wrapping_mul(row as isize)).cast()
+        self.first.0.wrapping_byte_offset(self.stride.wrapping_mul(row as isize)).cast()
     }
 }
 

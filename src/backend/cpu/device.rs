@@ -538,7 +538,7 @@ mod tests {
             }
             let sink = Sink { index: -1, softening2: 1.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
             let block = Block {
-                sinks: vec![sink; sinks],
+                sinks: std::iter::repeat_n(sink, sinks).collect(),
                 skip_own_index: true,
                 time: 1.0,
                 nj: sources.count(),

@@ -249,7 +249,7 @@ fn shares_of_one_device_register_records_once_and_give_them_back_when_none_is_at
     let shares = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
     let mut system = System::on(Box::new(FakeMachine(fake::driver())), &shares).unwrap();
     write_all(&mut system, 0..3000);
-    system.start(3000, true, block(40, 3000).sinks).unwrap();
+    system.start(3000, true, block(40, 3000).sinks.to_vec()).unwrap();
     state(|state| state.calls.clear());
     drop(system);
     let calls = state(|state| state.calls.clone());
@@ -424,7 +424,7 @@ fn write_all(system: &mut System, numbers: Range<usize>) {
 
 /// The first output of each sink of a block of a system, which may fail.
 fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
-    let forces = system.force(nj, true, block(ni, nj).sinks)?;
+    let forces = system.force(nj, true, block(ni, nj).sinks.to_vec())?;
     Ok((0..ni).map(|sink| forces.potential(sink)).collect())
 }
 
@@ -476,7 +476,7 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
             state.calls.clear();
             state.failing = Some((place..usize::MAX, LAUNCH_FAILED));
         });
-        system.start(600, true, block(40, 600).sinks).unwrap();
+        system.start(600, true, block(40, 600).sinks.to_vec()).unwrap();
         write_all(&mut system, 600..900);
         let has_failed = |system: &System| system.setup().backend == Backend::Cpu;
         let found: Vec<f64> = {
