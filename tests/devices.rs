@@ -298,6 +298,26 @@ fn a_block_that_fails_is_ended_on_all_devices_and_those_that_stay_compute_the_ne
 }
 
 #[test]
+fn a_system_whose_devices_all_failed_says_why_until_it_is_moved() {
+    let sources = grid(9, 2000);
+    let fakes = Fakes::new(50);
+    let target = target(&[0, 1], Some(Deal { ranges: 2, sets: 1 }));
+    let mut twin = twin(&fakes, &target, &sources);
+    // As when a kernel that fails ends the driver for the whole process.
+    [At::Wait, At::Open].into_iter().for_each(|at| (0..2).for_each(|number| fakes.break_device(at, number)));
+    for _ in 0..2 {
+        let error = twin.system.force(2000, true, sinks(&sources, 40)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), ResultCode::DeviceFailed, "{error}");
+        twin.set_source(7, &sources[8]).unwrap();
+    }
+    let cpu = Setup { backend: Backend::Cpu, devices: vec![0], ..target.setup };
+    twin.system.move_to(&cpu).unwrap();
+    let mut findings = Findings::default();
+    twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, 40)).unwrap();
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
 fn a_device_without_memory_drops_out() {
     let sources = grid(8, 2000);
     let fakes = Fakes::new(50);

@@ -43,6 +43,8 @@ pub struct Devices {
     progress: Progress,
     /// The numbers of devices that failed at the last block.
     failed: Vec<usize>,
+    /// Why there are none: the last failure of those that were left.
+    lost: Option<Error>,
 }
 
 /// What devices that had no part in the last blocks do not know.
@@ -108,6 +110,7 @@ impl Devices {
             parts: Parts::new(descriptor.outputs, descriptor.nearest),
             progress: Progress::default(),
             failed: Vec::new(),
+            lost: None,
         };
         devices.open_or_fall_back(setup.clone(), setup.fall_back, log)?;
         Ok(devices)
@@ -168,7 +171,7 @@ impl Devices {
             None => self.next(&self.setup, error)?,
         };
         self.close();
-        self.open_or_fall_back(next, true, log)
+        self.open_or_fall_back(next, true, log).inspect_err(|error| self.lost = Some(error.clone()))
     }
 
     fn close(&mut self) {
@@ -187,7 +190,7 @@ impl Devices {
         loop {
             match self.open_all(&setup, log) {
                 Ok(()) => {
-                    self.setup = setup;
+                    (self.setup, self.lost) = (setup, None);
                     return Ok(());
                 }
                 Err((number, error)) => {
@@ -283,10 +286,10 @@ impl Devices {
         let (ni, nj) = (block.sinks.len(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         if at_work.is_empty() {
-            return Err(Error::CallOrder {
+            return Err(self.lost.clone().unwrap_or(Error::CallOrder {
                 call: "start",
                 when: "on a system without devices, as none could be opened when they were last changed; move it to some",
-            });
+            }));
         }
         let deal = match self.setup.deal.filter(|deal| deal.devices() <= at_work.len()) {
             Some(deal) => deal,

@@ -36,7 +36,7 @@ struct Limits {
 }
 
 /// Fewer sinks are copied sooner than other threads are awake.
-const MANY: usize = 1 << 13;
+const MANY: usize = 1 << 15;
 
 /// Sinks that a thread copies at a time.
 const PIECE: usize = 1 << 11;
