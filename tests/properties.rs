@@ -290,9 +290,11 @@ proptest! {
         seed in any::<u64>(),
         time in -64..128i32,
         block in block(),
+        deal in deal(),
     ) {
         let written = sources(seed, count);
         let plain = bits(&target.with(1, &[0]), &written, time, &block).expect("a good block");
+        let target = Target { setup: Setup { deal, ..target.setup } };
         prop_assert_eq!(bits(&target, &written, time, &block).expect("a good block"), plain);
     }
 }

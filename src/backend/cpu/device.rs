@@ -13,7 +13,7 @@ use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, add_in_pairs};
+use crate::system::{Block, Chunk, Nearest, Parts, Sources, Sums, add_in_pairs};
 use crate::threads::Threads;
 
 /// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
@@ -114,21 +114,27 @@ impl<E: Element> CpuDevice<E> {
         SHEAVES / self.share.sets
     }
 
-    /// Groups of sinks, and which of them run with sinks in the lanes.
-    fn pack(&mut self, sinks: &[Sink]) -> Result<()> {
+    /// Groups of sinks of the share, and which of them run with sinks in the lanes. That is decided by the places of the
+    /// sinks in the block, so that whoever has them sums in the same order.
+    fn pack(&mut self, block: &Block) -> Result<()> {
         let lanes = self.kernel.lanes();
+        let Range { start, end } = self.share.sinks;
         self.groups.clear();
         self.units.clear();
-        let groups = sinks.len().div_ceil(lanes);
+        let sinks = &block.sinks[start..end];
+        let groups = sinks.len().div_ceil(lanes) + 1;
         let reserved = self.groups.try_reserve(groups).and_then(|()| self.units.try_reserve(groups + lanes));
         reserved.map_err(|_| Error::OutOfMemory {
             what: "groups of sinks",
             bytes: groups * (size_of::<Group<E>>() + size_of::<Unit>()),
         })?;
-        for (group, members) in sinks.chunks(lanes).enumerate() {
+        let rest = block.sinks.len() % lanes;
+        let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
+        let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
+        for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
             self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts()));
-            let first_sink = group * lanes;
-            if members.len() * 4 > lanes * 3 {
+            let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
+            if first_sink < together.len() {
                 self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
             } else {
                 self.units.extend((0..members.len()).map(|lane| Unit {
@@ -388,7 +394,7 @@ impl<E: Element> Device for CpuDevice<E> {
             false => Arc::clone(&self.threads),
         };
         let keeps_tiles = self.keeps_tiles(block);
-        self.pack(sinks)?;
+        self.pack(block)?;
         if keeps_tiles {
             self.predict_tiles(sources, block, &threads)?;
         }
@@ -504,7 +510,7 @@ mod tests {
     use super::*;
     use crate::backend::cpu::Level;
     use crate::catalogue::{Order, Precision, descriptor};
-    use crate::system::{MAX_VECTORS, Source};
+    use crate::system::{MAX_VECTORS, Sink, Source};
 
     fn device(threads: usize) -> CpuDevice<f64> {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
