@@ -7,7 +7,7 @@ use kyoho::backend::{Machine, ThisMachine};
 use kyoho::conformance::models::{Random, grid};
 use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
 use kyoho::system::slices::Deal;
-use kyoho::{Backend, Level, Result, Setup, Sink, Source};
+use kyoho::{Backend, Level, Result, ResultCode, Setup, Sink, Source};
 use proptest::prelude::*;
 
 /// A call on the interface.
@@ -27,6 +27,8 @@ enum Call {
     Lists,
     /// Predicted sources from an address on.
     Predicted(usize),
+    /// The system on this many devices.
+    Move(usize),
     /// Something that must be rejected and change nothing.
     Wrong(Mistake),
 }
@@ -111,6 +113,7 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(block, address, count, time, seed)| Call::StartAndWrite { block, address, count, time, seed }),
         2 => Just(Call::Lists),
         1 => address().prop_map(Call::Predicted),
+        1 => (1..=DEVICES).prop_map(Call::Move),
         1 => mistake.prop_map(Call::Wrong),
     ]
 }
@@ -181,11 +184,30 @@ impl Play {
                 self.twin.compare_predicted(&mut self.findings, *first..first + 20);
                 Ok(())
             }
+            Call::Move(count) => {
+                self.lists = false;
+                let devices = match target.setup.backend {
+                    Backend::Cpu => vec![0; *count],
+                    _ => (0..*count).collect(),
+                };
+                self.twin.system.move_to(&Setup { devices, ..target.setup.clone() })
+            }
             Call::Wrong(mistake) => {
                 let rejected = self.is_rejected(*mistake);
                 self.findings.expect(rejected, || format!("{mistake:?} was not rejected"));
                 Ok(())
             }
+        }
+    }
+
+    /// The same on devices that may fail; what they forgot with a block is forgotten here.
+    fn call_that_may_fail(&mut self, target: &Target, call: &Call) {
+        let Err(error) = self.call(target, call) else { return };
+        // Without a device there are no blocks until the system is moved to one, and no lists of a block that failed.
+        let allowed = [ResultCode::DeviceFailed, ResultCode::OutOfMemory, ResultCode::CallOrder];
+        self.findings.expect(allowed.contains(&error.code()), || format!("{call:?}: {error}"));
+        if !matches!(call, Call::Lists) {
+            self.lists = false;
         }
     }
 
@@ -280,6 +302,29 @@ proptest! {
         failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
         let findings = play(fakes.machine(), &target, &calls).expect("the CPU goes on");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
+        prop_assert_eq!(fakes.notes().open, 0);
+    }
+
+    #[test]
+    fn an_error_of_a_device_is_the_callers_where_it_was_chosen_and_nothing_is_lost(
+        target in target(),
+        deal in deal(),
+        records in 1..200usize,
+        crossover in prop_oneof![Just(0), Just(20_000u64)],
+        failures in prop::collection::vec((failure(), 0..9usize), 0..8),
+        calls in prop::collection::vec(call(), 1..25),
+    ) {
+        let setup = on_fakes(target, deal).setup;
+        let target = Target { setup: Setup { crossover: Some(crossover), ..setup } };
+        let fakes = Fakes::new(records).with_devices(DEVICES);
+        let twin = Twin::on(fakes.machine(), &target).expect("nothing fails yet");
+        failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
+        let mut play = Play { twin, findings: Findings::default(), lists: false };
+        for call in &calls {
+            play.call_that_may_fail(&target, call);
+        }
+        prop_assert!(play.findings.passed(), "{target}: {:#?}", play.findings.failures());
+        drop(play);
         prop_assert_eq!(fakes.notes().open, 0);
     }
 
