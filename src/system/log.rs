@@ -108,7 +108,8 @@ impl Log {
         Ok(())
     }
 
-    /// Every device was sent the records: takes the next ones elsewhere, and brings the host's copy up to date.
+    /// The records were sent, or are kept for devices that had no part in the block: takes the next ones elsewhere, and
+    /// brings the host's copy up to date.
     pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
         self.settle(sources)?;
         self.clear(self.capacity);

@@ -255,7 +255,7 @@ impl Sources {
         }
     }
 
-    /// Every device has fetched what was written.
+    /// The devices of a block have fetched what was written; the others will compare stamps.
     pub fn forget_written(&mut self) {
         self.written.clear();
         self.everything = false;
