@@ -277,6 +277,27 @@ fn the_next_backend_has_each_of_its_devices_once() {
 }
 
 #[test]
+fn a_block_that_fails_is_ended_on_all_devices_and_those_that_stay_compute_the_next() {
+    let sources = grid(10, 900);
+    for at in [At::Start, At::Wait] {
+        for count in 0..2 {
+            let fakes = Fakes::new(50).with_devices(4);
+            let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], Some(Deal { ranges: 1, sets: 2 })), &sources);
+            let mut findings = Findings::default();
+            twin.compare(&mut findings, "a block", 900, true, &sinks(&sources, 40)).unwrap();
+            fakes.fail(at, count, How::HasADefect);
+            twin.set_source(3, &sources[8]).unwrap();
+            let error = twin.compare(&mut findings, "one that fails", 900, true, &sinks(&sources, 40)).unwrap_err();
+            assert_eq!(error.code(), ResultCode::Internal, "{at:?}");
+            assert_eq!(twin.system.setup().devices, [0, 1, 2, 3], "nobody drops out");
+            twin.compare(&mut findings, "the next", 900, true, &sinks(&sources, 120)).unwrap();
+            twin.compare_lists(&mut findings, "its lists").unwrap();
+            assert!(findings.passed(), "{at:?}: {:#?}", findings.failures());
+        }
+    }
+}
+
+#[test]
 fn a_device_without_memory_drops_out() {
     let sources = grid(8, 2000);
     let fakes = Fakes::new(50);

@@ -204,7 +204,7 @@ impl Play {
     fn call_that_may_fail(&mut self, target: &Target, call: &Call) {
         let Err(error) = self.call(target, call) else { return };
         // Without a device there are no blocks until the system is moved to one, and no lists of a block that failed.
-        let allowed = [ResultCode::DeviceFailed, ResultCode::OutOfMemory, ResultCode::CallOrder];
+        let allowed = [ResultCode::DeviceFailed, ResultCode::OutOfMemory, ResultCode::Internal, ResultCode::CallOrder];
         self.findings.expect(allowed.contains(&error.code()), || format!("{call:?}: {error}"));
         if !matches!(call, Call::Lists) {
             self.lists = false;
@@ -311,14 +311,16 @@ proptest! {
         deal in deal(),
         records in 1..200usize,
         crossover in prop_oneof![Just(0), Just(20_000u64)],
-        failures in prop::collection::vec((failure(), 0..9usize), 0..8),
+        failures in prop::collection::vec((failure(), prop::bool::weighted(0.3), 0..9usize), 0..8),
         calls in prop::collection::vec(call(), 1..25),
     ) {
         let setup = on_fakes(target, deal).setup;
         let target = Target { setup: Setup { crossover: Some(crossover), ..setup } };
         let fakes = Fakes::new(records).with_devices(DEVICES);
         let twin = Twin::on(fakes.machine(), &target).expect("nothing fails yet");
-        failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
+        for ((at, how), is_defect, count) in failures {
+            fakes.fail(at, count, if is_defect { How::HasADefect } else { how });
+        }
         let mut play = Play { twin, findings: Findings::default(), lists: false };
         for call in &calls {
             play.call_that_may_fail(&target, call);

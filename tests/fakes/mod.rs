@@ -26,12 +26,15 @@ pub enum At {
 pub enum How {
     Breaks,
     RunsOutOfMemory,
+    /// In a way that is not the device's fault: it stays where it is.
+    HasADefect,
 }
 
 impl How {
     fn error(self, at: At) -> Error {
         match self {
             How::Breaks => Error::DeviceFailed { device: "fake".into(), reason: format!("{at:?} was told to fail") },
+            How::HasADefect => Error::Internal { what: format!("{at:?} was told to fail") },
             How::RunsOutOfMemory => Error::OutOfMemory { what: "a fake's copy", bytes: 1 },
         }
     }
