@@ -512,7 +512,7 @@ static void one_of_two_dies(int number) {
     set_both_times();
     block(LARGE, MANY, 1);
     CHECK(backend_of(tested) == KYOHO_BACKEND_CPU);
-    CHECK(log_says("of backend cuda failed"));
+    CHECK(log_says("backend cuda failed"));
     small_and_large(1);
     end();
 }

@@ -38,7 +38,7 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
 
 /* So many sinks that several threads read them. */
 static void many_sinks_are_read_where_they_are(void) {
-    enum { SINKS = 20000, SOURCES = 20 };
+    enum { SINKS = 50000, SOURCES = 20 };
     static struct particle p[SINKS];
     make_particles(p, SINKS, 3);
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);

@@ -7,7 +7,7 @@ use kyoho::conformance::models::{plummer, sinks_of};
 use kyoho::conformance::{Selection, targets};
 use kyoho::{Backend, Forces, Order, Precision, ResultCode, Setup, Sink, System};
 
-const SINKS: usize = 20_000;
+const SINKS: usize = 50_000;
 const SOURCES: usize = 20;
 
 /// On a device that is no CPU, with all sources.
@@ -63,16 +63,16 @@ fn the_first_wrong_sink_is_named_and_the_last_block_stays() {
         system.start_from_fn(SOURCES, true, SINKS, |number| good[number]).unwrap();
         system.wait().unwrap();
         let mut wrong = good.clone();
-        wrong[17_000].derivatives[0][1] = f64::NAN;
-        wrong[12_345].softening2 = -1.0;
+        wrong[41_000].derivatives[0][1] = f64::NAN;
+        wrong[32_999].softening2 = -1.0;
         let error = system.start_from_fn(SOURCES, true, SINKS, |number| wrong[number]).unwrap_err();
         assert_eq!(error.code(), ResultCode::OutOfRange);
-        assert!(error.to_string().contains("sink 12345"), "{threads} threads: {error}");
+        assert!(error.to_string().contains("sink 32999"), "{threads} threads: {error}");
         assert_eq!(system.wait().map(|_| ()).unwrap_err().code(), ResultCode::CallOrder);
         assert_eq!(system.neighbours(SINKS - 1).unwrap().len(), SOURCES, "{threads} threads");
         // What was wrong is of no other block.
-        system.start_from_fn(SOURCES, true, 12_345, |number| wrong[number]).unwrap();
-        assert_eq!(system.wait().unwrap().len(), 12_345);
+        system.start_from_fn(SOURCES, true, 32_999, |number| wrong[number]).unwrap();
+        assert_eq!(system.wait().unwrap().len(), 32_999);
     }
 }
 

@@ -143,7 +143,7 @@ impl Machine for Fakes {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.descriptor.taylor);
-        let cpu = backend::open(Backend::Cpu, 0, options)?;
+        let cpu = backend::open(Backend::Cpu, 0, options.clone())?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open, backend, number)?;
         }
@@ -154,6 +154,7 @@ impl Machine for Fakes {
             _ => Box::new(Gpu {
                 backend,
                 number,
+                options,
                 cpu,
                 fakes,
                 copy,
@@ -219,6 +220,7 @@ struct Work {
 struct Gpu {
     backend: Backend,
     number: usize,
+    options: DeviceOptions,
     cpu: Box<dyn Device>,
     fakes: Fakes,
     copy: Sources,
@@ -273,6 +275,8 @@ impl Gpu {
     fn lose_all(&mut self) {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.taylor());
+        // What was computed of the old copy must not pass for the new one's.
+        self.cpu = backend::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
     }
 
