@@ -139,8 +139,8 @@ pub trait Device: Send {
     ) -> Result<()>;
 
     /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it is
-    /// dealt so among this device and others like it.
-    fn estimate(&self, _ni: usize, _nj: usize, _deal: Deal) -> Option<f64> {
+    /// dealt so among `devices` like this one.
+    fn estimate(&self, _ni: usize, _nj: usize, _deal: Deal, _devices: usize) -> Option<f64> {
         None
     }
 

@@ -53,7 +53,7 @@ impl Deals {
 /// device counts.
 pub fn fastest(devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Option<(f64, Deal)> {
     let seconds = |deal: Deal| {
-        let estimates = devices[..deal.devices()].iter().map(|device| device.estimate(ni, nj, deal));
+        let estimates = devices[..deal.devices()].iter().map(|device| device.estimate(ni, nj, deal, devices.len()));
         estimates.reduce(|longest, next| Some(longest?.max(next?))).flatten()
     };
     let mut best: Option<(f64, Deal)> = None;

@@ -163,7 +163,8 @@ impl Devices {
     /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
     /// chose the backend.
     pub fn fall_back(&mut self, error: Error, log: &mut Option<Log>) -> Result<()> {
-        if self.on_host || !is_of_device(&error) {
+        // The host may have no memory either.
+        if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
             return Err(error);
         }
         let next = match without(&self.setup, &self.failed, &error) {

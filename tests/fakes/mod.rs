@@ -375,7 +375,7 @@ impl Device for Gpu {
     }
 
     /// A second for each pair of a sink and a slice, and `START` for each further device.
-    fn estimate(&self, ni: usize, _: usize, deal: Deal) -> Option<f64> {
+    fn estimate(&self, ni: usize, _: usize, deal: Deal, _: usize) -> Option<f64> {
         let share = deal.share(0, ni);
         Some((share.sinks.len() * share.slices().len() + START * (deal.devices() - 1)) as f64)
     }

@@ -457,11 +457,11 @@ impl Device for CudaDevice {
         self.windows.find((&self.context, &self.streams[0], &self.kernels), step, memory, window, found)
     }
 
-    fn estimate(&self, ni: usize, nj: usize, deal: Deal) -> Option<f64> {
+    fn estimate(&self, ni: usize, nj: usize, deal: Deal, devices: usize) -> Option<f64> {
         let chunks = chunks_below(nj).max(1);
         let cut = cut::cut(self.options.descriptor, ni, chunks);
         let own = deal.share(0, ni).sinks.len().max(1);
-        Some(self.shape(cut, own, chunks, deal.sets, false).0 + model::dealt(deal, ni))
+        Some(self.shape(cut, own, chunks, deal.sets, false).0 + model::dealt(deal, devices, ni))
     }
 
     fn crossover(&self) -> u64 {

@@ -36,7 +36,7 @@ pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
 /// What one device may lose so that several gain: the seconds of a cut against those of the fastest.
 const BEARABLE: f64 = 1.1;
 /// A loss of one per cent there has to be worth so many on eight devices.
-const WEIGHT: i32 = 8;
+const WEIGHT: i32 = 16;
 /// Deals among eight devices.
 const DEALS: [Deal; 6] =
     [dealt_in(8, 1), dealt_in(4, 2), dealt_in(2, 4), dealt_in(1, 8), dealt_in(4, 1), dealt_in(1, 4)];
@@ -73,7 +73,7 @@ fn dealt(descriptor: &'static Descriptor, costs: &Costs, cut: Cut, (ni, chunks):
     let own = deal.share(0, ni).sinks.len().max(1);
     let (chunks, slices) = (chunks.div_ceil(deal.sets), SLICES / deal.sets);
     let work = Work { descriptor, cut, ni: own, chunks, slices, predicted: false };
-    fastest(costs, work).map_or(f64::INFINITY, |(seconds, _)| seconds) + model::dealt(deal, ni)
+    fastest(costs, work).map_or(f64::INFINITY, |(seconds, _)| seconds) + model::dealt(deal, deal.devices(), ni)
 }
 
 /// The shape that computes some work the fastest, and its seconds.

@@ -62,8 +62,11 @@ const BUSY: f64 = 0.85;
 const UNEVEN: f64 = 1.1;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
-/// Seconds that the host takes to begin a block on each further device.
-const START: f64 = 4.0e-6;
+/// Seconds that a block which is dealt to several devices takes longer, and more for each of those that are there:
+/// threads have to wake, and all are told what is new.
+const DEAL: f64 = 3.0e-6;
+/// See [`DEAL`].
+const TELL: f64 = 1.0e-6;
 /// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
 const MERGE: f64 = 12e-9;
 /// Seconds that it takes to hand over the force on a sink.
@@ -102,12 +105,14 @@ impl Costs {
     }
 }
 
-/// What a deal of `ni` sinks to several devices adds to the seconds of the first one's share: the others are begun one
-/// after another, and all that is handed in passes the host.
-pub fn dealt(deal: Deal, ni: usize) -> f64 {
-    let others = (deal.devices() - 1) as f64;
+/// What a deal of `ni` sinks adds to the seconds of the first device's share, where there are so many devices.
+pub fn dealt(deal: Deal, devices: usize, ni: usize) -> f64 {
+    if deal.devices() == 1 {
+        return 0.0;
+    }
     let merged = (ni * (deal.sets - 1)) as f64;
-    others * START + merged * MERGE + (ni - ni / deal.ranges) as f64 * HAND_OVER
+    let others = ni - ni / deal.ranges;
+    DEAL + TELL * devices as f64 + merged * MERGE + others as f64 * HAND_OVER
 }
 
 /// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits
@@ -127,8 +132,12 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
         let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
         costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + UNEVEN * each * together)
     } else {
-        // Groups come as others go; the last ones leave multiprocessors half empty.
-        let turns = (units as f64 / costs.multiprocessors as f64).ceil() + 0.7;
+        // Groups come as others go, at first all together and later in between; the last ones leave multiprocessors
+        // half empty.
+        let turns = units.div_ceil(costs.multiprocessors);
+        let (waves, rest) = (turns / resident, turns % resident);
+        let empty = if rest == 0 { 0.0 } else { (BUSY * resident as f64 - rest as f64).max(0.0) };
+        let turns = turns as f64 + empty / waves.max(1) as f64 + 0.7;
         // What a group waits for at its ends is partly hidden behind the pairs of others, where these are many.
         let seen = if strands == Strands::Long { 0.5 } else { 1.0 };
         costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + seen * costs.group / resident as f64)
