@@ -64,9 +64,9 @@ const UNEVEN: f64 = 1.1;
 pub const END_SINKS: usize = 4;
 /// Seconds that a block which is dealt to several devices takes longer, and more for each of those that are there:
 /// threads have to wake, and all are told what is new.
-const DEAL: f64 = 3.0e-6;
+const DEAL: f64 = 1.0e-6;
 /// See [`DEAL`].
-const TELL: f64 = 1.0e-6;
+const TELL: f64 = 2.0e-6;
 /// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
 const MERGE: f64 = 12e-9;
 /// Seconds that it takes to hand over the force on a sink.
