@@ -2,22 +2,15 @@
 
 mod fakes;
 
-use fakes::{At, Fakes, How};
+use fakes::{At, Fakes, How, order_4_double};
 use kyoho::conformance::models::{grid, sinks_of};
-use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
+use kyoho::conformance::{Findings, Target, Twin};
 use kyoho::system::slices::{Deal, Share};
-use kyoho::{Backend, Order, Precision, Result, ResultCode, Setup, Sink, Source, System};
+use kyoho::{Backend, Result, ResultCode, Setup, Sink, Source, System};
 
 /// Order 4 in double, on some fakes for CUDA.
 fn target(devices: &[usize], deal: Option<Deal>) -> Target {
-    let selection = Selection {
-        backend: Some(Backend::Cpu),
-        order: Some(Order::Fourth),
-        precision: Some(Precision::Double),
-        ..Selection::default()
-    };
-    let plain = targets(&selection).remove(0).setup;
-    Target { setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), deal, threads: 1, ..plain } }
+    Target { setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), deal, threads: 1, ..order_4_double() } }
 }
 
 fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {

@@ -4,21 +4,14 @@ mod fakes;
 
 use std::sync::Mutex;
 
-use fakes::{At, Fakes, How};
+use fakes::{At, Fakes, How, order_4_double};
 use kyoho::conformance::models::{grid, sinks_of};
-use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
-use kyoho::{Backend, Forces, Order, Precision, Result, ResultCode, Setup, Sink, Source, System};
+use kyoho::conformance::{Findings, Target, Twin};
+use kyoho::{Backend, Forces, Precision, Result, ResultCode, Setup, Sink, Source, System};
 
 /// A plain target of order 4 in double, on a backend of fakes.
 fn target(backend: Backend, devices: &[usize]) -> Target {
-    let selection = Selection {
-        backend: Some(Backend::Cpu),
-        order: Some(Order::Fourth),
-        precision: Some(Precision::Double),
-        ..Selection::default()
-    };
-    let plain = targets(&selection).remove(0).setup;
-    Target { setup: Setup { backend, devices: devices.to_vec(), threads: 1, ..plain } }
+    Target { setup: Setup { backend, devices: devices.to_vec(), threads: 1, ..order_4_double() } }
 }
 
 fn automatic(mut target: Target) -> Target {

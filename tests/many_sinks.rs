@@ -2,24 +2,16 @@
 
 mod fakes;
 
-use fakes::Fakes;
+use fakes::{Fakes, order_4_double};
 use kyoho::conformance::models::{plummer, sinks_of};
-use kyoho::conformance::{Selection, targets};
-use kyoho::{Backend, Forces, Order, Precision, ResultCode, Setup, Sink, System};
+use kyoho::{Backend, Forces, ResultCode, Setup, Sink, System};
 
 const SINKS: usize = 50_000;
 const SOURCES: usize = 20;
 
 /// On a device that is no CPU, with all sources.
 fn system(threads: usize) -> System {
-    let selection = Selection {
-        backend: Some(Backend::Cpu),
-        order: Some(Order::Fourth),
-        precision: Some(Precision::Double),
-        ..Selection::default()
-    };
-    let plain = targets(&selection).remove(0).setup;
-    let setup = Setup { backend: Backend::Cuda, devices: vec![0], threads, ..plain };
+    let setup = Setup { backend: Backend::Cuda, devices: vec![0], threads, ..order_4_double() };
     let mut system = System::on(Fakes::new(100).machine(), &setup).unwrap();
     plummer(SOURCES).iter().enumerate().for_each(|(k, source)| system.set_source(k, source).unwrap());
     system

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::backend::{self, Device, DeviceDescription, DeviceOptions, Machine, Updates};
+use kyoho::conformance::{Selection, targets};
 use kyoho::system::slices::{CHUNK, Deal, Share};
 use kyoho::system::{Block, Parts, Record, Sources, Written};
-use kyoho::{Backend, Error, Result};
+use kyoho::{Backend, Error, Order, Precision, Result, Setup};
 
 /// Where a device can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,17 @@ impl How {
             How::RunsOutOfMemory => Error::OutOfMemory { what: "a fake's copy", bytes: 1 },
         }
     }
+}
+
+/// What to make a plain system of order 4 in double of, on the CPU.
+pub fn order_4_double() -> Setup {
+    let selection = Selection {
+        backend: Some(Backend::Cpu),
+        order: Some(Order::Fourth),
+        precision: Some(Precision::Double),
+        ..Selection::default()
+    };
+    targets(&selection).remove(0).setup
 }
 
 /// Seconds that it takes to begin on one more device: 12 sinks are one device's, 40 are several's.
