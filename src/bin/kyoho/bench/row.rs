@@ -40,7 +40,7 @@ pub struct Row {
     pub backend: &'static str,
     /// The names of the devices.
     pub device: String,
-    /// Their numbers among the backend's; one that is named twice has two shares of the sources.
+    /// Their numbers among the backend's; one that is named twice has two shares of each block.
     pub devices: Vec<usize>,
     pub order: i32,
     pub precision: &'static str,
