@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{compiler, folder, link_library, root, succeed};
+use common::{compiler, fake_driver, folder, link_library, root, succeed};
 
 /// A folder with one of the integrators, built by a compiler that takes every warning for an error.
 fn build(command: &str, name: &str, folder: &Path) -> PathBuf {
@@ -166,16 +166,16 @@ fn every_rank_has_a_board_of_its_own_and_closes_it() {
 /// With a driver that shows two GPUs and can do nothing else.
 #[test]
 fn the_ranks_of_a_machine_take_its_gpus_in_turn() {
-    let folder = folder("mpi_gpus");
-    let driver = ["-shared", "-fPIC", "-o", "libcuda.so.1"];
-    succeed(Command::new("gcc").current_dir(&folder).args(driver).arg(root().join("c_tests/fake_cuda.c")));
-    std::fs::copy(folder.join("libcuda.so.1"), folder.join("libcuda.so")).unwrap();
+    let folder = fake_driver("mpi_gpus", &[]);
     let mut command = mpirun(&folder);
     // For the ranks alone: the launcher may look for GPUs too.
     command.arg("-x").arg(format!("LD_LIBRARY_PATH={}", folder.display())).args(["-x", "KYOHO_BACKEND=cuda"]);
     let output = said(succeed(command.args(ranks(3, Path::new(env!("CARGO_BIN_EXE_kyoho")))).arg("info")));
     let mut taken: Vec<&str> = output.lines().filter(|line| line.starts_with("devices ")).collect();
     taken.sort();
-    let from = |gpu| format!("devices    {gpu} (from OMPI_COMM_WORLD_LOCAL_RANK)");
-    assert_eq!(taken, [from(0), from(0), from(1)], "{output}");
+    let taken_by = |rank, gpu: &str| {
+        format!("devices    local rank {rank} of 3 (OMPI_COMM_WORLD_LOCAL_RANK) on 2 devices: device {gpu}")
+    };
+    let expected = [taken_by(0, "0, which rank 2 has too"), taken_by(1, "1"), taken_by(2, "0, which rank 0 has too")];
+    assert_eq!(taken, expected, "{output}");
 }
