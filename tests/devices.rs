@@ -184,8 +184,8 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
     let setup = target(&[0, 1, 2], deal).setup;
     let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
     assert_eq!(devices, [0, 1, 2]);
-    for at in [At::Start, At::Wait] {
-        // The last one has no sinks.
+    for at in [At::Start, At::Wait, At::Neighbours] {
+        // The last one has no sinks, but may make lists.
         for broken in [0, 1, 2] {
             let fakes = Fakes::new(50).with_devices(3);
             let fail = |step| {
@@ -198,14 +198,23 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
             assert_eq!((found == plain, left), (true, others), "{at:?} on device {broken}");
         }
     }
-    let fakes = Fakes::new(50).with_devices(3);
-    let (found, left) = play(&fakes, &setup, |step| {
-        if step == 1 {
-            fakes.break_device(At::Neighbours, 0)
-        }
-    })
-    .unwrap();
-    assert_eq!((found == plain, left), (true, vec![1, 2]));
+}
+
+#[test]
+fn neighbour_lists_are_made_by_all_that_know_the_block_or_by_the_first() {
+    let sources = grid(10, 2000);
+    let deal = Some(Deal { ranges: 3, sets: 1 });
+    for (deal, expected) in [(deal, vec![(0, 0..14), (1, 14..28), (2, 28..40)]), (None, vec![(0, 0..40)])] {
+        let fakes = Fakes::new(50).with_devices(3);
+        let mut twin = twin(&fakes, &target(&[0, 1, 2], deal), &sources);
+        let mut findings = Findings::default();
+        twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, 40)).unwrap();
+        twin.compare_lists(&mut findings, "its lists").unwrap();
+        assert!(findings.passed(), "{:#?}", findings.failures());
+        let mut lists = std::mem::take(&mut fakes.notes().lists);
+        lists.sort_by_key(|(number, _)| *number);
+        assert_eq!(lists, expected);
+    }
 }
 
 #[test]

@@ -47,6 +47,9 @@ pub struct Devices {
     lost: Option<Error>,
 }
 
+/// Pairs of a sink and a source whose neighbours one device finds before another is awake.
+const PAIRS_OF_LISTS: usize = 1 << 24;
+
 /// What devices that had no part in the last blocks do not know.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lag {
@@ -444,17 +447,43 @@ impl Devices {
         self.parts.take(into);
     }
 
-    /// One that had a part in the last block, and so knows the sources as they were; `None` if the block failed.
-    pub fn of_last_block(&mut self) -> Option<&mut Box<dyn Device>> {
-        if !self.knows_block {
-            return None;
-        }
-        if self.on_host { self.host.first_mut() } else { self.all.first_mut() }
+    /// Whether there are devices that know the sources as they were for the last block: it did not fail.
+    pub fn know_block(&self) -> bool {
+        self.knows_block
     }
 
-    /// That one failed since.
-    pub fn first_has_failed(&mut self) {
-        self.failed.extend(self.setup.devices.first().filter(|_| !self.on_host));
+    /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`] does. Where they are
+    /// many, each device that knows the block has some of the sinks.
+    pub fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let knowing = at_work.len().min(self.progress.shares.len());
+        if !self.knows_block || knowing == 0 {
+            return Err(Error::Internal { what: "no device knows the last block".into() });
+        }
+        let pairs = sinks.len().saturating_mul(block.nj);
+        let parties = match self.setup.deal {
+            Some(_) => knowing,
+            None => knowing.min(pairs / PAIRS_OF_LISTS).max(1),
+        };
+        let each = sinks.len().div_ceil(parties).max(1);
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let work = at_work.iter_mut().zip(found.chunks_mut(each)).zip(&mut outcomes).enumerate();
+        self.threads.run(
+            work,
+            &Mutex::new(Vec::new()),
+            || (),
+            |(place, ((device, found), outcome)), ()| {
+                let first = sinks.start + place * each;
+                *outcome = device.neighbours(sources, block, first..first + found.len(), found);
+            },
+        );
+        self.note(outcomes)
     }
 }
 

@@ -460,18 +460,16 @@ impl System {
     /// Makes the neighbour list of one sink of the last block, or of all.
     fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
         loop {
-            let made = match (self.devices.of_last_block(), sink) {
-                (Some(device), Some(sink)) => self.lists.prepare(sink, device, &self.sources, &self.block),
-                (Some(device), None) => self.lists.complete(device, &self.sources, &self.block),
-                (None, _) => Err(Error::Internal { what: "no device knows the last block".into() }),
+            let made = match sink {
+                Some(sink) => self.lists.prepare(sink, &mut self.devices, &self.sources, &self.block),
+                None => self.lists.complete(&mut self.devices, &self.sources, &self.block),
             };
             match made {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    self.devices.first_has_failed();
                     self.compute_elsewhere(error).inspect_err(|_| {
                         // Devices that came since, where the block failed too, know nothing of it.
-                        if self.devices.of_last_block().is_none() {
+                        if !self.devices.know_block() {
                             self.stage = Stage::Idle;
                         }
                     })?;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::backend::Device;
 use crate::error::Result;
 
 use super::block::Block;
+use super::devices::Devices;
 use super::sources::Sources;
 
 /// Sinks whose lists are made together: enough to share the prediction of the sources, few enough to bound the memory.
@@ -37,23 +37,17 @@ impl Lists {
     }
 
     /// Makes the lists of all sinks.
-    pub fn complete(&mut self, device: &mut Box<dyn Device>, sources: &Sources, block: &Block) -> Result<()> {
-        self.make(0..block.sinks.len(), device, sources, block)
+    pub fn complete(&mut self, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
+        self.make(0..block.sinks.len(), devices, sources, block)
     }
 
     /// Makes the list of one sink, if it is not there.
-    pub fn prepare(
-        &mut self,
-        sink: usize,
-        device: &mut Box<dyn Device>,
-        sources: &Sources,
-        block: &Block,
-    ) -> Result<()> {
+    pub fn prepare(&mut self, sink: usize, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
         if self.sinks.contains(&sink) {
             return Ok(());
         }
         let first = sink / WINDOW * WINDOW;
-        self.make(first..block.sinks.len().min(first + WINDOW), device, sources, block)
+        self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)
     }
 
     /// The list of one sink that was prepared.
@@ -61,20 +55,14 @@ impl Lists {
         &self.found[sink - self.sinks.start]
     }
 
-    fn make(
-        &mut self,
-        sinks: Range<usize>,
-        device: &mut Box<dyn Device>,
-        sources: &Sources,
-        block: &Block,
-    ) -> Result<()> {
+    fn make(&mut self, sinks: Range<usize>, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
         self.sinks = 0..0;
         self.found.resize_with(sinks.len().max(self.found.len()), Vec::new);
         self.found.iter_mut().for_each(Vec::clear);
         for first in sinks.clone().step_by(WINDOW) {
             let window = first..sinks.end.min(first + WINDOW);
             let found = &mut self.found[first - sinks.start..][..window.len()];
-            device.neighbours(sources, block, window, found)?;
+            devices.neighbours(sources, block, window, found)?;
         }
         for list in &mut self.found {
             list.sort_unstable();

@@ -66,6 +66,8 @@ pub struct Notes {
     pub started: Vec<(Backend, usize, usize)>,
     /// The number and share of each of those that are not the CPU.
     pub shares: Vec<(usize, Share)>,
+    /// The number and sinks of each call for neighbours on those.
+    pub lists: Vec<(usize, Range<usize>)>,
     /// Records that devices were sent, and those of them that they had missed.
     pub records: usize,
     pub missed: usize,
@@ -382,6 +384,7 @@ impl Device for Gpu {
     }
 
     fn neighbours(&mut self, _: &Sources, block: &Block, sinks: Range<usize>, found: &mut [Vec<i32>]) -> Result<()> {
+        self.fakes.notes().lists.push((self.number, sinks.clone()));
         self.fakes.notes().call(At::Neighbours, self.backend, self.number)?;
         self.cpu.neighbours(&self.copy, block, sinks, found)
     }
