@@ -332,21 +332,28 @@ static void chosen(void) {
     end();
 }
 
-static void chosen_within_a_block(void) {
-    struct particle *one = calloc(N, sizeof *one);
-    begin_on_gpu(KYOHO_BACKEND_CUDA);
+/* A chosen backend loses its context within a block: its error stays until the system is moved, with all that was written. */
+static void lose_a_block_and_move(int ni, int nj) {
+    struct particle *one = calloc(ni, sizeof *one);
     load_trap();
-    kyoho_sinks sinks = sinks_of(p, N, 1e-4);
+    kyoho_sinks sinks = sinks_of(p, ni, 1e-4);
     kyoho_forces to = forces_of(one);
     set_both_times();
     write_to_both(0, 1000, now);
-    GIVES(KYOHO_OK, kyoho_start(tested, N, &sinks));
+    GIVES(KYOHO_OK, kyoho_start(tested, nj, &sinks));
     kill_context();
     write_to_both(500, 1000, now);
     kyoho_result waited = kyoho_wait(tested, &to); /* it may have been done before */
     CHECK(waited == KYOHO_OK || waited == KYOHO_DEVICE_FAILED);
     refused(KYOHO_DEVICE_FAILED, "CUDA_ERROR");
+    refused(KYOHO_DEVICE_FAILED, "CUDA_ERROR");
     GIVES(KYOHO_OK, kyoho_system_move(tested, KYOHO_BACKEND_CPU, NULL, 0));
+    free(one);
+}
+
+static void chosen_within_a_block(void) {
+    begin_on_gpu(KYOHO_BACKEND_CUDA);
+    lose_a_block_and_move(N, N);
     block(40, N, 1);
     steps(1);
     end();
@@ -522,21 +529,9 @@ static void the_first_of_two_dies(void) { one_of_two_dies(0); }
 static void the_second_of_two_dies(void) { one_of_two_dies(1); }
 
 static void one_of_two_dies_within_a_block(void) {
-    struct particle *one = calloc(MANY, sizeof *one);
     failing = 1;
     begin_on_two(KYOHO_BACKEND_CUDA, KYOHO_BACKEND_CPU, MANY);
-    load_trap();
-    set_both_times();
-    kyoho_sinks sinks = sinks_of(p, 20000, 1e-4);
-    kyoho_forces to = forces_of(one);
-    GIVES(KYOHO_OK, kyoho_start(tested, MANY, &sinks));
-    kill_context();
-    write_to_both(100, 500, now);
-    kyoho_result waited = kyoho_wait(tested, &to); /* it may have been done before */
-    CHECK(waited == KYOHO_OK || waited == KYOHO_DEVICE_FAILED);
-    refused(KYOHO_DEVICE_FAILED, "CUDA_ERROR");
-    refused(KYOHO_DEVICE_FAILED, "CUDA_ERROR");
-    GIVES(KYOHO_OK, kyoho_system_move(tested, KYOHO_BACKEND_CPU, NULL, 0));
+    lose_a_block_and_move(20000, MANY);
     small_and_large(1);
     end();
 }

@@ -44,7 +44,12 @@ impl Threads {
         self.count.max(1)
     }
 
-    /// Hands each item to some thread. Which one must not matter; a thread keeps one `scratch` while it works.
+    /// Hands each item to some thread. Which one must not matter.
+    pub fn each<T>(&self, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+        self.run(items, &Mutex::new(Vec::new()), || (), |item, ()| work(item));
+    }
+
+    /// The same; a thread keeps one `scratch` while it works.
     pub fn run<T, S: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + Send,

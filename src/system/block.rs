@@ -95,12 +95,13 @@ impl Sums {
         self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
     }
 
-    /// Adds the sums over the next sources of the sinks from `first` on; `other` has no more sinks than are there.
-    pub fn add(&mut self, first: usize, outputs: usize, other: &Sums) {
-        let values = &mut self.values[first * outputs..];
-        values.iter_mut().zip(&other.values).for_each(|(sum, term)| *sum += term);
+    /// Adds some rows of the sums over the next sources to as many rows from `first` on.
+    pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, outputs: usize) {
+        let terms = &other.values[rows.start * outputs..rows.end * outputs];
+        self.values[first * outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         let nearest = self.nearest.get_mut(first..).unwrap_or_default();
-        nearest.iter_mut().zip(&other.nearest).for_each(|(nearest, candidate)| nearest.update(*candidate));
+        let candidates = other.nearest.get(rows).unwrap_or_default();
+        nearest.iter_mut().zip(candidates).for_each(|(nearest, candidate)| nearest.update(*candidate));
     }
 }
 
@@ -110,14 +111,8 @@ pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, outputs: usize) {
     let mut half = sets.len() / 2;
     while half > 0 {
         let (left, right) = sets[..2 * half].split_at_mut(half);
-        for (sum, term) in left.iter_mut().zip(right) {
-            let values = rows.start * outputs..rows.end * outputs;
-            let terms = &term.values[values.clone()];
-            sum.values[values].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-            let nearest = sum.nearest.get_mut(rows.clone()).unwrap_or_default();
-            let candidates = term.nearest.get(rows.clone()).unwrap_or_default();
-            nearest.iter_mut().zip(candidates).for_each(|(nearest, candidate)| nearest.update(*candidate));
-        }
+        let pairs = left.iter_mut().zip(right);
+        pairs.for_each(|(sum, term)| sum.add(rows.start, term, rows.clone(), outputs));
         half /= 2;
     }
 }
@@ -197,7 +192,7 @@ mod tests {
                 sum.reset(sinks, 4, true);
                 (sheaf..super::super::slices::SLICES)
                     .step_by(SHEAVES)
-                    .for_each(|slice| sum.add(0, 4, &sums(slice, sinks)));
+                    .for_each(|slice| sum.add(0, &sums(slice, sinks), 0..sinks, 4));
                 sheaves.push(sum);
             }
             add_in_pairs(&mut sheaves, 0..sinks, 4);

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use crate::backend::{Backend, Device, DeviceDescription, DeviceOptions, Machine, Updates};
 use crate::catalogue::Descriptor;
@@ -234,12 +233,9 @@ impl Devices {
         let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
         let machine = &*self.machine;
         let options = self.options(setup);
-        threads.run(
-            opened.iter_mut().zip(&setup.devices),
-            &Mutex::new(Vec::new()),
-            || (),
-            |(device, number), ()| *device = Some(machine.open(setup.backend, *number, options.clone())),
-        );
+        threads.each(opened.iter_mut().zip(&setup.devices), |(device, number)| {
+            *device = Some(machine.open(setup.backend, *number, options.clone()));
+        });
         for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
             self.all.push(device.map_err(|error| (Some(*number), error))?);
         }
@@ -322,12 +318,9 @@ impl Devices {
         };
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
         let work = at_work.iter_mut().zip(&self.progress.shares).zip(&mut outcomes).enumerate();
-        self.threads.run(
-            work,
-            &Mutex::new(Vec::new()),
-            || (),
-            |(place, ((device, share), outcome)), ()| *outcome = device.start(&updates(place), block, share),
-        );
+        self.threads.each(work, |(place, ((device, share), outcome))| {
+            *outcome = device.start(&updates(place), block, share);
+        });
         self.note(outcomes).inspect_err(|_| self.drain())?;
         self.keep_for_others(parties, fresh, is_written);
         self.knows_block = true;
@@ -474,15 +467,10 @@ impl Devices {
         let each = sinks.len().div_ceil(parties).max(1);
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
         let work = at_work.iter_mut().zip(found.chunks_mut(each)).zip(&mut outcomes).enumerate();
-        self.threads.run(
-            work,
-            &Mutex::new(Vec::new()),
-            || (),
-            |(place, ((device, found), outcome)), ()| {
-                let first = sinks.start + place * each;
-                *outcome = device.neighbours(sources, block, first..first + found.len(), found);
-            },
-        );
+        self.threads.each(work, |(place, ((device, found), outcome))| {
+            let first = sinks.start + place * each;
+            *outcome = device.neighbours(sources, block, first..first + found.len(), found);
+        });
         self.note(outcomes)
     }
 }

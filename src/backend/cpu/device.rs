@@ -166,7 +166,7 @@ impl<E: Element> CpuDevice<E> {
             return Ok(());
         }
         let outcome = Mutex::new(Ok(()));
-        let work = |(run, tiles): (usize, &mut [Option<Box<Tile<E>>>]), (): &mut ()| {
+        let work = |(run, tiles): (usize, &mut [Option<Box<Tile<E>>>])| {
             for (place, tile) in tiles.iter_mut().enumerate() {
                 let number = run * TILES_OF_TASK + place;
                 let Some(chunk) = stale(number, tile) else { continue };
@@ -183,7 +183,7 @@ impl<E: Element> CpuDevice<E> {
                 predict(kernel, chunk, block, number, tile);
             }
         };
-        threads.run(tiles.chunks_mut(TILES_OF_TASK).enumerate(), &Mutex::new(Vec::new()), || (), work);
+        threads.each(tiles.chunks_mut(TILES_OF_TASK).enumerate(), work);
         outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -243,7 +243,8 @@ impl<E: Element> CpuDevice<E> {
         }
         for task in &self.tasks[..self.wanted] {
             let first_sink = self.units[task.units.start].first_sink;
-            self.results[task.slices.start % sheaves].add(first_sink, descriptor.outputs, &task.sheaves[0]);
+            let (sums, result) = (&task.sheaves[0], &mut self.results[task.slices.start % sheaves]);
+            result.add(first_sink, sums, 0..sums.values.len() / descriptor.outputs, descriptor.outputs);
         }
         add_in_pairs(&mut self.results[..sheaves], 0..sinks, descriptor.outputs);
         Ok(())
