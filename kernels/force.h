@@ -1,6 +1,6 @@
 // One launch shape of the sums over the sources: a kernel FORCE_NAME in which LANES threads share a sink and a thread
 // has SINKS sinks, for chunks of STRANDS strands. With FUSED the sources are predicted here, else they were before. With
-// ENDS the last group of threads also adds the parts.
+// ENDS, where the device lets groups see what others wrote (CAN_END), the last group of threads also adds the parts.
 //
 // The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a chunk,
 // both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero. With short strands, for
@@ -34,9 +34,8 @@
 
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
-    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
-    GLOBAL const double *records, GLOBAL double *parts, GLOBAL double *part_distances, GLOBAL uint *part_strands,
-    GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
+    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL double *parts,
+    GLOBAL double *part_distances, GLOBAL uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
     LOCAL union {
@@ -78,13 +77,14 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         for (int row = 0; row < ROWS; ++row)
             rows[row] = sinks[row * step.stride + number];
         sink[i] = body_of_rows(rows);
-        sink_index[i] = sink_indices[number];
+        sink_index[i] = indices_of(sinks, &step)[number];
         best[i] = NO_DISTANCE2;
         best_strand[i] = 0;
     }
     // Every group that reads a source puts its record there itself; all write the same. The first group puts those that
     // none reads.
     if (step.records > 0) {
+        GLOBAL const double *const records = records_of(sinks, &step);
         UNROLL_BY(4)
         for (int item = THREAD; item < step.records * RECORD_WORDS; item += THREADS) {
             const int record = item / RECORD_WORDS, word = item % RECORD_WORDS;
@@ -366,8 +366,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     SYNC;
     if (ticket == (uint)(GROUPS - 1)) {
         for (int first = 0; first < step.ni; first += END_SINKS)
-            add_parts(&step, first, THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
-                part_distances, part_strands, results, result_distances, result_indices, &shared.end);
+            add_parts(&step, first, THREADS, octets, indices, slots, predicted, sinks, parts, part_distances,
+                part_strands, results, &shared.end);
         SYNC;
         if (THREAD == 0) {
             FENCE_HOST;

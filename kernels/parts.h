@@ -20,9 +20,8 @@ typedef struct {
 
 FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
     GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks,
-    GLOBAL const int *sink_indices, GLOBAL const double *parts, GLOBAL const double *part_distances,
-    GLOBAL const uint *part_strands, GLOBAL double *results, GLOBAL double *result_distances,
-    GLOBAL int *result_indices, LOCAL_POINTER End *end)
+    GLOBAL const double *parts, GLOBAL const double *part_distances, GLOBAL const uint *part_strands,
+    GLOBAL double *results, LOCAL_POINTER End *end)
 {
     const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
     SYNC;
@@ -158,7 +157,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         const Body body = body_of_rows(rows);
         REAL r[3];
         position_difference(&source, &body, r);
-        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != sink_indices[number];
+        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != indices_of(sinks, step)[number];
         if (is_other && (double)squared(r) == end->distances[0][sink])
             ATOMIC_MIN(&end->places[0][sink], place);
     }
@@ -167,8 +166,9 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         const int to = first_sink + sink;
         const int chunk = (int)(end->strands[0][sink] / strands), place = end->places[0][sink];
         const int there = place < CHUNK;
-        result_distances[to] = there ? end->distances[0][sink] : (double)INFINITY_32;
-        result_indices[to] = there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
+        distances_of(results, step)[to] = there ? end->distances[0][sink] : (double)INFINITY_32;
+        nearest_of(results, step)[to] =
+            there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
     }
 #endif
 }
@@ -177,15 +177,14 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 
 KERNEL(END_THREADS, 3)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const int *sink_indices,
-    GLOBAL const double *parts, GLOBAL const double *part_distances, GLOBAL const uint *part_strands,
-    GLOBAL uint *tickets, GLOBAL double *results, GLOBAL double *result_distances, GLOBAL int *result_indices,
+    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const double *parts,
+    GLOBAL const double *part_distances, GLOBAL const uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
     LOCAL End end;
     AFTER_EARLIER_KERNELS;
-    add_parts(&step, GROUP * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, sink_indices, parts,
-        part_distances, part_strands, results, result_distances, result_indices, &end);
+    add_parts(&step, GROUP * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, parts, part_distances,
+        part_strands, results, &end);
     SYNC;
     if (THREAD == 0) {
         // One thread's fence holds for what its group wrote before; a fence of every thread takes longer than the block.

@@ -24,6 +24,9 @@ typedef unsigned long long ulong;
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
 
+// Whether groups that end see what others wrote before, by FENCE.
+#define CAN_END 1
+
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)

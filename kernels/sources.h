@@ -46,17 +46,17 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
 #define WINDOW_ROWS 4
 
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
-// in any order. `sinks` has rows of radius2, x, y, z. A list that is longer than its room is only counted to its end.
+// in any order. `sinks` has rows of radius2, x, y, z and, behind the room for WINDOW, the indices. A list that is longer than its room is only counted to its end.
 KERNEL(CHUNK, 1)
 find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
-    GLOBAL const double *sinks, GLOBAL const int *sink_indices, GLOBAL uint *lengths, GLOBAL int *lists, int room)
+    GLOBAL const double *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)
 {
     LOCAL double local_sinks[WINDOW_ROWS * WINDOW];
     LOCAL int local_indices[WINDOW];
     for (int item = THREAD; item < WINDOW_ROWS * step.ni; item += CHUNK)
         local_sinks[item / step.ni * WINDOW + item % step.ni] = sinks[item];
     for (int sink = THREAD; sink < step.ni; sink += CHUNK)
-        local_indices[sink] = sink_indices[sink];
+        local_indices[sink] = ((GLOBAL const int *)(sinks + WINDOW_ROWS * WINDOW))[sink];
     SYNC;
     for (int chunk = GROUP; chunk < step.chunks; chunk += GROUPS) {
         const int slot = step.is_dense ? chunk : slots[chunk];

@@ -51,6 +51,30 @@ FUNCTION Part part_of(const Step *step, int number)
     return part;
 }
 
+// Where the indices of sinks stand, behind their rows, and behind these the records that the force kernel puts in their
+// places itself.
+FUNCTION GLOBAL const int *indices_of(GLOBAL const VECTOR *sinks, const Step *step)
+{
+    return (GLOBAL const int *)(sinks + ROWS * step->stride);
+}
+
+FUNCTION GLOBAL const double *records_of(GLOBAL const VECTOR *sinks, const Step *step)
+{
+    return (GLOBAL const double *)(indices_of(sinks, step) + step->stride);
+}
+
+// Results are the sums sink by sink, and behind the room for `stride` of them their nearest distances, then the indices of
+// the nearest sources.
+FUNCTION GLOBAL double *distances_of(GLOBAL double *results, const Step *step)
+{
+    return results + (long)OUTPUTS * step->stride;
+}
+
+FUNCTION GLOBAL int *nearest_of(GLOBAL double *results, const Step *step)
+{
+    return (GLOBAL int *)(distances_of(results, step) + step->stride);
+}
+
 // Records are 128 bytes: time, mass, Taylor coefficients, index and address, in words of 8 bytes.
 #define RECORD_WORDS 16
 #define INDEX_WORD 14

@@ -27,7 +27,7 @@
 #define THREADS 256
 #define AHEAD 1
 #define FUSED 1
-#define ENDS 1
+#define ENDS CAN_END
 #define RESIDENT 2
 #define STEPS 4
 #include "force.h"
