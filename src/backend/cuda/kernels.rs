@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use crate::backend::gpu::Addresses;
 use crate::backend::gpu::model::END_SINKS;
-use crate::backend::gpu::shapes::SHAPES;
+use crate::backend::gpu::shapes::{SHAPES, end_threads};
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::slices::{CHUNK, SLICES};
+use crate::system::slices::CHUNK;
 
 use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
 /// `FETCH_THREADS` in `kernels/fetch.h`.
 pub(super) const FETCH_THREADS: usize = 256;
+/// `MOST_THREADS` in `kernels/prelude_cuda.h`.
+const MOST_THREADS: usize = 1024;
 
 /// The kernels of a module.
 pub struct Kernels {
@@ -24,7 +26,7 @@ pub struct Kernels {
     force: [Function; SHAPES.len()],
     end: Function,
     neighbours: Function,
-    /// `END_THREADS` in `kernels/parts.h`: a thread for two columns of a sink in a slice.
+    /// `END_THREADS` in `kernels/parts.h`.
     pub(super) end_threads: usize,
     /// Whether kernels may be started before those ahead have ended.
     may_overlap: bool,
@@ -58,7 +60,7 @@ impl Kernels {
             force: std::array::from_fn(|shape| force[shape]),
             end: module.function("end_block")?,
             neighbours: module.function("find_neighbours")?,
-            end_threads: SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2,
+            end_threads: end_threads(descriptor, MOST_THREADS),
             may_overlap: image.waits(),
             _module: module,
         })
