@@ -14,6 +14,7 @@
 
 #if PRECISION == DOUBLE
 #define REAL double
+#define WHOLE long
 #define VECTOR double2
 #define SMALLEST 2.2250738585072014e-308
 #define FAR_AWAY 4e150
@@ -21,11 +22,24 @@
 #define NO_DISTANCE2 ((double)INFINITY_32)
 #else
 #define REAL float
+#define WHOLE int
 #define VECTOR float4
 #define SMALLEST 1.17549435e-38f
 #define FAR_AWAY 4e18
 #define FARTHEST2 2e37f
 #define NO_DISTANCE2 INFINITY_32
+#endif
+
+// A thread has numbers of one sink and predicts one source. The wide kernels, which have WIDTH, say in wide.h what stands
+// here for vectors of sinks (WIDE, LOGICAL) and of sources that are predicted together (SERIES, REALS).
+#ifndef WIDTH
+#define WIDE REAL
+#define LOGICAL int
+#define SERIES double
+#define SERIES_LOGICAL int
+#define REALS REAL
+#define ROUNDED(value) ((REAL)(value))
+#define EXTENDED(value) ((double)(value))
 #endif
 
 // Coefficients of the Taylor series of a source, and vectors of a body that a pair needs.
@@ -54,15 +68,22 @@
 #define ROWS VECTORS
 #endif
 
-// A body in the numbers of a pair; `low` holds what `position` rounds off.
-typedef struct {
-    REAL weight;
-    REAL position[3];
-#if PRECISION == MIXED
-    REAL low[3];
+// A body in the numbers of a pair; `low` holds what `position` rounds off, in MIXED.
+#define BODY_OF(NUMBER) \
+    struct { \
+        NUMBER weight; \
+        NUMBER position[3]; \
+        NUMBER low[3]; \
+        NUMBER velocity[3]; \
+    }
+typedef BODY_OF(REAL) Body;
+#ifdef WIDTH
+typedef BODY_OF(WIDE) Sink;
+typedef BODY_OF(REALS) Predicted;
+#else
+typedef Body Sink;
+typedef Body Predicted;
 #endif
-    REAL velocity[3];
-} Body;
 
 FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
 {
@@ -94,34 +115,35 @@ typedef struct {
 } Moment;
 
 // The q-th derivative of the series of one component, after dt; q = 0, 1.
-FUNCTION double evaluate(int q, const double coefficients[TAYLOR], double dt)
+FUNCTION SERIES evaluate(int q, const SERIES coefficients[TAYLOR], SERIES dt)
 {
-    double value = 0.0;
+    SERIES value = 0.0;
     UNROLL
     for (int k = TAYLOR - 1; k >= q; --k) {
-        const double term = q == 0 ? coefficients[k] : k * coefficients[k];
+        const SERIES term = q == 0 ? coefficients[k] : k * coefficients[k];
         value = k == TAYLOR - 1 ? term : fma(value, dt, term);
     }
     return value;
 }
 
-// Time, mass and coefficients of a source.
-FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, double rows[SOURCE_ROWS])
+// Time, mass and coefficients of a source, or of an octet from `place` on.
+FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, SERIES rows[SOURCE_ROWS])
 {
     GLOBAL const double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
     UNROLL
     for (int row = 0; row < SOURCE_ROWS; ++row)
-        rows[row] = source[row * OCTET];
+        rows[row] = *(GLOBAL const SERIES *)(source + row * OCTET);
 }
 
 // Predicted position and velocity of the source at an address, and its mass; far away where the address takes no part.
-FUNCTION double predict_vectors(const double rows[SOURCE_ROWS], int address, Moment moment, double vectors[VECTORS][3])
+FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
+    SERIES vectors[VECTORS][3])
 {
-    const int takes_part = address < moment.nj;
-    const double dt = moment.time - rows[0];
+    const SERIES_LOGICAL takes_part = address < moment.nj;
+    const SERIES dt = moment.time - rows[0];
     UNROLL
     for (int component = 0; component < 3; ++component) {
-        double coefficients[TAYLOR];
+        SERIES coefficients[TAYLOR];
         UNROLL
         for (int k = 0; k < TAYLOR; ++k)
             coefficients[k] = rows[2 + 3 * k + component];
@@ -132,25 +154,49 @@ FUNCTION double predict_vectors(const double rows[SOURCE_ROWS], int address, Mom
     return takes_part ? rows[1] * moment.mass_factor : 0.0;
 }
 
+// Predicts a source in the numbers of a pair.
+FUNCTION Predicted predict_body(const SERIES source[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment)
+{
+    SERIES vectors[VECTORS][3];
+    const SERIES mass = predict_vectors(source, address, moment, vectors);
+    Predicted body;
+    UNROLL
+    for (int k = 0; k < 3; ++k)
+        body.position[k] = ROUNDED(vectors[0][k]);
+    body.weight = ROUNDED(mass);
+#if PRECISION == MIXED
+    UNROLL
+    for (int k = 0; k < 3; ++k)
+        body.low[k] = ROUNDED(vectors[0][k] - EXTENDED(body.position[k]));
+#endif
+#if VECTORS > 1
+    UNROLL
+    for (int k = 0; k < 3; ++k)
+        body.velocity[k] = ROUNDED(vectors[1][k]);
+#endif
+    return body;
+}
+
+#ifndef WIDTH
 // Predicts a source into the rows of a body.
 FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment moment, VECTOR rows[ROWS])
 {
-    double vectors[VECTORS][3];
-    const double mass = predict_vectors(source, address, moment, vectors);
+    const Body body = predict_body(source, address, moment);
 #if PRECISION == DOUBLE
-    UNROLL
-    for (int q = 0; q < VECTORS; ++q) {
-        rows[2 * q] = DOUBLE2(vectors[q][0], vectors[q][1]);
-        rows[2 * q + 1] = DOUBLE2(vectors[q][2], q == 0 ? mass : 0.0);
-    }
+    rows[0] = DOUBLE2(body.position[0], body.position[1]);
+    rows[1] = DOUBLE2(body.position[2], body.weight);
+#if VECTORS > 1
+    rows[2] = DOUBLE2(body.velocity[0], body.velocity[1]);
+    rows[3] = DOUBLE2(body.velocity[2], 0.0);
+#endif
 #else
-    const float x = (float)vectors[0][0], y = (float)vectors[0][1], z = (float)vectors[0][2];
-    rows[0] = FLOAT4(x, y, z, (float)mass);
+    rows[0] = FLOAT4(body.position[0], body.position[1], body.position[2], body.weight);
 #if PRECISION == MIXED
-    rows[1] = FLOAT4((float)(vectors[0][0] - x), (float)(vectors[0][1] - y), (float)(vectors[0][2] - z), 0.0f);
+    rows[1] = FLOAT4(body.low[0], body.low[1], body.low[2], 0.0f);
 #endif
 #if VECTORS > 1
-    rows[ROWS - 1] = FLOAT4((float)vectors[1][0], (float)vectors[1][1], (float)vectors[1][2], 0.0f);
+    rows[ROWS - 1] = FLOAT4(body.velocity[0], body.velocity[1], body.velocity[2], 0.0f);
 #endif
 #endif
 }
+#endif

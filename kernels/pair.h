@@ -1,6 +1,7 @@
 // What a pair adds to the sums of a sink. With r = x_j - x_i, v = v_j - v_i, s2 = |r|^2 + eps2, w = m_j s2^(-3/2),
 // alpha = (r.v) / s2: potential -m_j s2^(-1/2), acceleration w r, jerk w (v - 3 alpha r).
 
+#ifndef WIDTH
 FUNCTION REAL inverse_sqrt(REAL value)
 {
 #if PRECISION == DOUBLE
@@ -23,8 +24,9 @@ FUNCTION REAL nearer(REAL a, REAL b)
     return fmin(a, b);
 #endif
 }
+#endif
 
-FUNCTION void position_difference(const Body *source, const Body *sink, REAL r[3])
+FUNCTION void position_difference(const Body *source, const Sink *sink, WIDE r[3])
 {
     UNROLL
     for (int k = 0; k < 3; ++k) {
@@ -35,40 +37,40 @@ FUNCTION void position_difference(const Body *source, const Body *sink, REAL r[3
     }
 }
 
-FUNCTION REAL squared(const REAL r[3])
+FUNCTION WIDE squared(const WIDE r[3])
 {
     return fma(r[2], r[2], fma(r[1], r[1], r[0] * r[0]));
 }
 
-// Adds one pair. `counts` is false for pairs that add nothing, `is_other` for sources that are the sink itself; both are
+// Adds one pair. `guarded` is false where no pair needs a look, `is_other` for sources that are the sink itself; both are
 // constants where the caller need not look.
-FUNCTION void add_pair(const Body *source, const Body *sink, int guarded, int is_other, REAL sums[OUTPUTS],
-    REAL *distance2)
+FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICAL is_other, WIDE sums[OUTPUTS],
+    WIDE *distance2)
 {
-    REAL r[3];
+    WIDE r[3];
     position_difference(source, sink, r);
 #if NEAREST
-    const REAL r2 = squared(r);
-    const REAL s2 = r2 + sink->weight;
+    const WIDE r2 = squared(r);
+    const WIDE s2 = r2 + sink->weight;
 #else
-    const REAL s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
+    const WIDE s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
 #endif
-    REAL inverse = inverse_sqrt(s2);
+    WIDE inverse = inverse_sqrt(s2);
     if (guarded)
         inverse = is_other && s2 >= SMALLEST ? inverse : (REAL)0;
 #if NEAREST
     *distance2 = nearer(*distance2, guarded && !is_other ? NO_DISTANCE2 : r2);
 #endif
-    const REAL inverse2 = inverse * inverse;
-    const REAL potential = source->weight * inverse;
-    const REAL w = potential * inverse2;
+    const WIDE inverse2 = inverse * inverse;
+    const WIDE potential = source->weight * inverse;
+    const WIDE w = potential * inverse2;
     sums[0] -= potential;
 #if ORDER == 4
-    REAL v[3];
+    WIDE v[3];
     UNROLL
     for (int k = 0; k < 3; ++k)
         v[k] = source->velocity[k] - sink->velocity[k];
-    const REAL alpha = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0])) * ((REAL)-3 * inverse2);
+    const WIDE alpha = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0])) * ((REAL)-3 * inverse2);
 #endif
     UNROLL
     for (int k = 0; k < 3; ++k) {

@@ -1,0 +1,21 @@
+// All kernels of one order and precision for CPUs, with WIDTH sinks side by side; they have the names and arguments of
+// unit.h. A force kernel has few or many sinks of a work-item, whose sources are predicted before (p).
+
+#include "prelude_wide.h"
+#include "wide.h"
+#include "body.h"
+#include "wide_pair.h"
+#include "pair.h"
+#include "step.h"
+#include "fetch.h"
+#include "wide_sources.h"
+#include "wide_sums.h"
+#include "wide_parts.h"
+
+#define FORCE_NAME force_wide_few_p
+#define SINKS 1
+#include "wide_force.h"
+
+#define FORCE_NAME force_wide_many_p
+#define SINKS 4
+#include "wide_force.h"

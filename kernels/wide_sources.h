@@ -1,0 +1,108 @@
+// Predicted sources: of each chunk rows of CHUNK numbers, each row a component of the bodies.
+
+#define WEIGHT 0
+#define POSITION 1
+#define LOW 4
+#if PRECISION == MIXED
+#define VELOCITY 7
+#else
+#define VELOCITY 4
+#endif
+
+// The tile of a slot.
+FUNCTION GLOBAL const REAL *tile_of(GLOBAL const VECTOR *predicted, int slot)
+{
+    return (GLOBAL const REAL *)(predicted + (long)slot * ROWS * CHUNK);
+}
+
+// The source at a place of a tile.
+FUNCTION Body source_at(GLOBAL const REAL *tile, int place)
+{
+    Body body;
+    body.weight = tile[WEIGHT * CHUNK + place];
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        body.position[k] = tile[(POSITION + k) * CHUNK + place];
+#if PRECISION == MIXED
+        body.low[k] = tile[(LOW + k) * CHUNK + place];
+#endif
+#if VECTORS > 1
+        body.velocity[k] = tile[(VELOCITY + k) * CHUNK + place];
+#endif
+    }
+    return body;
+}
+
+// Predicts the chunks of this launch's slices; a group has one.
+KERNEL(1, 1)
+predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *slots, GLOBAL VECTOR *predicted)
+{
+    const int chunk = step.first_slice + step.slice_step * GROUP;
+    const int slot = step.is_dense ? chunk : slots[chunk];
+    if (slot < 0)
+        return;
+    GLOBAL REAL *const tile = (GLOBAL REAL *)(predicted + (long)slot * ROWS * CHUNK);
+    for (int place = 0; place < CHUNK; place += OCTET) {
+        SERIES source[SOURCE_ROWS];
+        load_source(octets, slot, place, source);
+        const Predicted body = predict_body(source, chunk * CHUNK + place + PLACES_OF_OCTET, step.moment);
+        STORE(OCTET, body.weight, tile + WEIGHT * CHUNK + place);
+        UNROLL
+        for (int k = 0; k < 3; ++k) {
+            STORE(OCTET, body.position[k], tile + (POSITION + k) * CHUNK + place);
+#if PRECISION == MIXED
+            STORE(OCTET, body.low[k], tile + (LOW + k) * CHUNK + place);
+#endif
+#if VECTORS > 1
+            STORE(OCTET, body.velocity[k], tile + (VELOCITY + k) * CHUNK + place);
+#endif
+        }
+    }
+}
+
+// Sinks whose neighbours are found together.
+#define WINDOW 256
+#define WINDOW_ROWS 4
+
+// Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
+// in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list that
+// is longer than its room is only counted to its end.
+KERNEL(1, 1)
+find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
+    GLOBAL const double *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)
+{
+    GLOBAL const int *const sink_indices = (GLOBAL const int *)(sinks + WINDOW_ROWS * WINDOW);
+    for (int chunk = GROUP; chunk < step.chunks; chunk += GROUPS) {
+        const int slot = step.is_dense ? chunk : slots[chunk];
+        if (slot < 0)
+            continue;
+        SERIES position[CHUNK / OCTET][3];
+        for (int octet = 0; octet < CHUNK / OCTET; ++octet) {
+            SERIES source[SOURCE_ROWS], vectors[VECTORS][3];
+            load_source(octets, slot, octet * OCTET, source);
+            predict_vectors(source, chunk * CHUNK + octet * OCTET + PLACES_OF_OCTET, step.moment, vectors);
+            UNROLL
+            for (int k = 0; k < 3; ++k)
+                position[octet][k] = vectors[0][k];
+        }
+        for (int sink = 0; sink < step.ni; ++sink) {
+            for (int octet = 0; octet < CHUNK / OCTET; ++octet) {
+                const SERIES x = position[octet][0] - sinks[step.ni + sink];
+                const SERIES y = position[octet][1] - sinks[2 * step.ni + sink];
+                const SERIES z = position[octet][2] - sinks[3 * step.ni + sink];
+                const SERIES_LOGICAL near =
+                    fma(z, z, fma(y, y, x * x)) < sinks[sink] && position[octet][0] < FAR_AWAY;
+                if (!ANY_LANE(near))
+                    continue;
+                for (int lane = 0; lane < OCTET; ++lane) {
+                    const int index = indices[(long)slot * CHUNK + octet * OCTET + lane];
+                    if (!LANE(near, const long, lane) || (step.skip_own_index && index == sink_indices[sink]))
+                        continue;
+                    const uint place = ATOMIC_ADD(&lengths[sink], 1u);
+                    if (place < (uint)room)
+                        lists[(long)sink * room + place] = index;
+                }
+            }
+        }
+    }
+}
