@@ -3,6 +3,7 @@
 pub mod cpu;
 pub mod cuda;
 pub mod gpu;
+pub mod opencl;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ impl Backend {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
             Backend::Cuda => cuda::describe(),
-            Backend::OpenCl => Err(no_backend(self)),
+            Backend::OpenCl => opencl::describe(),
         }
     }
 }
