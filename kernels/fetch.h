@@ -1,4 +1,4 @@
-// Sources and sinks on their way to where the sums are made.
+// Records and sinks on their way to where the sums are made.
 
 #define FETCH_THREADS 256
 

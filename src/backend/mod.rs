@@ -200,10 +200,6 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     match backend {
         Backend::Cpu => cpu::open(options),
         Backend::Cuda => cuda::open(number, options),
-        Backend::OpenCl => Err(no_backend(backend)),
+        Backend::OpenCl => opencl::open(number, options),
     }
-}
-
-fn no_backend(backend: Backend) -> Error {
-    Error::NoBackend { backend: backend.name(), reason: "it is not built into this library".into() }
 }

@@ -49,8 +49,8 @@ impl Shape {
     pub fn group_sinks(&self, descriptor: &Descriptor) -> usize {
         let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
             (Sinks::Few, ..) => 1,
+            (Sinks::Many, ..) if self.threads == 1 => 4,
             (Sinks::Many, 32, ..) | (Sinks::Many, _, _, Precision::Double) => 2,
-            (Sinks::Many, ..) if self.threads == 1 => 2,
             (Sinks::Many, 1, Order::Fourth, _) => 2,
             (Sinks::Many, ..) => 4,
         };

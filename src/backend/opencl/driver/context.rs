@@ -83,6 +83,16 @@ impl Context {
         Ok(Arc::new(Context { driver, number, device, handle, queue, properties, failed }))
     }
 
+    /// Its number and name, for people.
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.number, self.properties.name)
+    }
+
+    /// Whether a call on it failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
     /// What the device is.
     pub fn properties(&self) -> &Properties {
         &self.properties
