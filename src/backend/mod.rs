@@ -53,6 +53,47 @@ impl Backend {
             Backend::OpenCl => opencl::describe(),
         }
     }
+
+    /// How many devices the backend has, or why none.
+    pub fn visible(self) -> Result<Visible> {
+        let devices = self.devices()?;
+        let alike = devices.iter().take_while(|device| device.kind == devices[0].kind).count();
+        Ok(Visible { all: devices.len(), alike })
+    }
+
+    /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there: devices of
+    /// OpenCL that are CPUs have to be asked for.
+    pub fn serves_unasked(self) -> bool {
+        let of_its_own = |device: &DeviceDescription| self == Backend::Cpu || device.kind != DeviceKind::Cpu;
+        self.devices().is_ok_and(|devices| devices.first().is_some_and(of_its_own))
+    }
+}
+
+/// How many devices a backend has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visible {
+    /// All of them, from 0 on.
+    pub all: usize,
+    /// Those that are taken where none is named: the first ones, which are of one kind.
+    pub alike: usize,
+}
+
+impl Visible {
+    /// So many of one kind.
+    pub fn alike(count: usize) -> Visible {
+        Visible { all: count, alike: count }
+    }
+}
+
+/// What a device is built as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeviceKind {
+    /// A graphics card, or what is left of one that only computes.
+    Gpu,
+    /// Another card.
+    Accelerator,
+    /// The processors of the host.
+    Cpu,
 }
 
 /// What one device is, for people.
@@ -60,6 +101,8 @@ impl Backend {
 pub struct DeviceDescription {
     /// The backend that drives it.
     pub backend: Backend,
+    /// What it is built as.
+    pub kind: DeviceKind,
     /// Its name.
     pub name: String,
     /// What it has, in words, such as its memory.
@@ -156,7 +199,7 @@ pub trait Device: Send {
 
 /// Where the devices of a system come from: this machine, or what stands for it in a test.
 pub trait Machine: Send + Sync {
-    /// How many devices a backend has, or why none.
+    /// How many devices a backend has that may take over from another's, or why none.
     fn devices(&self, backend: Backend) -> Result<usize>;
 
     /// Opens a device; `number` is its place in the backend's list of devices.
@@ -179,7 +222,10 @@ pub struct ThisMachine;
 
 impl Machine for ThisMachine {
     fn devices(&self, backend: Backend) -> Result<usize> {
-        Ok(backend.devices()?.len())
+        match backend.visible()? {
+            _ if !backend.serves_unasked() => Ok(0),
+            visible => Ok(visible.alike),
+        }
     }
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {

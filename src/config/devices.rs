@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Visible};
 use crate::error::{Error, Result};
 
 use super::launcher::LocalRank;
@@ -22,7 +22,7 @@ pub struct DeviceChoice {
 /// Which devices of a backend to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// All that are visible.
+    /// All that are visible, of the kind of the first: GPUs if there are any.
     All,
     /// The first so many.
     Count(usize),
@@ -63,24 +63,24 @@ impl DeviceChoice {
         Ok(DeviceChoice { wanted: wanted.ok_or_else(bad)?, because: name.into(), of_gpus: false })
     }
 
-    /// The numbers of the devices among `visible` ones; an error if some are not there.
-    pub fn resolve(&self, backend: Backend, visible: usize) -> Result<Vec<usize>> {
+    /// The numbers of the devices among those of a backend; an error if some are not there.
+    pub fn resolve(&self, backend: Backend, Visible { all, alike }: Visible) -> Result<Vec<usize>> {
         let bad = |value: String, allowed: String| {
             let value = format!("{value} of backend {}", backend.name());
             Err(Error::BadOption { name: self.because.clone(), value, allowed })
         };
-        let Some(last) = visible.checked_sub(1) else { return bad("a device".into(), "none, as it has none".into()) };
+        let Some(last) = all.checked_sub(1) else { return bad("a device".into(), "none, as it has none".into()) };
         match &self.wanted {
-            Wanted::All => Ok((0..visible).collect()),
-            Wanted::Count(count) if *count > visible => {
-                bad(format!("{count} devices"), format!("1 to {visible} of devices 0 to {last}"))
+            Wanted::All => Ok((0..alike).collect()),
+            Wanted::Count(count) if *count > alike => {
+                bad(format!("{count} devices"), format!("1 to {alike} of devices 0 to {}", alike - 1))
             }
             Wanted::Count(count) => Ok((0..*count).collect()),
             Wanted::List(list) => match list.iter().find(|number| **number > last) {
                 Some(number) => bad(format!("device {number}"), format!("devices 0 to {last}")),
                 None => Ok(list.clone()),
             },
-            Wanted::LocalRank(rank) => Ok(vec![rank % visible]),
+            Wanted::LocalRank(rank) => Ok(vec![rank % alike]),
         }
     }
 }
@@ -122,11 +122,11 @@ impl Settings {
     /// The backend and devices that these settings come to on this machine; an error if they are not there.
     pub fn select(&self) -> Result<Selection> {
         let backend = self.chosen_backend()?;
-        self.select_of(backend, backend.devices()?.len())
+        self.select_of(backend, backend.visible()?)
     }
 
     /// The same for a backend that shows so many devices.
-    pub fn select_of(&self, backend: Backend, visible: usize) -> Result<Selection> {
+    pub fn select_of(&self, backend: Backend, visible: Visible) -> Result<Selection> {
         let DeviceChoice { wanted, because, of_gpus } = &self.devices;
         if backend == Backend::Cpu && *of_gpus && !matches!(wanted, Wanted::LocalRank(_)) {
             let because = format!("{because} speaks of GPUs: device 0, the CPU");
@@ -137,8 +137,9 @@ impl Settings {
         Ok(Selection { backend, devices, because })
     }
 
-    fn sentence(&self, backend: Backend, visible: usize, devices: &[usize]) -> String {
+    fn sentence(&self, backend: Backend, visible: Visible, devices: &[usize]) -> String {
         let DeviceChoice { wanted, because, .. } = &self.devices;
+        let visible = if matches!(wanted, Wanted::List(_)) { visible.all } else { visible.alike };
         let shares = shares(devices);
         let reason = match (wanted, &self.local_rank) {
             (Wanted::All, _) => format!("{because} asks for all of"),

@@ -21,7 +21,7 @@ pub const NPIPES: usize = 16384;
 /// Everything that the environment of a process says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// `KYOHO_BACKEND`; without it the first backend that has devices.
+    /// `KYOHO_BACKEND`; without it the first backend that has devices and need not be asked for.
     pub backend: Option<Backend>,
     /// `KYOHO_DEVICES`, `sapporo2.config`, `GPU_LIST`, the local rank, or the first device.
     pub devices: DeviceChoice,
@@ -78,14 +78,11 @@ impl Settings {
         })
     }
 
-    /// The backend to use: the one asked for, else the first that has devices.
+    /// The backend to use: the one asked for, else the first that has devices and need not be asked for.
     pub fn chosen_backend(&self) -> Result<Backend> {
         match self.backend {
             Some(backend) => backend.devices().map(|_| backend),
-            None => Ok(Backend::ALL
-                .into_iter()
-                .find(|backend| backend.devices().is_ok_and(|devices| !devices.is_empty()))
-                .unwrap_or(Backend::Cpu)),
+            None => Ok(Backend::ALL.into_iter().find(|backend| backend.serves_unasked()).unwrap_or(Backend::Cpu)),
         }
     }
 

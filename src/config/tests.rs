@@ -1,4 +1,5 @@
 use super::*;
+use crate::backend::Visible;
 
 fn settings(variables: &[(&str, &str)], file: Option<&str>) -> Result<Settings> {
     let directory = std::env::temp_dir().join(format!("kyoho-config-{:?}", std::thread::current().id()));
@@ -46,7 +47,7 @@ fn selected(
     file: Option<&str>,
     (backend, visible): (Backend, usize),
 ) -> std::result::Result<(Vec<usize>, String), String> {
-    let selection = settings(variables, file).and_then(|settings| settings.select_of(backend, visible));
+    let selection = settings(variables, file).and_then(|settings| settings.select_of(backend, Visible::alike(visible)));
     selection.map(|selection| (selection.devices, selection.because)).map_err(|error| error.to_string())
 }
 
@@ -106,7 +107,7 @@ fn an_argument_overrules_all_variables_and_the_file() {
     settings.devices = DeviceChoice::parse("devices", "2,").unwrap();
     let expected = "devices names 1 of 3 devices: device 2; \
         local rank 1 of 2 (MPI_LOCALRANKID) has no say: ranks that are told the same share them";
-    let selection = settings.select_of(Backend::Cuda, 3).unwrap();
+    let selection = settings.select_of(Backend::Cuda, Visible::alike(3)).unwrap();
     assert_eq!((selection.devices, selection.because.as_str()), (vec![2], expected));
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::{Backend, cpu::Level};
+use crate::backend::{Backend, DeviceDescription, DeviceKind, cpu::Level};
 use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision};
 use crate::system::Setup;
 use crate::system::slices::Deal;
@@ -77,22 +77,43 @@ fn wanted<T: PartialEq>(choice: Option<T>, value: T) -> bool {
     choice.is_none_or(|choice| choice == value)
 }
 
-/// Threads and devices that the whole suite runs with, and how blocks are dealt to these; the first is the plain case.
-type Way = (usize, Vec<usize>, Option<Deal>);
+/// What the whole suite runs with.
+struct Way {
+    threads: usize,
+    devices: Vec<usize>,
+    /// How blocks are dealt to the devices.
+    deal: Option<Deal>,
+    /// The launch shape that is taken wherever it fits.
+    shape: Option<usize>,
+}
 
-fn ways(backend: Backend, visible: usize, devices: &Option<Vec<usize>>) -> Vec<Way> {
-    let dealt = |ranges, sets| Some(Deal { ranges, sets });
-    if let Some(devices) = devices {
-        return vec![(1, devices.clone(), None)];
+impl Way {
+    fn of(threads: usize, devices: Vec<usize>) -> Way {
+        Way { threads, devices, deal: None, shape: None }
+    }
+
+    fn dealt(ranges: usize, sets: usize) -> Way {
+        Way { deal: Some(Deal { ranges, sets }), ..Way::of(1, vec![0; ranges * sets]) }
+    }
+}
+
+/// The ways for a backend with these devices; the first is the plain case.
+fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usize>>) -> Vec<Way> {
+    if let Some(devices) = wanted {
+        return vec![Way::of(1, devices.clone())];
     }
     let mut ways = match backend {
         Backend::Cpu => {
-            vec![(1, vec![0], None), (2, vec![0], None), (1, vec![0; 3], None), (3, vec![0; 8], None)]
+            vec![Way::of(1, vec![0]), Way::of(2, vec![0]), Way::of(1, vec![0; 3]), Way::of(3, vec![0; 8])]
         }
-        _ => vec![(1, vec![0], None), (1, vec![0; 3], dealt(3, 1)), (1, vec![0; 4], dealt(2, 2))],
+        _ => vec![Way::of(1, vec![0]), Way::dealt(3, 1), Way::dealt(2, 2)],
     };
-    if visible > 1 {
-        ways.push((1, (0..visible).collect(), None));
+    if devices.len() > 1 {
+        ways.push(Way::of(1, (0..devices.len()).collect()));
+    }
+    // A CPU that OpenCL drives can run the kernels of GPUs, too.
+    if backend != Backend::Cpu && devices[0].kind == DeviceKind::Cpu {
+        ways.push(Way { shape: Some(0), ..Way::of(1, vec![0]) });
     }
     ways
 }
@@ -111,9 +132,9 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                 Backend::Cpu => Level::available().filter(|level| wanted(selection.level, *level)).collect(),
                 _ => vec![Level::Portable],
             };
-            let ways = ways(backend, devices.len(), &selection.devices);
+            let ways = ways(backend, &devices, &selection.devices);
             for level in levels {
-                targets.extend(ways.iter().map(|(threads, devices, deal)| Target {
+                targets.extend(ways.iter().map(|Way { threads, devices, deal, shape }| Target {
                     setup: Setup {
                         order: entry.order,
                         precision: entry.precision,
@@ -121,7 +142,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         devices: devices.clone(),
                         threads: *threads,
                         level,
-                        shape: None,
+                        shape: *shape,
                         deal: *deal,
                         crossover: Some(0),
                         fall_back: false,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kyoho::backend::{self, Device, DeviceDescription, DeviceOptions, Machine, Updates};
+use kyoho::backend::{self, Device, DeviceDescription, DeviceKind, DeviceOptions, Machine, Updates};
 use kyoho::conformance::{Selection, targets};
 use kyoho::system::slices::{CHUNK, Deal, Share};
 use kyoho::system::{Block, Parts, Record, Sources, Written};
@@ -336,6 +336,7 @@ impl Device for Gpu {
     fn describe(&self) -> DeviceDescription {
         DeviceDescription {
             backend: self.backend,
+            kind: DeviceKind::Gpu,
             name: format!("a fake for {}", self.backend.name()),
             details: String::new(),
         }

@@ -12,7 +12,7 @@ mod text;
 
 use crate::error::Result;
 
-use super::{Backend, Device, DeviceDescription, DeviceOptions};
+use super::{Backend, Device, DeviceDescription, DeviceKind, DeviceOptions};
 
 /// The devices that the driver shows, without a context on any of them.
 pub fn describe() -> Result<Vec<DeviceDescription>> {
@@ -29,6 +29,7 @@ pub fn description(properties: &driver::Properties) -> DeviceDescription {
     let (major, minor) = properties.compute;
     DeviceDescription {
         backend: Backend::Cuda,
+        kind: DeviceKind::Gpu,
         name: properties.name.clone(),
         details: format!(
             "{} multiprocessors, {} GiB, compute {major}.{minor}, bus {}",

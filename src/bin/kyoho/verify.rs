@@ -116,10 +116,10 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
         backend.devices()?;
     }
     if let Some(wanted) = &arguments.devices {
-        let has_devices = |backend: &Backend| backend.devices().is_ok_and(|devices| !devices.is_empty());
-        let backend = selection.backend.or_else(|| Backend::ALL.into_iter().find(has_devices)).unwrap_or(Backend::Cpu);
+        let first = || Backend::ALL.into_iter().find(|backend| backend.serves_unasked());
+        let backend = selection.backend.or_else(first).unwrap_or(Backend::Cpu);
         let choice = DeviceChoice::parse("--devices", wanted)?;
-        selection.devices = Some(choice.resolve(backend, backend.devices()?.len())?);
+        selection.devices = Some(choice.resolve(backend, backend.visible()?)?);
         selection.backend = Some(backend);
     }
     Ok(selection)

@@ -2,14 +2,14 @@
 
 use std::thread;
 
-use crate::backend::Backend;
 use crate::backend::gpu::cut::cut;
-use crate::backend::gpu::shapes::{SHAPES, Shape};
+use crate::backend::gpu::shapes::{SHAPES, Shape, WIDE_SHAPES};
+use crate::backend::{Backend, DeviceKind};
 use crate::catalogue::Descriptor;
 use crate::conformance::models::{grid, plummer, sinks_of};
 use crate::conformance::{Check, Target, Twin};
 use crate::error::Result;
-use crate::system::slices::Deal;
+use crate::system::slices::{Deal, chunks_below};
 use crate::system::{Forces, Setup, Sink, Source, System};
 
 /// Every bit of an answer.
@@ -138,54 +138,75 @@ pub const TURNS_OF_DEVICES: Check = Check {
 };
 
 /// Numbers of sources and of sinks such that every launch shape fits some of these blocks.
-const SOURCES_OF_SHAPES: [usize; 3] = [700, 6500, 40_000];
-const SINKS_OF_SHAPES: [usize; 8] = [1, 6, 40, 150, 300, 1100, 2500, 5000];
-
-/// Of the blocks for shapes, those that a shape fits, and so takes if it is told to.
-fn blocks_that_fit(shape: Shape, descriptor: &'static Descriptor) -> usize {
-    let blocks = SOURCES_OF_SHAPES.into_iter().flat_map(|nj| SINKS_OF_SHAPES.map(|ni| (ni, nj)));
-    blocks.filter(|(ni, nj)| cut(descriptor, *ni, *nj).strands == shape.strands(descriptor)).count()
+#[derive(Clone, Copy)]
+struct Blocks {
+    sources: &'static [usize],
+    sinks: &'static [usize],
 }
 
-/// Each block with sources that are to be predicted, with those that are, and after few and many were written.
-fn answers_of_shape(target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
-    let mut system = system(target, sources)?;
-    let sinks = sinks_of(&sources[..SINKS_OF_SHAPES[7]], 1e-4);
-    let mut found = Vec::new();
-    for (step, nj) in SOURCES_OF_SHAPES.into_iter().enumerate() {
-        for ni in SINKS_OF_SHAPES {
-            system.set_time(step as f64 / 64.0 + ni as f64 / 131_072.0)?;
-            for _ in 0..2 {
+const BLOCKS_FOR_GPUS: Blocks =
+    Blocks { sources: &[700, 6500, 40_000], sinks: &[1, 6, 40, 150, 300, 1100, 2500, 5000] };
+const BLOCKS_FOR_CPUS: Blocks = Blocks { sources: &[700, 6500], sinks: &[1, 40, 300, 2500] };
+
+impl Blocks {
+    fn most_sources(self) -> usize {
+        self.sources[self.sources.len() - 1]
+    }
+
+    /// Those that a shape fits, and so takes if it is told to.
+    fn that_fit(self, shape: Shape, descriptor: &'static Descriptor) -> usize {
+        let all = self.sources.iter().flat_map(|nj| self.sinks.iter().map(move |ni| (*ni, *nj)));
+        all.filter(|(ni, nj)| cut(descriptor, *ni, chunks_below(*nj)).strands == shape.strands(descriptor)).count()
+    }
+
+    /// Each with sources that are to be predicted, with those that are, and after few and many were written.
+    fn answers(self, target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
+        let mut system = system(target, sources)?;
+        let sinks = sinks_of(&sources[..self.sinks[self.sinks.len() - 1]], 1e-4);
+        let mut found = Vec::new();
+        for (step, nj) in self.sources.iter().copied().enumerate() {
+            for ni in self.sinks.iter().copied() {
+                system.set_time(step as f64 / 64.0 + ni as f64 / 131_072.0)?;
+                for _ in 0..2 {
+                    found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
+                }
+                for (place, source) in sources[..ni].iter().enumerate() {
+                    system.set_source(7 * place % nj, source)?;
+                }
                 found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
             }
-            for (place, source) in sources[..ni].iter().enumerate() {
-                system.set_source(7 * place % nj, source)?;
-            }
-            found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
         }
+        Ok(found)
     }
-    Ok(found)
 }
 
 pub const LAUNCH_SHAPES: Check = Check {
     name: "launch shapes",
-    promise: "any launch shape of a GPU gives the same bits, on any number of devices",
+    promise: "any launch shape of a kind of device gives the same bits, on any number of devices",
     neighbours: false,
     run: |target, findings| {
-        // The CPU has none, and the plain target stands for the others.
+        // The CPU backend has none, and targets of one device stand for the others.
         if target.setup.backend == Backend::Cpu || target.setup.devices != [0] {
             return Ok(());
         }
-        let sources = plummer(SOURCES_OF_SHAPES[2]);
-        let plain = answers_of_shape(target, &sources)?;
-        for (number, shape) in SHAPES.into_iter().enumerate() {
-            let fitting = blocks_that_fit(shape, target.descriptor());
-            findings.expect(fitting > 0, || format!("{}: no block that it fits", shape.name));
+        let is_cpu = target.setup.backend.devices()?[0].kind == DeviceKind::Cpu;
+        let blocks = if is_cpu { BLOCKS_FOR_CPUS } else { BLOCKS_FOR_GPUS };
+        let of_groups = || (0..SHAPES.len()).zip(SHAPES);
+        let shapes: Vec<(usize, Shape)> = match (is_cpu, target.setup.shape) {
+            (true, None) => (SHAPES.len()..).zip(WIDE_SHAPES).collect(),
+            _ => of_groups().collect(),
+        };
+        let sources = plummer(blocks.most_sources());
+        let plain = blocks.answers(target, &sources)?;
+        for (number, shape) in shapes {
+            // Vectors are for blocks of every size.
+            let fits = number >= SHAPES.len() || blocks.that_fit(shape, target.descriptor()) > 0;
+            findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
                 let deal = Deal { ranges, sets };
                 let mut target = target.with(1, &vec![0; deal.devices()]);
                 (target.setup.shape, target.setup.deal) = (Some(number), Some(deal));
-                let found = answers_of_shape(&target, &sources)?;
+                let found = blocks.answers(&target, &sources)?;
                 let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
                 findings.expect(other == 0, || {
                     let blocks = plain.len();
@@ -286,8 +307,10 @@ mod tests {
     fn every_shape_fits_some_block() {
         for entry in CATALOGUE {
             for shape in SHAPES {
-                let fitting = blocks_that_fit(shape, entry);
-                assert!(fitting > 0, "{} in order {:?} {:?}", shape.name, entry.order, entry.precision);
+                for blocks in [BLOCKS_FOR_GPUS, BLOCKS_FOR_CPUS] {
+                    let fitting = blocks.that_fit(shape, entry);
+                    assert!(fitting > 0, "{} in order {:?} {:?}", shape.name, entry.order, entry.precision);
+                }
             }
         }
     }

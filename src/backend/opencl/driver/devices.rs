@@ -7,22 +7,12 @@ use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
 
 use super::table::{Object, Table, text, told};
 use super::{Driver, Handle, SUCCESS, none, reason};
+pub use crate::backend::DeviceKind as Kind;
 use crate::backend::{Backend, DeviceDescription};
 use crate::error::{Error, Result};
 
 /// The number that NVIDIA has on the PCI bus.
 const NVIDIA: u32 = 0x10de;
-
-/// What a device is built as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A graphics card.
-    Gpu,
-    /// Another card.
-    Accelerator,
-    /// The processors of the host.
-    Cpu,
-}
 
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +62,7 @@ impl Properties {
         let units = if self.compute_units == 1 { "compute unit" } else { "compute units" };
         DeviceDescription {
             backend: Backend::OpenCl,
+            kind: self.kind,
             name: self.name.clone(),
             details: format!(
                 "{} {units}, {} GiB, OpenCL {major}.{minor}, {}",
