@@ -7,7 +7,4 @@
 #define LOGICAL_64 VECTOR_OF(long, WIDTH)
 #define SERIES VECTOR_OF(double, OCTET)
 #define SERIES_LOGICAL VECTOR_OF(long, OCTET)
-#define REALS VECTOR_OF(REAL, OCTET)
-#define ROUNDED(value) CONVERTED(REAL, OCTET, value)
-#define EXTENDED(value) CONVERTED(double, OCTET, value)
 #define PLACES_OF_OCTET ((SERIES_LOGICAL)(0, 1, 2, 3, 4, 5, 6, 7))

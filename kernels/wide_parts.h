@@ -41,7 +41,8 @@ FUNCTION Candidate nearest_of_slice(const Step *step, int slice, int first_sink,
 FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const int *indices, int strand, const Body *sink,
     int sink_index, REAL distance2)
 {
-    for (int place = strand * STRAND; place < (strand + 1) * STRAND; place += WIDTH) {
+    LOGICAL first = CHUNK;
+    for (int place = (strand + 1) * STRAND - WIDTH; place >= strand * STRAND; place -= WIDTH) {
         Sink sources;
         UNROLL
         for (int k = 0; k < 3; ++k) {
@@ -53,16 +54,17 @@ FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const in
         // The other way round, which changes signs alone.
         WIDE r[3];
         position_difference(sink, &sources, r);
-        const LOGICAL is_there = squared(r) == distance2;
-        if (ANY_LANE(is_there)) {
-            for (int lane = 0; lane < WIDTH; ++lane) {
-                const int is_other = !step->skip_own_index || indices[place + lane] != sink_index;
-                if (LANE(is_there, const WHOLE, lane) && is_other)
-                    return place + lane;
-            }
-        }
+        LOGICAL is_there = squared(r) == distance2;
+        if (step->skip_own_index)
+            is_there = is_there && CONVERTED(WHOLE, WIDTH, LOAD(WIDTH, indices + place)) != sink_index;
+        first = is_there ? (LOGICAL)place : first;
     }
-    return CHUNK;
+    int lowest = CHUNK;
+    for (int lane = 0; lane < WIDTH; ++lane) {
+        const int place = (int)LANE(first, const WHOLE, lane);
+        lowest = place < CHUNK ? min(lowest, place + lane) : lowest;
+    }
+    return lowest;
 }
 #endif
 
