@@ -284,12 +284,17 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         }
 #if LANES > 1 && !SPREAD
         SYNC;
-        for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
-            REAL total = strand_sums[place];
-            UNROLL
-            for (int strand = 1; strand < STRANDS; ++strand)
-                total += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
-            accumulated[place] += (double)total;
+        // As many turns for every thread: compilers that run threads one after another got other loops here wrong.
+        UNROLL
+        for (int turn = 0; turn < (OUTPUTS * GROUP_SINKS + THREADS - 1) / THREADS; ++turn) {
+            const int place = turn * THREADS + THREAD;
+            if (place < OUTPUTS * GROUP_SINKS) {
+                REAL total = strand_sums[place];
+                UNROLL
+                for (int strand = 1; strand < STRANDS; ++strand)
+                    total += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
+                accumulated[place] += (double)total;
+            }
         }
 #endif
     }

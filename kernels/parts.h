@@ -87,10 +87,10 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
                 sums[sheaf] += sheaf < sheaves ? end->sums[sheaf + turn * sheaves][output][sink] : 0.0;
         }
         UNROLL
-        for (int half = SHEAVES / 2; half > 0; half /= 2) {
+        for (int apart = SHEAVES / 2; apart > 0; apart /= 2) {
             UNROLL
-            for (int sheaf = 0; sheaf < half; ++sheaf)
-                sums[sheaf] += half < sheaves ? sums[sheaf + half] : 0.0;
+            for (int sheaf = 0; sheaf < apart; ++sheaf)
+                sums[sheaf] += apart < sheaves ? sums[sheaf + apart] : 0.0;
         }
         results[(long)(first_sink + sink) * OUTPUTS + output] = sums[0] / step->moment.mass_factor;
     }
@@ -114,12 +114,12 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
             }
         }
         UNROLL
-        for (int half = SHEAVES / 2; half > 0; half /= 2) {
+        for (int apart = SHEAVES / 2; apart > 0; apart /= 2) {
             UNROLL
-            for (int sheaf = 0; sheaf < half; ++sheaf) {
-                if (half < sheaves && distances[sheaf + half] < distances[sheaf]) {
-                    distances[sheaf] = distances[sheaf + half];
-                    nearest[sheaf] = nearest[sheaf + half];
+            for (int sheaf = 0; sheaf < apart; ++sheaf) {
+                if (apart < sheaves && distances[sheaf + apart] < distances[sheaf]) {
+                    distances[sheaf] = distances[sheaf + apart];
+                    nearest[sheaf] = nearest[sheaf + apart];
                 }
             }
         }
@@ -173,7 +173,9 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 #endif
 }
 
-#define END_THREADS (SLICES * COLUMN_PAIRS * END_SINKS)
+// Threads that end some sinks: one for each item, or one for several where a group has not so many.
+#define END_ITEMS (SLICES * COLUMN_PAIRS * END_SINKS)
+#define END_THREADS (END_ITEMS / ((END_ITEMS + MOST_THREADS - 1) / MOST_THREADS))
 
 KERNEL(END_THREADS, 3)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,

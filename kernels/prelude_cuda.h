@@ -24,6 +24,8 @@ typedef unsigned long long ulong;
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
 
+// Threads that a group may have.
+#define MOST_THREADS 1024
 // Whether groups that end see what others wrote before, by FENCE.
 #define CAN_END 1
 

@@ -21,6 +21,9 @@
 // A vote would need to know which threads run in step.
 #define ANY(condition) (condition)
 
+// Threads that a group may have on every GPU.
+#define MOST_THREADS 256
+
 #define ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomic_min(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomic_max(pointer, value)

@@ -1,26 +1,4 @@
-// Sources and sinks on their way to where the sums are made.
-
-#define FETCH_THREADS 256
-
-// Puts records in their places and copies `count` vectors of sinks, from memory of the host or of the device.
-KERNEL(FETCH_THREADS, 1)
-fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges,
-    GLOBAL const int *slots, int is_dense, GLOBAL const VECTOR *from, GLOBAL VECTOR *to, int count)
-{
-    LET_NEXT_KERNEL_START;
-    AFTER_EARLIER_KERNELS;
-    const int thread = GROUP * FETCH_THREADS + THREAD, threads = GROUPS * FETCH_THREADS;
-    for (int place = thread; place < count; place += threads)
-        to[place] = from[place];
-    for (int record = thread / RECORD_WORDS; record < record_count; record += threads / RECORD_WORDS) {
-        const double value = records[(long)record * RECORD_WORDS + THREAD % RECORD_WORDS];
-        const uint address = address_of(records, record);
-        const int chunk = (int)(address / CHUNK);
-        const int slot = is_dense ? chunk : slots[chunk];
-        if (slot >= 0)
-            put_word(value, THREAD % RECORD_WORDS, octets, indices, ranges, slot, address);
-    }
-}
+// Sources as they are predicted, and the neighbours of sinks.
 
 // Predicts the chunks of this launch's slices; a group has one.
 KERNEL(CHUNK, 1)
@@ -40,10 +18,6 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
     for (int row = 0; row < ROWS; ++row)
         predicted[((long)slot * ROWS + row) * CHUNK + THREAD] = rows[row];
 }
-
-// Sinks whose neighbours are found together.
-#define WINDOW 256
-#define WINDOW_ROWS 4
 
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
 // in any order. `sinks` has rows of radius2, x, y, z and, behind the room for WINDOW, the indices. A list that is longer than its room is only counted to its end.

@@ -33,6 +33,10 @@ typedef struct {
 // Strands of a chunk for few sinks, of which the nearest source is kept by address.
 #define SHORT 32
 
+// Sinks whose neighbours are found together, and numbers of each: the squared radius and the position.
+#define WINDOW 256
+#define WINDOW_ROWS 4
+
 // The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
 typedef struct {
     int slice;

@@ -5,6 +5,7 @@
 #include "pair.h"
 #include "step.h"
 #include "parts.h"
+#include "fetch.h"
 #include "sources.h"
 
 // Sums in a row, and sinks of a thread where one thread has a sink and where several share it.

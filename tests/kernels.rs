@@ -40,7 +40,7 @@ const VENDORS: &[&str] = &[
     "nullptr",
     // OpenCL
     "kernel", "global", "local", "constant", "private", "generic", "pipe", "barrier", "mem_fence", "get_", "work_group_",
-    "sub_group_", "atomic_", "atom_", "native_", "half_", "convert_", "as_",
+    "sub_group_", "atomic_", "atom_", "native_", "half", "half_", "convert_", "as_",
 ];
 
 /// Whether a line has one of these words.

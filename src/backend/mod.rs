@@ -3,6 +3,7 @@
 pub mod cpu;
 pub mod cuda;
 pub mod gpu;
+pub mod opencl;
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ impl Backend {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
             Backend::Cuda => cuda::describe(),
-            Backend::OpenCl => Err(no_backend(self)),
+            Backend::OpenCl => opencl::describe(),
         }
     }
 }
@@ -199,10 +200,6 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     match backend {
         Backend::Cpu => cpu::open(options),
         Backend::Cuda => cuda::open(number, options),
-        Backend::OpenCl => Err(no_backend(backend)),
+        Backend::OpenCl => opencl::open(number, options),
     }
-}
-
-fn no_backend(backend: Backend) -> Error {
-    Error::NoBackend { backend: backend.name(), reason: "it is not built into this library".into() }
 }

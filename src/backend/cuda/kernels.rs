@@ -3,39 +3,21 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use crate::backend::gpu::Addresses;
 use crate::backend::gpu::model::END_SINKS;
-use crate::backend::gpu::shapes::SHAPES;
+use crate::backend::gpu::shapes::{SHAPES, end_threads};
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::slices::{CHUNK, SLICES};
+use crate::system::slices::CHUNK;
 
 use super::driver::{Context, Function, Module, Stream};
 use super::images;
 
-/// `FETCH_THREADS` in `kernels/sources.h`.
+/// `FETCH_THREADS` in `kernels/fetch.h`.
 pub(super) const FETCH_THREADS: usize = 256;
-
-/// Memory that kernels read and write, as addresses on the device.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Addresses {
-    /// The sources: octets, indices, ranges of indices, slots, predicted.
-    pub store: [u64; 5],
-    /// Rows of sinks.
-    pub sinks: u64,
-    /// Indices of sinks.
-    pub sink_indices: u64,
-    /// Records that the force kernel puts in their places.
-    pub records: u64,
-    /// Parts of sums, their nearest distances, and the strands of these.
-    pub parts: [u64; 3],
-    /// A counter of groups that have ended.
-    pub ticket: u64,
-    /// Results: sums, nearest distances, nearest indices; and what the host waits for.
-    pub results: [u64; 3],
-    /// What the host waits for.
-    pub flag: u64,
-}
+/// `MOST_THREADS` in `kernels/prelude_cuda.h`.
+const MOST_THREADS: usize = 1024;
 
 /// The kernels of a module.
 pub struct Kernels {
@@ -44,7 +26,7 @@ pub struct Kernels {
     force: [Function; SHAPES.len()],
     end: Function,
     neighbours: Function,
-    /// `END_THREADS` in `kernels/parts.h`: a thread for two columns of a sink in a slice.
+    /// `END_THREADS` in `kernels/parts.h`.
     pub(super) end_threads: usize,
     /// Whether kernels may be started before those ahead have ended.
     may_overlap: bool,
@@ -78,7 +60,7 @@ impl Kernels {
             force: std::array::from_fn(|shape| force[shape]),
             end: module.function("end_block")?,
             neighbours: module.function("find_neighbours")?,
-            end_threads: SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2,
+            end_threads: end_threads(descriptor, MOST_THREADS),
             may_overlap: image.waits(),
             _module: module,
         })
@@ -97,13 +79,13 @@ impl Kernels {
     pub unsafe fn fetch(
         &self,
         stream: &Stream,
-        step: &Step,
-        memory: &Addresses,
-        count: usize,
-        (from, vectors): (u64, usize),
+        store: &[u64; 5],
+        is_dense: bool,
+        (records, count): (u64, usize),
+        (from, to, vectors): (u64, u64, usize),
     ) -> Result<()> {
-        let [octets, indices, ranges, slots, _] = memory.store;
-        let (count, vectors) = (count as i32, vectors as i32);
+        let [octets, indices, ranges, slots, _] = *store;
+        let (count, vectors, is_dense) = (count as i32, vectors as i32, i32::from(is_dense));
         let wanted = (count as usize * 16).max(vectors as usize).div_ceil(FETCH_THREADS).clamp(1, 128);
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
@@ -113,15 +95,15 @@ impl Kernels {
                 wanted,
                 FETCH_THREADS,
                 false,
-                memory.records,
+                records,
                 count,
                 octets,
                 indices,
                 ranges,
                 slots,
-                step.is_dense,
+                is_dense,
                 from,
-                memory.sinks,
+                to,
                 vectors,
             )
         }
@@ -131,9 +113,9 @@ impl Kernels {
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
-    pub unsafe fn predict(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
-        let [octets, _, _, slots, predicted] = memory.store;
-        let chunks = (step.chunks - step.first_slice + step.slice_step - 1) / step.slice_step;
+    pub unsafe fn predict(&self, stream: &Stream, step: &Step, store: &[u64; 5], overlaps: bool) -> Result<()> {
+        let [octets, _, _, slots, predicted] = *store;
+        let chunks = step.chunks_of_slices();
         if chunks <= 0 {
             return Ok(());
         }
@@ -152,12 +134,11 @@ impl Kernels {
         stream: &Stream,
         shape: usize,
         step: &Step,
-        memory: &Addresses,
+        memory: &Addresses<u64>,
         overlaps: bool,
     ) -> Result<()> {
         let [octets, indices, ranges, slots, predicted] = memory.store;
         let [parts, distances, strands] = memory.parts;
-        let [results, result_distances, result_indices] = memory.results;
         let groups = step.groups * step.parts * step.slices;
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
@@ -174,15 +155,11 @@ impl Kernels {
                 slots,
                 predicted,
                 memory.sinks,
-                memory.sink_indices,
-                memory.records,
                 parts,
                 distances,
                 strands,
                 memory.ticket,
-                results,
-                result_distances,
-                result_indices,
+                memory.results,
                 memory.flag,
             )
         }
@@ -192,10 +169,9 @@ impl Kernels {
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
-    pub unsafe fn end(&self, stream: &Stream, step: &Step, memory: &Addresses, overlaps: bool) -> Result<()> {
+    pub unsafe fn end(&self, stream: &Stream, step: &Step, memory: &Addresses<u64>, overlaps: bool) -> Result<()> {
         let [octets, indices, _, slots, predicted] = memory.store;
         let [parts, distances, strands] = memory.parts;
-        let [results, result_distances, result_indices] = memory.results;
         let groups = (step.ni as usize).div_ceil(END_SINKS);
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
@@ -211,14 +187,11 @@ impl Kernels {
                 slots,
                 predicted,
                 memory.sinks,
-                memory.sink_indices,
                 parts,
                 distances,
                 strands,
                 memory.ticket,
-                results,
-                result_distances,
-                result_indices,
+                memory.results,
                 memory.flag,
             )
         }
@@ -232,10 +205,11 @@ impl Kernels {
         &self,
         stream: &Stream,
         step: &Step,
-        memory: &Addresses,
+        store: &[u64; 5],
+        sinks: u64,
         (lengths, lists, room): (u64, u64, i32),
     ) -> Result<()> {
-        let [octets, indices, _, slots, _] = memory.store;
+        let [octets, indices, _, slots, _] = *store;
         let groups = step.chunks.min(4096);
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
@@ -249,8 +223,7 @@ impl Kernels {
                 octets,
                 indices,
                 slots,
-                memory.sinks,
-                memory.sink_indices,
+                sinks,
                 lengths,
                 lists,
                 room,

@@ -1,17 +1,14 @@
 //! The CUDA backend: NVIDIA GPUs through the driver that is found at run time.
 
-mod calibration;
 mod device;
 pub mod driver;
 mod images;
-mod inbox;
 mod kernels;
-mod store;
+mod outbox;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod text;
-mod windows;
 
 use crate::error::Result;
 
@@ -24,7 +21,7 @@ pub fn describe() -> Result<Vec<DeviceDescription>> {
 
 /// Opens a device; `number` is its place among those that the driver shows.
 pub fn open(number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
-    Ok(Box::new(device::CudaDevice::new(number, options)?))
+    Ok(Box::new(device::open(number, options)?))
 }
 
 /// What a device with these properties is, for people.

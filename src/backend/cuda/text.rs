@@ -6,12 +6,11 @@ use std::process::{Command, Stdio};
 
 use super::driver::{Context, fake};
 use super::kernels::{FETCH_THREADS, Kernels};
-use super::windows;
-use crate::backend::gpu::chunks::NOWHERE;
 use crate::backend::gpu::model::END_SINKS;
 use crate::backend::gpu::pack;
 use crate::backend::gpu::shapes::SHAPES;
 use crate::backend::gpu::step::Step;
+use crate::backend::gpu::{self, chunks::NOWHERE};
 use crate::catalogue::{CATALOGUE, Descriptor, Precision};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES};
 use crate::system::{OCTET, Record, TAYLOR};
@@ -23,11 +22,12 @@ macro_rules! text {
 }
 
 /// The files that `kernels/unit.h` begins with, in its order.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("body.h", text!("body.h")),
     ("pair.h", text!("pair.h")),
     ("step.h", text!("step.h")),
     ("parts.h", text!("parts.h")),
+    ("fetch.h", text!("fetch.h")),
     ("sources.h", text!("sources.h")),
 ];
 
@@ -74,7 +74,7 @@ fn numbers(descriptor: &Descriptor, wanted: &[&str]) -> BTreeMap<String, f64> {
         wanted.iter().map(|name| format!("printf(\"{name} %.17g\\n\", (double)({name}));\n")).collect();
     let program = format!(
         "#include <stdio.h>\n#define TEXT(name) TEXT_OF(name)\n#define TEXT_OF(name) #name\n\
-         #define ORDER {}\n#define PRECISION {}\n#define uint unsigned\n{structures}\n\
+         #define ORDER {}\n#define PRECISION {}\n#define CAN_END 1\n#define MOST_THREADS 1024\n#define uint unsigned\n{structures}\n\
          int main(void) {{\n{unit}\n{constants}printf(\"Step %zu\\n\", sizeof(Step));\nreturn 0;\n}}\n",
         descriptor.order as i32, descriptor.precision as i32
     );
@@ -124,8 +124,8 @@ fn constants_are_those_of_the_text() {
             ("END_SINKS", END_SINKS as f64),
             ("END_THREADS", end_threads as f64),
             ("FETCH_THREADS", FETCH_THREADS as f64),
-            ("WINDOW", windows::WINDOW as f64),
-            ("WINDOW_ROWS", windows::ROWS as f64),
+            ("WINDOW", gpu::WINDOW as f64),
+            ("WINDOW_ROWS", gpu::WINDOW_ROWS as f64),
             ("NOWHERE", f64::from(NOWHERE)),
             ("SHORT", short as f64),
             ("RECORD_WORDS", (size_of::<Record>() / 8) as f64),

@@ -1,6 +1,9 @@
-//! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
+//! The launch shapes of the force kernel; `kernels/unit.h` and `kernels/unit_wide.h` make a kernel of each.
 
 use crate::catalogue::{Descriptor, Order, Precision};
+use crate::system::slices::SLICES;
+
+use super::model::END_SINKS;
 
 /// Sinks of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,15 +40,16 @@ pub struct Shape {
     pub strands: Strands,
     /// Whether sources are predicted by the groups that need them; else before.
     pub fused: bool,
-    /// Whether the last group to end also adds the parts; else a kernel of its own does.
+    /// Whether the last group to end also adds the parts, where the device lets it; else a kernel of its own does.
     pub ends: bool,
 }
 
 impl Shape {
-    /// Sinks of a group of threads.
+    /// Sinks of a group of threads; where these are in the lanes of vectors, the vectors.
     pub fn group_sinks(&self, descriptor: &Descriptor) -> usize {
         let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
             (Sinks::Few, ..) => 1,
+            (Sinks::Many, ..) if self.threads == 1 => 4,
             (Sinks::Many, 32, ..) | (Sinks::Many, _, _, Precision::Double) => 2,
             (Sinks::Many, 1, Order::Fourth, _) => 2,
             (Sinks::Many, ..) => 4,
@@ -68,7 +72,7 @@ const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands,
     Shape { name, threads: 128, lanes, sinks, strands, fused, ends: false }
 }
 
-/// Every shape; `Setup::shape` counts in this order.
+/// Every shape of groups of threads; `Setup::shape` counts in this order, and goes on with [`WIDE_SHAPES`].
 pub const SHAPES: [Shape; 8] = [
     Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true) },
     shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true),
@@ -79,3 +83,16 @@ pub const SHAPES: [Shape; 8] = [
     shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true),
     shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false),
 ];
+
+/// Every shape of a thread alone with sinks in the lanes of vectors.
+pub const WIDE_SHAPES: [Shape; 2] = [
+    Shape { threads: 1, ..shape("force_wide_few_p", 1, Sinks::Few, Strands::Long, false) },
+    Shape { threads: 1, ..shape("force_wide_many_p", 1, Sinks::Many, Strands::Long, false) },
+];
+
+/// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a thread
+/// for two columns of a sink in a slice or for several such items.
+pub fn end_threads(descriptor: &Descriptor, most: usize) -> usize {
+    let items = SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2;
+    items / items.div_ceil(most)
+}

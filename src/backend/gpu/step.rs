@@ -61,3 +61,10 @@ pub struct Step {
     /// What the host waits for.
     pub sequence: u32,
 }
+
+impl Step {
+    /// Chunks below nj of the slices of the launch.
+    pub fn chunks_of_slices(&self) -> i32 {
+        (self.chunks - self.first_slice + self.slice_step - 1) / self.slice_step
+    }
+}

@@ -1,39 +1,36 @@
 //! Neighbour lists of a window of sinks.
 
-use std::sync::Arc;
-
-use crate::backend::gpu::step::Step;
 use crate::error::Result;
 use crate::system::Sink;
 
-use super::driver::{Context, Memory, Pinned, Stream};
-use super::kernels::{Addresses, Kernels};
+use super::driver::{Address, Gpu, Memory, Staging};
+use super::step::Step;
 
 /// Sinks of a window, `WINDOW` in `kernels/sources.h`.
-pub(super) const WINDOW: usize = 256;
+pub const WINDOW: usize = 256;
 /// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
-pub(super) const ROWS: usize = 4;
+pub const ROWS: usize = 4;
 
 /// Memory for the lists of a window.
-pub struct Windows {
-    sinks: Pinned,
+pub struct Windows<G: Gpu> {
+    sinks: G::Staging,
     /// The sinks where kernels read them.
-    copy: Memory,
-    lengths: Memory,
-    lists: Memory,
-    found: Pinned,
+    copy: G::Memory,
+    lengths: G::Memory,
+    lists: G::Memory,
+    found: G::Staging,
     room: usize,
 }
 
-impl Windows {
+impl<G: Gpu> Windows<G> {
     /// With room for short lists.
-    pub fn new(context: &Arc<Context>) -> Result<Windows> {
+    pub fn new(gpu: &G) -> Result<Windows<G>> {
         Ok(Windows {
-            sinks: Pinned::new(context, WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
-            copy: Memory::new(context, WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
-            lengths: Memory::new(context, WINDOW * 4, "lengths of lists")?,
-            lists: Memory::new(context, 0, "neighbour lists")?,
-            found: Pinned::new(context, WINDOW * 4, "lengths of lists")?,
+            sinks: gpu.staging(WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
+            copy: gpu.memory(WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
+            lengths: gpu.memory(WINDOW * 4, "lengths of lists")?,
+            lists: gpu.memory(0, "neighbour lists")?,
+            found: gpu.staging(WINDOW * 4, "lengths of lists")?,
             room: 0,
         })
     }
@@ -46,9 +43,9 @@ impl Windows {
     /// Appends the indices of the neighbours of each sink to its list.
     pub fn find(
         &mut self,
-        (context, stream, kernels): (&Arc<Context>, &Stream, &Kernels),
+        (gpu, queue): (&mut G, &G::Queue),
         mut step: Step,
-        mut memory: Addresses,
+        store: [Address<G>; 5],
         window: &[Sink],
         found: &mut [Vec<i32>],
     ) -> Result<()> {
@@ -58,24 +55,22 @@ impl Windows {
         for (part, found) in window.chunks(WINDOW).zip(found.chunks_mut(WINDOW)) {
             step.ni = part.len() as i32;
             self.pack(part);
-            memory.sinks = self.copy.address();
-            memory.sink_indices = memory.sinks + (WINDOW * ROWS * 8) as u64;
             // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
-            unsafe { stream.to_device(self.sinks.as_ptr(), self.copy.address(), self.copy.bytes())? };
+            unsafe { gpu.write(queue, self.sinks.as_ptr(), (&self.copy, 0), self.copy.bytes())? };
             let longest = loop {
                 let lists = (self.lengths.address(), self.lists.address(), self.room as i32);
                 // SAFETY: the lists have the room that is said, for each sink of a window; the work is waited for.
                 unsafe {
-                    stream.zero(self.lengths.address(), WINDOW * 4)?;
-                    kernels.neighbours(stream, &step, &memory, lists)?;
-                    stream.from_device(self.lengths.address(), self.found.as_mut_ptr(), part.len() * 4)?;
+                    gpu.zero(queue, &self.lengths, WINDOW * 4)?;
+                    gpu.neighbours(queue, &step, &store, self.copy.address(), lists)?;
+                    gpu.read(queue, &self.lengths, self.found.as_mut_ptr(), part.len() * 4)?;
                 }
-                stream.synchronize()?;
+                gpu.synchronize(queue)?;
                 let longest = self.found.as_slice::<u32>()[..part.len()].iter().copied().max().unwrap_or(0) as usize;
                 if longest <= self.room {
                     break longest;
                 }
-                self.make_room(context, longest)?;
+                self.make_room(gpu, longest)?;
             };
             if longest == 0 {
                 continue;
@@ -83,8 +78,8 @@ impl Windows {
             let lengths: Vec<usize> =
                 self.found.as_slice::<u32>()[..part.len()].iter().map(|length| *length as usize).collect();
             // SAFETY: both memories have `room` numbers for each sink of a window; the copy is waited for.
-            unsafe { stream.from_device(self.lists.address(), self.found.as_mut_ptr(), part.len() * self.room * 4)? };
-            stream.synchronize()?;
+            unsafe { gpu.read(queue, &self.lists, self.found.as_mut_ptr(), part.len() * self.room * 4)? };
+            gpu.synchronize(queue)?;
             let lists = self.found.as_slice::<i32>();
             for (sink, (length, found)) in lengths.into_iter().zip(found).enumerate() {
                 found.extend_from_slice(&lists[sink * self.room..][..length]);
@@ -106,10 +101,10 @@ impl Windows {
         }
     }
 
-    fn make_room(&mut self, context: &Arc<Context>, longest: usize) -> Result<()> {
+    fn make_room(&mut self, gpu: &G, longest: usize) -> Result<()> {
         let room = longest.next_power_of_two().max(64);
-        self.lists = Memory::new(context, WINDOW * room * 4, "neighbour lists")?;
-        self.found = Pinned::new(context, WINDOW * room * 4, "neighbour lists")?;
+        self.lists = gpu.memory(WINDOW * room * 4, "neighbour lists")?;
+        self.found = gpu.staging(WINDOW * room * 4, "neighbour lists")?;
         self.room = room;
         Ok(())
     }

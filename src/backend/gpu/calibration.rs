@@ -2,21 +2,21 @@
 //!
 //! They choose launch shapes and so change how fast a block is, never what it gives: see `gpu::cut`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::backend::gpu::model::Costs;
-use crate::backend::gpu::pack;
-use crate::backend::gpu::shapes::SHAPES;
-use crate::backend::gpu::step::{Moment, Step};
 use crate::catalogue::{Descriptor, Order, Precision};
 use crate::error::Result;
 use crate::system::slices::{CHUNK, SLICES};
 
-use super::driver::{Context, Event, Memory, Pinned, Stream};
-use super::kernels::{Addresses, Kernels};
+use super::device::STRIDE;
+use super::driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
+use super::model::Costs;
+use super::pack;
+use super::shapes::SHAPES;
+use super::step::{Moment, Step};
 
-/// What was measured in this process: bus, order, precision, constants.
+/// What was measured in this process: device, order, precision, constants.
 static MEASURED: Mutex<Vec<(String, Order, Precision, Costs)>> = Mutex::new(Vec::new());
 
 /// Chunks of a slice of the sources that are measured with.
@@ -27,93 +27,87 @@ const TURNS: usize = 3;
 const LAUNCHES: usize = 9;
 
 /// The constants of a device; near ones of its kind where they cannot be measured.
-pub fn costs(context: &Arc<Context>, kernels: &Kernels, descriptor: &'static Descriptor) -> Costs {
-    let bus = &context.properties().bus;
+pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
+    let device = gpu.identity();
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |(at, order, precision, _): &&(String, Order, Precision, Costs)| {
-        (at, *order, *precision) == (bus, descriptor.order, descriptor.precision)
+        (at, *order, *precision) == (&device, descriptor.order, descriptor.precision)
     };
     if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
     let began = Instant::now();
-    match Bench::new(context, kernels, descriptor).and_then(Bench::measure) {
+    let multiprocessors = gpu.multiprocessors().max(1);
+    match Bench::new(gpu, descriptor).and_then(Bench::measure) {
         Ok(costs) => {
-            log::debug!("device {bus}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured.push((bus.clone(), descriptor.order, descriptor.precision, costs));
+            log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
+            measured.push((device, descriptor.order, descriptor.precision, costs));
             costs
         }
         Err(error) => {
-            log::debug!("device {bus}: not measured: {error}");
-            let multiprocessors = context.properties().multiprocessors.max(1);
+            log::debug!("device {device}: not measured: {error}");
             Costs { multiprocessors, ..Costs::nominal(descriptor) }
         }
     }
 }
 
 /// Sources and sinks that stand in one place, and room for what is made of them.
-struct Bench<'a> {
-    kernels: &'a Kernels,
+struct Bench<'a, G: Gpu> {
+    gpu: &'a mut G,
     descriptor: &'static Descriptor,
     costs: Costs,
-    stream: Stream,
-    events: [Event; 2],
-    memory: Addresses,
-    flag: Pinned,
-    _held: Vec<Memory>,
+    queue: G::Queue,
+    memory: Addresses<Address<G>>,
+    outbox: G::Outbox,
+    _held: Vec<G::Memory>,
 }
 
-impl<'a> Bench<'a> {
-    fn new(context: &Arc<Context>, kernels: &'a Kernels, descriptor: &'static Descriptor) -> Result<Bench<'a>> {
+impl<'a, G: Gpu> Bench<'a, G> {
+    fn new(gpu: &'a mut G, descriptor: &'static Descriptor) -> Result<Bench<'a, G>> {
         let mut costs = Costs::nominal(descriptor);
-        costs.multiprocessors = context.properties().multiprocessors.max(1);
+        costs.multiprocessors = gpu.multiprocessors().max(1);
         for (shape, resident) in costs.resident.iter_mut().enumerate() {
-            *resident = kernels.resident(shape)?.max(1);
+            *resident = gpu.resident(shape)?.unwrap_or(*resident).max(1);
         }
-        let sinks = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
+        let most = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
+        let sinks = most.next_multiple_of(STRIDE);
         let (chunks, rows) = (SLICES * CHUNKS_OF_SLICE, pack::rows(descriptor));
-        let stream = Stream::new(context)?;
+        let queue = gpu.queue()?;
         let mut held = Vec::new();
-        let mut zeros = |bytes: usize| -> Result<u64> {
-            let memory = Memory::new(context, bytes, "a measurement")?;
-            // SAFETY: the memory is that long, and is held until the stream has ended.
-            unsafe { stream.zero(memory.address(), bytes)? };
+        let mut zeros = |bytes: usize| -> Result<Address<G>> {
+            let memory = gpu.memory(bytes, "a measurement")?;
+            // SAFETY: the memory is that long, and is held until the queue has ended.
+            unsafe { gpu.zero(&queue, &memory, bytes)? };
             held.push(memory);
             Ok(held[held.len() - 1].address())
         };
         let octets = zeros(chunks * pack::chunk_numbers(descriptor) * 8)?;
         let indices = zeros(chunks * CHUNK * 4)?;
         let predicted = zeros(chunks * CHUNK * rows * pack::ROW)?;
-        let body = zeros(sinks * (rows * pack::ROW + 4))?;
         let parts = SLICES * sinks;
-        let flag = Pinned::new(context, 64, "a flag")?;
+        let parts = [zeros(parts * descriptor.outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
+        let ticket = zeros(4)?;
+        let body = zeros(sinks * (rows * pack::ROW + 4))?;
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
-        let mut bodies = Pinned::new(context, sinks * rows * pack::ROW, "a measurement")?;
+        let mut bodies = gpu.staging(sinks * rows * pack::ROW, "a measurement")?;
         bodies.as_mut_slice::<u8>().fill(0x3f);
-        let results = zeros(sinks * (descriptor.outputs + 2) * 8)?;
-        let memory = Addresses {
-            store: [octets, indices, indices, indices, predicted],
-            sinks: body,
-            sink_indices: body + (sinks * rows * pack::ROW) as u64,
-            records: octets,
-            parts: [zeros(parts * descriptor.outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?],
-            ticket: zeros(4)?,
-            results: [results; 3],
-            flag: flag.device_address(),
-        };
         // SAFETY: both have that length; the copy is waited for before one of them is dropped.
-        unsafe { stream.to_device(bodies.as_ptr(), body, bodies.bytes())? };
-        stream.synchronize()?;
-        let events = [Event::new(context, true)?, Event::new(context, true)?];
-        Ok(Bench { kernels, descriptor, costs, stream, events, memory, flag, _held: held })
+        unsafe { gpu.write(&queue, bodies.as_ptr(), (&held[held.len() - 1], 0), bodies.bytes())? };
+        gpu.synchronize(&queue)?;
+        let mut outbox = G::Outbox::new(gpu)?;
+        outbox.make_room(gpu, sinks * (descriptor.outputs + 2) * 8, 1)?;
+        let [results, flag] = outbox.addresses(0, 0)?;
+        let store = [octets, indices, indices, indices, predicted];
+        let memory = Addresses { store, sinks: body, parts, ticket, results, flag };
+        Ok(Bench { gpu, descriptor, costs, queue, memory, outbox, _held: held })
     }
 
     fn step(&self, shape: usize, ni: usize) -> Step {
         Step {
             moment: Moment { time: 1.0, mass_factor: 1.0, nj: i32::MAX, unused: 0 },
             ni: ni as i32,
-            stride: ni.next_multiple_of(8) as i32,
+            stride: ni.next_multiple_of(STRIDE) as i32,
             chunks: (SLICES * CHUNKS_OF_SLICE) as i32,
             slice_step: 1,
             slices: SLICES as i32,
@@ -133,12 +127,8 @@ impl<'a> Bench<'a> {
             let step = self.step(shape, ni);
             // The first launch brings the code to the device.
             for timed in [false, true] {
-                self.events[0].record(&self.stream)?;
                 // SAFETY: the memory has room for the most sinks that any shape is measured with.
-                unsafe { self.kernels.force(&self.stream, shape, &step, &self.memory, false)? };
-                self.events[1].record(&self.stream)?;
-                self.events[1].synchronize()?;
-                let seconds = f64::from(self.events[1].milliseconds_since(&self.events[0])?) * 1e-3;
+                let seconds = unsafe { self.gpu.seconds_of_force(&self.queue, shape, &step, &self.memory)? };
                 let pairs = (ni * SLICES * CHUNKS_OF_SLICE * CHUNK) as f64;
                 if timed && seconds > 0.0 {
                     self.costs.pairs[shape] = pairs / seconds / self.costs.multiprocessors as f64;
@@ -159,15 +149,17 @@ impl<'a> Bench<'a> {
         let Some(shape) = SHAPES.iter().position(|shape| shape.ends) else { return Ok(self.costs.launch) };
         for launch in 1..=LAUNCHES as u32 {
             let step = Step { sequence: launch, ..self.step(shape, 1) };
+            let results = 0..step.stride as usize * (self.descriptor.outputs + 2) * 8;
             let began = Instant::now();
-            // SAFETY: as in `measure`.
-            unsafe { self.kernels.force(&self.stream, shape, &step, &self.memory, false)? };
-            // SAFETY: the flag is pinned memory of this value; the device writes it while it is read.
-            while unsafe { self.flag.as_ptr().cast::<u32>().read_volatile() } != launch {
-                if self.stream.is_done()? {
-                    break;
+            // SAFETY: as in `measure`; the results are waited for.
+            unsafe {
+                self.gpu.force(&self.queue, shape, &step, &self.memory, false)?;
+                if !self.gpu.can_end() {
+                    self.gpu.end(&self.queue, &step, &self.memory, false)?;
                 }
+                self.outbox.send(self.gpu, &self.queue, 0, results)?;
             }
+            self.outbox.wait(self.gpu, &self.queue, 0, launch)?;
             times.push(began.elapsed().as_secs_f64());
         }
         times.sort_by(f64::total_cmp);

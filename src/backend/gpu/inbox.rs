@@ -1,31 +1,32 @@
-//! What a block brings: sinks, and few records, in pinned memory and from there on the device.
+//! What a block brings: sinks, and few records, in memory of the host and from there on the device.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::backend::gpu::pack::{self, Vector};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::{Record, Sink};
 
-use super::driver::{Context, Memory, Pinned, Stream};
+use super::driver::{ALIGNMENT, Gpu, Staging};
+use super::pack::{self, Vector};
 
 /// Sinks and records of a block, piece after piece.
-pub struct Inbox {
-    host: Pinned,
-    device: Memory,
+pub struct Inbox<G: Gpu> {
+    /// On the host.
+    pub host: G::Staging,
+    /// On the device.
+    pub device: G::Memory,
     /// Bytes in use.
     filled: usize,
     bytes_of_sink: usize,
 }
 
-impl Inbox {
+impl<G: Gpu> Inbox<G> {
     /// With room for small blocks.
-    pub fn new(context: &Arc<Context>, descriptor: &Descriptor) -> Result<Inbox> {
+    pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Inbox<G>> {
         let bytes = 64 << 10;
         Ok(Inbox {
-            host: Pinned::new(context, bytes, "sinks")?,
-            device: Memory::new(context, bytes, "sinks")?,
+            host: gpu.staging(bytes, "sinks")?,
+            device: gpu.memory(bytes, "sinks")?,
             filled: 0,
             bytes_of_sink: pack::rows(descriptor) * pack::ROW + 4,
         })
@@ -37,26 +38,21 @@ impl Inbox {
     }
 
     /// Forgets the last block and makes room for pieces with these strides, and for records.
-    pub fn make_room(
-        &mut self,
-        context: &Arc<Context>,
-        strides: impl Iterator<Item = usize>,
-        records: usize,
-    ) -> Result<()> {
-        let wanted =
-            strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + records * size_of::<Record>() + 128;
+    pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, records: usize) -> Result<()> {
+        let of_sinks = strides.map(|stride| self.bytes_of_sink * stride + ALIGNMENT).sum::<usize>();
+        let wanted = of_sinks + records * size_of::<Record>() + 128;
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
             // Both or none, or the next block would find room in one and not in the other.
-            (self.host, self.device) = (Pinned::new(context, bytes, "sinks")?, Memory::new(context, bytes, "sinks")?);
+            (self.host, self.device) = (gpu.staging(bytes, "sinks")?, gpu.memory(bytes, "sinks")?);
         }
         Ok(())
     }
 
     /// Packs the sinks of a piece; where they are.
     pub fn pack(&mut self, descriptor: &Descriptor, sinks: &[Sink], stride: usize) -> Range<usize> {
-        let start = self.filled;
+        let start = self.filled.next_multiple_of(ALIGNMENT);
         let rows = pack::rows(descriptor) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
         let (vectors, indices) = vectors.split_at_mut(rows);
@@ -74,32 +70,14 @@ impl Inbox {
         start..self.filled
     }
 
-    /// Where a kernel reads records: where they are, if the device can, else packed here.
-    pub fn keep_records(&mut self, records: &[Record], registered: Option<u64>) -> u64 {
-        match registered {
-            Some(address) => address,
-            None => self.host.device_address() + self.pack_records(records).start as u64,
-        }
-    }
-
-    /// The address of the copy on the device.
-    pub fn device(&self) -> u64 {
-        self.device.address()
-    }
-
-    /// The address at which the device sees the host's memory.
-    pub fn mapped(&self) -> u64 {
-        self.host.device_address()
-    }
-
     /// Copies a range to the device.
     ///
     /// # Safety
-    /// The inbox is neither packed nor dropped until the stream has done the copy.
-    pub unsafe fn copy(&self, stream: &Stream, range: Range<usize>) -> Result<()> {
+    /// The inbox is neither packed nor dropped until the queue has done the copy.
+    pub unsafe fn copy(&self, gpu: &G, queue: &G::Queue, range: Range<usize>) -> Result<()> {
         assert!(range.end <= self.host.bytes());
         let from = self.host.as_ptr().wrapping_add(range.start);
         // SAFETY: the caller's promise; both memories are that long.
-        unsafe { stream.to_device(from, self.device.address() + range.start as u64, range.len()) }
+        unsafe { gpu.write(queue, from, (&self.device, range.start), range.len()) }
     }
 }

@@ -1,40 +1,37 @@
 //! The device's copy of the sources.
 
-use std::sync::Arc;
-
-use crate::backend::gpu::chunks::Chunks;
-use crate::backend::gpu::pack;
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
 use crate::system::Sources;
 use crate::system::slices::CHUNK;
 
-use super::driver::{Context, Memory, Pinned, Stream};
+use super::chunks::Chunks;
+use super::driver::{Address, Gpu, Memory, Staging};
+use super::pack;
 
 /// Chunks that are sent in one copy.
 const AT_ONCE: usize = 64;
 
 /// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of slots, and the sources
 /// as they were last predicted.
-pub struct Store {
-    context: Arc<Context>,
+pub struct Store<G: Gpu> {
     descriptor: &'static Descriptor,
     chunks: Chunks,
     /// Chunks that there is room for.
     room: usize,
-    octets: Memory,
-    indices: Memory,
-    ranges: Memory,
-    predicted: Memory,
-    slots: Memory,
-    staging: Pinned,
+    octets: G::Memory,
+    indices: G::Memory,
+    ranges: G::Memory,
+    predicted: G::Memory,
+    slots: G::Memory,
+    staging: G::Staging,
     stale: Vec<(usize, usize)>,
 }
 
-impl Store {
+impl<G: Gpu> Store<G> {
     /// No sources yet.
-    pub fn new(context: &Arc<Context>, descriptor: &'static Descriptor) -> Result<Store> {
-        let memory = |bytes, what| Memory::new(context, bytes, what);
+    pub fn new(gpu: &G, descriptor: &'static Descriptor) -> Result<Store<G>> {
+        let memory = |bytes, what| gpu.memory(bytes, what);
         let bytes_of_chunk = pack::chunk_numbers(descriptor) * 8 + CHUNK * 4 + 8;
         Ok(Store {
             chunks: Chunks::default(),
@@ -44,16 +41,15 @@ impl Store {
             ranges: memory(0, "ranges of indices")?,
             predicted: memory(0, "predicted sources")?,
             slots: memory(0, "the table of slots")?,
-            staging: Pinned::new(context, AT_ONCE * bytes_of_chunk, "chunks on their way")?,
+            staging: gpu.staging(AT_ONCE * bytes_of_chunk, "chunks on their way")?,
             stale: Vec::new(),
-            context: context.clone(),
             descriptor,
         })
     }
 
     /// Addresses of octets, indices, ranges, slots and predicted sources.
-    pub fn addresses(&self) -> [u64; 5] {
-        [&self.octets, &self.indices, &self.ranges, &self.slots, &self.predicted].map(Memory::address)
+    pub fn addresses(&self) -> [Address<G>; 5] {
+        [&self.octets, &self.indices, &self.ranges, &self.slots, &self.predicted].map(G::Memory::address)
     }
 
     /// Whether the slot of a chunk is its number.
@@ -72,9 +68,9 @@ impl Store {
     }
 
     /// Sends the chunks that the host has changed, as it lists them or as all are compared; whether there were any.
-    pub fn update(&mut self, sources: &Sources, all: bool, stream: &Stream) -> Result<bool> {
+    pub fn update(&mut self, gpu: &G, queue: &G::Queue, sources: &Sources, all: bool) -> Result<bool> {
         let mut stale = std::mem::take(&mut self.stale);
-        let sent = self.chunks.stale(sources, all, &mut stale).and_then(|()| self.send(sources, &stale, stream));
+        let sent = self.chunks.stale(sources, all, &mut stale).and_then(|()| self.send((gpu, queue), sources, &stale));
         let any = !stale.is_empty();
         self.stale = stale;
         if sent.is_err() {
@@ -83,33 +79,39 @@ impl Store {
         sent.map(|()| any)
     }
 
-    fn send(&mut self, sources: &Sources, stale: &[(usize, usize)], stream: &Stream) -> Result<()> {
+    fn send(&mut self, (gpu, queue): (&G, &G::Queue), sources: &Sources, stale: &[(usize, usize)]) -> Result<()> {
         if self.chunks.count() > self.room {
-            self.grow(stream)?;
+            self.grow(gpu, queue)?;
         }
         let (slots, changed) = self.chunks.table();
         if changed {
             if self.slots.bytes() < size_of_val(slots) {
-                stream.synchronize()?;
-                self.slots = Memory::new(&self.context, 2 * size_of_val(slots), "the table of slots")?;
+                gpu.synchronize(queue)?;
+                self.slots = gpu.memory(2 * size_of_val(slots), "the table of slots")?;
             }
             // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited for.
-            unsafe { stream.to_device(slots.as_ptr().cast(), self.slots.address(), size_of_val(slots))? };
-            stream.synchronize()?;
+            unsafe { gpu.write(queue, slots.as_ptr().cast(), (&self.slots, 0), size_of_val(slots))? };
+            gpu.synchronize(queue)?;
         }
         let mut rest = stale;
         while !rest.is_empty() {
             let (_, slot) = rest[0];
             let count =
                 (1..rest.len().min(AT_ONCE)).find(|k| rest[*k].1 != slot + k).unwrap_or(rest.len().min(AT_ONCE));
-            self.send_run(sources, &rest[..count], slot, stream)?;
+            self.send_run((gpu, queue), sources, &rest[..count], slot)?;
             rest = &rest[count..];
         }
         Ok(())
     }
 
     /// Sends chunks that have slots one after another.
-    fn send_run(&mut self, sources: &Sources, run: &[(usize, usize)], slot: usize, stream: &Stream) -> Result<()> {
+    fn send_run(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        sources: &Sources,
+        run: &[(usize, usize)],
+        slot: usize,
+    ) -> Result<()> {
         let numbers = pack::chunk_numbers(self.descriptor);
         let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(AT_ONCE * numbers * 8);
         let (indices, ranges) = rest.split_at_mut(AT_ONCE * CHUNK * 4);
@@ -125,33 +127,32 @@ impl Store {
             ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
         }
         let count = run.len();
-        let to = |memory: &Memory, bytes: usize| memory.address() + (slot * bytes) as u64;
         // SAFETY: the staging area holds `count` chunks and so does the device's memory from the slot on, which `grow`
         // saw to; the copies are waited for before the area is used again.
         unsafe {
-            stream.to_device(octets.as_ptr().cast(), to(&self.octets, numbers * 8), count * numbers * 8)?;
-            stream.to_device(indices.as_ptr().cast(), to(&self.indices, CHUNK * 4), count * CHUNK * 4)?;
-            stream.to_device(ranges.as_ptr().cast(), to(&self.ranges, 8), count * 8)?;
+            gpu.write(queue, octets.as_ptr().cast(), (&self.octets, slot * numbers * 8), count * numbers * 8)?;
+            gpu.write(queue, indices.as_ptr().cast(), (&self.indices, slot * CHUNK * 4), count * CHUNK * 4)?;
+            gpu.write(queue, ranges.as_ptr().cast(), (&self.ranges, slot * 8), count * 8)?;
         }
-        stream.synchronize()
+        gpu.synchronize(queue)
     }
 
     /// Makes room for all chunks, and half as many to come.
-    fn grow(&mut self, stream: &Stream) -> Result<()> {
+    fn grow(&mut self, gpu: &G, queue: &G::Queue) -> Result<()> {
         let room = self.chunks.count() + self.room / 2;
         let numbers = pack::chunk_numbers(self.descriptor);
         let body = pack::rows(self.descriptor) * pack::ROW * CHUNK;
-        let larger = |old: &Memory, bytes: usize, what| -> Result<Memory> {
-            let new = Memory::new(&self.context, room * bytes, what)?;
+        let larger = |old: &G::Memory, bytes: usize, what| -> Result<G::Memory> {
+            let new = gpu.memory(room * bytes, what)?;
             // SAFETY: the new memory is longer than the old one; the copy is waited for.
-            unsafe { stream.device_to_device(old.address(), new.address(), old.bytes().min(self.room * bytes))? };
+            unsafe { gpu.copy(queue, old, &new, old.bytes().min(self.room * bytes))? };
             Ok(new)
         };
         let octets = larger(&self.octets, numbers * 8, "sources")?;
         let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
         let ranges = larger(&self.ranges, 8, "ranges of indices")?;
-        let predicted = Memory::new(&self.context, room * body, "predicted sources")?;
-        stream.synchronize()?;
+        let predicted = gpu.memory(room * body, "predicted sources")?;
+        gpu.synchronize(queue)?;
         (self.octets, self.indices, self.ranges, self.predicted, self.room) =
             (octets, indices, ranges, predicted, room);
         Ok(())

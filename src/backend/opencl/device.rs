@@ -1,0 +1,280 @@
+//! An OpenCL device as what the device of the engine needs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::backend::gpu::model::Costs;
+use crate::backend::gpu::plan::Plan;
+use crate::backend::gpu::shapes::SHAPES;
+use crate::backend::gpu::step::Step;
+use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox};
+use crate::backend::{DeviceDescription, DeviceOptions};
+use crate::catalogue::Precision;
+use crate::error::{Error, Result};
+use crate::system::Record;
+
+use super::driver::{Address, Context, Event, Kind, Memory, Properties, Queue, Staging};
+use super::kernels::{Kernels, MOST_THREADS};
+use super::outbox::Outbox;
+use super::programs;
+use super::text::Unit;
+
+/// A device with the kernels of one order and precision.
+pub struct OpenCl {
+    kernels: Kernels,
+    unit: Unit,
+    /// Where kernels read records: they cannot read the host's memory.
+    records: Memory,
+    context: Arc<Context>,
+}
+
+/// The device of this number, opened for the engine.
+pub fn open(number: usize, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
+    let context = Context::new(number)?;
+    let unit = unit(context.properties(), &options);
+    let (name, most) = (&context.properties().name, context.properties().max_threads);
+    if most < MOST_THREADS {
+        let reason = format!("its groups have at most {most} threads; needed: {MOST_THREADS}");
+        return Err(Error::DeviceFailed { device: format!("{number} ({name})"), reason });
+    }
+    let program = programs::program(&context, options.descriptor, unit)?;
+    let kernels = Kernels::new(&program, options.descriptor, unit)?;
+    let records = Memory::new(&context, 0, "records")?;
+    GpuDevice::new(OpenCl { kernels, unit, records, context }, options)
+}
+
+/// Which kernels a device runs: a CPU those with vectors, unless a launch shape of the others is asked for.
+fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
+    let width = match options.descriptor.precision {
+        Precision::Double | Precision::Quad => properties.double_width,
+        _ => properties.float_width,
+    };
+    match properties.kind {
+        Kind::Cpu if options.shape.is_none_or(|shape| shape >= SHAPES.len()) => {
+            Unit::Wide(width.clamp(2, 16).next_power_of_two() as usize)
+        }
+        _ => Unit::Groups,
+    }
+}
+
+impl OpenCl {
+    /// The context that everything of the device belongs to.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
+impl gpu::Memory for Memory {
+    type Address = Address;
+
+    fn bytes(&self) -> usize {
+        Memory::bytes(self)
+    }
+
+    fn at(&self, byte: usize) -> Result<Address> {
+        Memory::at(self, byte)
+    }
+
+    fn address(&self) -> Address {
+        Memory::address(self)
+    }
+}
+
+impl gpu::Staging for Staging {
+    fn bytes(&self) -> usize {
+        Staging::bytes(self)
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        Staging::as_ptr(self)
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        Staging::as_mut_ptr(self)
+    }
+
+    fn as_slice<T: Pod>(&self) -> &[T] {
+        Staging::as_slice(self)
+    }
+
+    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
+        Staging::as_mut_slice(self)
+    }
+}
+
+// What the functions promise and ask for is said where the trait is.
+impl Gpu for OpenCl {
+    type Memory = Memory;
+    type Staging = Staging;
+    type Queue = Queue;
+    type Mark = Option<Event>;
+    type Outbox = Outbox;
+    type Caller = ();
+
+    fn enter(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self) -> DeviceDescription {
+        self.context.properties().description()
+    }
+
+    fn identity(&self) -> String {
+        self.context.name()
+    }
+
+    fn plan(&mut self, options: &DeviceOptions) -> Plan {
+        match (self.unit, self.context.properties().kind) {
+            (Unit::Wide(width), _) => Plan::Wide { width },
+            // There for tests, and not worth a measurement.
+            (Unit::Groups, Kind::Cpu) => Plan::Groups(Costs::nominal(options.descriptor)),
+            (Unit::Groups, _) => Plan::Groups(gpu::costs(self, options.descriptor)),
+        }
+    }
+
+    fn multiprocessors(&self) -> usize {
+        self.context.properties().compute_units
+    }
+
+    fn resident(&self, _: usize) -> Result<Option<usize>> {
+        Ok(None)
+    }
+
+    /// `CAN_END` in `kernels/prelude_opencl.h`: OpenCL 1.2 does not promise it, and NVIDIA's compiler takes CUDA's fences.
+    fn can_end(&self) -> bool {
+        self.context.properties().is_nvidia
+    }
+
+    fn memory(&self, bytes: usize, what: &'static str) -> Result<Memory> {
+        Memory::new(&self.context, bytes, what)
+    }
+
+    fn staging(&self, bytes: usize, what: &'static str) -> Result<Staging> {
+        Staging::new(&self.context, bytes, what)
+    }
+
+    unsafe fn register(&mut self, _: &[Record]) -> Result<()> {
+        Ok(())
+    }
+
+    fn queue(&self) -> Result<Queue> {
+        Queue::new(&self.context)
+    }
+
+    fn synchronize(&self, queue: &Queue) -> Result<()> {
+        queue.synchronize()
+    }
+
+    fn mark(&self) -> Result<Option<Event>> {
+        Ok(None)
+    }
+
+    fn record(&self, queue: &Queue, mark: &mut Option<Event>) -> Result<()> {
+        *mark = Some(queue.mark()?);
+        // Another queue that waits for it may come first to the device.
+        queue.flush()
+    }
+
+    fn wait_for(&self, queue: &Queue, mark: &Option<Event>) -> Result<()> {
+        mark.as_ref().map_or(Ok(()), |event| queue.wait_for(event))
+    }
+
+    unsafe fn write(&self, queue: &Queue, from: *const u8, to: (&Memory, usize), bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { queue.write(from, to.0, to.1, bytes) }
+    }
+
+    unsafe fn read(&self, queue: &Queue, from: &Memory, to: *mut u8, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { queue.read(from, 0, to, bytes) }.map(drop)
+    }
+
+    unsafe fn copy(&self, queue: &Queue, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { queue.copy(from, to, bytes) }
+    }
+
+    unsafe fn zero(&self, queue: &Queue, memory: &Memory, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { queue.zero(memory, bytes) }
+    }
+
+    unsafe fn bring(
+        &mut self,
+        queue: &Queue,
+        store: &[Address; 5],
+        is_dense: bool,
+        inbox: &mut Inbox<OpenCl>,
+        sinks: Range<usize>,
+        records: &[Record],
+    ) -> Result<()> {
+        let bytes = size_of_val(records);
+        if self.records.bytes() < bytes {
+            // What reads the old ones may be under way.
+            queue.synchronize()?;
+            self.records = Memory::new(&self.context, bytes.next_power_of_two(), "records")?;
+        }
+        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the order of what is begun.
+        unsafe {
+            if !records.is_empty() {
+                queue.write(records.as_ptr().cast(), &self.records, 0, bytes)?;
+                self.kernels.fetch(queue, store, is_dense, (self.records.address(), records.len()))?;
+            }
+            if !sinks.is_empty() {
+                inbox.copy(self, queue, sinks)?;
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn predict(&mut self, queue: &Queue, step: &Step, store: &[Address; 5], _: bool) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.kernels.predict(queue, step, store) }
+    }
+
+    unsafe fn force(
+        &mut self,
+        queue: &Queue,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses<Address>,
+        _: bool,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.kernels.force(queue, shape, step, memory) }
+    }
+
+    unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>, _: bool) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.kernels.end(queue, step, memory) }
+    }
+
+    unsafe fn neighbours(
+        &mut self,
+        queue: &Queue,
+        step: &Step,
+        store: &[Address; 5],
+        sinks: Address,
+        lists: (Address, Address, i32),
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.kernels.neighbours(queue, step, store, sinks, lists) }
+    }
+
+    unsafe fn seconds_of_force(
+        &mut self,
+        queue: &Queue,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses<Address>,
+    ) -> Result<f64> {
+        queue.synchronize()?;
+        let timed = Queue::timed(&self.context)?;
+        // SAFETY: the caller's promise; what was begun before has ended.
+        let event = unsafe { self.kernels.force_marked(&timed, shape, step, memory)? };
+        timed.synchronize()?;
+        event.seconds()
+    }
+}

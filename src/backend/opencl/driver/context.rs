@@ -1,0 +1,153 @@
+//! A context on one device.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opencl3::error_codes::{
+    CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES,
+};
+
+use super::devices::Usable;
+use super::table::Table;
+use super::{Driver, Handle, Properties, SUCCESS, driver, reason};
+use crate::error::{Error, Result};
+
+/// A context on one device, which everything of the library that uses the device shares; held until dropped.
+pub struct Context {
+    driver: &'static Driver,
+    number: usize,
+    pub(super) device: Handle,
+    pub(super) handle: Handle,
+    /// For what is done where no queue is at hand.
+    pub(super) queue: Handle,
+    properties: Properties,
+    /// Whether a call on it failed.
+    failed: AtomicBool,
+}
+
+/// The contexts of this process that work: making one takes longer than most that is done with it.
+static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
+
+fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Context {
+    /// The context on the device of this number, its place among those that can compute.
+    pub fn new(number: usize) -> Result<Arc<Context>> {
+        let driver = driver()?;
+        if let Some(context) = Context::kept(number) {
+            return Ok(context);
+        }
+        // Without the lock: contexts on several devices are made at a time.
+        let made = Context::of(driver, number)?;
+        let made_meanwhile = Context::kept(number);
+        Ok(made_meanwhile.unwrap_or_else(|| {
+            kept().push(made.clone());
+            made
+        }))
+    }
+
+    /// The context on a device that is kept and works.
+    fn kept(number: usize) -> Option<Arc<Context>> {
+        let mut kept = kept();
+        // The device of one that failed may work in another.
+        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
+        kept.iter().find(|context| context.number == number).cloned()
+    }
+
+    /// As [`Context::new`], of a certain driver and not kept.
+    pub(super) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
+        let Usable { handle: device, properties } = driver.device(number)?;
+        let mut code = SUCCESS;
+        // SAFETY: the device exists; the pointers are to local variables or null.
+        let handle = unsafe {
+            let (properties, data) = (std::ptr::null(), std::ptr::null_mut());
+            (driver.table.clCreateContext)(properties, 1, &device.0, None, data, &mut code)
+        };
+        let fail = |code, call| Error::DeviceFailed {
+            device: format!("{number} ({})", properties.name),
+            reason: reason(code, call),
+        };
+        if code != SUCCESS {
+            return Err(fail(code, "clCreateContext"));
+        }
+        // SAFETY: context and device exist; the pointer is to a local variable.
+        let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, 0, &mut code) };
+        if code != SUCCESS {
+            // SAFETY: it was made above. What fails here was lost before.
+            unsafe { (driver.table.clReleaseContext)(handle) };
+            return Err(fail(code, "clCreateCommandQueue"));
+        }
+        let (handle, queue, failed) = (Handle(handle), Handle(queue), AtomicBool::new(false));
+        Ok(Arc::new(Context { driver, number, device, handle, queue, properties, failed }))
+    }
+
+    /// Its number and name, for people.
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.number, self.properties.name)
+    }
+
+    /// Whether a call on it failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// What the device is.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// The functions of the driver, for the process that opened it alone.
+    #[inline]
+    pub(super) fn table(&self) -> Result<&'static Table> {
+        self.driver.check_process().map_err(|reason| self.device_failed(reason.into()))?;
+        Ok(&self.driver.table)
+    }
+
+    /// An error unless `code`, which `call` returned, is success.
+    #[inline]
+    pub fn check(&self, code: i32, call: &str) -> Result<()> {
+        match code {
+            SUCCESS => Ok(()),
+            code => {
+                self.failed.store(true, Ordering::Relaxed);
+                Err(self.device_failed(reason(code, call)))
+            }
+        }
+    }
+
+    /// As [`Context::check`], for a call that needs memory for `what`.
+    #[inline]
+    pub(super) fn check_memory(&self, code: i32, call: &str, what: &'static str, bytes: usize) -> Result<()> {
+        match code {
+            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_HOST_MEMORY | CL_INVALID_BUFFER_SIZE => {
+                Err(Error::OutOfMemory { what, bytes })
+            }
+            CL_OUT_OF_RESOURCES => {
+                // Drivers say so of a device that was lost, too.
+                self.failed.store(true, Ordering::Relaxed);
+                Err(Error::OutOfMemory { what, bytes })
+            }
+            code => self.check(code, call),
+        }
+    }
+
+    /// The error that the device failed, for this reason.
+    #[cold]
+    pub(super) fn device_failed(&self, reason: String) -> Error {
+        Error::DeviceFailed { device: format!("{} ({})", self.number, self.properties.name), reason }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if let Ok(table) = self.table() {
+            // SAFETY: both were made with it and nothing uses them any more. What fails here was lost before.
+            unsafe {
+                (table.clReleaseCommandQueue)(self.queue.0);
+                (table.clReleaseContext)(self.handle.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! OpenCL behind names and errors of this library.
+//!
+//! The loader's library is opened when it is first asked for, and its functions are called with signatures of our own, as
+//! the standard has them. Of the crate `opencl3` only types, constants and the names of errors serve: its owners end the
+//! process where giving back fails, and its calls remember for ever that there was no library.
+
+mod context;
+mod devices;
+mod memory;
+mod program;
+mod queue;
+mod staging;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use context::Context;
+pub use devices::{Found, Kind, Properties, Unusable};
+pub use memory::{Address, Memory};
+pub use program::{Argument, Kernel, Program};
+pub use queue::{Event, Queue};
+pub use staging::Staging;
+
+use std::sync::OnceLock;
+
+use libloading::Library;
+use opencl3::error_codes;
+
+use crate::error::{Error, Result};
+use table::{Object, Symbol, Table};
+
+/// The library of the loader, which finds the drivers.
+const LIBRARY: &str = "libOpenCL.so.1";
+
+const SUCCESS: i32 = error_codes::CL_SUCCESS;
+
+/// The loader of this process.
+pub struct Driver {
+    table: Table,
+    /// The process that opened it; a fork of it must not call it.
+    process: u32,
+}
+
+/// An object that the driver gave out and that any thread may give back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Handle(Object);
+
+// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object; nothing here looks behind the
+// pointer.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+/// The loader, opened at the first call that succeeds; a failure is tried again at the next.
+fn driver() -> Result<&'static Driver> {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    // Two threads may both open it, which does no harm. A lock held meanwhile would hang a fork made then.
+    let driver = match DRIVER.get() {
+        Some(driver) => driver,
+        None => {
+            let driver = Driver::opened()?;
+            DRIVER.get_or_init(|| driver)
+        }
+    };
+    driver.check_process().map_err(none)?;
+    Ok(driver)
+}
+
+/// The devices of this machine, without a context on any of them.
+pub fn devices() -> Result<Found> {
+    driver()?.devices()
+}
+
+/// The error that there is no such backend, for this reason.
+fn none(reason: impl Into<String>) -> Error {
+    Error::NoBackend { backend: "opencl", reason: reason.into() }
+}
+
+/// A code in words.
+#[cold]
+fn reason(code: i32, call: &str) -> String {
+    match error_codes::error_text(code) {
+        "UNKNOWN_ERROR" => format!("{call}: error {code}, which OpenCL has no name for"),
+        name => format!("{call}: {name} ({code})"),
+    }
+}
+
+impl Driver {
+    /// The loader that the system finds.
+    fn opened() -> Result<Driver> {
+        // SAFETY: opening the loader runs its constructors, which do not use this process's state.
+        let library = unsafe { Library::new(LIBRARY) }.map_err(|error| none(missing(&error)))?;
+        // SAFETY: the symbols asked for are functions; `Table` gives them their signatures.
+        let driver = Driver::with(|name| unsafe { library.get::<Symbol>(name).ok().map(|symbol| *symbol) })?;
+        // It stays for ever: drivers leave threads behind that run in it.
+        std::mem::forget(library);
+        Ok(driver)
+    }
+
+    /// The loader with these functions.
+    fn with(find: impl Fn(&str) -> Option<Symbol>) -> Result<Driver> {
+        Ok(Driver { table: Table::from(&find)?, process: std::process::id() })
+    }
+
+    /// An error, unless this is the process that opened the loader.
+    fn check_process(&self) -> std::result::Result<(), &'static str> {
+        // A child inherits the driver's memory without its threads and files: calls may hang or crash.
+        match self.process == std::process::id() {
+            true => Ok(()),
+            false => Err("this process was forked from one that uses OpenCL"),
+        }
+    }
+}
+
+/// Why the library could not be opened.
+fn missing(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("the loader's library is not found: {source}"),
+        None => format!("the loader's library is not found: {error}"),
+    }
+}

@@ -1,0 +1,210 @@
+//! The kernels of an order and a precision on a device, and how they are launched.
+
+use bytemuck::bytes_of;
+
+use crate::backend::gpu::Addresses;
+use crate::backend::gpu::model::END_SINKS;
+use crate::backend::gpu::shapes::end_threads;
+use crate::backend::gpu::step::Step;
+use crate::catalogue::Descriptor;
+use crate::error::Result;
+use crate::system::Record;
+use crate::system::slices::CHUNK;
+
+use super::driver::{Address, Argument, Event, Kernel, Program, Queue};
+use super::text::Unit;
+
+/// `FETCH_THREADS` in `kernels/fetch.h`.
+const FETCH_THREADS: usize = 256;
+/// `MOST_THREADS` in `kernels/prelude_opencl.h`.
+pub(super) const MOST_THREADS: usize = 256;
+/// Groups of threads that look for neighbours at most; each goes through many chunks.
+const MOST_GROUPS: i32 = 4096;
+/// Words of a record, of which a thread takes one.
+const RECORD_WORDS: usize = size_of::<Record>() / 8;
+
+/// The kernels of a program. Arguments are those of the kernels in `kernels/`, in their order.
+pub struct Kernels {
+    fetch: Kernel,
+    predict: Kernel,
+    force: Vec<(Kernel, usize)>,
+    end: Kernel,
+    neighbours: Kernel,
+    /// Threads of a group that predicts or looks for neighbours, and of one that ends a block.
+    threads: usize,
+    end_threads: usize,
+    end_sinks: usize,
+}
+
+/// Sets all arguments of a kernel.
+macro_rules! set {
+    ($kernel:expr, $($argument:expr),* $(,)?) => {{
+        for (place, argument) in [$(Argument::from($argument)),*].into_iter().enumerate() {
+            $kernel.set(place, argument)?;
+        }
+    }};
+}
+
+impl<'a> From<&'a Step> for Argument<'a> {
+    fn from(step: &'a Step) -> Argument<'a> {
+        Argument::Bytes(bytes_of(step))
+    }
+}
+
+impl<'a> From<&'a i32> for Argument<'a> {
+    fn from(number: &'a i32) -> Argument<'a> {
+        Argument::Bytes(bytes_of(number))
+    }
+}
+
+impl From<Address> for Argument<'_> {
+    fn from(address: Address) -> Self {
+        Argument::Memory(address)
+    }
+}
+
+impl Kernels {
+    /// The kernels of a program, of which the process may have others.
+    pub fn new(program: &Program, descriptor: &Descriptor, unit: Unit) -> Result<Kernels> {
+        let mut force = Vec::with_capacity(unit.shapes().len());
+        for shape in unit.shapes() {
+            force.push((program.kernel(shape.name)?, shape.threads));
+        }
+        let (threads, end_threads, end_sinks) = match unit {
+            Unit::Groups => (CHUNK, end_threads(descriptor, MOST_THREADS), END_SINKS),
+            Unit::Wide(width) => (1, 1, width),
+        };
+        Ok(Kernels {
+            fetch: program.kernel("fetch")?,
+            predict: program.kernel("predict_sources")?,
+            force,
+            end: program.kernel("end_block")?,
+            neighbours: program.kernel("find_neighbours")?,
+            threads,
+            end_threads,
+            end_sinks,
+        })
+    }
+
+    /// Puts records in their places.
+    ///
+    /// # Safety
+    /// Every address is that of memory of the length that the counts say until the queue has done the work. So for the
+    /// other launches.
+    pub unsafe fn fetch(
+        &mut self,
+        queue: &Queue,
+        store: &[Address; 5],
+        is_dense: bool,
+        (records, count): (Address, usize),
+    ) -> Result<()> {
+        let [octets, indices, ranges, slots, predicted] = *store;
+        let (count, is_dense, vectors) = (count as i32, i32::from(is_dense), 0);
+        // The sinks come by a copy: none are fetched.
+        let (from, to) = (predicted, predicted);
+        set!(self.fetch, records, &count, octets, indices, ranges, slots, &is_dense, from, to, &vectors);
+        let groups = (count as usize * RECORD_WORDS).div_ceil(FETCH_THREADS).clamp(1, 128);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch(&mut self.fetch, groups, FETCH_THREADS) }
+    }
+
+    /// Predicts the sources of the step's slices.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn predict(&mut self, queue: &Queue, step: &Step, store: &[Address; 5]) -> Result<()> {
+        let [octets, _, _, slots, predicted] = *store;
+        let chunks = step.chunks_of_slices();
+        if chunks <= 0 {
+            return Ok(());
+        }
+        set!(self.predict, step, octets, slots, predicted);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch(&mut self.predict, chunks as usize, self.threads) }
+    }
+
+    /// Sets the arguments of the sums of a block in a shape: the kernel, its groups and their threads.
+    fn force_with(
+        &mut self,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses<Address>,
+    ) -> Result<(&mut Kernel, usize, usize)> {
+        let [octets, indices, ranges, slots, predicted] = memory.store;
+        let [sums, distances, strands] = memory.parts;
+        let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
+        let (kernel, threads) = &mut self.force[shape];
+        set!(
+            kernel, step, octets, indices, ranges, slots, predicted, sinks, sums, distances, strands, ticket, results,
+            flag,
+        );
+        Ok((kernel, (step.groups * step.parts * step.slices) as usize, *threads))
+    }
+
+    /// Sums the parts of a block in a shape.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn force(
+        &mut self,
+        queue: &Queue,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses<Address>,
+    ) -> Result<()> {
+        let (kernel, groups, threads) = self.force_with(shape, step, memory)?;
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch(kernel, groups, threads) }
+    }
+
+    /// The same, and tells when it is done.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn force_marked(
+        &mut self,
+        queue: &Queue,
+        shape: usize,
+        step: &Step,
+        memory: &Addresses<Address>,
+    ) -> Result<Event> {
+        let (kernel, groups, threads) = self.force_with(shape, step, memory)?;
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch_marked(kernel, groups, threads) }
+    }
+
+    /// Adds the parts of a block.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>) -> Result<()> {
+        let [octets, indices, _, slots, predicted] = memory.store;
+        let [sums, distances, strands] = memory.parts;
+        let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
+        set!(
+            self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag,
+        );
+        let groups = (step.ni as usize).div_ceil(self.end_sinks);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch(&mut self.end, groups, self.end_threads) }
+    }
+
+    /// Finds the neighbours of a window of sinks.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn neighbours(
+        &mut self,
+        queue: &Queue,
+        step: &Step,
+        store: &[Address; 5],
+        sinks: Address,
+        (lengths, lists, room): (Address, Address, i32),
+    ) -> Result<()> {
+        let [octets, indices, _, slots, _] = *store;
+        set!(self.neighbours, step, octets, indices, slots, sinks, lengths, lists, &room);
+        let groups = step.chunks.clamp(1, MOST_GROUPS) as usize;
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { queue.launch(&mut self.neighbours, groups, self.threads) }
+    }
+}

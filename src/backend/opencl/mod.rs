@@ -1,0 +1,23 @@
+//! The OpenCL backend: GPUs, accelerators and CPUs through the loader that is found at run time.
+
+pub mod cache;
+mod device;
+pub mod driver;
+mod kernels;
+mod outbox;
+mod programs;
+mod text;
+
+use crate::error::Result;
+
+use super::{Device, DeviceDescription, DeviceOptions};
+
+/// The devices that can compute, without a context on any of them.
+pub fn describe() -> Result<Vec<DeviceDescription>> {
+    Ok(driver::devices()?.usable.iter().map(driver::Properties::description).collect())
+}
+
+/// Opens a device; `number` is its place among those that can compute.
+pub fn open(number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    Ok(Box::new(device::open(number, options)?))
+}

@@ -1,0 +1,42 @@
+//! The programs of this process: devices that are opened for the same order and precision share one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::catalogue::Descriptor;
+use crate::error::Result;
+
+use super::driver::{Context, Program};
+use super::text::Unit;
+
+/// A program, or the room for one that somebody builds.
+type Place = Arc<Mutex<Option<Arc<Program>>>>;
+
+/// Context, options, program.
+static PROGRAMS: Mutex<Vec<(Arc<Context>, String, Place)>> = Mutex::new(Vec::new());
+
+/// The program of a unit on a device.
+pub fn program(context: &Arc<Context>, descriptor: &Descriptor, unit: Unit) -> Result<Arc<Program>> {
+    let options = unit.options(descriptor);
+    let place = place(context, &options);
+    // Who comes second waits for the first one to have built it; other programs are built meanwhile.
+    let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(program) = &*place {
+        return Ok(program.clone());
+    }
+    let program = Arc::new(Program::new(context, &unit.name(descriptor), &unit.text()?, &options)?);
+    *place = Some(program.clone());
+    Ok(program)
+}
+
+fn place(context: &Arc<Context>, options: &str) -> Place {
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    // What belongs to a device that failed is given back.
+    programs.retain(|(context, ..)| !context.has_failed());
+    let known = programs.iter().find(|(of, with, _)| Arc::ptr_eq(of, context) && with == options);
+    if let Some((.., place)) = known {
+        return place.clone();
+    }
+    let place = Place::default();
+    programs.push((context.clone(), options.into(), place.clone()));
+    place
+}
