@@ -30,8 +30,9 @@
 #define NO_DISTANCE2 INFINITY_32
 #endif
 
-// Numbers of the sinks of a thread in a pair and what comparisons of them give; numbers of the sources that it predicts and
-// whole numbers beside them. Here of one each; the wide kernels, which have a WIDTH, put vectors there (wide.h).
+// WIDE are numbers of a pair, of the sinks that a thread has side by side, and LOGICAL what comparing them gives.
+// SERIES are numbers of the sources that it predicts side by side, and SERIES_LOGICAL whole numbers beside these. Here
+// that is one of each; the wide kernels, which have a WIDTH, have vectors of them (wide.h).
 #ifndef WIDTH
 #define WIDE REAL
 #define LOGICAL int

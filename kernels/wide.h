@@ -1,5 +1,5 @@
-// Numbers of the wide kernels, which are for CPUs: a work-item has WIDTH sinks in the lanes of vectors, and a group is one
-// work-item. Sources come one by one, and are predicted by octets.
+// Numbers of the wide kernels, which are for CPUs: a group is one thread, with WIDTH sinks in the lanes of vectors.
+// Sources meet them one by one, and are predicted by octets.
 
 #define WIDE VECTOR_OF(REAL, WIDTH)
 #define LOGICAL VECTOR_OF(WHOLE, WIDTH)

@@ -1,8 +1,8 @@
-// One launch shape of the sums over the sources: a kernel FORCE_NAME in which a work-item has SINKS vectors of sinks. The
+// One launch shape of the sums over the sources: a kernel FORCE_NAME in which a thread has SINKS vectors of sinks. The
 // sources were predicted before.
 //
-// The order of addition depends neither on WIDTH nor on the shape: the sources of a strand one after another, the strands of
-// a chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
+// The order of addition depends neither on WIDTH nor on the shape: the sources of a strand one after another, the
+// strands of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
 
 KERNEL(1, 1)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,

@@ -64,8 +64,8 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
 }
 
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
-// in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list that
-// is longer than its room is only counted to its end.
+// in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list
+// that is longer than its room is only counted to its end.
 KERNEL(1, 1)
 find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const double *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)

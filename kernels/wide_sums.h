@@ -10,7 +10,8 @@
 // Sources of a strand among which the nearest is looked for again at the end of the block.
 #define RUN 32
 
-// The nearest source so far of each sink: its squared distance, and the number of its run.
+// The nearest source so far of each sink: its squared distance, and the number of its run, which stands where groups of
+// threads have that of a strand.
 typedef struct {
     WIDE distance2;
     LOGICAL run;
@@ -53,8 +54,8 @@ FUNCTION Sink load_sinks(GLOBAL const VECTOR *sinks, const Step *step, int first
 }
 
 // Adds the sources of a run.
-FUNCTION void sum_run(const Chunk *sources, int run, const Sink *sink, LOGICAL sink_index, int guarded, int skip_own_index,
-    WIDE sums[OUTPUTS], WIDE *distance2)
+FUNCTION void sum_run(const Chunk *sources, int run, const Sink *sink, LOGICAL sink_index, int guarded,
+    int skip_own_index, WIDE sums[OUTPUTS], WIDE *distance2)
 {
     UNROLL_BY(2)
     for (int place = run * RUN; place < (run + 1) * RUN; ++place) {
