@@ -30,16 +30,14 @@
 #define NO_DISTANCE2 INFINITY_32
 #endif
 
-// A thread has numbers of one sink and predicts one source. The wide kernels, which have WIDTH, say in wide.h what stands
-// here for vectors of sinks (WIDE, LOGICAL) and of sources that are predicted together (SERIES, REALS).
+// WIDE are numbers of a pair, of the sinks that a thread has side by side, and LOGICAL what comparing them gives.
+// SERIES are numbers of the sources that it predicts side by side, and SERIES_LOGICAL whole numbers beside these. Here
+// that is one of each; the wide kernels, which have a WIDTH, have vectors of them (wide.h).
 #ifndef WIDTH
 #define WIDE REAL
 #define LOGICAL int
 #define SERIES double
 #define SERIES_LOGICAL int
-#define REALS REAL
-#define ROUNDED(value) ((REAL)(value))
-#define EXTENDED(value) ((double)(value))
 #endif
 
 // Coefficients of the Taylor series of a source, and vectors of a body that a pair needs.
@@ -79,10 +77,8 @@
 typedef BODY_OF(REAL) Body;
 #ifdef WIDTH
 typedef BODY_OF(WIDE) Sink;
-typedef BODY_OF(REALS) Predicted;
 #else
 typedef Body Sink;
-typedef Body Predicted;
 #endif
 
 FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
@@ -126,7 +122,7 @@ FUNCTION SERIES evaluate(int q, const SERIES coefficients[TAYLOR], SERIES dt)
     return value;
 }
 
-// Time, mass and coefficients of a source, or of an octet from `place` on.
+// Time, mass and coefficients of the source at a place, or of the octet that begins there.
 FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, SERIES rows[SOURCE_ROWS])
 {
     GLOBAL const double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
@@ -154,48 +150,26 @@ FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL a
     return takes_part ? rows[1] * moment.mass_factor : 0.0;
 }
 
-// Predicts a source in the numbers of a pair.
-FUNCTION Predicted predict_body(const SERIES source[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment)
-{
-    SERIES vectors[VECTORS][3];
-    const SERIES mass = predict_vectors(source, address, moment, vectors);
-    Predicted body;
-    UNROLL
-    for (int k = 0; k < 3; ++k)
-        body.position[k] = ROUNDED(vectors[0][k]);
-    body.weight = ROUNDED(mass);
-#if PRECISION == MIXED
-    UNROLL
-    for (int k = 0; k < 3; ++k)
-        body.low[k] = ROUNDED(vectors[0][k] - EXTENDED(body.position[k]));
-#endif
-#if VECTORS > 1
-    UNROLL
-    for (int k = 0; k < 3; ++k)
-        body.velocity[k] = ROUNDED(vectors[1][k]);
-#endif
-    return body;
-}
-
 #ifndef WIDTH
 // Predicts a source into the rows of a body.
 FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment moment, VECTOR rows[ROWS])
 {
-    const Body body = predict_body(source, address, moment);
+    double vectors[VECTORS][3];
+    const double mass = predict_vectors(source, address, moment, vectors);
 #if PRECISION == DOUBLE
-    rows[0] = DOUBLE2(body.position[0], body.position[1]);
-    rows[1] = DOUBLE2(body.position[2], body.weight);
-#if VECTORS > 1
-    rows[2] = DOUBLE2(body.velocity[0], body.velocity[1]);
-    rows[3] = DOUBLE2(body.velocity[2], 0.0);
-#endif
+    UNROLL
+    for (int q = 0; q < VECTORS; ++q) {
+        rows[2 * q] = DOUBLE2(vectors[q][0], vectors[q][1]);
+        rows[2 * q + 1] = DOUBLE2(vectors[q][2], q == 0 ? mass : 0.0);
+    }
 #else
-    rows[0] = FLOAT4(body.position[0], body.position[1], body.position[2], body.weight);
+    const float x = (float)vectors[0][0], y = (float)vectors[0][1], z = (float)vectors[0][2];
+    rows[0] = FLOAT4(x, y, z, (float)mass);
 #if PRECISION == MIXED
-    rows[1] = FLOAT4(body.low[0], body.low[1], body.low[2], 0.0f);
+    rows[1] = FLOAT4((float)(vectors[0][0] - x), (float)(vectors[0][1] - y), (float)(vectors[0][2] - z), 0.0f);
 #endif
 #if VECTORS > 1
-    rows[ROWS - 1] = FLOAT4(body.velocity[0], body.velocity[1], body.velocity[2], 0.0f);
+    rows[ROWS - 1] = FLOAT4((float)vectors[1][0], (float)vectors[1][1], (float)vectors[1][2], 0.0f);
 #endif
 #endif
 }

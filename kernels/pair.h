@@ -42,8 +42,8 @@ FUNCTION WIDE squared(const WIDE r[3])
     return fma(r[2], r[2], fma(r[1], r[1], r[0] * r[0]));
 }
 
-// Adds one pair. `guarded` is false where no pair needs a look, `is_other` for sources that are the sink itself; both are
-// constants where the caller need not look.
+// Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the sink itself; both
+// are constants where the caller need not look.
 FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICAL is_other, WIDE sums[OUTPUTS],
     WIDE *distance2)
 {

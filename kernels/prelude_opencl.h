@@ -1,5 +1,4 @@
 // What differs between CUDA and OpenCL, for OpenCL C from 1.2 on.
-
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -20,10 +19,8 @@
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 // A vote would need to know which threads run in step.
 #define ANY(condition) (condition)
-
 // Threads that a group may have on every GPU.
 #define MOST_THREADS 256
-
 #define ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomic_min(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomic_max(pointer, value)

@@ -1,4 +1,4 @@
-// Vectors of OpenCL C for the wide kernels: WIDTH (2, 4, 8 or 16) is as many numbers of a pair as the device has side by side.
+// Vectors of OpenCL C for the wide kernels. WIDTH is 2, 4, 8 or 16: the numbers of a pair that a CPU has side by side.
 
 #define JOINED_TEXT(first, second) first##second
 #define JOINED(first, second) JOINED_TEXT(first, second)

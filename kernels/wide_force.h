@@ -1,8 +1,8 @@
-// One launch shape of the sums over the sources: a kernel FORCE_NAME in which a work-item has SINKS vectors of sinks. The
+// One launch shape of the sums over the sources: a kernel FORCE_NAME in which a thread has SINKS vectors of sinks. The
 // sources were predicted before.
 //
-// The order of addition depends neither on WIDTH nor on the shape: the sources of a strand one after another, the strands of
-// a chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
+// The order of addition depends neither on WIDTH nor on the shape: the sources of a strand one after another, the
+// strands of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero.
 
 KERNEL(1, 1)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
@@ -21,7 +21,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     for (int i = 0; i < vectors; ++i) {
         sink[i] = load_sinks(sinks, &step, first_sink + i * WIDTH, &sink_index[i]);
         nearest[i].distance2 = NO_DISTANCE2;
-        nearest[i].strand = 0;
+        nearest[i].run = 0;
         UNROLL
         for (int output = 0; output < OUTPUTS; ++output)
             accumulated[i][output] = 0.0;
@@ -49,7 +49,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if NEAREST
         const long row = (long)part_number * step.stride + number;
         STORE(WIDTH, CONVERTED(double, WIDTH, nearest[i].distance2), part_distances + row);
-        STORE(WIDTH, CONVERTED(uint, WIDTH, nearest[i].strand), part_strands + row);
+        STORE(WIDTH, CONVERTED(uint, WIDTH, nearest[i].run), part_strands + row);
 #endif
     }
 }

@@ -3,14 +3,14 @@
 // The nearest source of each sink, over parts and slices.
 typedef struct {
     WIDE_64 distance2;
-    LOGICAL_64 strand;
+    LOGICAL_64 run;
 } Candidate;
 
 FUNCTION Candidate nearer_of(Candidate first, Candidate second)
 {
     const LOGICAL_64 is_nearer = second.distance2 < first.distance2;
     first.distance2 = is_nearer ? second.distance2 : first.distance2;
-    first.strand = is_nearer ? second.strand : first.strand;
+    first.run = is_nearer ? second.run : first.run;
     return first;
 }
 
@@ -37,11 +37,12 @@ FUNCTION Candidate nearest_of_slice(const Step *step, int slice, int first_sink,
     return nearest;
 }
 
-// The first place of a strand whose source is at this squared distance of a sink; CHUNK if there is none.
-FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const int *indices, int strand, const Body *sink,
+// The first place of a run whose source is at this squared distance of a sink; CHUNK if there is none.
+FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const int *indices, int run, const Body *sink,
     int sink_index, REAL distance2)
 {
-    for (int place = strand * STRAND; place < (strand + 1) * STRAND; place += WIDTH) {
+    LOGICAL first = CHUNK;
+    for (int place = (run + 1) * RUN - WIDTH; place >= run * RUN; place -= WIDTH) {
         Sink sources;
         UNROLL
         for (int k = 0; k < 3; ++k) {
@@ -53,16 +54,17 @@ FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const in
         // The other way round, which changes signs alone.
         WIDE r[3];
         position_difference(sink, &sources, r);
-        const LOGICAL is_there = squared(r) == distance2;
-        if (ANY_LANE(is_there)) {
-            for (int lane = 0; lane < WIDTH; ++lane) {
-                const int is_other = !step->skip_own_index || indices[place + lane] != sink_index;
-                if (LANE(is_there, const WHOLE, lane) && is_other)
-                    return place + lane;
-            }
-        }
+        LOGICAL is_there = squared(r) == distance2;
+        if (step->skip_own_index)
+            is_there = is_there && CONVERTED(WHOLE, WIDTH, LOAD(WIDTH, indices + place)) != sink_index;
+        first = is_there ? (LOGICAL)place : first;
     }
-    return CHUNK;
+    int lowest = CHUNK;
+    for (int lane = 0; lane < WIDTH; ++lane) {
+        const int place = (int)LANE(first, const WHOLE, lane);
+        lowest = place < CHUNK ? min(lowest, place + lane) : lowest;
+    }
+    return lowest;
 }
 #endif
 
@@ -107,7 +109,7 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
     for (int sink = 0; sink < here; ++sink) {
         const int number = first_sink + sink;
         const double distance2 = LANE(nearest[0].distance2, const double, sink);
-        const int strand = (int)LANE(nearest[0].strand, const long, sink), chunk = strand / STRANDS;
+        const int run = (int)LANE(nearest[0].run, const long, sink), chunk = run / (CHUNK / RUN);
         const int slot = step.is_dense ? chunk : slots[chunk];
         int place = CHUNK;
         if (distance2 < FARTHEST2) {
@@ -116,7 +118,7 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
             for (int row = 0; row < ROWS; ++row)
                 rows[row] = sinks[row * step.stride + number];
             const Body body = body_of_rows(rows);
-            place = place_of(&step, tile_of(predicted, slot), indices + (long)slot * CHUNK, strand % STRANDS, &body,
+            place = place_of(&step, tile_of(predicted, slot), indices + (long)slot * CHUNK, run % (CHUNK / RUN), &body,
                 indices_of(sinks, &step)[number], (REAL)distance2);
         }
         const int there = place < CHUNK;

@@ -41,28 +41,31 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
     const int slot = step.is_dense ? chunk : slots[chunk];
     if (slot < 0)
         return;
-    GLOBAL REAL *const tile = (GLOBAL REAL *)(predicted + (long)slot * ROWS * CHUNK);
+    GLOBAL REAL *const tile = (GLOBAL REAL *)tile_of(predicted, slot);
     for (int place = 0; place < CHUNK; place += OCTET) {
-        SERIES source[SOURCE_ROWS];
+        SERIES source[SOURCE_ROWS], vectors[VECTORS][3];
         load_source(octets, slot, place, source);
-        const Predicted body = predict_body(source, chunk * CHUNK + place + PLACES_OF_OCTET, step.moment);
-        STORE(OCTET, body.weight, tile + WEIGHT * CHUNK + place);
+        const SERIES mass =
+            predict_vectors(source, chunk * CHUNK + place + PLACES_OF_OCTET, step.moment, vectors);
+        STORE(OCTET, CONVERTED(REAL, OCTET, mass), tile + WEIGHT * CHUNK + place);
         UNROLL
         for (int k = 0; k < 3; ++k) {
-            STORE(OCTET, body.position[k], tile + (POSITION + k) * CHUNK + place);
+            const VECTOR_OF(REAL, OCTET) position = CONVERTED(REAL, OCTET, vectors[0][k]);
+            STORE(OCTET, position, tile + (POSITION + k) * CHUNK + place);
 #if PRECISION == MIXED
-            STORE(OCTET, body.low[k], tile + (LOW + k) * CHUNK + place);
+            const SERIES low = vectors[0][k] - CONVERTED(double, OCTET, position);
+            STORE(OCTET, CONVERTED(REAL, OCTET, low), tile + (LOW + k) * CHUNK + place);
 #endif
 #if VECTORS > 1
-            STORE(OCTET, body.velocity[k], tile + (VELOCITY + k) * CHUNK + place);
+            STORE(OCTET, CONVERTED(REAL, OCTET, vectors[1][k]), tile + (VELOCITY + k) * CHUNK + place);
 #endif
         }
     }
 }
 
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
-// in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list that
-// is longer than its room is only counted to its end.
+// in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list
+// that is longer than its room is only counted to its end.
 KERNEL(1, 1)
 find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const double *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)
@@ -82,22 +85,25 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
                 position[octet][k] = vectors[0][k];
         }
         for (int sink = 0; sink < step.ni; ++sink) {
+            SERIES_LOGICAL near[CHUNK / OCTET], some = 0;
             for (int octet = 0; octet < CHUNK / OCTET; ++octet) {
                 const SERIES x = position[octet][0] - sinks[step.ni + sink];
                 const SERIES y = position[octet][1] - sinks[2 * step.ni + sink];
                 const SERIES z = position[octet][2] - sinks[3 * step.ni + sink];
-                const SERIES_LOGICAL near =
-                    fma(z, z, fma(y, y, x * x)) < sinks[sink] && position[octet][0] < FAR_AWAY;
-                if (!ANY_LANE(near))
+                near[octet] = fma(z, z, fma(y, y, x * x)) < sinks[sink] && position[octet][0] < FAR_AWAY;
+                some |= near[octet];
+            }
+            if (!ANY_LANE(some))
+                continue;
+            for (int place = 0; place < CHUNK; ++place) {
+                const int index = indices[(long)slot * CHUNK + place];
+                if (!LANE(near[place / OCTET], const long, place % OCTET))
                     continue;
-                for (int lane = 0; lane < OCTET; ++lane) {
-                    const int index = indices[(long)slot * CHUNK + octet * OCTET + lane];
-                    if (!LANE(near, const long, lane) || (step.skip_own_index && index == sink_indices[sink]))
-                        continue;
-                    const uint place = ATOMIC_ADD(&lengths[sink], 1u);
-                    if (place < (uint)room)
-                        lists[(long)sink * room + place] = index;
-                }
+                if (step.skip_own_index && index == sink_indices[sink])
+                    continue;
+                const uint end = ATOMIC_ADD(&lengths[sink], 1u);
+                if (end < (uint)room)
+                    lists[(long)sink * room + end] = index;
             }
         }
     }

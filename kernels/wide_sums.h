@@ -1,9 +1,20 @@
 // The sums of a vector of sinks over one chunk.
 
-// The nearest source so far of each sink: its squared distance, and the number of its strand.
+// Strands of a chunk: sources that are summed one after another, as many as the numbers of a pair bear.
+#if PRECISION == DOUBLE
+#define STRANDS 1
+#else
+#define STRANDS 4
+#endif
+#define STRAND (CHUNK / STRANDS)
+// Sources of a strand among which the nearest is looked for again at the end of the block.
+#define RUN 32
+
+// The nearest source so far of each sink: its squared distance, and the number of its run, which stands where groups of
+// threads have that of a strand.
 typedef struct {
     WIDE distance2;
-    LOGICAL strand;
+    LOGICAL run;
 } Nearest;
 
 // A chunk of sources: its predicted bodies, their indices and what these lie between, and its number.
@@ -42,15 +53,12 @@ FUNCTION Sink load_sinks(GLOBAL const VECTOR *sinks, const Step *step, int first
     return wide;
 }
 
-// Adds the sources of a strand, from zero.
-FUNCTION void sum_strand(const Chunk *sources, int strand, const Sink *sink, LOGICAL sink_index, int guarded,
+// Adds the sources of a run.
+FUNCTION void sum_run(const Chunk *sources, int run, const Sink *sink, LOGICAL sink_index, int guarded,
     int skip_own_index, WIDE sums[OUTPUTS], WIDE *distance2)
 {
-    UNROLL
-    for (int output = 0; output < OUTPUTS; ++output)
-        sums[output] = 0;
     UNROLL_BY(2)
-    for (int place = strand * STRAND; place < (strand + 1) * STRAND; ++place) {
+    for (int place = run * RUN; place < (run + 1) * RUN; ++place) {
         const Body source = source_at(sources->tile, place);
         LOGICAL is_other = -1;
         if (guarded && skip_own_index)
@@ -59,7 +67,7 @@ FUNCTION void sum_strand(const Chunk *sources, int strand, const Sink *sink, LOG
     }
 }
 
-// Adds the sources of a chunk, from zero, and notes the strand of one that is nearer.
+// Adds the sources of a chunk, from zero, and notes the run of one that is nearer.
 FUNCTION void sum_chunk(const Chunk *sources, const Sink *sink, LOGICAL sink_index, int skip_own_index,
     WIDE totals[OUTPUTS], Nearest *nearest)
 {
@@ -69,17 +77,23 @@ FUNCTION void sum_chunk(const Chunk *sources, const Sink *sink, LOGICAL sink_ind
         Nearest found = *nearest;
         WIDE check = 0;
         for (int strand = 0; strand < STRANDS; ++strand) {
-            WIDE sums[OUTPUTS], distance2 = found.distance2;
-            if (guarded)
-                sum_strand(sources, strand, sink, sink_index, 1, skip_own_index, sums, &distance2);
-            else
-                sum_strand(sources, strand, sink, sink_index, 0, skip_own_index, sums, &distance2);
+            WIDE sums[OUTPUTS];
+            UNROLL
+            for (int output = 0; output < OUTPUTS; ++output)
+                sums[output] = 0;
+            for (int run = strand * (STRAND / RUN); run < (strand + 1) * (STRAND / RUN); ++run) {
+                WIDE distance2 = found.distance2;
+                if (guarded)
+                    sum_run(sources, run, sink, sink_index, 1, skip_own_index, sums, &distance2);
+                else
+                    sum_run(sources, run, sink, sink_index, 0, skip_own_index, sums, &distance2);
 #if NEAREST
-            found.strand = distance2 < found.distance2 ? (LOGICAL)(sources->number * STRANDS + strand) : found.strand;
-            found.distance2 = distance2;
+                found.run =
+                    distance2 < found.distance2 ? (LOGICAL)(sources->number * (CHUNK / RUN) + run) : found.run;
+                found.distance2 = distance2;
 #endif
-            // A pair at no distance makes the acceleration infinite or no number, where the estimate of the root is so the
-            // potential too.
+            }
+            // A pair at no distance makes the potential or the acceleration infinite or no number.
             check += sums[0] + sums[1];
             UNROLL
             for (int output = 0; output < OUTPUTS; ++output)
