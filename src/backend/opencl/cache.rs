@@ -144,7 +144,7 @@ fn write(folder: &Path, path: &Path, key: &Key, program: &[u8]) -> std::io::Resu
     written
 }
 
-/// Removes files of this library beyond those that are kept: what was left half-written first, then the oldest.
+/// Removes the oldest files of this library beyond those that are kept, also such as were never finished.
 fn remove_oldest(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut files: Vec<(SystemTime, PathBuf)> = entries
@@ -159,5 +159,174 @@ fn remove_oldest(folder: &Path) {
     let beyond = files.len().saturating_sub(FILES);
     for (_, path) in &files[..beyond] {
         let _ = std::fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    /// A path of a test's own, removed at its end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("kyoho-cache-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Scratch(path)
+        }
+
+        /// A folder that is not there yet.
+        fn folder(&self) -> Folder {
+            Folder { path: Some(self.0.join("deep/programs")) }
+        }
+
+        /// The files of that folder.
+        fn files(&self) -> Vec<PathBuf> {
+            fs::read_dir(self.0.join("deep/programs")).unwrap().map(|entry| entry.unwrap().path()).collect()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn named(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        Folder::from(&|name| variables.iter().find(|(found, _)| *found == name).map(|(_, value)| value.into())).path
+    }
+
+    #[test]
+    fn the_folder_is_the_one_that_variables_name() {
+        let (own, xdg, home) = (("KYOHO_CACHE_DIR", "/own"), ("XDG_CACHE_HOME", "/xdg"), ("HOME", "/home/user"));
+        assert_eq!(named(&[own, xdg, home]), Some("/own".into()));
+        assert_eq!(named(&[xdg, home]), Some("/xdg/kyoho".into()));
+        assert_eq!(named(&[home]), Some("/home/user/.cache/kyoho".into()));
+        assert_eq!(named(&[("XDG_CACHE_HOME", "relative"), home]), Some("/home/user/.cache/kyoho".into()));
+        assert_eq!(named(&[("XDG_CACHE_HOME", ""), ("HOME", "")]), None);
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&[("KYOHO_CACHE_DIR", ""), xdg, home]), None, "empty, it switches the cache off");
+    }
+
+    #[test]
+    fn a_program_comes_back_as_it_was_kept() {
+        let scratch = Scratch::new("whole");
+        let (folder, key, other) = (scratch.folder(), Key::of(&["one"]), Key::of(&["other"]));
+        assert_eq!(folder.load(&key), None);
+        for program in [&b"a program"[..], b"", &[7; 100_000]] {
+            folder.store(&key, program);
+            assert_eq!(folder.load(&key).as_deref(), Some(program));
+        }
+        assert_eq!(folder.load(&other), None);
+        let [file] = &scratch.files()[..] else { panic!("{:?}", scratch.files()) };
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let hex = name.strip_prefix("opencl-").and_then(|name| name.strip_suffix(".bin")).unwrap();
+        assert!(hex.len() == 32 && hex.bytes().all(|letter| letter.is_ascii_hexdigit()), "{name}");
+        let mode = fs::metadata(scratch.0.join("deep/programs")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "others could put programs there");
+        folder.remove(&key);
+        assert_eq!(folder.load(&key), None);
+    }
+
+    #[test]
+    fn every_part_of_a_key_counts_and_stays_where_it_is() {
+        let keys = [&["a", "bc"][..], &["ab", "c"], &["a", "bd"], &["a", "bc", ""], &["abc"]].map(Key::of);
+        for (place, key) in keys.iter().enumerate() {
+            assert!(!keys[..place].contains(key), "{place}");
+        }
+        assert_eq!(Key::of(&["a", "bc"]), keys[0]);
+    }
+
+    #[test]
+    fn files_that_are_damaged_or_foreign_are_removed_and_made_again() {
+        let scratch = Scratch::new("damaged");
+        let (folder, key, program) = (scratch.folder(), Key::of(&["one"]), [5u8; 300]);
+        folder.store(&key, &program);
+        let path = folder.file(&key).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let cut = (0..whole.len()).step_by(7).map(|length| whole[..length].to_vec());
+        let flipped = (0..whole.len()).step_by(5).map(|place| {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            bytes
+        });
+        let longer = [whole.clone(), vec![0]].concat();
+        folder.store(&Key::of(&["other"]), &program);
+        let foreign = fs::read(folder.file(&Key::of(&["other"])).unwrap()).unwrap();
+        for damaged in cut.chain(flipped).chain([longer, foreign]) {
+            fs::write(&path, &damaged).unwrap();
+            assert_eq!(folder.load(&key), None, "{} bytes", damaged.len());
+            assert!(!path.exists());
+            folder.store(&key, &program);
+            assert_eq!(folder.load(&key).as_deref(), Some(&program[..]));
+        }
+    }
+
+    #[test]
+    fn who_reads_while_others_write_finds_a_whole_program_or_none() {
+        let scratch = Scratch::new("race");
+        let (folder, key) = (scratch.folder(), Key::of(&["one"]));
+        std::thread::scope(|scope| {
+            for writer in 1..=8u8 {
+                let folder = &folder;
+                scope.spawn(move || {
+                    for turn in 0..25 {
+                        folder.store(&key, &vec![writer; 20_000 * writer as usize]);
+                        if let Some(found) = folder.load(&key) {
+                            assert_eq!(found.len(), 20_000 * found[0] as usize);
+                            assert!(found.iter().all(|byte| *byte == found[0]));
+                        }
+                        if turn % 10 == 9 {
+                            folder.remove(&key);
+                        }
+                    }
+                });
+            }
+        });
+        folder.store(&key, b"last");
+        assert_eq!(folder.load(&key).as_deref(), Some(&b"last"[..]));
+        assert_eq!(scratch.files().len(), 1, "nothing half-written is left");
+    }
+
+    #[test]
+    fn folders_that_take_nothing_are_harmless() {
+        let scratch = Scratch::new("unwritable");
+        let (file, key) = (scratch.0.join("file"), Key::of(&["one"]));
+        fs::write(&file, "no folder").unwrap();
+        for path in [None, Some(file.clone()), Some(file.join("below")), Some("/proc/kyoho".into())] {
+            let folder = Folder { path };
+            folder.store(&key, b"a program");
+            assert_eq!(folder.load(&key), None);
+            folder.remove(&key);
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"no folder");
+    }
+
+    #[test]
+    fn the_files_used_last_stay() {
+        let scratch = Scratch::new("many");
+        let folder = scratch.folder();
+        let keys: Vec<Key> = (0..FILES + 3).map(|number| Key::of(&[&number.to_string()])).collect();
+        let (early, late) = keys.split_at(FILES);
+        for (number, key) in early.iter().enumerate() {
+            folder.store(key, b"a program");
+            let file = File::open(folder.file(key).unwrap()).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1000 + number as u64)).unwrap();
+        }
+        let foreign = scratch.0.join("deep/programs/notes.txt");
+        fs::write(&foreign, "the user's").unwrap();
+        File::open(&foreign).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(folder.load(&early[0]).is_some(), "the oldest is used, and counts as new");
+        late.iter().for_each(|key| folder.store(key, b"a program"));
+        let kept: Vec<bool> = keys.iter().map(|key| folder.file(key).unwrap().exists()).collect();
+        let expected: Vec<bool> = (0..keys.len()).map(|number| !(1..=late.len()).contains(&number)).collect();
+        assert_eq!(kept, expected);
+        assert!(foreign.exists());
     }
 }

@@ -21,7 +21,8 @@ pub use program::{Argument, Kernel, Program};
 pub use queue::{Event, Queue};
 pub use staging::Staging;
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libloading::Library;
 use opencl3::error_codes;
@@ -34,10 +35,13 @@ const LIBRARY: &str = "libOpenCL.so.1";
 
 const SUCCESS: i32 = error_codes::CL_SUCCESS;
 
+/// Why a fork is refused: it inherits the drivers' memory without their threads and files, so that calls may hang or crash.
+const FORKED: &str = "this process was forked from one that uses OpenCL";
+
 /// The loader of this process.
 pub struct Driver {
     table: Table,
-    /// The process that opened it; a fork of it must not call it.
+    /// The process that opened it.
     process: u32,
 }
 
@@ -54,21 +58,39 @@ unsafe impl Sync for Handle {}
 /// The loader, opened at the first call that succeeds; a failure is tried again at the next.
 fn driver() -> Result<&'static Driver> {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
-    // Two threads may both open it, which does no harm. A lock held meanwhile would hang a fork made then.
-    let driver = match DRIVER.get() {
-        Some(driver) => driver,
-        None => {
-            let driver = Driver::opened()?;
-            DRIVER.get_or_init(|| driver)
+    static OPENING: Mutex<()> = Mutex::new(());
+    /// The process that opens it, or has opened it.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    let process = std::process::id();
+    // A fork finds this out before it waits for a lock that nobody in it holds.
+    if PROCESS.compare_exchange(0, process, Relaxed, Relaxed).is_err_and(|other| other != process) {
+        return Err(none(FORKED));
+    }
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    // One thread alone: PoCL 3.1 crashes where two are the first to ask for its devices.
+    let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    PROCESS.store(process, Relaxed);
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    match Driver::opened() {
+        Ok(driver) => Ok(DRIVER.get_or_init(|| driver)),
+        Err(error) => {
+            PROCESS.store(0, Relaxed);
+            Err(error)
         }
-    };
-    driver.check_process().map_err(none)?;
-    Ok(driver)
+    }
 }
 
 /// The devices of this machine, without a context on any of them.
 pub fn devices() -> Result<Found> {
-    driver()?.devices()
+    let found = driver()?.devices()?;
+    for device in &found.unusable {
+        log::debug!("OpenCL device {} is not used: {}", device.name, device.reason);
+    }
+    Ok(found)
 }
 
 /// The error that there is no such backend, for this reason.
@@ -91,31 +113,25 @@ impl Driver {
         // SAFETY: opening the loader runs its constructors, which do not use this process's state.
         let library = unsafe { Library::new(LIBRARY) }.map_err(|error| none(missing(&error)))?;
         // SAFETY: the symbols asked for are functions; `Table` gives them their signatures.
-        let driver = Driver::with(|name| unsafe { library.get::<Symbol>(name).ok().map(|symbol| *symbol) })?;
+        let find = |name: &str| unsafe { library.get::<Symbol>(name).ok().map(|symbol| *symbol) };
+        let driver = Driver { table: Table::from(&find)?, process: std::process::id() };
         // It stays for ever: drivers leave threads behind that run in it.
         std::mem::forget(library);
+        // The first question makes drivers begin. What it comes to is told to who asks for devices.
+        let _ = driver.devices();
         Ok(driver)
-    }
-
-    /// The loader with these functions.
-    fn with(find: impl Fn(&str) -> Option<Symbol>) -> Result<Driver> {
-        Ok(Driver { table: Table::from(&find)?, process: std::process::id() })
     }
 
     /// An error, unless this is the process that opened the loader.
     fn check_process(&self) -> std::result::Result<(), &'static str> {
-        // A child inherits the driver's memory without its threads and files: calls may hang or crash.
-        match self.process == std::process::id() {
-            true => Ok(()),
-            false => Err("this process was forked from one that uses OpenCL"),
-        }
+        if self.process == std::process::id() { Ok(()) } else { Err(FORKED) }
     }
 }
 
 /// Why the library could not be opened.
 fn missing(error: &libloading::Error) -> String {
     match std::error::Error::source(error) {
-        Some(source) => format!("the loader's library is not found: {source}"),
-        None => format!("the loader's library is not found: {error}"),
+        Some(source) => format!("the loader's library cannot be opened: {source}"),
+        None => format!("the loader's library cannot be opened: {error}"),
     }
 }

@@ -1,13 +1,13 @@
 //! Code for the device: programs, built from their text or from what the driver made of it before, and their kernels.
 
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use opencl3::program::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
 
-use super::table::{Table, text, told};
-use super::{Address, Context, Handle, SUCCESS, reason};
+use super::table::{Object, Table, text, told};
+use super::{Address, Context, Handle, Kind, SUCCESS, reason};
 use crate::backend::opencl::cache::{Folder, Key};
 use crate::error::{Error, Result};
 
@@ -19,13 +19,15 @@ pub struct Program {
     context: Arc<Context>,
     handle: Handle,
     name: String,
+    /// Where it is to be kept, until it is.
+    unkept: Mutex<Option<(Folder, Key)>>,
 }
 
 impl Program {
-    /// The program of this text, from the user's folder of programs if it is there, else built and put there.
+    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs only
+    /// by [`Program::keep`].
     pub fn new(context: &Arc<Context>, name: &str, text: &str, options: &str) -> Result<Program> {
-        let folder = Folder::from(&|name| std::env::var_os(name));
-        Program::kept_in(&folder, context, name, text, options)
+        Program::kept_in(&Folder::from(&|name| std::env::var_os(name)), context, name, text, options)
     }
 
     /// The same with another folder.
@@ -43,7 +45,7 @@ impl Program {
         };
         let option_text = CString::new(options)
             .map_err(|_| Error::Internal { what: format!("the options of {name} have a zero byte: {options:?}") })?;
-        let key = key(context, text, options);
+        let key = Program::key(context, text, options);
         if let Some(binary) = folder.load(&key) {
             match Program::of_binary(context, name, &binary, &option_text) {
                 Ok(program) => {
@@ -56,13 +58,41 @@ impl Program {
                 }
             }
         }
-        let program = Program::of_text(context, name, text, &option_text)?;
+        let mut program = Program::of_text(context, name, text, &option_text)?;
         told("built");
-        match program.binary() {
-            Ok(binary) => folder.store(&key, &binary),
-            Err(error) => log::debug!("OpenCL program {name} cannot be kept: {error}"),
+        program.unkept = Mutex::new(Some((folder.clone(), key)));
+        if context.properties().kind != Kind::Cpu {
+            program.keep();
         }
         Ok(program)
+    }
+
+    /// Puts the program into the user's folder, unless that was done; best when all its kernels have run once.
+    ///
+    /// PoCL compiles a kernel when it first runs, and keeps for good what it has when it is asked for the program; a
+    /// kernel that is not among that is compiled by each process again.
+    pub fn keep(&self) {
+        let Some((folder, key)) = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        match self.binary() {
+            Ok(binary) => folder.store(&key, &binary),
+            Err(error) => log::debug!("OpenCL program {} cannot be kept: {error}", self.name),
+        }
+    }
+
+    /// What tells a program from others: its text, and everything that may make other code of it.
+    pub(super) fn key(context: &Context, text: &str, options: &str) -> Key {
+        let properties = context.properties();
+        Key::of(&[
+            env!("CARGO_PKG_VERSION"),
+            &properties.platform,
+            &properties.platform_version,
+            &properties.vendor,
+            &properties.name,
+            &properties.driver_version,
+            &properties.address_bits.to_string(),
+            options,
+            text,
+        ])
     }
 
     fn of_text(context: &Arc<Context>, name: &str, text: &str, options: &CStr) -> Result<Program> {
@@ -73,7 +103,7 @@ impl Program {
             (table.clCreateProgramWithSource)(context.handle.0, 1, &text, &length, &mut code)
         };
         context.check(code, "clCreateProgramWithSource")?;
-        Program { context: context.clone(), handle: Handle(handle), name: name.into() }.built(table, options)
+        Program::of(context, handle, name).built(table, options)
     }
 
     fn of_binary(context: &Arc<Context>, name: &str, binary: &[u8], options: &CStr) -> Result<Program> {
@@ -89,11 +119,15 @@ impl Program {
         if code != SUCCESS {
             return Err(refused(code));
         }
-        let program = Program { context: context.clone(), handle: Handle(handle), name: name.into() };
+        let program = Program::of(context, handle, name);
         if status != SUCCESS {
             return Err(refused(status));
         }
         program.built(table, options)
+    }
+
+    fn of(context: &Arc<Context>, handle: Object, name: &str) -> Program {
+        Program { context: context.clone(), handle: Handle(handle), name: name.into(), unkept: Mutex::new(None) }
     }
 
     /// The program after it was built.
@@ -118,25 +152,30 @@ impl Program {
     /// What the driver made of the text.
     fn binary(&self) -> Result<Vec<u8>> {
         let call = self.context.table()?.clGetProgramInfo;
-        let mut length = 0usize;
-        let none = std::ptr::null_mut();
+        // A device whose programs cannot be kept can still compute.
+        let check = |code| match code {
+            SUCCESS => Ok(()),
+            code => Err(self.context.device_failed(reason(code, "clGetProgramInfo"))),
+        };
+        let (mut length, none) = (0usize, std::ptr::null_mut());
         // SAFETY: the program exists and is of one device; there is room for one length.
-        let code = unsafe {
+        check(unsafe {
             let room = (&raw mut length).cast();
             call(self.handle.0, CL_PROGRAM_BINARY_SIZES, size_of::<usize>(), room, none)
-        };
-        self.context.check(code, "clGetProgramInfo")?;
+        })?;
         let mut binary = Vec::new();
         binary.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { what: "a program", bytes: length })?;
         binary.resize(length, 0u8);
         let mut place = binary.as_mut_ptr();
         // SAFETY: the program exists and is of one device; there is one place, with room for so many bytes.
-        let code = unsafe {
+        check(unsafe {
             let places = (&raw mut place).cast();
             call(self.handle.0, CL_PROGRAM_BINARIES, size_of::<*mut u8>(), places, none)
-        };
-        self.context.check(code, "clGetProgramInfo")?;
-        Ok(binary)
+        })?;
+        match binary.is_empty() {
+            true => Err(self.context.device_failed("it does not hand out programs".into())),
+            false => Ok(binary),
+        }
     }
 
     /// The kernel of this name.
@@ -162,22 +201,6 @@ impl Drop for Program {
             unsafe { (table.clReleaseProgram)(self.handle.0) };
         }
     }
-}
-
-/// What tells a program from others: its text, and everything that may make other code of it.
-fn key(context: &Context, text: &str, options: &str) -> Key {
-    let properties = context.properties();
-    Key::of(&[
-        env!("CARGO_PKG_VERSION"),
-        &properties.platform,
-        &properties.platform_version,
-        &properties.vendor,
-        &properties.name,
-        &properties.driver_version,
-        &properties.address_bits.to_string(),
-        options,
-        text,
-    ])
 }
 
 /// An argument of a kernel.

@@ -1,0 +1,192 @@
+//! What the device does.
+
+use super::*;
+
+#[test]
+fn devices_are_told_without_a_context() {
+    unsafe extern "C" fn never(
+        _: *const isize,
+        _: u32,
+        _: *const Object,
+        _: Option<unsafe extern "C" fn()>,
+        _: *mut std::ffi::c_void,
+        code: *mut i32,
+    ) -> Object {
+        // SAFETY: the caller passes a place for the code.
+        unsafe { *code = -6 };
+        std::ptr::null_mut()
+    }
+    let Some(driver) = patched(|table| table.clCreateContext = never) else { return };
+    let found = driver.devices().unwrap();
+    let first = &found.usable[0];
+    assert!(!first.name.is_empty() && !first.vendor.is_empty() && !first.platform.is_empty());
+    assert!(!first.driver_version.is_empty() && first.platform_version.starts_with("OpenCL "));
+    assert!(first.version >= (1, 2) && first.address_bits == 64);
+    assert!(first.compute_units > 0 && first.max_threads > 0 && first.double_width > 0);
+    assert!(first.float_width >= first.double_width);
+    assert!(first.memory >= first.max_allocation && first.max_allocation > 0 && first.local_memory > 0);
+    assert!(first.alignment.is_power_of_two() && first.alignment >= 16);
+    assert!(found.usable.is_sorted_by_key(|device| device.kind));
+    assert!(failed(Context::of(driver, 0)).contains("clCreateContext: CL_OUT_OF_HOST_MEMORY (-6)"));
+}
+
+#[test]
+fn bytes_go_where_they_are_sent() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let one = eight(&context, &queue);
+    let two = Memory::new(&context, 32, "two").unwrap();
+    assert_eq!(one.bytes(), 32);
+    let number = 50i32;
+    // SAFETY: all of it is there until the queue was waited for.
+    unsafe {
+        queue.copy(&one, &two, 32).unwrap();
+        queue.zero(&two, 8).unwrap();
+        queue.write((&raw const number).cast(), &two, 28, 4).unwrap();
+    }
+    assert_eq!(integers(&queue, &two), [0, 0, 3, 4, 5, 6, 7, 50]);
+    assert_eq!(integers(&queue, &one), [1, 2, 3, 4, 5, 6, 7, 8]);
+    let mut last = 0i32;
+    // SAFETY: as above.
+    unsafe { queue.read(&two, 28, (&raw mut last).cast(), 4) }.unwrap();
+    queue.synchronize().unwrap();
+    assert_eq!(last, 50);
+}
+
+#[test]
+fn nothing_at_all_can_be_had_and_moved() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let nothing = Memory::new(&context, 0, "nothing").unwrap();
+    assert_eq!(nothing.bytes(), 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: no byte is touched.
+    unsafe {
+        queue.write(none, &nothing, 0, 0).unwrap();
+        queue.copy(&nothing, &nothing, 0).unwrap();
+        queue.zero(&nothing, 0).unwrap();
+        queue.read(&nothing, 0, none, 0).unwrap().wait().unwrap();
+    }
+    for staging in [Staging::plain(0, "nothing").unwrap(), Staging::mapped(&context, 0, "nothing").unwrap()] {
+        assert!(staging.as_slice::<u64>().is_empty() && staging.bytes() == 0);
+    }
+}
+
+#[test]
+fn host_memory_begins_with_zeros_and_takes_whole_values() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let memory = eight(&context, &queue);
+    let page_locked = Staging::mapped(&context, 34, "the results").unwrap();
+    for mut staging in [Staging::new(&context, 34, "the results").unwrap(), page_locked] {
+        assert_eq!((staging.bytes(), staging.as_slice::<u32>()), (34, &[0; 8][..]));
+        assert_eq!(staging.as_ptr() as usize % 16, 0);
+        // SAFETY: all of it is there until the queue was waited for.
+        unsafe { queue.read(&memory, 0, staging.as_mut_ptr(), 32) }.unwrap().wait().unwrap();
+        assert_eq!(staging.as_slice::<u32>(), [1, 2, 3, 4, 5, 6, 7, 8]);
+        staging.as_mut_slice::<u32>()[7] = 9;
+        assert_eq!(staging.as_slice::<u64>()[3], 7 | 9 << 32);
+        // SAFETY: as above.
+        unsafe { queue.write(staging.as_ptr(), &memory, 0, 32) }.unwrap();
+        assert_eq!(integers(&queue, &memory), [1, 2, 3, 4, 5, 6, 7, 9]);
+        staging.as_mut_slice::<u32>()[7] = 8;
+        // SAFETY: as above.
+        unsafe { queue.write(staging.as_ptr(), &memory, 0, 32) }.unwrap();
+        queue.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn a_part_of_memory_is_made_once_and_begins_where_it_should() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let alignment = context.properties().alignment;
+    let memory = Memory::new(&context, alignment + 16, "the numbers").unwrap();
+    assert_eq!(memory.at(0), Ok(memory.address()));
+    let part = memory.at(alignment).unwrap();
+    assert_eq!(memory.at(alignment), Ok(part));
+    assert_ne!(part, memory.address());
+    // SAFETY: the memory stays until the queue was waited for.
+    unsafe { queue.zero(&memory, memory.bytes()) }.unwrap();
+    let mut kernel = adder(&context);
+    kernel.set(0, Argument::Memory(part)).unwrap();
+    kernel.set(1, Argument::Bytes(&7i32.to_ne_bytes())).unwrap();
+    // SAFETY: the arguments are set and the memory stays.
+    unsafe { queue.launch(&mut kernel, 1, 4) }.unwrap();
+    let mut found = vec![0i32; memory.bytes() / 4];
+    // SAFETY: there is room, and the copy is waited for.
+    unsafe { queue.read(&memory, 0, found.as_mut_ptr().cast(), memory.bytes()) }.unwrap().wait().unwrap();
+    assert!(found[..alignment / 4].iter().all(|number| *number == 0));
+    assert_eq!(found[alignment / 4..], [7; 4]);
+    for wrong in [1, alignment - 1, alignment + 8, 2 * alignment, usize::MAX] {
+        let error = memory.at(wrong).unwrap_err();
+        assert_eq!(error.code(), ResultCode::Internal);
+        assert!(
+            error.to_string().contains(&format!("the numbers from byte {wrong} on; allowed: multiples of")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn kernels_work_with_the_arguments_set_last() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let (one, two) = (eight(&context, &queue), eight(&context, &queue));
+    let mut kernel = adder(&context);
+    for (memory, number) in [(&one, 10i32), (&one, 10), (&two, 10), (&two, 100)] {
+        kernel.set(0, Argument::Memory(memory.address())).unwrap();
+        kernel.set(1, Argument::Bytes(&number.to_ne_bytes())).unwrap();
+        // SAFETY: the arguments are set and the memory stays.
+        unsafe { queue.launch(&mut kernel, 2, 4) }.unwrap();
+    }
+    assert_eq!(integers(&queue, &one), [21, 22, 23, 24, 25, 26, 27, 28]);
+    assert_eq!(integers(&queue, &two), [111, 112, 113, 114, 115, 116, 117, 118]);
+}
+
+#[test]
+fn work_of_one_queue_waits_for_that_of_another() {
+    let Some(context) = context() else { return };
+    let (first, second) = (Queue::timed(&context).unwrap(), Queue::new(&context).unwrap());
+    let (memory, copy) = (eight(&context, &first), Memory::new(&context, 32, "the copy").unwrap());
+    let mut kernel = adder(&context);
+    kernel.set(0, Argument::Memory(memory.address())).unwrap();
+    for turn in 1..50 {
+        kernel.set(1, Argument::Bytes(&1i32.to_ne_bytes())).unwrap();
+        // SAFETY: the arguments are set, and all memory stays until both queues were waited for.
+        let launched = unsafe { first.launch_marked(&mut kernel, 2, 4) }.unwrap();
+        let mark = first.mark().unwrap();
+        first.flush().unwrap();
+        second.wait_for(&mark).unwrap();
+        // SAFETY: as above.
+        unsafe { second.copy(&memory, &copy, 32) }.unwrap();
+        assert_eq!(integers::<2>(&second, &copy), [turn + 1, turn + 2]);
+        launched.wait().unwrap();
+        assert_eq!((launched.is_done(), mark.is_done()), (Ok(true), Ok(true)));
+        let seconds = launched.seconds().unwrap();
+        assert!((0.0..10.0).contains(&seconds), "{seconds}");
+    }
+}
+
+#[test]
+fn a_context_is_kept_until_a_call_on_it_fails() {
+    if context().is_none() {
+        return;
+    }
+    let first = Context::new(0).unwrap();
+    assert!(Arc::ptr_eq(&first, &Context::new(0).unwrap()));
+    first.check(-36, "clSomething").unwrap_err();
+    let second = Context::new(0).unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    assert!(Arc::ptr_eq(&second, &Context::new(0).unwrap()));
+    assert!(Memory::new(&first, 8, "the sources").is_ok(), "who holds the old one can go on");
+    assert!(failed(Context::new(1000)).contains("device 1000 failed: there are "));
+}
+
+#[test]
+fn everything_can_go_to_another_thread() {
+    fn moves<T: Send>() {}
+    fn is_shared<T: Send + Sync>() {}
+    (moves::<Memory>(), moves::<Staging>(), moves::<Queue>(), moves::<Event>(), moves::<Program>(), moves::<Kernel>());
+    (is_shared::<Context>(), is_shared::<Address>(), is_shared::<Queue>());
+}
