@@ -59,6 +59,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     LOCAL uint lane_strands[LANES * GROUP_SINKS];
 #endif
 
+    sinks += step.sinks_from;
+    results += step.results_from;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % LANES, team = THREAD / LANES;
     const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * GROUP_SINKS;

@@ -184,6 +184,8 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
     GLOBAL volatile uint *flag)
 {
     LOCAL End end;
+    sinks += step.sinks_from;
+    results += step.results_from;
     AFTER_EARLIER_KERNELS;
     add_parts(&step, GROUP * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, parts, part_distances,
         part_strands, results, &end);

@@ -26,6 +26,9 @@ typedef struct {
     int records;
     // What the host waits for.
     uint sequence;
+    // Where the rows of sinks begin, in vectors, and the results, in doubles.
+    int sinks_from;
+    int results_from;
 } Step;
 
 // The slot of a chunk that the device does not have.

@@ -10,6 +10,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     GLOBAL double *part_distances, GLOBAL uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
+    sinks += step.sinks_from;
     const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * (SINKS * WIDTH);
     const Part part = part_of(&step, part_number);
     const int vectors = min(SINKS, (step.ni - first_sink + WIDTH - 1) / WIDTH);

@@ -76,6 +76,8 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
     GLOBAL const double *part_distances, GLOBAL const uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
+    sinks += step.sinks_from;
+    results += step.results_from;
     const int first_sink = GROUP * END_SINKS, here = min(END_SINKS, step.ni - first_sink);
     const int sheaves = step.slices / SLICES_OF_SHEAF;
     for (int output = 0; output < OUTPUTS; ++output) {

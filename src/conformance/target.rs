@@ -108,8 +108,9 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
         }
         _ => vec![Way::of(1, vec![0]), Way::dealt(3, 1), Way::dealt(2, 2)],
     };
-    if devices.len() > 1 {
-        ways.push(Way::of(1, (0..devices.len()).collect()));
+    let alike = devices.iter().take_while(|device| device.kind == devices[0].kind).count();
+    if alike > 1 {
+        ways.push(Way::of(1, (0..alike).collect()));
     }
     // A CPU that OpenCL drives can run the kernels of GPUs, too.
     if backend != Backend::Cpu && devices[0].kind == DeviceKind::Cpu {

@@ -57,10 +57,6 @@ impl gpu::Memory for Memory {
         Memory::bytes(self)
     }
 
-    fn at(&self, byte: usize) -> Result<u64> {
-        Ok(Memory::address(self) + byte as u64)
-    }
-
     fn address(&self) -> u64 {
         Memory::address(self)
     }

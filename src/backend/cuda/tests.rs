@@ -54,6 +54,8 @@ fn kernel(name: &str, parameters: *mut *mut c_void) {
         let descriptor = DESCRIPTOR.get().unwrap();
         let (outputs, stride) = (descriptor.outputs as u64, step.stride as u64);
         let (sinks, set) = (step.ni as usize, step.first_slice as usize);
+        let rows = rows + step.sinks_from as u64 * ROW as u64;
+        let results = results + 8 * step.results_from as u64;
         let distances = results + 8 * outputs * stride;
         let (sums, nearest) = (results, distances + 8 * stride);
         let indices = rows + pack::rows(descriptor) as u64 * stride * ROW as u64;

@@ -97,7 +97,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
         gpu.synchronize(&queue)?;
         let mut outbox = G::Outbox::new(gpu)?;
         outbox.make_room(gpu, sinks * (descriptor.outputs + 2) * 8, 1)?;
-        let [results, flag] = outbox.addresses(0, 0)?;
+        let [results, flag] = outbox.addresses(0);
         let store = [octets, indices, indices, indices, predicted];
         let memory = Addresses { store, sinks: body, parts, ticket, results, flag };
         Ok(Bench { gpu, descriptor, costs, queue, memory, outbox, _held: held })

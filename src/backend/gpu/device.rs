@@ -9,7 +9,7 @@ use crate::system::slices::{Deal, SLICES, Share, chunks_below};
 use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
 
 use super::cut::{self, Cut};
-use super::driver::{ALIGNMENT, Addresses, Gpu, Memory, Outbox};
+use super::driver::{Addresses, Gpu, Memory, Outbox};
 use super::inbox::Inbox;
 use super::model::{self, CROSSOVER, PIECE, Work};
 use super::pack::{self, Vector};
@@ -156,7 +156,8 @@ impl<G: Gpu> GpuDevice<G> {
             let sinks = first..ni.min(first + length);
             let stride = sinks.len().next_multiple_of(STRIDE);
             let results = start..start + stride * (8 * outputs + if nearest { 12 } else { 0 });
-            start = results.end.next_multiple_of(ALIGNMENT);
+            // A stride is even, so the numbers of 64 bits of the next piece are in their places.
+            start = results.end;
             self.sequence = self.sequence.wrapping_add(1).max(1);
             self.pieces.push(Piece { sinks, stride, sequence: self.sequence, results });
             first += length;
@@ -229,11 +230,13 @@ impl<G: Gpu> GpuDevice<G> {
             step.records = 0;
             let sinks = &block.sinks[share.sinks.clone()][piece.sinks.clone()];
             let at = self.inbox.pack(descriptor, sinks, piece.stride);
-            let [results, flag] = self.outbox.addresses(piece.results.start, number_of_piece)?;
+            step.sinks_from = (at.start / pack::ROW) as i32;
+            step.results_from = (piece.results.start / 8) as i32;
+            let [results, flag] = self.outbox.addresses(number_of_piece);
             let parts = &self.parts[place];
             let memory = Addresses {
                 store,
-                sinks: self.inbox.device.at(at.start)?,
+                sinks: self.inbox.device.address(),
                 parts: [&parts.sums, &parts.distances, &parts.strands].map(G::Memory::address),
                 ticket: parts.ticket.address(),
                 results,

@@ -38,15 +38,9 @@ pub trait Memory: Send {
     /// How much it is.
     fn bytes(&self) -> usize;
 
-    /// What kernels are told of what lies from a byte on, a multiple of [`ALIGNMENT`].
-    fn at(&self, byte: usize) -> Result<Self::Address>;
-
-    /// The same of all of it.
+    /// What kernels are told of it.
     fn address(&self) -> Self::Address;
 }
-
-/// Parts of memory that kernels are given begin at multiples of so many bytes: the most that an OpenCL device asks for.
-pub const ALIGNMENT: usize = 1024;
 
 /// What kernels are told of memory.
 pub type Address<G> = <<G as Gpu>::Memory as Memory>::Address;
@@ -75,8 +69,8 @@ pub trait Outbox<G: Gpu>: Send + Sized {
     /// Makes room for so many bytes of results, of so many pieces of a block.
     fn make_room(&mut self, gpu: &G, bytes: usize, pieces: usize) -> Result<()>;
 
-    /// Where kernels write the results of a piece, which begin at a byte, and its flag.
-    fn addresses(&self, start: usize, piece: usize) -> Result<[Address<G>; 2]>;
+    /// Where kernels write results, and the flag of a piece.
+    fn addresses(&self, piece: usize) -> [Address<G>; 2];
 
     /// Lets the results of a piece, which lie in this range of bytes, come after the kernels that were begun.
     ///

@@ -6,7 +6,7 @@ use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::{Record, Sink};
 
-use super::driver::{ALIGNMENT, Gpu, Staging};
+use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
 
 /// Sinks and records of a block, piece after piece.
@@ -39,8 +39,8 @@ impl<G: Gpu> Inbox<G> {
 
     /// Forgets the last block and makes room for pieces with these strides, and for records.
     pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, records: usize) -> Result<()> {
-        let of_sinks = strides.map(|stride| self.bytes_of_sink * stride + ALIGNMENT).sum::<usize>();
-        let wanted = of_sinks + records * size_of::<Record>() + 128;
+        let wanted =
+            strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + records * size_of::<Record>() + 128;
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
@@ -52,7 +52,7 @@ impl<G: Gpu> Inbox<G> {
 
     /// Packs the sinks of a piece; where they are.
     pub fn pack(&mut self, descriptor: &Descriptor, sinks: &[Sink], stride: usize) -> Range<usize> {
-        let start = self.filled.next_multiple_of(ALIGNMENT);
+        let start = self.filled;
         let rows = pack::rows(descriptor) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
         let (vectors, indices) = vectors.split_at_mut(rows);

@@ -17,6 +17,6 @@ mod windows;
 
 pub use calibration::costs;
 pub use device::GpuDevice;
-pub use driver::{ALIGNMENT, Address, Addresses, Gpu, Memory, Outbox, Staging};
+pub use driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
 pub use inbox::Inbox;
 pub use windows::{ROWS as WINDOW_ROWS, WINDOW};

@@ -60,6 +60,10 @@ pub struct Step {
     pub records: i32,
     /// What the host waits for.
     pub sequence: u32,
+    /// Where the rows of sinks begin, in vectors.
+    pub sinks_from: i32,
+    /// Where the results begin, in numbers of 64 bits.
+    pub results_from: i32,
 }
 
 impl Step {

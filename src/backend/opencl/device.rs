@@ -73,10 +73,6 @@ impl gpu::Memory for Memory {
         Memory::bytes(self)
     }
 
-    fn at(&self, byte: usize) -> Result<Address> {
-        Memory::at(self, byte)
-    }
-
     fn address(&self) -> Address {
         Memory::address(self)
     }

@@ -78,8 +78,8 @@ pub const THREADS_AND_DEVICES: Check = Check {
                 let same = answers(&target.with(threads, &[0]), &sources)? == plain;
                 findings.expect(same, || format!("{threads} threads: expected the bits of one"));
             }
-            let visible = target.setup.backend.devices()?.len();
-            let real = (2..=visible).map(|count| (0..count).collect());
+            let alike = target.setup.backend.visible()?.alike;
+            let real = (2..=alike).map(|count| (0..count).collect());
             let ways = [2, 3, 4].map(|count| vec![0; count]).into_iter().chain(real).map(|devices| (devices, None));
             for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![0; 8], deal))) {
                 let threads = devices.len() % 3 + 1;
