@@ -11,7 +11,7 @@ use super::driver::{Context, Driver};
 use crate::backend::gpu::GpuDevice;
 use crate::backend::gpu::pack::{self, ROW};
 use crate::backend::gpu::step::Step;
-use crate::backend::{self, Backend, Device, DeviceOptions, Machine, Updates, cpu::Level};
+use crate::backend::{self, Backend, Device, DeviceOptions, Machine, ThisMachine, Updates, cpu::Level};
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, SLICES, Share};
@@ -398,7 +398,7 @@ impl Machine for FakeMachine {
     fn devices(&self, backend: Backend) -> Result<usize> {
         match backend {
             Backend::Cuda => Ok(1),
-            other => Ok(other.devices()?.len()),
+            other => ThisMachine.devices(other),
         }
     }
 
