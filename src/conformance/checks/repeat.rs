@@ -22,6 +22,11 @@ fn bits(forces: Forces) -> Vec<u64> {
     (0..forces.len()).flat_map(sink).collect()
 }
 
+/// Whether the target's first device is a CPU, to whichever backend.
+fn runs_on_cpu(target: &Target) -> Result<bool> {
+    Ok(target.setup.backend.devices()?[target.setup.devices[0]].kind == DeviceKind::Cpu)
+}
+
 fn system(target: &Target, sources: &[Source]) -> Result<System> {
     let mut system = System::new(&target.setup)?;
     sources.iter().enumerate().try_for_each(|(address, source)| system.set_source(address, source))?;
@@ -112,17 +117,20 @@ pub const TURNS_OF_DEVICES: Check = Check {
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
             return Ok(());
         }
-        let sources = plummer(60_000);
-        let sinks = sinks_of(&sources[..30_000], 1e-4);
+        // On GPUs large enough that the model deals the larger blocks to several.
+        let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
+        let sources = plummer(60 * unit);
+        let sinks = sinks_of(&sources[..30 * unit], 1e-4);
         let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
             let mut system =
                 system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
             let mut found = Vec::new();
-            for (step, ni) in [1, 30_000, 1, 9, 2, 30_000, 30_000, 70, 1, 30_000].into_iter().enumerate() {
-                let nj = 50_000 + 1000 * (step % 3);
+            let many = sinks.len();
+            for (step, ni) in [1, many, 1, 9, 2, many, many, 70, 1, many].into_iter().enumerate() {
+                let nj = (50 + step % 3) * unit;
                 system.set_time(step as f64 / 64.0)?;
                 system.start(nj, true, sinks[..ni].iter().copied())?;
-                let written = |k: usize| (31 * k + 7 * step) % 52_000;
+                let written = |k: usize| (31 * k + 7 * step) % (52 * unit);
                 (0..40).try_for_each(|k| system.set_source(written(k), &sources[written(k) + step]))?;
                 found.push(bits(system.wait()?));
                 (0..30).try_for_each(|k| system.set_source(written(3 * k), &sources[written(k)]))?;
@@ -189,7 +197,7 @@ pub const LAUNCH_SHAPES: Check = Check {
         if target.setup.backend == Backend::Cpu || target.setup.devices != [0] {
             return Ok(());
         }
-        let is_cpu = target.setup.backend.devices()?[0].kind == DeviceKind::Cpu;
+        let is_cpu = runs_on_cpu(target)?;
         let blocks = if is_cpu { BLOCKS_FOR_CPUS } else { BLOCKS_FOR_GPUS };
         let of_groups = || (0..SHAPES.len()).zip(SHAPES);
         let shapes: Vec<(usize, Shape)> = match (is_cpu, target.setup.shape) {
