@@ -32,7 +32,7 @@
 
 // What was written before is seen before what is written after, by the device or by the host too: OpenCL C 1.2 promises
 // neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or better.
-#ifdef __NV_CL_C_VERSION
+#ifdef NVIDIA
 #define CAN_END 1
 #define FENCE asm volatile("membar.gl;" ::: "memory")
 #define FENCE_HOST asm volatile("membar.sys;" ::: "memory")

@@ -54,6 +54,14 @@ impl Backend {
         }
     }
 
+    /// Devices that the backend sees and cannot use, with the reason of each.
+    pub fn unusable(self) -> Vec<(String, String)> {
+        match self {
+            Backend::Cpu | Backend::Cuda => Vec::new(),
+            Backend::OpenCl => opencl::unusable(),
+        }
+    }
+
     /// How many devices the backend has, or why none.
     pub fn visible(self) -> Result<Visible> {
         let devices = self.devices()?;
@@ -96,6 +104,9 @@ pub enum DeviceKind {
     Cpu,
 }
 
+/// What devices compute that lack nothing.
+pub(crate) const ALL_OF_THE_CATALOGUE: &str = "every order and precision";
+
 /// What one device is, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceDescription {
@@ -107,6 +118,8 @@ pub struct DeviceDescription {
     pub name: String,
     /// What it has, in words, such as its memory.
     pub details: String,
+    /// What it computes and how, in words.
+    pub abilities: String,
 }
 
 /// How a device is opened.

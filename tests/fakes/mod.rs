@@ -339,6 +339,7 @@ impl Device for Gpu {
             kind: DeviceKind::Gpu,
             name: format!("a fake for {}", self.backend.name()),
             details: String::new(),
+            abilities: String::new(),
         }
     }
 

@@ -11,13 +11,19 @@ use crate::threads::Threads;
 
 pub use crate::pair::kernel::Level;
 
-use super::{Backend, Device, DeviceDescription, DeviceKind, DeviceOptions};
+use super::{ALL_OF_THE_CATALOGUE, Backend, Device, DeviceDescription, DeviceKind, DeviceOptions};
 
 /// The CPU as a device.
 pub fn describe() -> DeviceDescription {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let details = format!("{threads} hardware thread{}, {}", if threads == 1 { "" } else { "s" }, Level::best().name());
-    DeviceDescription { backend: Backend::Cpu, kind: DeviceKind::Cpu, name: processor_name(), details }
+    DeviceDescription {
+        backend: Backend::Cpu,
+        kind: DeviceKind::Cpu,
+        name: processor_name(),
+        details,
+        abilities: ALL_OF_THE_CATALOGUE.into(),
+    }
 }
 
 /// Opens the CPU.

@@ -12,7 +12,7 @@ mod text;
 
 use crate::error::Result;
 
-use super::{Backend, Device, DeviceDescription, DeviceKind, DeviceOptions};
+use super::{ALL_OF_THE_CATALOGUE, Backend, Device, DeviceDescription, DeviceKind, DeviceOptions};
 
 /// The devices that the driver shows, without a context on any of them.
 pub fn describe() -> Result<Vec<DeviceDescription>> {
@@ -37,5 +37,6 @@ pub fn description(properties: &driver::Properties) -> DeviceDescription {
             (properties.memory as f64 / (1u64 << 30) as f64).round(),
             properties.bus
         ),
+        abilities: ALL_OF_THE_CATALOGUE.into(),
     }
 }

@@ -12,11 +12,11 @@ use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox};
 use crate::backend::{DeviceDescription, DeviceOptions};
 use crate::catalogue::Precision;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::Record;
 
 use super::driver::{Address, Context, Event, Kind, Memory, Properties, Queue, Staging};
-use super::kernels::{Kernels, MOST_THREADS};
+use super::kernels::Kernels;
 use super::outbox::Outbox;
 use super::programs;
 use super::text::Unit;
@@ -34,11 +34,6 @@ pub struct OpenCl {
 pub fn open(number: usize, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
     let context = Context::new(number)?;
     let unit = unit(context.properties(), &options);
-    let (name, most) = (&context.properties().name, context.properties().max_threads);
-    if most < MOST_THREADS {
-        let reason = format!("its groups have at most {most} threads; needed: {MOST_THREADS}");
-        return Err(Error::DeviceFailed { device: format!("{number} ({name})"), reason });
-    }
     let program = programs::program(&context, options.descriptor, unit)?;
     let kernels = Kernels::new(&program, options.descriptor, unit)?;
     let records = Memory::new(&context, 0, "records")?;
@@ -52,10 +47,8 @@ fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
         _ => properties.float_width,
     };
     match properties.kind {
-        Kind::Cpu if options.shape.is_none_or(|shape| shape >= SHAPES.len()) => {
-            Unit::Wide(width.clamp(2, 16).next_power_of_two() as usize)
-        }
-        _ => Unit::Groups,
+        Kind::Cpu if options.shape.is_none_or(|shape| shape >= SHAPES.len()) => Unit::Wide(properties.lanes(width)),
+        _ => Unit::Groups { is_nvidia: properties.is_nvidia },
     }
 }
 
@@ -125,8 +118,8 @@ impl Gpu for OpenCl {
         match (self.unit, self.context.properties().kind) {
             (Unit::Wide(width), _) => Plan::Wide { width },
             // There for tests, and not worth a measurement.
-            (Unit::Groups, Kind::Cpu) => Plan::Groups(Costs::nominal(options.descriptor)),
-            (Unit::Groups, _) => Plan::Groups(gpu::costs(self, options.descriptor)),
+            (Unit::Groups { .. }, Kind::Cpu) => Plan::Groups(Costs::nominal(options.descriptor)),
+            (Unit::Groups { .. }, _) => Plan::Groups(gpu::costs(self, options.descriptor)),
         }
     }
 
@@ -138,9 +131,9 @@ impl Gpu for OpenCl {
         Ok(None)
     }
 
-    /// `CAN_END` in `kernels/prelude_opencl.h`: OpenCL 1.2 does not promise it, and NVIDIA's compiler takes CUDA's fences.
+    /// OpenCL 1.2 does not promise it, and NVIDIA's compiler takes CUDA's fences.
     fn can_end(&self) -> bool {
-        self.context.properties().is_nvidia
+        self.unit == Unit::Groups { is_nvidia: true }
     }
 
     fn memory(&self, bytes: usize, what: &'static str) -> Result<Memory> {

@@ -15,7 +15,7 @@ use super::driver::{Address, Argument, Event, Kernel, Program, Queue};
 use super::text::Unit;
 
 /// `FETCH_THREADS` in `kernels/fetch.h`.
-const FETCH_THREADS: usize = 256;
+pub(super) const FETCH_THREADS: usize = 256;
 /// `MOST_THREADS` in `kernels/prelude_opencl.h`.
 pub(super) const MOST_THREADS: usize = 256;
 /// Groups of threads that look for neighbours at most; each goes through many chunks.
@@ -71,7 +71,7 @@ impl Kernels {
             force.push((program.kernel(shape.name)?, shape.threads));
         }
         let (threads, end_threads, end_sinks) = match unit {
-            Unit::Groups => (CHUNK, end_threads(descriptor, MOST_THREADS), END_SINKS),
+            Unit::Groups { .. } => (CHUNK, end_threads(descriptor, MOST_THREADS), END_SINKS),
             Unit::Wide(width) => (1, 1, width),
         };
         Ok(Kernels {

@@ -17,6 +17,12 @@ pub fn describe() -> Result<Vec<DeviceDescription>> {
     Ok(driver::devices()?.usable.iter().map(driver::Properties::description).collect())
 }
 
+/// Devices that cannot compute, and why, where the driver can be asked.
+pub fn unusable() -> Vec<(String, String)> {
+    let found = driver::devices().map(|found| found.unusable).unwrap_or_default();
+    found.into_iter().map(|device| (device.name, device.reason)).collect()
+}
+
 /// Opens a device; `number` is its place among those that can compute.
 pub fn open(number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
     Ok(Box::new(device::open(number, options)?))

@@ -41,7 +41,10 @@ const OPTIONS: &str = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Groups of many threads.
-    Groups,
+    Groups {
+        /// Whether NVIDIA's compiler reads it, which takes its GPUs' own instructions.
+        is_nvidia: bool,
+    },
     /// One thread a group, with so many sinks in the lanes of a vector.
     Wide(usize),
 }
@@ -50,7 +53,7 @@ impl Unit {
     /// The text.
     pub fn text(self) -> Result<String> {
         let unit = match self {
-            Unit::Groups => "unit.h",
+            Unit::Groups { .. } => "unit.h",
             Unit::Wide(_) => "unit_wide.h",
         };
         let mut text = String::new();
@@ -63,9 +66,11 @@ impl Unit {
     pub fn options(self, descriptor: &Descriptor) -> String {
         let (order, precision) = (descriptor.order as i32, descriptor.precision as i32);
         let mut options = format!("{OPTIONS} -DORDER={order} -DPRECISION={precision}");
-        if let Unit::Wide(width) = self {
+        match self {
+            Unit::Groups { is_nvidia: true } => options.push_str(" -DNVIDIA"),
+            Unit::Groups { is_nvidia: false } => {}
             // Writing to a text does not fail.
-            let _ = write!(options, " -DWIDTH={width}");
+            Unit::Wide(width) => _ = write!(options, " -DWIDTH={width}"),
         }
         options
     }
@@ -73,7 +78,7 @@ impl Unit {
     /// The launch shapes that it has kernels of.
     pub fn shapes(self) -> &'static [Shape] {
         match self {
-            Unit::Groups => &SHAPES,
+            Unit::Groups { .. } => &SHAPES,
             Unit::Wide(_) => &WIDE_SHAPES,
         }
     }
@@ -82,7 +87,7 @@ impl Unit {
     pub fn name(self, descriptor: &Descriptor) -> String {
         let what = format!("order {} {}", descriptor.order as i32, descriptor.precision.name());
         match self {
-            Unit::Groups => what,
+            Unit::Groups { .. } => what,
             Unit::Wide(width) => format!("{what}, vectors of {width}"),
         }
     }
@@ -106,11 +111,15 @@ fn expand(name: &str, text: &mut String) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernels::{FETCH_THREADS, MOST_THREADS};
     use super::*;
+    use crate::catalogue::{CATALOGUE, Precision};
+
+    const GROUPS: Unit = Unit::Groups { is_nvidia: false };
 
     #[test]
     fn a_unit_is_one_text_with_a_kernel_of_each_shape() {
-        for unit in [Unit::Groups, Unit::Wide(8)] {
+        for unit in [GROUPS, Unit::Wide(8)] {
             let (text, shapes) = (unit.text().unwrap(), unit.shapes());
             assert!(!text.contains("#include"));
             for shape in shapes {
@@ -123,9 +132,31 @@ mod tests {
         }
     }
 
+    /// The number that a text gives a name, after some other text.
+    fn number(text: &str, after: &str, name: &str) -> usize {
+        let rest = &text[text.find(after).unwrap()..];
+        let (_, rest) = rest.split_once(&format!("#define {name} ")).unwrap();
+        rest.lines().next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_text() {
+        let wide = Unit::Wide(8).text().unwrap();
+        for descriptor in CATALOGUE {
+            for shape in WIDE_SHAPES {
+                assert_eq!(shape.group_sinks(descriptor), number(&wide, shape.name, "SINKS"), "{}", shape.name);
+            }
+            let strands = if descriptor.precision == Precision::Double { 1 } else { 4 };
+            assert_eq!(WIDE_SHAPES.map(|shape| shape.strands(descriptor)), [strands; 2]);
+        }
+        assert_eq!(number(&wide, "", "FETCH_THREADS"), FETCH_THREADS);
+        assert_eq!(number(&GROUPS.text().unwrap(), "", "MOST_THREADS"), MOST_THREADS);
+        assert!(wide.contains("#define END_SINKS WIDTH\n"));
+    }
+
     #[test]
     fn every_file_is_of_some_unit() {
-        let both = [Unit::Groups, Unit::Wide(4)].map(|unit| unit.text().unwrap()).concat();
+        let both = [GROUPS, Unit::Wide(4)].map(|unit| unit.text().unwrap()).concat();
         for (name, file) in FILES {
             let first = file.lines().find(|line| !line.starts_with("#include")).unwrap();
             assert!(both.contains(first), "{name}");

@@ -61,6 +61,10 @@ fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
                 )?;
                 for (number, device) in devices.iter().enumerate() {
                     out!("  {number}: {}, {}", device.name, device.details)?;
+                    out!("     {}", device.abilities)?;
+                }
+                for (device, reason) in backend.unusable() {
+                    out!("  cannot: {device}: {reason}")?;
                 }
             }
             Err(Error::NoBackend { reason, .. }) => out!("backend {}: none, {reason}", backend.name())?,

@@ -8,11 +8,15 @@ use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
 use super::table::{Object, Table, text, told};
 use super::{Driver, Handle, SUCCESS, none, reason};
 pub use crate::backend::DeviceKind as Kind;
-use crate::backend::{Backend, DeviceDescription};
+use crate::backend::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription};
 use crate::error::{Error, Result};
 
-/// The number that NVIDIA has on the PCI bus.
-const NVIDIA: u32 = 0x10de;
+/// The name of the platform of NVIDIA's own driver.
+const NVIDIA: &str = "NVIDIA CUDA";
+/// Threads that a group of some kernel has: `MOST_THREADS` in `kernels/prelude_opencl.h`.
+const THREADS: usize = 256;
+/// Bytes of local memory that no group of any kernel exceeds.
+const LOCAL: u64 = 40 << 10;
 
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +25,7 @@ pub struct Properties {
     pub name: String,
     /// Who made it.
     pub vendor: String,
-    /// Whether NVIDIA did, by its number on the PCI bus.
+    /// Whether NVIDIA's own driver drives it, whose compiler takes the instructions of its GPUs.
     pub is_nvidia: bool,
     /// What it is built as.
     pub kind: Kind,
@@ -56,6 +60,11 @@ pub struct Properties {
 }
 
 impl Properties {
+    /// Lanes of the vectors that kernels for CPUs are made of, where the device has vectors of so many numbers.
+    pub fn lanes(&self, width: u32) -> usize {
+        width.clamp(2, 16).next_power_of_two() as usize
+    }
+
     /// What it is, for people.
     pub fn description(&self) -> DeviceDescription {
         let (major, minor) = self.version;
@@ -70,6 +79,16 @@ impl Properties {
                 (self.memory as f64 / (1u64 << 30) as f64).round(),
                 self.platform
             ),
+            abilities: match self.kind {
+                Kind::Cpu => format!(
+                    "a CPU, only where it is asked for: {ALL_OF_THE_CATALOGUE}, {} sinks (32 bits) or {} (64 bits) in a vector; \
+                     driver {}",
+                    self.lanes(self.float_width),
+                    self.lanes(self.double_width),
+                    self.driver_version
+                ),
+                _ => format!("{ALL_OF_THE_CATALOGUE}; driver {}", self.driver_version),
+            },
         }
     }
 }
@@ -197,12 +216,13 @@ impl Driver {
         let properties = || -> std::result::Result<Properties, String> {
             let name = name.clone()?;
             let version = device.usable_version()?;
+            let platform_name = self.of_platform(platform, CL_PLATFORM_NAME)?;
             Ok(Properties {
                 name,
                 vendor: device.text(CL_DEVICE_VENDOR)?,
-                is_nvidia: device.number::<u32>(CL_DEVICE_VENDOR_ID)? == NVIDIA,
+                is_nvidia: platform_name == NVIDIA,
                 kind: device.kind()?,
-                platform: self.of_platform(platform, CL_PLATFORM_NAME)?,
+                platform: platform_name,
                 platform_version: self.of_platform(platform, CL_PLATFORM_VERSION)?,
                 version,
                 driver_version: device.text(CL_DRIVER_VERSION)?,
@@ -272,6 +292,8 @@ impl Asked<'_> {
         let version = parsed_version(&text).ok_or_else(|| format!("its version is '{text}'"))?;
         let has = |what: u32| -> std::result::Result<bool, String> { Ok(self.number::<u32>(what)? != 0) };
         let bits: u32 = self.number(CL_DEVICE_ADDRESS_BITS)?;
+        let (threads, local): (usize, u64) =
+            (self.number(CL_DEVICE_MAX_WORK_GROUP_SIZE)?, self.number(CL_DEVICE_LOCAL_MEM_SIZE)?);
         let extensions = self.text(CL_DEVICE_EXTENSIONS)?;
         // Devices without such numbers may not know the question.
         let has_double = extensions.split_whitespace().any(|name| name == "cl_khr_fp64")
@@ -284,6 +306,8 @@ impl Asked<'_> {
             (!has_double, "it has no 64-bit floating point (cl_khr_fp64)".to_owned()),
             (!has(CL_DEVICE_ENDIAN_LITTLE)?, "it is big-endian".to_owned()),
             (bits != 64, format!("its addresses have {bits} bits; needed: 64")),
+            (threads < THREADS, format!("its groups have at most {threads} threads; needed: {THREADS}")),
+            (local < LOCAL, format!("its groups have {local} bytes of local memory; needed: {LOCAL}")),
         ];
         match lacks.into_iter().find(|(lacks, _)| *lacks) {
             Some((_, reason)) => Err(reason),
