@@ -70,10 +70,10 @@ impl Program {
     /// Puts the program into the user's folder, unless that was done; best when all its kernels have run once.
     ///
     /// PoCL compiles a kernel when it first runs, and keeps for good what it has when it is asked for the program; a
-    /// kernel that is not among that is compiled by each process again.
+    /// kernel that is not among that is compiled by each process again. This waits for all work of the context.
     pub fn keep(&self) {
         let Some((folder, key)) = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        match self.binary() {
+        match self.binary_alone() {
             Ok(binary) => folder.store(&key, &binary),
             Err(error) => log::debug!("OpenCL program {} cannot be kept: {error}", self.name),
         }
@@ -147,6 +147,17 @@ impl Program {
         let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
         let reason = format!("{} of {}; {}", reason(code, "clBuildProgram"), self.name, lines.join("; "));
         Err(self.context.device_failed(reason.trim_end_matches("; ").into()))
+    }
+
+    /// What the driver made of the text, asked for while no kernel runs: PoCL 3.1 ends the process when the kernel of a
+    /// program ends while it is asked for the program.
+    fn binary_alone(&self) -> Result<Vec<u8>> {
+        let context = &self.context;
+        let table = context.table()?;
+        let _alone = context.launches.write().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the queue exists.
+        context.check(unsafe { (table.clFinish)(context.queue.0) }, "clFinish")?;
+        self.binary()
     }
 
     /// What the driver made of the text.
