@@ -1,8 +1,8 @@
 /* An OpenCL loader that shows devices and can do nothing with them. It is opened by its name in place of the real one.
- * FAKE_OPENCL says what it shows: platforms between `;`, devices of a platform between `,`, each `gpu`, `cpu`, `card` or
- * `odd`, followed by what is wrong with it after a `-`: `double`, `off`, `compiler`, `big`, `32` or `old`. A platform `!` is
- * one whose devices cannot be asked for. FAKE_OPENCL_CODE is what the question for platforms returns. With
- * WITHOUT_FILL_BUFFER it lacks a function. */
+ * FAKE_OPENCL says what it shows: platforms between `;`, devices of a platform between `,`, each `gpu`, `cpu`, `card`
+ * or `odd`, followed by what is wrong with it after a `-`: `double`, `off`, `compiler`, `big`, `32` or `old`. A
+ * platform `!` is one whose devices cannot be asked for, and `-` has none. FAKE_OPENCL_CODE is what the question for
+ * platforms returns. With WITHOUT_FILL_BUFFER it lacks a function. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -47,8 +47,8 @@ impl Memory {
         // From here on dropping frees it.
         let whole = Address::new(Handle(handle));
         let memory = Memory { context: context.clone(), whole, bytes, what, parts: Mutex::new(Vec::new()) };
-        // GPUs' drivers look for the memory itself when it is first used: better now, where the lack of it can be told. PoCL
-        // gives out more than the machine has, used or not.
+        // GPUs' drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
+        // PoCL gives out more than the machine has, used or not.
         if context.properties().kind != Kind::Cpu {
             memory.touch()?;
         }
@@ -70,7 +70,8 @@ impl Memory {
         self.whole
     }
 
-    /// What kernels are told of what lies from a byte on, a multiple of the device's alignment. It is made once for each.
+    /// What kernels are told of what lies from a byte on, a multiple of the device's alignment. It is made once for
+    /// each.
     pub fn at(&self, byte: usize) -> Result<Address> {
         if byte == 0 {
             return Ok(self.whole);

@@ -24,8 +24,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs only
-    /// by [`Program::keep`].
+    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs
+    /// only by [`Program::keep`].
     pub fn new(context: &Arc<Context>, name: &str, text: &str, options: &str) -> Result<Program> {
         Program::kept_in(&Folder::from(&|name| std::env::var_os(name)), context, name, text, options)
     }
@@ -97,7 +97,8 @@ impl Program {
 
     fn of_text(context: &Arc<Context>, name: &str, text: &str, options: &CStr) -> Result<Program> {
         let (table, mut code) = (context.table()?, SUCCESS);
-        // SAFETY: the context exists; there is one text, of the length that is said; the pointers are to local variables.
+        // SAFETY: the context exists; there is one text, of the length that is said; the pointers are to local
+        // variables.
         let handle = unsafe {
             let (text, length) = (text.as_ptr().cast(), text.len());
             (table.clCreateProgramWithSource)(context.handle.0, 1, &text, &length, &mut code)
@@ -133,7 +134,8 @@ impl Program {
     /// The program after it was built.
     fn built(self, table: &Table, options: &CStr) -> Result<Program> {
         let device = self.context.device.0;
-        // SAFETY: program and device exist; options have their end. Without a callback the call returns when it is done.
+        // SAFETY: program and device exist; options have their end. Without a callback the call returns when it is
+        // done.
         let code =
             unsafe { (table.clBuildProgram)(self.handle.0, 1, &device, options.as_ptr(), None, std::ptr::null_mut()) };
         if code == SUCCESS {
@@ -254,8 +256,8 @@ impl Kernel {
             (Argument::Bytes(bytes), _) => (bytes.as_ptr().cast(), bytes.len()),
         };
         let call = self.context.table()?.clSetKernelArg;
-        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the value, and refuses one of
-        // another size than the argument's.
+        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the value, and refuses one
+        // of another size than the argument's.
         let code = unsafe { call(self.handle.0, place as u32, bytes, value) };
         if code != SUCCESS {
             *set = Set::Nothing;

@@ -19,11 +19,11 @@ const NONE: *mut Object = std::ptr::null_mut();
 
 /// Work that a device does in the order in which it was begun.
 ///
-/// On a CPU all queues of a context are one, since a kernel takes all cores anyway: PoCL 3.1 ends the process now and then
-/// when a kernel runs in several queues at a time, and more groups of it than ever before.
+/// On a CPU all queues of a context are one, since a kernel takes all cores anyway: PoCL 3.1 ends the process now and
+/// then when a kernel runs in several queues at a time, and more groups of it than ever before.
 ///
-/// Where a function is unsafe its caller promises that what it names can be read and written for `bytes` until the work is
-/// done, and is not touched meanwhile in a way that the work does not expect.
+/// Where a function is unsafe its caller promises that what it names can be read and written for `bytes` until the work
+/// is done, and is not touched meanwhile in a way that the work does not expect.
 pub struct Queue {
     context: Arc<Context>,
     handle: Handle,
@@ -64,7 +64,8 @@ impl Queue {
         }
         let call = self.context.table()?.clEnqueueWriteBuffer;
         let memory = to.address().handle.0;
-        // SAFETY: queue and memory exist; the driver refuses what is beyond the memory; the rest is the caller's promise.
+        // SAFETY: queue and memory exist; the driver refuses what is beyond the memory; the rest is the caller's
+        // promise.
         let code = unsafe { call(self.handle.0, memory, CL_FALSE, at, bytes, from.cast(), 0, NONE, NONE) };
         self.check_memory(code, "clEnqueueWriteBuffer", to)
     }

@@ -1,5 +1,5 @@
-//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests let calls of the driver fail,
-//! or count them: they put functions of their own into its table.
+//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests let calls of the
+//! driver fail, or count them: they put functions of their own into its table.
 
 mod failures;
 mod programs;
