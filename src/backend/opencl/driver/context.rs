@@ -1,15 +1,16 @@
 //! A context on one device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use opencl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use opencl3::error_codes::{
     CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES,
 };
 
 use super::devices::Usable;
 use super::table::Table;
-use super::{Driver, Handle, Properties, SUCCESS, driver, reason};
+use super::{Driver, Handle, Kind, Properties, SUCCESS, driver, reason};
 use crate::error::{Error, Result};
 
 /// A context on one device, which everything of the library that uses the device shares; held until dropped.
@@ -18,9 +19,11 @@ pub struct Context {
     number: usize,
     pub(super) device: Handle,
     pub(super) handle: Handle,
-    /// For what is done where no queue is at hand.
+    /// For what is done where no queue is at hand; on a CPU, for everything.
     pub(super) queue: Handle,
     properties: Properties,
+    /// Kernels are begun by many at a time; who asks for a program must be alone.
+    pub(super) launches: RwLock<()>,
     /// Whether a call on it failed.
     failed: AtomicBool,
 }
@@ -72,15 +75,24 @@ impl Context {
         if code != SUCCESS {
             return Err(fail(code, "clCreateContext"));
         }
+        let flags = if properties.kind == Kind::Cpu { CL_QUEUE_PROFILING_ENABLE } else { 0 };
         // SAFETY: context and device exist; the pointer is to a local variable.
-        let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, 0, &mut code) };
+        let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, flags, &mut code) };
         if code != SUCCESS {
             // SAFETY: it was made above. What fails here was lost before.
             unsafe { (driver.table.clReleaseContext)(handle) };
             return Err(fail(code, "clCreateCommandQueue"));
         }
-        let (handle, queue, failed) = (Handle(handle), Handle(queue), AtomicBool::new(false));
-        Ok(Arc::new(Context { driver, number, device, handle, queue, properties, failed }))
+        Ok(Arc::new(Context {
+            driver,
+            number,
+            device,
+            handle: Handle(handle),
+            queue: Handle(queue),
+            properties,
+            launches: RwLock::new(()),
+            failed: AtomicBool::new(false),
+        }))
     }
 
     /// Its number and name, for people.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opencl3::memory::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_READ_WRITE};
 use opencl3::types::{CL_TRUE, cl_buffer_region};
 
-use super::{Context, Handle, SUCCESS};
+use super::{Context, Handle, Kind, SUCCESS};
 use crate::error::{Error, Result};
 
 /// Memory of the device; what it holds at first is not defined.
@@ -40,24 +40,29 @@ impl Memory {
         let table = context.table()?;
         let mut code = SUCCESS;
         // The driver refuses to give out nothing.
-        let room = bytes.max(1);
+        let (room, none) = (bytes.max(1), std::ptr::null_mut());
         // SAFETY: the context exists; the pointer is to a local variable.
-        let handle = unsafe {
-            (table.clCreateBuffer)(context.handle.0, CL_MEM_READ_WRITE, room, std::ptr::null_mut(), &mut code)
-        };
+        let handle = unsafe { (table.clCreateBuffer)(context.handle.0, CL_MEM_READ_WRITE, room, none, &mut code) };
         context.check_memory(code, "clCreateBuffer", what, bytes)?;
         // From here on dropping frees it.
         let whole = Address::new(Handle(handle));
         let memory = Memory { context: context.clone(), whole, bytes, what, parts: Mutex::new(Vec::new()) };
-        // Drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
-        let zero = 0u8;
-        // SAFETY: queue and memory exist, and the call returns when the byte was read.
-        let code = unsafe {
-            let (byte, none) = ((&raw const zero).cast(), std::ptr::null_mut());
-            (table.clEnqueueWriteBuffer)(context.queue.0, handle, CL_TRUE, room - 1, 1, byte, 0, none, none)
-        };
-        context.check_memory(code, "clEnqueueWriteBuffer", what, bytes)?;
+        // GPUs' drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
+        // PoCL gives out more than the machine has, used or not.
+        if context.properties().kind != Kind::Cpu {
+            memory.touch()?;
+        }
         Ok(memory)
+    }
+
+    /// Writes its last byte.
+    pub(super) fn touch(&self) -> Result<()> {
+        let call = self.context.table()?.clEnqueueWriteBuffer;
+        let (zero, none, last) = (0u8, std::ptr::null_mut(), self.bytes.saturating_sub(1));
+        let (queue, memory) = (self.context.queue.0, self.whole.handle.0);
+        // SAFETY: queue and memory, which has at least a byte, exist, and the call returns when the byte was read.
+        let code = unsafe { call(queue, memory, CL_TRUE, last, 1, (&raw const zero).cast(), 0, none, none) };
+        self.context.check_memory(code, "clEnqueueWriteBuffer", self.what, self.bytes)
     }
 
     /// What kernels are told of all of it.
@@ -65,7 +70,8 @@ impl Memory {
         self.whole
     }
 
-    /// What kernels are told of what lies from a byte on, a multiple of the device's alignment. It is made once for each.
+    /// What kernels are told of what lies from a byte on, a multiple of the device's alignment. It is made once for
+    /// each.
     pub fn at(&self, byte: usize) -> Result<Address> {
         if byte == 0 {
             return Ok(self.whole);
