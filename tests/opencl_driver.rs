@@ -67,10 +67,17 @@ fn devices_stand_in_the_order_of_kind_and_platform() {
     let page = page(&info(&folder, &[], &devices));
     let expected = "backend opencl: 5 devices
   0: Fake A1, 132 compute units, 80 GiB, OpenCL 3.0, Platform A
+     every order and precision; driver 1.2.3
   1: Fake C2, 132 compute units, 80 GiB, OpenCL 3.0, Platform C
+     every order and precision; driver 1.2.3
   2: Fake C1, 132 compute units, 80 GiB, OpenCL 3.0, Platform C
+     every order and precision; driver 1.2.3
   3: Fake A0, 132 compute units, 80 GiB, OpenCL 3.0, Platform A
-  4: Fake E0, 132 compute units, 80 GiB, OpenCL 3.0, Platform E\n";
+     a CPU, only where it is asked for: every order and precision, 16 sinks (32 bits) or 8 (64 bits) in a vector; driver 1.2.3
+  4: Fake E0, 132 compute units, 80 GiB, OpenCL 3.0, Platform E
+     a CPU, only where it is asked for: every order and precision, 16 sinks (32 bits) or 8 (64 bits) in a vector; driver 1.2.3
+  cannot: Fake C0: it has no 64-bit floating point (cl_khr_fp64)
+  cannot: Platform D: clGetDeviceIDs: error -9999, which OpenCL has no name for\n";
     assert!(page.contains(expected), "{expected}\n is not in\n{page}");
     let output = info(&folder, &["--devices", "0,5"], &[devices[0], ("KYOHO_BACKEND", "opencl")]);
     let error = text(&output.stderr);
@@ -86,6 +93,8 @@ fn devices_that_cannot_compute_are_named_and_why() {
         ("gpu-compiler", "it has no compiler"),
         ("gpu-big", "it is big-endian"),
         ("gpu-32", "its addresses have 32 bits; needed: 64"),
+        ("gpu-threads", "its groups have at most 128 threads; needed: 256"),
+        ("gpu-local", "its groups have 32768 bytes of local memory; needed: 40960"),
         ("gpu-old", "it has OpenCL 1.1; needed: 1.2"),
         ("odd", "it is neither GPU, accelerator nor CPU (type 0x10)"),
     ] {

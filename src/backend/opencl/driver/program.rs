@@ -67,6 +67,11 @@ impl Program {
         Ok(program)
     }
 
+    /// Whether it was built here and nobody has put it into the user's folder.
+    pub fn is_new(&self) -> bool {
+        self.unkept.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Puts the program into the user's folder, unless that was done; best when all its kernels have run once.
     ///
     /// PoCL compiles a kernel when it first runs, and keeps for good what it has when it is asked for the program; a
