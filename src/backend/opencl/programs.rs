@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::backend::gpu::kept::Context as _;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 

@@ -1,7 +1,7 @@
 //! A context on one device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use opencl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use opencl3::error_codes::{
@@ -11,6 +11,7 @@ use opencl3::error_codes::{
 use super::devices::Usable;
 use super::table::Table;
 use super::{Driver, Handle, Kind, Properties, SUCCESS, driver, reason};
+use crate::backend::gpu::kept::{self, Kept};
 use crate::error::{Error, Result};
 
 /// A context on one device, which everything of the library that uses the device shares; held until dropped.
@@ -28,35 +29,26 @@ pub struct Context {
     failed: AtomicBool,
 }
 
-/// The contexts of this process that work: making one takes longer than most that is done with it.
-static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
+static KEPT: Kept<Context> = Kept::new();
 
-fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+impl kept::Context for Context {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
 }
 
 impl Context {
     /// The context on the device of this number, its place among those that can compute.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
-        if let Some(context) = Context::kept(number) {
-            return Ok(context);
+        match KEPT.get(number) {
+            Some(context) => Ok(context),
+            None => Ok(KEPT.keep(Context::of(driver, number)?)),
         }
-        // Without the lock: contexts on several devices are made at a time.
-        let made = Context::of(driver, number)?;
-        let made_meanwhile = Context::kept(number);
-        Ok(made_meanwhile.unwrap_or_else(|| {
-            kept().push(made.clone());
-            made
-        }))
-    }
-
-    /// The context on a device that is kept and works.
-    fn kept(number: usize) -> Option<Arc<Context>> {
-        let mut kept = kept();
-        // The device of one that failed may work in another.
-        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
-        kept.iter().find(|context| context.number == number).cloned()
     }
 
     /// As [`Context::new`], of a certain driver and not kept.
@@ -98,11 +90,6 @@ impl Context {
     /// Its number and name, for people.
     pub fn name(&self) -> String {
         format!("{} ({})", self.number, self.properties.name)
-    }
-
-    /// Whether a call on it failed.
-    pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
     }
 
     /// What the device is.
