@@ -15,8 +15,8 @@ pub trait Context {
 pub struct Kept<C>(Mutex<Vec<Arc<C>>>);
 
 impl<C: Context> Kept<C> {
-    /// None yet.
-    pub const fn new() -> Kept<C> {
+    /// None yet; for a static.
+    pub const fn none() -> Kept<C> {
         Kept(Mutex::new(Vec::new()))
     }
 

@@ -18,7 +18,7 @@ pub struct Context {
     failed: AtomicBool,
 }
 
-static KEPT: Kept<Context> = Kept::new();
+static KEPT: Kept<Context> = Kept::none();
 
 impl kept::Context for Context {
     fn number(&self) -> usize {
