@@ -24,8 +24,8 @@ pub fn keep_below_target(command: &mut Command) -> &mut Command {
 pub fn on_pocl(command: Command, variables: &[(&str, &str)]) -> Command {
     let (vendors, driver) = (kept("vendors"), kept("vendors").join("pocl.icd"));
     // Tests that run side by side put the same there.
-    let linked = std::os::unix::fs::symlink(DRIVER, &driver);
-    assert!(driver.exists(), "there is no {DRIVER} ({linked:?}): run 'make test-tools'");
+    let _ = std::os::unix::fs::symlink(DRIVER, &driver);
+    assert!(driver.exists(), "there is no {DRIVER}: run 'make test-tools'");
     let mut command = alone(command);
     for name in ["GPU_LIST", "POCL_DEVICES", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"] {
         command.env_remove(name);
