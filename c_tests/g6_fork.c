@@ -1,6 +1,9 @@
-/* A program that forks with the library in use, as interpreters do: parent and child go on with their own copies. */
+/* A program that forks with the library in use, as interpreters do: parent and child go on with their own copies. With
+ * an argument, the backend cannot go on in a child, which is told these words. */
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "old_said.h"
 
 #include "g6_board.h"
 
@@ -22,7 +25,27 @@ static void same_forces(const char *who)
     PROMISE("with the same bits", memcmp(acc, first, sizeof acc) == 0);
 }
 
-int main(void)
+static void the_child_goes_on(void)
+{
+    same_forces("the child computes with the sources that it inherited");
+    g6_close(0);
+    g6_open(0);
+    set_bodies(&b);
+    same_forces("and with a board that it opens itself");
+    g6_close(0);
+}
+
+static void the_child_is_told(const char *words)
+{
+    listen();
+    PROMISE("forces of the child fail", forces() != 0);
+    PROMISE("with the reason", one_line("g6calc_firsthalf", words, ""));
+    PROMISE("and are NaN", isnan(acc[0][0]) && isnan(jerk[N - 1][2]) && isnan(pot[0]));
+    PROMISE("the child can close the board", g6_close(0) == 0);
+    PROMISE("and open none", g6_open(0) != 0 && one_line("g6_open", words, ""));
+}
+
+int main(int argc, char **argv)
 {
     int status = -1;
     pid_t child;
@@ -34,12 +57,8 @@ int main(void)
     child = fork();
     if (child == 0) {
         alarm(60);
-        same_forces("the child computes with the sources that it inherited");
-        g6_close(0);
-        g6_open(0);
-        set_bodies(&b);
-        same_forces("and with a board that it opens itself");
-        g6_close(0);
+        if (argc > 1) the_child_is_told(argv[1]);
+        else the_child_goes_on();
         _exit(finish());
     }
     same_forces("the parent goes on");

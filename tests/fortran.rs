@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
+use common::pocl::by_opencl;
 use common::{compiler, folder, link_library, root, succeed};
 
 /// Builds a program from files of the repository; its warnings are errors.
@@ -34,8 +35,11 @@ fn the_module_takes_plain_arrays_and_arrays_inside_derived_types() {
     link_library(&folder);
     let checked = [&FORTRAN[..], &["-fcheck=all"]].concat();
     let sources = ["include/kyoho.f90", "tests/fortran/module.f90"];
-    let output = succeed(&mut build("gfortran", &folder, "module", &checked, &sources));
-    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let program = build("gfortran", &folder, "module", &checked, &sources);
+    for mut program in [Command::new(program.get_program()), by_opencl(program, &[])] {
+        let output = succeed(&mut program);
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    }
 }
 
 /// A Plummer model in standard units, cut at ten times its length, from a generator of a few lines.
@@ -90,10 +94,17 @@ fn the_hermite_integrators_in_c_and_fortran_agree_and_conserve_energy() {
         build("gfortran", &folder, "hermite4_modern", &FORTRAN, &modern),
         build("gfortran", &folder, "hermite4_77", &FORTRAN_77, &["fortran_examples/hermite4_77.f"]),
     ];
+    let by_opencl = programs.each_ref().map(|program| by_opencl(Command::new(program.get_program()), &[]));
+    agree_and_conserve_energy(programs, &model);
+    agree_and_conserve_energy(by_opencl, &model);
+}
+
+/// Runs the examples on one model; the first one's numbers are those of the others.
+fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
     let outputs = programs.map(|mut program| {
         // The old interface has its precision from the environment, and is asked for a few sinks at a time.
         program.env("KYOHO_PRECISION", "double").env("KYOHO_NPIPES", "48");
-        let output = succeed(program.arg(&model).arg("1.0"));
+        let output = succeed(program.arg(model).arg("1.0"));
         assert!(output.stderr.is_empty(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     });

@@ -5,6 +5,7 @@ mod common;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use common::pocl::keep_below_target;
 use common::{folder, root};
 
 /// What the programs end with where there is no GPU.
@@ -25,7 +26,8 @@ fn build(name: &str) -> PathBuf {
 fn run(program: &PathBuf, arguments: &[&str]) -> Output {
     let library = std::env::current_exe().unwrap().with_file_name("libkyoho.so");
     let mut command = Command::new(program);
-    command.current_dir(program.parent().unwrap()).arg(library).args(arguments).output().unwrap()
+    command.current_dir(program.parent().unwrap()).arg(library).args(arguments);
+    keep_below_target(&mut command).output().unwrap()
 }
 
 /// Every line of a program says "ok", or that two GPUs are needed; or the program says that there is no GPU, and why.
@@ -52,4 +54,5 @@ fn small_blocks() {
     // The program itself is put to the test where there is no GPU.
     all_is_well(&run(&program, &["cpu", "4", "2"]), false);
     all_is_well(&run(&program, &["cuda"]), true);
+    all_is_well(&run(&program, &["opencl"]), true);
 }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod pocl;
+pub mod programs;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,0 +1,61 @@
+//! C programs of `c_tests`: each states on stderr what was not as promised, and prints nothing else.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{compiler, folder, link_library, root, succeed};
+
+/// The C of programs that use the native interface.
+pub const NATIVE: &[&str] = &["-std=c99", "-pedantic"];
+/// The C of programs that use the old interfaces, as their clients have it.
+pub const OLD: &[&str] = &["-std=gnu99"];
+
+/// A C program of `c_tests`, built in a folder of its own.
+pub struct Program {
+    pub folder: PathBuf,
+    name: &'static str,
+}
+
+impl Program {
+    /// Builds a program in a folder of this name; its warnings are errors.
+    pub fn build(name: &'static str, language: &[&str], folder_name: &str) -> Program {
+        let folder = folder(folder_name);
+        link_library(&folder);
+        let warnings = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"];
+        let source = root().join("c_tests").join(format!("{name}.c"));
+        let mut command = compiler("gcc", &folder);
+        command.args(language).args(warnings).arg("-o").arg(name).arg(source).args(["-lkyoho", "-lm", "-lpthread"]);
+        succeed(&mut command);
+        Program { folder, name }
+    }
+
+    /// The program, in its folder.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(self.folder.join(self.name));
+        command.current_dir(&self.folder);
+        command
+    }
+
+    /// Runs the program in an environment of which only these variables speak to the library; what it says on stderr.
+    pub fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+        keeps_promises(alone(self.command()).args(arguments).envs(variables.iter().copied()))
+    }
+}
+
+/// Lets only what is set after this speak to the library.
+pub fn alone(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("KYOHO_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Runs a program, which must keep its promises; as only the library could have written to stdout, nothing may be there.
+/// What is on stderr is given back.
+pub fn keeps_promises(command: &mut Command) -> String {
+    let output = succeed(command);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the library writes nothing to stdout");
+    String::from_utf8(output.stderr).unwrap()
+}
