@@ -35,28 +35,28 @@ fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The context on a device among those that are kept, if it works.
+fn working(kept: &mut Vec<Arc<Context>>, number: usize) -> Option<Arc<Context>> {
+    // The device of one that failed may work in another.
+    kept.retain(|context| !context.has_failed());
+    kept.iter().find(|context| context.number == number).cloned()
+}
+
 impl Context {
     /// The context on the device of this number, its place among those that can compute.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
-        if let Some(context) = Context::kept(number) {
+        if let Some(context) = working(&mut kept(), number) {
             return Ok(context);
         }
         // Without the lock: contexts on several devices are made at a time.
         let made = Context::of(driver, number)?;
-        let made_meanwhile = Context::kept(number);
-        Ok(made_meanwhile.unwrap_or_else(|| {
-            kept().push(made.clone());
+        let mut kept = kept();
+        // Another thread may have made one meanwhile, and a device must have one alone.
+        Ok(working(&mut kept, number).unwrap_or_else(|| {
+            kept.push(made.clone());
             made
         }))
-    }
-
-    /// The context on a device that is kept and works.
-    fn kept(number: usize) -> Option<Arc<Context>> {
-        let mut kept = kept();
-        // The device of one that failed may work in another.
-        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
-        kept.iter().find(|context| context.number == number).cloned()
     }
 
     /// As [`Context::new`], of a certain driver and not kept.
