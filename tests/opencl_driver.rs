@@ -85,6 +85,19 @@ fn devices_stand_in_the_order_of_kind_and_platform() {
 }
 
 #[test]
+fn where_none_is_named_devices_of_one_kind_and_one_platform_are_taken() {
+    let folder = fake_loader("opencl_alike", &[]);
+    let (one, two) = ("1 device: device 0\n", "2 devices: devices 0, 1\n");
+    for (devices, taken) in
+        [("gpu;gpu,gpu", one), ("gpu,cpu,gpu;gpu", two), ("cpu,cpu;cpu", two), ("card;gpu;gpu", one)]
+    {
+        let settings = [("FAKE_OPENCL", devices), ("KYOHO_BACKEND", "opencl")];
+        let page = page(&info(&folder, &["--devices", "all"], &settings));
+        assert!(page.contains(&format!("devices    --devices asks for all of {taken}")), "{devices}: {page}");
+    }
+}
+
+#[test]
 fn devices_that_cannot_compute_are_named_and_why() {
     let folder = fake_loader("opencl_useless", &[]);
     for (device, reason) in [

@@ -1,6 +1,6 @@
 //! The contexts of this process that work: making one takes longer than most that is done with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a driver gives of a device, for everything that uses the device.
 pub trait Context {
@@ -22,18 +22,26 @@ impl<C: Context> Kept<C> {
 
     /// The context of a device that is kept and works.
     pub fn get(&self, number: usize) -> Option<Arc<C>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|context| !context.has_failed());
-        kept.iter().find(|context| context.number() == number).cloned()
+        working(&mut self.lock(), number)
     }
 
-    /// Keeps one that was made, unless another thread was faster; the one that is kept.
+    /// Keeps one that was made, unless another thread was faster: a device has one alone. The one that is kept.
     pub fn keep(&self, made: Arc<C>) -> Arc<C> {
-        // Without the lock while it was made: contexts of several devices are made at a time.
-        let made_meanwhile = self.get(made.number());
-        made_meanwhile.unwrap_or_else(|| {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(made.clone());
+        // The lock was not held while it was made: contexts of several devices are made at a time.
+        let mut kept = self.lock();
+        working(&mut kept, made.number()).unwrap_or_else(|| {
+            kept.push(made.clone());
             made
         })
     }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<C>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The context of a device among those that are kept, if it works.
+fn working<C: Context>(kept: &mut Vec<Arc<C>>, number: usize) -> Option<Arc<C>> {
+    kept.retain(|context| !context.has_failed());
+    kept.iter().find(|context| context.number() == number).cloned()
 }

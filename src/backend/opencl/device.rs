@@ -33,20 +33,32 @@ pub struct OpenCl {
 
 /// The device of this number, opened for the engine.
 pub fn open(number: usize, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
+    // A driver may recover only when all of what failed was given back.
+    programs::give_back_failed();
     let context = Context::new(number)?;
     let unit = unit(context.properties(), &options);
     let program = programs::program(&context, options.descriptor, unit)?;
+    with_program(context, &program, unit, options)
+}
+
+/// The device of a context with a program, which is kept when all its kernels have run.
+pub(super) fn with_program(
+    context: Arc<Context>,
+    program: &Program,
+    unit: Unit,
+    options: DeviceOptions,
+) -> Result<GpuDevice<OpenCl>> {
     if program.is_new() && matches!(unit, Unit::Wide(_)) {
         for shape in SHAPES.len()..SHAPES.len() + WIDE_SHAPES.len() {
             let options = DeviceOptions { shape: Some(shape), ..options.clone() };
-            try_all(on(context.clone(), &program, unit, options)?)?;
+            try_all(on(context.clone(), program, unit, options)?)?;
         }
         program.keep();
     }
-    on(context, &program, unit, options)
+    on(context, program, unit, options)
 }
 
-/// The same with a program that is built.
+/// The device of a context with a program.
 fn on(context: Arc<Context>, program: &Program, unit: Unit, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
     let kernels = Kernels::new(program, options.descriptor, unit)?;
     let records = Memory::new(&context, 0, "records")?;
@@ -73,7 +85,7 @@ fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
 }
 
 /// Which kernels a device runs: a CPU those with vectors, unless a launch shape of the others is asked for.
-fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
+pub(super) fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
     let width = match options.descriptor.precision {
         Precision::Double | Precision::Quad => properties.double_width,
         _ => properties.float_width,

@@ -70,6 +70,7 @@ impl Properties {
         DeviceDescription {
             backend: Backend::OpenCl,
             kind: self.kind,
+            platform: self.platform.clone(),
             name: self.name.clone(),
             details: format!(
                 "{} {units}, {} GiB, OpenCL {major}.{minor}, {}",

@@ -12,7 +12,7 @@ mod queue;
 mod staging;
 mod table;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use context::Context;
 pub use devices::{Found, Kind, Properties, Unusable};

@@ -31,7 +31,7 @@ impl Program {
     }
 
     /// The same with another folder.
-    pub(super) fn kept_in(
+    pub(in crate::backend::opencl) fn kept_in(
         folder: &Folder,
         context: &Arc<Context>,
         name: &str,

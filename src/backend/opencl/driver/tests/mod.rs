@@ -2,6 +2,7 @@
 //! driver fail, or count them: they put functions of their own into its table.
 
 mod failures;
+pub mod hooks;
 mod programs;
 mod work;
 
@@ -28,7 +29,7 @@ fn patched(patch: impl FnOnce(&mut Table)) -> Option<&'static Driver> {
 }
 
 /// A context of a test's own.
-struct Own {
+pub struct Own {
     context: Arc<Context>,
     /// One test at a time: PoCL must not run a kernel in two queues, and contexts do not share one.
     _alone: MutexGuard<'static, ()>,
@@ -95,16 +96,18 @@ fn eight(context: &Arc<Context>, queue: &Queue) -> Memory {
 }
 
 /// A folder of a test's own for programs, removed at its end.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Scratch {
+    /// A folder that is not there yet.
+    pub fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("kyoho-opencl-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Scratch(path)
     }
 
-    fn folder(&self) -> Folder {
+    /// The folder as one of programs.
+    pub fn folder(&self) -> Folder {
         Folder::from(&|name| (name == "KYOHO_CACHE_DIR").then(|| self.0.clone().into()))
     }
 

@@ -182,6 +182,27 @@ fn a_context_is_kept_until_a_call_on_it_fails() {
 }
 
 #[test]
+fn threads_that_open_a_device_at_a_time_get_one_context() {
+    const THREADS: usize = 8;
+    let Some(_alone) = context() else { return };
+    for _ in 0..20 {
+        // The next ones are to make another.
+        Context::new(0).unwrap().check(-36, "clSomething").unwrap_err();
+        let together = std::sync::Barrier::new(THREADS);
+        let opened: Vec<Arc<Context>> = std::thread::scope(|scope| {
+            let open = || {
+                together.wait();
+                Context::new(0).unwrap()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(|context| Arc::ptr_eq(context, &opened[0])));
+        assert!(Arc::ptr_eq(&Context::new(0).unwrap(), &opened[0]));
+    }
+}
+
+#[test]
 fn everything_can_go_to_another_thread() {
     fn moves<T: Send>() {}
     fn is_shared<T: Send + Sync>() {}
