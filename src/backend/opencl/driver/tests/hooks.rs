@@ -129,8 +129,8 @@ unsafe extern "C" fn device_info(device: Object, what: u32, room: usize, value: 
 }
 
 unsafe extern "C" fn untimed(context: Object, device: Object, flags: u64, code: *mut i32) -> Object {
-    // SAFETY: the caller's arguments.
     match flags {
+        // SAFETY: the caller's arguments.
         0 => unsafe { (real().clCreateCommandQueue)(context, device, flags, code) },
         _ => {
             // SAFETY: as above.
