@@ -62,7 +62,8 @@ fn add_live(change: isize) {
     LIVE.set(LIVE.get() + change);
 }
 
-/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of objects.
+/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of
+/// objects.
 macro_rules! hook {
     ($table:ident makes: $($name:ident($($argument:ident: $type:ty),*);)*) => {
         $({
@@ -106,8 +107,8 @@ pub fn hooked_context() -> Option<Own> {
     patched_context(hook_all)
 }
 
-/// The same of a device that says that it is a GPU. A fork does not have its memory of the host, and it has no queues that
-/// measure, since that takes PoCL a minute.
+/// The same of a device that says that it is a GPU. A fork does not have its memory of the host, and it has no queues
+/// that measure, since that takes PoCL a minute.
 pub fn hooked_gpu() -> Option<Own> {
     patched_context(|table| {
         hook_all(table);
