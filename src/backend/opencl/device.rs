@@ -146,8 +146,9 @@ impl Gpu for OpenCl {
     type Outbox = Outbox;
     type Caller = ();
 
+    /// A fork has no page-locked memory: it must be told before it touches any.
     fn enter(&self) -> Result<()> {
-        Ok(())
+        self.context.check_process()
     }
 
     fn describe(&self) -> DeviceDescription {

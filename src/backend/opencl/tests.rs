@@ -9,7 +9,7 @@ use super::programs;
 use crate::backend::gpu::GpuDevice;
 use crate::backend::{Device, DeviceOptions, Updates, cpu::Level};
 use crate::catalogue::{Descriptor, Order, Precision, descriptor};
-use crate::error::{Result, ResultCode};
+use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, Share};
 use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Record, Sink, Source, Sources};
 
@@ -125,6 +125,36 @@ fn answer_anew(device: &mut OpenClDevice) -> Result<Answer> {
     sources.all_is_written();
     let block = block(40, 900);
     compute(device, &sources, &[], &block, &Share::whole(40))
+}
+
+#[test]
+fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+        fn _exit(status: i32) -> !;
+    }
+    let folder = Scratch::new("fork");
+    let Some(context) = hooks::hooked_gpu() else { return };
+    let mut device = open(&context, &folder).unwrap();
+    let mut sources = Sources::new(options().descriptor.taylor);
+    (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
+    let block = block(40, 900);
+    // SAFETY: the child calls nothing that needs the threads it has lost, and leaves by `_exit`.
+    let child = unsafe { fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let is_told = |error: Error| error.to_string().contains("forked from one that uses OpenCL");
+        let told = compute(&mut device, &sources, &[], &block, &Share::whole(40)).is_err_and(is_told)
+            && device.neighbours(&sources, &block, 0..1, &mut [Vec::new()]).is_err_and(is_told);
+        drop((device, context));
+        // SAFETY: the child ends here.
+        unsafe { _exit(if told { 0 } else { 1 }) };
+    }
+    let mut status = -1;
+    // SAFETY: the pointer is to a local variable.
+    assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child found other than it should");
 }
 
 #[test]

@@ -97,10 +97,16 @@ impl Context {
         &self.properties
     }
 
+    /// An error, unless this is the process that opened the driver.
+    #[inline]
+    pub fn check_process(&self) -> Result<()> {
+        self.driver.check_process().map_err(|reason| self.device_failed(reason.into()))
+    }
+
     /// The functions of the driver, for the process that opened it alone.
     #[inline]
     pub(super) fn table(&self) -> Result<&'static Table> {
-        self.driver.check_process().map_err(|reason| self.device_failed(reason.into()))?;
+        self.check_process()?;
         Ok(&self.driver.table)
     }
 

@@ -63,7 +63,7 @@ impl Memory {
         self.context.check_memory(code, "clEnqueueWriteBuffer", self.what, self.bytes)
     }
 
-    /// What kernels are told of all of it.
+    /// What kernels are told of it.
     pub fn address(&self) -> Address {
         self.address
     }

@@ -224,7 +224,7 @@ impl Drop for Program {
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Argument<'a> {
-    /// Memory of the device, or a part of it.
+    /// Memory of the device.
     Memory(Address),
     /// A number or a structure.
     Bytes(&'a [u8]),

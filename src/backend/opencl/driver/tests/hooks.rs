@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
 
+use opencl3::device::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
+
 use super::*;
 
 type Events = *const Object;
@@ -60,7 +62,8 @@ fn add_live(change: isize) {
     LIVE.set(LIVE.get() + change);
 }
 
-/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of objects.
+/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of
+/// objects.
 macro_rules! hook {
     ($table:ident makes: $($name:ident($($argument:ident: $type:ty),*);)*) => {
         $({
@@ -101,52 +104,123 @@ macro_rules! hook {
 
 /// A context all of whose calls can be made to fail.
 pub fn hooked_context() -> Option<Own> {
+    patched_context(hook_all)
+}
+
+/// The same of a device that says that it is a GPU. A fork does not have its memory of the host, and it has no queues
+/// that measure, since that takes PoCL a minute.
+pub fn hooked_gpu() -> Option<Own> {
     patched_context(|table| {
-        hook! { table makes:
-            clCreateContext(a: *const isize, b: u32, c: Events, d: Option<unsafe extern "C" fn()>, e: *mut c_void);
-            clCreateCommandQueue(a: Object, b: Object, c: u64);
-            clCreateBuffer(a: Object, b: u64, c: usize, d: *mut c_void);
-            clCreateProgramWithSource(a: Object, b: u32, c: *const *const c_char, d: *const usize);
-            clCreateProgramWithBinary(
-                a: Object, b: u32, c: Events, d: *const usize, e: *const *const u8, f: *mut i32
-            );
-            clCreateKernel(a: Object, b: *const c_char);
-        }
-        hook! { table does:
-            clFlush(a: Object) 0;
-            clFinish(a: Object) 0;
-            clEnqueueWriteBuffer(
-                a: Object, b: Object, c: u32, d: usize, e: usize, f: *const c_void, g: u32, h: Events, event: Event
-            ) made(event);
-            clEnqueueReadBuffer(
-                a: Object, b: Object, c: u32, d: usize, e: usize, f: *mut c_void, g: u32, h: Events, event: Event
-            ) made(event);
-            clEnqueueCopyBuffer(
-                a: Object, b: Object, c: Object, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
-            ) made(event);
-            clEnqueueFillBuffer(
-                a: Object, b: Object, c: *const c_void, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
-            ) made(event);
-            clEnqueueNDRangeKernel(
-                a: Object, b: Object, c: u32, d: *const usize, e: *const usize, f: *const usize, g: u32, h: Events,
-                event: Event
-            ) made(event);
-            clEnqueueMarkerWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
-            clEnqueueBarrierWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
-            clWaitForEvents(a: u32, b: Events) 0;
-            clBuildProgram(
-                a: Object, b: u32, c: Events, d: *const c_char, e: Option<unsafe extern "C" fn()>, f: *mut c_void
-            ) 0;
-            clGetProgramInfo(a: Object, b: u32, c: usize, d: *mut c_void, e: *mut usize) 0;
-            clSetKernelArg(a: Object, b: u32, c: usize, d: *const c_void) 0;
-            clReleaseContext(a: Object) -1;
-            clReleaseCommandQueue(a: Object) -1;
-            clReleaseMemObject(a: Object) -1;
-            clReleaseProgram(a: Object) -1;
-            clReleaseKernel(a: Object) -1;
-            clReleaseEvent(a: Object) -1;
-        }
+        hook_all(table);
+        table.clGetDeviceInfo = device_info;
+        table.clCreateCommandQueue = untimed;
+        table.clEnqueueMapBuffer = map;
+        table.clEnqueueUnmapMemObject = unmap;
     })
+}
+
+unsafe extern "C" fn device_info(device: Object, what: u32, room: usize, value: *mut c_void, bytes: *mut usize) -> i32 {
+    // SAFETY: the caller's arguments.
+    let code = unsafe { (real().clGetDeviceInfo)(device, what, room, value, bytes) };
+    if what == CL_DEVICE_TYPE && room >= 8 && !value.is_null() {
+        // SAFETY: there is room for a number of 64 bits.
+        unsafe { value.cast::<u64>().write_unaligned(CL_DEVICE_TYPE_GPU) };
+    }
+    code
+}
+
+unsafe extern "C" fn untimed(context: Object, device: Object, flags: u64, code: *mut i32) -> Object {
+    match flags {
+        // SAFETY: the caller's arguments.
+        0 => unsafe { (real().clCreateCommandQueue)(context, device, flags, code) },
+        _ => {
+            // SAFETY: as above.
+            unsafe { *code = FAILED };
+            std::ptr::null_mut()
+        }
+    }
+}
+
+unsafe extern "C" {
+    fn mmap(address: *mut c_void, bytes: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut c_void;
+    fn madvise(address: *mut c_void, bytes: usize, advice: i32) -> i32;
+}
+
+/// Memory of pages of its own, as drivers page-lock it.
+unsafe extern "C" fn map(
+    _: Object,
+    _: Object,
+    _: u32,
+    _: u64,
+    _: usize,
+    bytes: usize,
+    _: u32,
+    _: Events,
+    _: Event,
+    code: *mut i32,
+) -> *mut c_void {
+    const READ_AND_WRITE: i32 = 3;
+    const PRIVATE_AND_ANONYMOUS: i32 = 0x22;
+    const NOT_FOR_FORKS: i32 = 10;
+    // SAFETY: the memory is nobody else's, and the caller has room for the code.
+    unsafe {
+        *code = SUCCESS;
+        let memory = mmap(std::ptr::null_mut(), bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0);
+        assert_eq!(madvise(memory, bytes, NOT_FOR_FORKS), 0);
+        memory
+    }
+}
+
+/// Leaves the memory, of which a test has little, where it is.
+unsafe extern "C" fn unmap(_: Object, _: Object, _: *mut c_void, _: u32, _: Events, _: Event) -> i32 {
+    SUCCESS
+}
+
+fn hook_all(table: &mut Table) {
+    hook! { table makes:
+        clCreateContext(a: *const isize, b: u32, c: Events, d: Option<unsafe extern "C" fn()>, e: *mut c_void);
+        clCreateCommandQueue(a: Object, b: Object, c: u64);
+        clCreateBuffer(a: Object, b: u64, c: usize, d: *mut c_void);
+        clCreateProgramWithSource(a: Object, b: u32, c: *const *const c_char, d: *const usize);
+        clCreateProgramWithBinary(
+            a: Object, b: u32, c: Events, d: *const usize, e: *const *const u8, f: *mut i32
+        );
+        clCreateKernel(a: Object, b: *const c_char);
+    }
+    hook! { table does:
+        clFlush(a: Object) 0;
+        clFinish(a: Object) 0;
+        clEnqueueWriteBuffer(
+            a: Object, b: Object, c: u32, d: usize, e: usize, f: *const c_void, g: u32, h: Events, event: Event
+        ) made(event);
+        clEnqueueReadBuffer(
+            a: Object, b: Object, c: u32, d: usize, e: usize, f: *mut c_void, g: u32, h: Events, event: Event
+        ) made(event);
+        clEnqueueCopyBuffer(
+            a: Object, b: Object, c: Object, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
+        ) made(event);
+        clEnqueueFillBuffer(
+            a: Object, b: Object, c: *const c_void, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
+        ) made(event);
+        clEnqueueNDRangeKernel(
+            a: Object, b: Object, c: u32, d: *const usize, e: *const usize, f: *const usize, g: u32, h: Events,
+            event: Event
+        ) made(event);
+        clEnqueueMarkerWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
+        clEnqueueBarrierWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
+        clWaitForEvents(a: u32, b: Events) 0;
+        clBuildProgram(
+            a: Object, b: u32, c: Events, d: *const c_char, e: Option<unsafe extern "C" fn()>, f: *mut c_void
+        ) 0;
+        clGetProgramInfo(a: Object, b: u32, c: usize, d: *mut c_void, e: *mut usize) 0;
+        clSetKernelArg(a: Object, b: u32, c: usize, d: *const c_void) 0;
+        clReleaseContext(a: Object) -1;
+        clReleaseCommandQueue(a: Object) -1;
+        clReleaseMemObject(a: Object) -1;
+        clReleaseProgram(a: Object) -1;
+        clReleaseKernel(a: Object) -1;
+        clReleaseEvent(a: Object) -1;
+    }
 }
 
 /// How many events a call made.
