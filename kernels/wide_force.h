@@ -13,7 +13,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     sinks += step.sinks_from;
     const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * (SINKS * WIDTH);
     const Part part = part_of(&step, part_number);
-    const int vectors = min(SINKS, (step.ni - first_sink + WIDTH - 1) / WIDTH);
+    // A group has at least one sink.
+    const int vectors = SINKS == 1 ? 1 : min(SINKS, (step.ni - first_sink + WIDTH - 1) / WIDTH);
 
     Sink sink[SINKS];
     LOGICAL sink_index[SINKS];

@@ -65,8 +65,7 @@ impl Backend {
     /// How many devices the backend has, or why none.
     pub fn visible(self) -> Result<Visible> {
         let devices = self.devices()?;
-        let alike = devices.iter().take_while(|device| device.kind == devices[0].kind).count();
-        Ok(Visible { all: devices.len(), alike })
+        Ok(Visible { all: devices.len(), alike: alike(&devices) })
     }
 
     /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there: devices of
@@ -77,12 +76,20 @@ impl Backend {
     }
 }
 
+/// How many of the first devices are of one kind and one platform: those of others give other bits, and one piece of
+/// hardware may be a device of several platforms.
+pub fn alike(devices: &[DeviceDescription]) -> usize {
+    let of_first =
+        |device: &&DeviceDescription| (device.kind, &device.platform) == (devices[0].kind, &devices[0].platform);
+    devices.iter().take_while(of_first).count()
+}
+
 /// How many devices a backend has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visible {
     /// All of them, from 0 on.
     pub all: usize,
-    /// Those that are taken where none is named: the first ones, which are of one kind.
+    /// Those that are taken where none is named: the first ones, which are of one kind and one platform.
     pub alike: usize,
 }
 
@@ -114,6 +121,8 @@ pub struct DeviceDescription {
     pub backend: Backend,
     /// What it is built as.
     pub kind: DeviceKind,
+    /// Whose driver it is, where a backend has several; else empty.
+    pub platform: String,
     /// Its name.
     pub name: String,
     /// What it has, in words, such as its memory.

@@ -22,7 +22,7 @@ pub struct DeviceChoice {
 /// Which devices of a backend to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// All that are visible, of the kind of the first: GPUs if there are any.
+    /// All that are visible, of the kind and the platform of the first: GPUs if there are any.
     All,
     /// The first so many.
     Count(usize),

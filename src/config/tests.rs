@@ -232,6 +232,27 @@ fn the_cpu_is_one_device_whatever_is_said_of_gpus() {
 }
 
 #[test]
+fn where_none_is_named_the_devices_of_the_first_kind_are_meant() {
+    // Three GPUs and behind them two CPUs.
+    let visible = Visible { all: 5, alike: 3 };
+    let selected = |variables: &[(&str, &str)]| {
+        let selection = settings(variables, None).unwrap().select_of(Backend::OpenCl, visible);
+        selection.map(|selection| (selection.devices, selection.because)).map_err(|error| error.to_string())
+    };
+    let expected = |devices: &[usize], because: &str| Ok((devices.to_vec(), because.to_owned()));
+    let all = "KYOHO_DEVICES asks for all of 3 devices: devices 0, 1, 2";
+    assert_eq!(selected(&[("KYOHO_DEVICES", "all")]), expected(&[0, 1, 2], all));
+    let rank = [("MPI_LOCALRANKID", "4"), ("MPI_LOCALNRANKS", "5")];
+    let (devices, because) = selected(&rank).unwrap();
+    assert_eq!((devices, because.contains("on 3 devices: device 1")), (vec![1], true), "{because}");
+    assert_eq!(selected(&[("KYOHO_DEVICES", "4,")]), expected(&[4], "KYOHO_DEVICES names 1 of 5 devices: device 4"));
+    let refused = "KYOHO_DEVICES is '4 devices of backend opencl'; allowed: 1 to 3 of devices 0 to 2";
+    assert_eq!(selected(&[("KYOHO_DEVICES", "4")]), Err(refused.to_owned()));
+    let refused = "KYOHO_DEVICES is 'device 5 of backend opencl'; allowed: devices 0 to 4";
+    assert_eq!(selected(&[("KYOHO_DEVICES", "5,")]), Err(refused.to_owned()));
+}
+
+#[test]
 fn devices_that_are_not_there_are_errors_that_name_who_asked() {
     let refused = |variables: &[(&str, &str)], file| selected(variables, file, (Backend::Cuda, 2)).unwrap_err();
     for (value, error) in [

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::{Backend, DeviceDescription, DeviceKind, cpu::Level};
+use crate::backend::{Backend, DeviceDescription, DeviceKind, alike, cpu::Level};
 use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision};
 use crate::system::Setup;
 use crate::system::slices::Deal;
@@ -108,7 +108,7 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
         }
         _ => vec![Way::of(1, vec![0]), Way::dealt(3, 1), Way::dealt(2, 2)],
     };
-    let alike = devices.iter().take_while(|device| device.kind == devices[0].kind).count();
+    let alike = alike(devices);
     if alike > 1 {
         ways.push(Way::of(1, (0..alike).collect()));
     }

@@ -337,6 +337,7 @@ impl Device for Gpu {
         DeviceDescription {
             backend: self.backend,
             kind: DeviceKind::Gpu,
+            platform: String::new(),
             name: format!("a fake for {}", self.backend.name()),
             details: String::new(),
             abilities: String::new(),

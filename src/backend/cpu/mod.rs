@@ -20,6 +20,7 @@ pub fn describe() -> DeviceDescription {
     DeviceDescription {
         backend: Backend::Cpu,
         kind: DeviceKind::Cpu,
+        platform: String::new(),
         name: processor_name(),
         details,
         abilities: ALL_OF_THE_CATALOGUE.into(),

@@ -30,6 +30,7 @@ pub fn description(properties: &driver::Properties) -> DeviceDescription {
     DeviceDescription {
         backend: Backend::Cuda,
         kind: DeviceKind::Gpu,
+        platform: String::new(),
         name: properties.name.clone(),
         details: format!(
             "{} multiprocessors, {} GiB, compute {major}.{minor}, bus {}",

@@ -121,6 +121,11 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(device)
     }
 
+    /// How it was opened.
+    pub fn options(&self) -> &DeviceOptions {
+        &self.options
+    }
+
     /// The cut of a block and the shape that computes a share of it.
     fn choose(&mut self, ni: usize, share: &Share, chunks: usize, predicted: bool) -> (Cut, usize) {
         let own = share.sinks.len().max(1);

@@ -7,6 +7,7 @@ pub mod cut;
 mod device;
 mod driver;
 mod inbox;
+pub mod kept;
 pub mod model;
 pub mod pack;
 pub mod plan;

@@ -7,15 +7,16 @@ use bytemuck::Pod;
 
 use crate::backend::gpu::model::Costs;
 use crate::backend::gpu::plan::Plan;
-use crate::backend::gpu::shapes::SHAPES;
+use crate::backend::gpu::shapes::{SHAPES, WIDE_SHAPES};
 use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox};
-use crate::backend::{DeviceDescription, DeviceOptions};
-use crate::catalogue::Precision;
+use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
+use crate::catalogue::{Descriptor, Precision};
 use crate::error::Result;
-use crate::system::Record;
+use crate::system::slices::Share;
+use crate::system::{Block, MAX_VECTORS, Parts, Record, Sink, Source, Sources};
 
-use super::driver::{Address, Context, Event, Kind, Memory, Properties, Queue, Staging};
+use super::driver::{Address, Context, Event, Kind, Memory, Program, Properties, Queue, Staging};
 use super::kernels::Kernels;
 use super::outbox::Outbox;
 use super::programs;
@@ -32,16 +33,59 @@ pub struct OpenCl {
 
 /// The device of this number, opened for the engine.
 pub fn open(number: usize, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
+    // A driver may recover only when all of what failed was given back.
+    programs::give_back_failed();
     let context = Context::new(number)?;
     let unit = unit(context.properties(), &options);
     let program = programs::program(&context, options.descriptor, unit)?;
-    let kernels = Kernels::new(&program, options.descriptor, unit)?;
+    with_program(context, &program, unit, options)
+}
+
+/// The device of a context with a program, which is kept when all its kernels have run.
+pub(super) fn with_program(
+    context: Arc<Context>,
+    program: &Program,
+    unit: Unit,
+    options: DeviceOptions,
+) -> Result<GpuDevice<OpenCl>> {
+    if program.is_new() && matches!(unit, Unit::Wide(_)) {
+        for shape in SHAPES.len()..SHAPES.len() + WIDE_SHAPES.len() {
+            let options = DeviceOptions { shape: Some(shape), ..options.clone() };
+            try_all(on(context.clone(), program, unit, options)?)?;
+        }
+        program.keep();
+    }
+    on(context, program, unit, options)
+}
+
+/// The device of a context with a program.
+fn on(context: Arc<Context>, program: &Program, unit: Unit, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
+    let kernels = Kernels::new(program, options.descriptor, unit)?;
     let records = Memory::new(&context, 0, "records")?;
     GpuDevice::new(OpenCl { kernels, unit, records, context }, options)
 }
 
+/// Lets a device run each of its kernels once, with two bodies: PoCL compiles a kernel when it first runs, and what is kept
+/// for other processes should be compiled.
+fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
+    let Descriptor { taylor, outputs, nearest, .. } = *device.options().descriptor;
+    let mut sources = Sources::new(taylor);
+    let source =
+        |index| Source::from_derivatives(index, 1.0, 0.0, [[f64::from(index), 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
+    sources.write(0, &source(0))?;
+    sources.write(1, &source(1))?;
+    let sink = Sink { index: 0, softening2: 1.0, radius2: 4.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+    let block = Block { sinks: [sink].into_iter().collect(), skip_own_index: true, time: 0.0, nj: 2, mass_factor: 1.0 };
+    let updates = Updates { fresh: &[Record::new(1, &source(1))], ..Updates::of(&sources) };
+    device.start(&updates, &block, &Share::whole(1))?;
+    let mut parts = Parts::new(outputs, nearest);
+    parts.reset(1, 1)?;
+    device.wait_more(&mut parts, 0)?;
+    device.neighbours(&sources, &block, 0..1, &mut [Vec::new()])
+}
+
 /// Which kernels a device runs: a CPU those with vectors, unless a launch shape of the others is asked for.
-fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
+pub(super) fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
     let width = match options.descriptor.precision {
         Precision::Double | Precision::Quad => properties.double_width,
         _ => properties.float_width,

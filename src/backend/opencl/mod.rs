@@ -6,6 +6,8 @@ pub mod driver;
 mod kernels;
 mod outbox;
 mod programs;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::error::Result;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::backend::gpu::kept::Context as _;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 
@@ -28,10 +29,13 @@ pub fn program(context: &Arc<Context>, descriptor: &Descriptor, unit: Unit) -> R
     Ok(program)
 }
 
+/// Gives back the programs of devices that failed, which hold their contexts.
+pub fn give_back_failed() {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(context, ..)| !context.has_failed());
+}
+
 fn place(context: &Arc<Context>, options: &str) -> Place {
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    // What belongs to a device that failed is given back.
-    programs.retain(|(context, ..)| !context.has_failed());
     let known = programs.iter().find(|(of, with, _)| Arc::ptr_eq(of, context) && with == options);
     if let Some((.., place)) = known {
         return place.clone();

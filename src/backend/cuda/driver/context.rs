@@ -1,9 +1,10 @@
 //! A device's primary context.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Driver, Handle, Properties, SUCCESS, driver};
+use crate::backend::gpu::kept::{self, Kept};
 use crate::error::{Error, Result};
 
 /// The primary context of a device, which everything in the process that uses the device shares; held until dropped.
@@ -17,36 +18,26 @@ pub struct Context {
     failed: AtomicBool,
 }
 
-/// The contexts of this process that work: making one takes longer than most that is done with it.
-static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
+static KEPT: Kept<Context> = Kept::none();
 
-fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+impl kept::Context for Context {
+    fn number(&self) -> usize {
+        self.number as usize
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
 }
 
 impl Context {
     /// The context of the device of this number, current on this thread.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
-        if let Some(context) = Context::kept(number) {
-            context.bind()?;
-            return Ok(context);
+        match KEPT.get(number) {
+            Some(context) => context.bind().map(|()| context),
+            None => Ok(KEPT.keep(Context::of(driver, number)?)),
         }
-        // Without the lock: contexts of several devices are made at a time.
-        let made = Context::of(driver, number)?;
-        let made_meanwhile = Context::kept(number);
-        Ok(made_meanwhile.unwrap_or_else(|| {
-            kept().push(made.clone());
-            made
-        }))
-    }
-
-    /// The context of a device that is kept and works.
-    fn kept(number: usize) -> Option<Arc<Context>> {
-        let mut kept = kept();
-        // One that failed may be whole again once nobody holds it.
-        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
-        kept.iter().find(|context| context.number as usize == number).cloned()
     }
 
     /// As [`Context::new`], of a certain driver.

@@ -1,15 +1,17 @@
 //! A context on one device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, RwLock};
 
+use opencl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use opencl3::error_codes::{
     CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES,
 };
 
 use super::devices::Usable;
 use super::table::Table;
-use super::{Driver, Handle, Properties, SUCCESS, driver, reason};
+use super::{Driver, Handle, Kind, Properties, SUCCESS, driver, reason};
+use crate::backend::gpu::kept::{self, Kept};
 use crate::error::{Error, Result};
 
 /// A context on one device, which everything of the library that uses the device shares; held until dropped.
@@ -18,42 +20,35 @@ pub struct Context {
     number: usize,
     pub(super) device: Handle,
     pub(super) handle: Handle,
-    /// For what is done where no queue is at hand.
+    /// For what is done where no queue is at hand; on a CPU, for everything.
     pub(super) queue: Handle,
     properties: Properties,
+    /// Kernels are begun by many at a time; who asks for a program must be alone.
+    pub(super) launches: RwLock<()>,
     /// Whether a call on it failed.
     failed: AtomicBool,
 }
 
-/// The contexts of this process that work: making one takes longer than most that is done with it.
-static KEPT: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
+static KEPT: Kept<Context> = Kept::none();
 
-fn kept() -> MutexGuard<'static, Vec<Arc<Context>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+impl kept::Context for Context {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
 }
 
 impl Context {
     /// The context on the device of this number, its place among those that can compute.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
-        if let Some(context) = Context::kept(number) {
-            return Ok(context);
+        match KEPT.get(number) {
+            Some(context) => Ok(context),
+            None => Ok(KEPT.keep(Context::of(driver, number)?)),
         }
-        // Without the lock: contexts on several devices are made at a time.
-        let made = Context::of(driver, number)?;
-        let made_meanwhile = Context::kept(number);
-        Ok(made_meanwhile.unwrap_or_else(|| {
-            kept().push(made.clone());
-            made
-        }))
-    }
-
-    /// The context on a device that is kept and works.
-    fn kept(number: usize) -> Option<Arc<Context>> {
-        let mut kept = kept();
-        // The device of one that failed may work in another.
-        kept.retain(|context| !context.failed.load(Ordering::Relaxed));
-        kept.iter().find(|context| context.number == number).cloned()
     }
 
     /// As [`Context::new`], of a certain driver and not kept.
@@ -72,25 +67,29 @@ impl Context {
         if code != SUCCESS {
             return Err(fail(code, "clCreateContext"));
         }
+        let flags = if properties.kind == Kind::Cpu { CL_QUEUE_PROFILING_ENABLE } else { 0 };
         // SAFETY: context and device exist; the pointer is to a local variable.
-        let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, 0, &mut code) };
+        let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, flags, &mut code) };
         if code != SUCCESS {
             // SAFETY: it was made above. What fails here was lost before.
             unsafe { (driver.table.clReleaseContext)(handle) };
             return Err(fail(code, "clCreateCommandQueue"));
         }
-        let (handle, queue, failed) = (Handle(handle), Handle(queue), AtomicBool::new(false));
-        Ok(Arc::new(Context { driver, number, device, handle, queue, properties, failed }))
+        Ok(Arc::new(Context {
+            driver,
+            number,
+            device,
+            handle: Handle(handle),
+            queue: Handle(queue),
+            properties,
+            launches: RwLock::new(()),
+            failed: AtomicBool::new(false),
+        }))
     }
 
     /// Its number and name, for people.
     pub fn name(&self) -> String {
         format!("{} ({})", self.number, self.properties.name)
-    }
-
-    /// Whether a call on it failed.
-    pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
     }
 
     /// What the device is.

@@ -47,8 +47,6 @@ pub struct Properties {
     pub max_allocation: u64,
     /// Bytes of local memory of a group of threads.
     pub local_memory: u64,
-    /// Parts of memory that kernels are given begin at multiples of so many bytes.
-    pub alignment: usize,
     /// The most threads of a group.
     pub max_threads: usize,
     /// 32-bit numbers in a vector of the device.
@@ -72,6 +70,7 @@ impl Properties {
         DeviceDescription {
             backend: Backend::OpenCl,
             kind: self.kind,
+            platform: self.platform.clone(),
             name: self.name.clone(),
             details: format!(
                 "{} {units}, {} GiB, OpenCL {major}.{minor}, {}",
@@ -231,7 +230,6 @@ impl Driver {
                 memory: device.number(CL_DEVICE_GLOBAL_MEM_SIZE)?,
                 max_allocation: device.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 local_memory: device.number(CL_DEVICE_LOCAL_MEM_SIZE)?,
-                alignment: (device.number::<u32>(CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8).max(1),
                 max_threads: device.number(CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
                 float_width: device.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)?,
                 double_width: device.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE)?,

@@ -1,25 +1,23 @@
 //! Memory of the device.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use opencl3::memory::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_READ_WRITE};
-use opencl3::types::{CL_TRUE, cl_buffer_region};
+use opencl3::memory::CL_MEM_READ_WRITE;
+use opencl3::types::CL_TRUE;
 
-use super::{Context, Handle, SUCCESS};
-use crate::error::{Error, Result};
+use super::{Context, Handle, Kind, SUCCESS};
+use crate::error::Result;
 
 /// Memory of the device; what it holds at first is not defined.
 pub struct Memory {
     context: Arc<Context>,
-    whole: Address,
+    address: Address,
     bytes: usize,
     what: &'static str,
-    /// Its parts, and the bytes that they begin at.
-    parts: Mutex<Vec<(usize, Address)>>,
 }
 
-/// What kernels are told of memory or of a part of it; of use as long as the memory is there.
+/// What kernels are told of memory; of use as long as the memory is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     pub(super) handle: Handle,
@@ -40,57 +38,34 @@ impl Memory {
         let table = context.table()?;
         let mut code = SUCCESS;
         // The driver refuses to give out nothing.
-        let room = bytes.max(1);
+        let (room, none) = (bytes.max(1), std::ptr::null_mut());
         // SAFETY: the context exists; the pointer is to a local variable.
-        let handle = unsafe {
-            (table.clCreateBuffer)(context.handle.0, CL_MEM_READ_WRITE, room, std::ptr::null_mut(), &mut code)
-        };
+        let handle = unsafe { (table.clCreateBuffer)(context.handle.0, CL_MEM_READ_WRITE, room, none, &mut code) };
         context.check_memory(code, "clCreateBuffer", what, bytes)?;
         // From here on dropping frees it.
-        let whole = Address::new(Handle(handle));
-        let memory = Memory { context: context.clone(), whole, bytes, what, parts: Mutex::new(Vec::new()) };
-        // Drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
-        let zero = 0u8;
-        // SAFETY: queue and memory exist, and the call returns when the byte was read.
-        let code = unsafe {
-            let (byte, none) = ((&raw const zero).cast(), std::ptr::null_mut());
-            (table.clEnqueueWriteBuffer)(context.queue.0, handle, CL_TRUE, room - 1, 1, byte, 0, none, none)
-        };
-        context.check_memory(code, "clEnqueueWriteBuffer", what, bytes)?;
+        let address = Address::new(Handle(handle));
+        let memory = Memory { context: context.clone(), address, bytes, what };
+        // GPUs' drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
+        // PoCL gives out more than the machine has, used or not.
+        if context.properties().kind != Kind::Cpu {
+            memory.touch()?;
+        }
         Ok(memory)
+    }
+
+    /// Writes its last byte.
+    pub(super) fn touch(&self) -> Result<()> {
+        let call = self.context.table()?.clEnqueueWriteBuffer;
+        let (zero, none, last) = (0u8, std::ptr::null_mut(), self.bytes.saturating_sub(1));
+        let (queue, memory) = (self.context.queue.0, self.address.handle.0);
+        // SAFETY: queue and memory, which has at least a byte, exist, and the call returns when the byte was read.
+        let code = unsafe { call(queue, memory, CL_TRUE, last, 1, (&raw const zero).cast(), 0, none, none) };
+        self.context.check_memory(code, "clEnqueueWriteBuffer", self.what, self.bytes)
     }
 
     /// What kernels are told of all of it.
     pub fn address(&self) -> Address {
-        self.whole
-    }
-
-    /// What kernels are told of what lies from a byte on, a multiple of the device's alignment. It is made once for each.
-    pub fn at(&self, byte: usize) -> Result<Address> {
-        if byte == 0 {
-            return Ok(self.whole);
-        }
-        let alignment = self.context.properties().alignment;
-        if byte >= self.bytes || !byte.is_multiple_of(alignment) {
-            let (what, bytes) = (self.what, self.bytes);
-            let what = format!("a part of {what} from byte {byte} on; allowed: multiples of {alignment} below {bytes}");
-            return Err(Error::Internal { what });
-        }
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, address)) = parts.iter().find(|(start, _)| *start == byte) {
-            return Ok(*address);
-        }
-        let table = self.context.table()?;
-        let region = cl_buffer_region { origin: byte, size: self.bytes - byte };
-        let mut code = SUCCESS;
-        // SAFETY: the memory exists; the pointers are to local variables. Flags of 0 are those of the memory.
-        let handle = unsafe {
-            (table.clCreateSubBuffer)(self.whole.handle.0, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &mut code)
-        };
-        self.context.check_memory(code, "clCreateSubBuffer", self.what, self.bytes)?;
-        let address = Address::new(Handle(handle));
-        parts.push((byte, address));
-        Ok(address)
+        self.address
     }
 
     /// How much it is.
@@ -107,10 +82,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let Ok(table) = self.context.table() else { return };
-        let parts = self.parts.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for (_, address) in parts.iter().chain([&(0, self.whole)]) {
-            // SAFETY: it was made by this value; the driver waits for work that uses it. What fails was lost before.
-            unsafe { (table.clReleaseMemObject)(address.handle.0) };
-        }
+        // SAFETY: it was made by this value; the driver waits for work that uses it. What fails was lost before.
+        unsafe { (table.clReleaseMemObject)(self.address.handle.0) };
     }
 }

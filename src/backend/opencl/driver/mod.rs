@@ -1,8 +1,8 @@
 //! OpenCL behind names and errors of this library.
 //!
-//! The loader's library is opened when it is first asked for, and its functions are called with signatures of our own, as
-//! the standard has them. Of the crate `opencl3` only types, constants and the names of errors serve: its owners end the
-//! process where giving back fails, and its calls remember for ever that there was no library.
+//! The loader's library is opened when it is first asked for, and its functions are called with signatures of our own,
+//! as the standard has them. Of the crate `opencl3` only types, constants and the names of errors serve: its owners end
+//! the process where giving back fails, and its calls remember for ever that there was no library.
 
 mod context;
 mod devices;
@@ -12,7 +12,7 @@ mod queue;
 mod staging;
 mod table;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use context::Context;
 pub use devices::{Found, Kind, Properties, Unusable};
@@ -35,7 +35,8 @@ const LIBRARY: &str = "libOpenCL.so.1";
 
 const SUCCESS: i32 = error_codes::CL_SUCCESS;
 
-/// Why a fork is refused: it inherits the drivers' memory without their threads and files, so that calls may hang or crash.
+/// Why a fork is refused: it inherits the drivers' memory without their threads and files, so that calls may hang or
+/// crash.
 const FORKED: &str = "this process was forked from one that uses OpenCL";
 
 /// The loader of this process.
@@ -49,8 +50,8 @@ pub struct Driver {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Handle(Object);
 
-// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object; nothing here looks behind the
-// pointer.
+// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object; nothing here looks
+// behind the pointer.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}

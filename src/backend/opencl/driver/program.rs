@@ -24,14 +24,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs only
-    /// by [`Program::keep`].
+    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs
+    /// only by [`Program::keep`].
     pub fn new(context: &Arc<Context>, name: &str, text: &str, options: &str) -> Result<Program> {
         Program::kept_in(&Folder::from(&|name| std::env::var_os(name)), context, name, text, options)
     }
 
     /// The same with another folder.
-    pub(super) fn kept_in(
+    pub(in crate::backend::opencl) fn kept_in(
         folder: &Folder,
         context: &Arc<Context>,
         name: &str,
@@ -67,13 +67,18 @@ impl Program {
         Ok(program)
     }
 
+    /// Whether it was built here and nobody has put it into the user's folder.
+    pub fn is_new(&self) -> bool {
+        self.unkept.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Puts the program into the user's folder, unless that was done; best when all its kernels have run once.
     ///
     /// PoCL compiles a kernel when it first runs, and keeps for good what it has when it is asked for the program; a
-    /// kernel that is not among that is compiled by each process again.
+    /// kernel that is not among that is compiled by each process again. This waits for all work of the context.
     pub fn keep(&self) {
         let Some((folder, key)) = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        match self.binary() {
+        match self.binary_alone() {
             Ok(binary) => folder.store(&key, &binary),
             Err(error) => log::debug!("OpenCL program {} cannot be kept: {error}", self.name),
         }
@@ -97,7 +102,8 @@ impl Program {
 
     fn of_text(context: &Arc<Context>, name: &str, text: &str, options: &CStr) -> Result<Program> {
         let (table, mut code) = (context.table()?, SUCCESS);
-        // SAFETY: the context exists; there is one text, of the length that is said; the pointers are to local variables.
+        // SAFETY: the context exists; there is one text, of the length that is said; the pointers are to local
+        // variables.
         let handle = unsafe {
             let (text, length) = (text.as_ptr().cast(), text.len());
             (table.clCreateProgramWithSource)(context.handle.0, 1, &text, &length, &mut code)
@@ -133,7 +139,8 @@ impl Program {
     /// The program after it was built.
     fn built(self, table: &Table, options: &CStr) -> Result<Program> {
         let device = self.context.device.0;
-        // SAFETY: program and device exist; options have their end. Without a callback the call returns when it is done.
+        // SAFETY: program and device exist; options have their end. Without a callback the call returns when it is
+        // done.
         let code =
             unsafe { (table.clBuildProgram)(self.handle.0, 1, &device, options.as_ptr(), None, std::ptr::null_mut()) };
         if code == SUCCESS {
@@ -147,6 +154,17 @@ impl Program {
         let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
         let reason = format!("{} of {}; {}", reason(code, "clBuildProgram"), self.name, lines.join("; "));
         Err(self.context.device_failed(reason.trim_end_matches("; ").into()))
+    }
+
+    /// What the driver made of the text, asked for while no kernel runs: PoCL 3.1 ends the process when the kernel of a
+    /// program ends while it is asked for the program.
+    fn binary_alone(&self) -> Result<Vec<u8>> {
+        let context = &self.context;
+        let table = context.table()?;
+        let _alone = context.launches.write().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the queue exists.
+        context.check(unsafe { (table.clFinish)(context.queue.0) }, "clFinish")?;
+        self.binary()
     }
 
     /// What the driver made of the text.
@@ -243,8 +261,8 @@ impl Kernel {
             (Argument::Bytes(bytes), _) => (bytes.as_ptr().cast(), bytes.len()),
         };
         let call = self.context.table()?.clSetKernelArg;
-        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the value, and refuses one of
-        // another size than the argument's.
+        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the value, and refuses one
+        // of another size than the argument's.
         let code = unsafe { call(self.handle.0, place as u32, bytes, value) };
         if code != SUCCESS {
             *set = Set::Nothing;

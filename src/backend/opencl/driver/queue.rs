@@ -1,7 +1,7 @@
 //! Queues of work and the events in them.
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use opencl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
@@ -11,7 +11,7 @@ use opencl3::event::{
 use opencl3::types::CL_FALSE;
 
 use super::table::{Object, Tell};
-use super::{Context, Handle, Kernel, Memory, SUCCESS};
+use super::{Context, Handle, Kernel, Kind, Memory, SUCCESS};
 use crate::error::Result;
 
 /// No event, or no list of them.
@@ -19,11 +19,16 @@ const NONE: *mut Object = std::ptr::null_mut();
 
 /// Work that a device does in the order in which it was begun.
 ///
-/// Where a function is unsafe its caller promises that what it names can be read and written for `bytes` until the work is
-/// done, and is not touched meanwhile in a way that the work does not expect.
+/// On a CPU all queues of a context are one, since a kernel takes all cores anyway: PoCL 3.1 ends the process now and
+/// then when a kernel runs in several queues at a time, and more groups of it than ever before.
+///
+/// Where a function is unsafe its caller promises that what it names can be read and written for `bytes` until the work
+/// is done, and is not touched meanwhile in a way that the work does not expect.
 pub struct Queue {
     context: Arc<Context>,
     handle: Handle,
+    /// Whether it is given back with this value.
+    is_owner: bool,
 }
 
 impl Queue {
@@ -38,12 +43,14 @@ impl Queue {
     }
 
     fn with(context: &Arc<Context>, flags: u64) -> Result<Queue> {
-        let mut code = SUCCESS;
-        let create = context.table()?.clCreateCommandQueue;
+        let (mut code, create) = (SUCCESS, context.table()?.clCreateCommandQueue);
+        if context.properties().kind == Kind::Cpu {
+            return Ok(Queue { context: context.clone(), handle: context.queue, is_owner: false });
+        }
         // SAFETY: context and device exist; the pointer is to a local variable.
         let handle = unsafe { create(context.handle.0, context.device.0, flags, &mut code) };
         context.check(code, "clCreateCommandQueue")?;
-        Ok(Queue { context: context.clone(), handle: Handle(handle) })
+        Ok(Queue { context: context.clone(), handle: Handle(handle), is_owner: true })
     }
 
     /// Begins a copy from the host to a byte of the device's memory.
@@ -57,7 +64,8 @@ impl Queue {
         }
         let call = self.context.table()?.clEnqueueWriteBuffer;
         let memory = to.address().handle.0;
-        // SAFETY: queue and memory exist; the driver refuses what is beyond the memory; the rest is the caller's promise.
+        // SAFETY: queue and memory exist; the driver refuses what is beyond the memory; the rest is the caller's
+        // promise.
         let code = unsafe { call(self.handle.0, memory, CL_FALSE, at, bytes, from.cast(), 0, NONE, NONE) };
         self.check_memory(code, "clEnqueueWriteBuffer", to)
     }
@@ -136,6 +144,7 @@ impl Queue {
     unsafe fn begin(&self, kernel: &mut Kernel, groups: usize, threads: usize, event: *mut Object) -> Result<()> {
         let call = self.context.table()?.clEnqueueNDRangeKernel;
         let all = groups.saturating_mul(threads);
+        let _launching = self.context.launches.read().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: queue and kernel exist; the driver has read the sizes when the call returns; the rest is the caller's
         // promise.
         let code =
@@ -190,7 +199,9 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        if let Ok(table) = self.context.table() {
+        if self.is_owner
+            && let Ok(table) = self.context.table()
+        {
             // SAFETY: the queue exists and is used no more; the driver lets its work end. What fails was lost before.
             unsafe { (table.clReleaseCommandQueue)(self.handle.0) };
         }

@@ -64,7 +64,8 @@ impl Staging {
         let (buffer, pointer) = (Handle(buffer), Handle(none));
         let mut mapped = Mapped { context: context.clone(), buffer, pointer };
         let flags = CL_MAP_READ | CL_MAP_WRITE;
-        // SAFETY: queue and buffer exist; the call returns when the memory is there; the pointer is to a local variable.
+        // SAFETY: queue and buffer exist; the call returns when the memory is there; the pointer is to a local
+        // variable.
         mapped.pointer.0 = unsafe {
             let map = table.clEnqueueMapBuffer;
             map(context.queue.0, buffer.0, CL_TRUE, flags, 0, room, 0, none.cast(), none.cast(), &mut code)

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use opencl3::types::{cl_bitfield, cl_bool, cl_buffer_region, cl_int, cl_uint};
+use opencl3::types::{cl_bitfield, cl_bool, cl_int, cl_uint};
 
 use super::none;
 use crate::error::Result;
@@ -59,7 +59,6 @@ table! {
     clFlush(Object) -> cl_int;
     clFinish(Object) -> cl_int;
     clCreateBuffer(Object, cl_bitfield, usize, *mut c_void, *mut cl_int) -> Object;
-    clCreateSubBuffer(Object, cl_bitfield, cl_uint, *const cl_buffer_region, *mut cl_int) -> Object;
     clReleaseMemObject(Object) -> cl_int;
     clEnqueueWriteBuffer(
         Object, Object, cl_bool, usize, usize, *const c_void, cl_uint, *const Object, *mut Object

@@ -117,10 +117,11 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
         host: *mut c_void,
         code: *mut i32,
     ) -> Object {
-        // SAFETY: the caller's arguments.
         match CODES[0].swap(0, Ordering::Relaxed) {
+            // SAFETY: the caller's arguments.
             0 => unsafe { (real().clCreateBuffer)(context, flags, bytes, host, code) },
             other => {
+                // SAFETY: as above.
                 unsafe { *code = other };
                 std::ptr::null_mut()
             }
@@ -158,9 +159,10 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
         return;
     };
     for lacks in [-4, -5, -6, -61] {
+        // When it is asked for, and when it is first used.
         for (call, code) in CODES.iter().enumerate() {
             code.store(lacks, Ordering::Relaxed);
-            let error = Memory::new(&context, 12345, "the sources").err();
+            let error = Memory::new(&context, 12345, "the sources").and_then(|memory| memory.touch()).err();
             assert_eq!(error, Some(Error::OutOfMemory { what: "the sources", bytes: 12345 }));
             assert_eq!(RELEASED.swap(0, Ordering::Relaxed), call, "what was made before is given back");
         }
@@ -169,6 +171,7 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
         assert_eq!(error, Some(Error::OutOfMemory { what: "the sinks", bytes: 77 }));
     }
     let memory = Memory::new(&context, 12345, "the sources").unwrap();
+    assert_eq!(memory.touch(), Ok(()));
     let queue = Queue::new(&context).unwrap();
     CODES[1].store(-4, Ordering::Relaxed);
     // SAFETY: it fails before it touches anything.

@@ -1,12 +1,13 @@
-//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests let calls of the driver fail,
-//! or count them: they put functions of their own into its table.
+//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests let calls of the
+//! driver fail, or count them: they put functions of their own into its table.
 
 mod failures;
+pub mod hooks;
 mod programs;
 mod work;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use super::*;
 use crate::backend::opencl::cache::Folder;
@@ -27,13 +28,30 @@ fn patched(patch: impl FnOnce(&mut Table)) -> Option<&'static Driver> {
     }
 }
 
+/// A context of a test's own.
+pub struct Own {
+    context: Arc<Context>,
+    /// One test at a time: PoCL must not run a kernel in two queues, and contexts do not share one.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl std::ops::Deref for Own {
+    type Target = Arc<Context>;
+
+    fn deref(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
 /// A context on the first device of the driver with other functions.
-fn patched_context(patch: impl FnOnce(&mut Table)) -> Option<Arc<Context>> {
-    patched(patch).map(|driver| Context::of(driver, 0).unwrap())
+fn patched_context(patch: impl FnOnce(&mut Table)) -> Option<Own> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    patched(patch).map(|driver| Own { context: Context::of(driver, 0).unwrap(), _alone: alone })
 }
 
 /// A context on the first device.
-fn context() -> Option<Arc<Context>> {
+fn context() -> Option<Own> {
     patched_context(|_| {})
 }
 
@@ -78,16 +96,18 @@ fn eight(context: &Arc<Context>, queue: &Queue) -> Memory {
 }
 
 /// A folder of a test's own for programs, removed at its end.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Scratch {
+    /// A folder that is not there yet.
+    pub fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("kyoho-opencl-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Scratch(path)
     }
 
-    fn folder(&self) -> Folder {
+    /// The folder as one of programs.
+    pub fn folder(&self) -> Folder {
         Folder::from(&|name| (name == "KYOHO_CACHE_DIR").then(|| self.0.clone().into()))
     }
 

@@ -49,7 +49,7 @@ unsafe extern "C" fn set_argument(kernel: Object, place: u32, bytes: usize, valu
 }
 
 /// A context whose calls are counted.
-fn counted() -> Option<Arc<Context>> {
+fn counted() -> Option<Own> {
     CALLS.set([0; 3]);
     patched_context(|table| {
         table.clCreateProgramWithSource = of_source;

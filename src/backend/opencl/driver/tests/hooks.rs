@@ -1,0 +1,155 @@
+//! Every call of the driver goes through here: it is noted, and fails where a test says so. What belongs to a test is
+//! its thread's.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_char, c_void};
+use std::ops::Range;
+
+use super::*;
+
+type Events = *const Object;
+type Event = *mut Object;
+
+thread_local! {
+    static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    static FAILING: RefCell<Range<usize>> = const { RefCell::new(0..0) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+/// What a call for memory returns that fails, and what any other returns.
+const NO_MEMORY: i32 = -4;
+const FAILED: i32 = -9999;
+
+/// Forgets the calls of this thread; of those to come the ones with these numbers fail.
+pub fn fail(calls: Range<usize>) {
+    CALLS.take();
+    FAILING.replace(calls);
+}
+
+/// The calls of this thread since [`fail`].
+pub fn calls() -> Vec<&'static str> {
+    CALLS.with_borrow(Clone::clone)
+}
+
+/// Objects that this thread has made and not given back.
+pub fn live() -> isize {
+    LIVE.get()
+}
+
+/// Notes a call; the code that it returns if it fails.
+fn failure(name: &'static str) -> Option<i32> {
+    let number = CALLS.with_borrow_mut(|calls| {
+        calls.push(name);
+        calls.len() - 1
+    });
+    let code = if name == "clCreateBuffer" { NO_MEMORY } else { FAILED };
+    FAILING.with_borrow(|failing| failing.contains(&number)).then_some(code)
+}
+
+/// Whether a call gives something back.
+pub fn gives_back(name: &str) -> bool {
+    name.contains("Release")
+}
+
+/// Whether a call does its work even if it fails here: what it ends must not go on.
+fn ends_something(name: &str) -> bool {
+    gives_back(name) || ["clFinish", "clWaitForEvents"].contains(&name)
+}
+
+fn add_live(change: isize) {
+    LIVE.set(LIVE.get() + change);
+}
+
+/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of objects.
+macro_rules! hook {
+    ($table:ident makes: $($name:ident($($argument:ident: $type:ty),*);)*) => {
+        $({
+            unsafe extern "C" fn hook($($argument: $type,)* code: *mut i32) -> Object {
+                if let Some(failure) = failure(stringify!($name)) {
+                    // SAFETY: the caller has room for the code.
+                    unsafe { *code = failure };
+                    return std::ptr::null_mut();
+                }
+                // SAFETY: the caller's arguments.
+                let object = unsafe { (real().$name)($($argument,)* code) };
+                add_live(isize::from(!object.is_null()));
+                object
+            }
+            $table.$name = hook;
+        })*
+    };
+    ($table:ident does: $($name:ident($($argument:ident: $type:ty),*) $change:expr;)*) => {
+        $({
+            unsafe extern "C" fn hook($($argument: $type),*) -> i32 {
+                let failure = failure(stringify!($name));
+                if let Some(failure) = failure
+                    && !ends_something(stringify!($name))
+                {
+                    return failure;
+                }
+                // SAFETY: the caller's arguments.
+                let code = unsafe { (real().$name)($($argument),*) };
+                if code == SUCCESS {
+                    add_live($change);
+                }
+                failure.unwrap_or(code)
+            }
+            $table.$name = hook;
+        })*
+    };
+}
+
+/// A context all of whose calls can be made to fail.
+pub fn hooked_context() -> Option<Own> {
+    patched_context(|table| {
+        hook! { table makes:
+            clCreateContext(a: *const isize, b: u32, c: Events, d: Option<unsafe extern "C" fn()>, e: *mut c_void);
+            clCreateCommandQueue(a: Object, b: Object, c: u64);
+            clCreateBuffer(a: Object, b: u64, c: usize, d: *mut c_void);
+            clCreateProgramWithSource(a: Object, b: u32, c: *const *const c_char, d: *const usize);
+            clCreateProgramWithBinary(
+                a: Object, b: u32, c: Events, d: *const usize, e: *const *const u8, f: *mut i32
+            );
+            clCreateKernel(a: Object, b: *const c_char);
+        }
+        hook! { table does:
+            clFlush(a: Object) 0;
+            clFinish(a: Object) 0;
+            clEnqueueWriteBuffer(
+                a: Object, b: Object, c: u32, d: usize, e: usize, f: *const c_void, g: u32, h: Events, event: Event
+            ) made(event);
+            clEnqueueReadBuffer(
+                a: Object, b: Object, c: u32, d: usize, e: usize, f: *mut c_void, g: u32, h: Events, event: Event
+            ) made(event);
+            clEnqueueCopyBuffer(
+                a: Object, b: Object, c: Object, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
+            ) made(event);
+            clEnqueueFillBuffer(
+                a: Object, b: Object, c: *const c_void, d: usize, e: usize, f: usize, g: u32, h: Events, event: Event
+            ) made(event);
+            clEnqueueNDRangeKernel(
+                a: Object, b: Object, c: u32, d: *const usize, e: *const usize, f: *const usize, g: u32, h: Events,
+                event: Event
+            ) made(event);
+            clEnqueueMarkerWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
+            clEnqueueBarrierWithWaitList(a: Object, b: u32, c: Events, event: Event) made(event);
+            clWaitForEvents(a: u32, b: Events) 0;
+            clBuildProgram(
+                a: Object, b: u32, c: Events, d: *const c_char, e: Option<unsafe extern "C" fn()>, f: *mut c_void
+            ) 0;
+            clGetProgramInfo(a: Object, b: u32, c: usize, d: *mut c_void, e: *mut usize) 0;
+            clSetKernelArg(a: Object, b: u32, c: usize, d: *const c_void) 0;
+            clReleaseContext(a: Object) -1;
+            clReleaseCommandQueue(a: Object) -1;
+            clReleaseMemObject(a: Object) -1;
+            clReleaseProgram(a: Object) -1;
+            clReleaseKernel(a: Object) -1;
+            clReleaseEvent(a: Object) -1;
+        }
+    })
+}
+
+/// How many events a call made.
+fn made(event: Event) -> isize {
+    isize::from(!event.is_null())
+}
