@@ -25,10 +25,10 @@ fn info(variables: &[(&str, &str)]) -> Output {
     on_pocl(kyoho(&["info"]), variables).output().unwrap()
 }
 
-/// The value of `POCL_DEVICES` that makes PoCL show two devices: one that computes on one core, and one on all. Their names
-/// are others from PoCL 4 on.
+/// The value of `POCL_DEVICES` that makes PoCL show two devices, which have other names from PoCL 4 on. Both compute on
+/// all cores: where several threads use the one for one core, PoCL 3.1 may wait for itself for ever.
 fn two_devices() -> (&'static str, &'static str) {
-    let two = ["basic pthread", "cpu-minimal cpu"].map(|names| ("POCL_DEVICES", names)).into_iter().find(|names| {
+    let two = ["pthread pthread", "cpu cpu"].map(|names| ("POCL_DEVICES", names)).into_iter().find(|names| {
         let output = info(&[*names]);
         output.status.success() && text(&output.stdout).contains("backend opencl: 2 devices")
     });
@@ -123,8 +123,8 @@ const ALL: &[&[(&str, &str)]] = &[&[SINGLE], &[MIXED], &[DOUBLE]];
 /// Blocks that are larger than those that the caller was told to bring.
 const SMALL: (&str, &str) = ("KYOHO_NPIPES", "48");
 
-/// What is not here: `g6_lifecycle` and `native_threads` count threads and open thousands of systems at once, where each
-/// has memory and threads of the driver; `g5_devices` and `g6_broken` do not come to a device.
+/// What is not here: `g6_lifecycle` counts threads, of which the driver has its own; `native_threads` has thousands of
+/// systems at once, each with memory of the driver; `g5_devices` and `g6_broken` do not come to compute on a device.
 const OF_OLD: &[Run] = &[
     ("g6_forces", &[], ALL),
     ("g6_blocks", &[], &[&[SINGLE, SMALL], &[MIXED, SMALL], &[DOUBLE, SMALL]]),

@@ -52,8 +52,8 @@ pub fn alone(mut command: Command) -> Command {
     command
 }
 
-/// Runs a program, which must keep its promises; as only the library could have written to stdout, nothing may be there.
-/// What is on stderr is given back.
+/// Runs a program, which must keep its promises; as only the library could have written to stdout, nothing may be
+/// there. What is on stderr is given back.
 pub fn keeps_promises(command: &mut Command) -> String {
     let output = succeed(command);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the library writes nothing to stdout");
