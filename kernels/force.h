@@ -1,10 +1,11 @@
 // One launch shape of the sums over the sources: a kernel FORCE_NAME in which LANES threads share a sink and a thread
-// has SINKS sinks, for chunks of STRANDS strands. With FUSED the sources are predicted here, else they were before. With
-// ENDS, where the device lets groups see what others wrote (CAN_END), the last group of threads also adds the parts.
+// has SINKS sinks, for chunks of STRANDS strands. With FUSED the sources are predicted here, else they were before.
+// With ENDS, where the device lets groups see what others wrote (CAN_END), the last group of threads also adds the
+// parts.
 //
-// The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a chunk,
-// both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero. With short strands, for
-// few sinks, the strands of all chunks of a part are added in 64 bits each, and then the strands.
+// The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a
+// chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero. With short
+// strands, for few sinks, the strands of all chunks of a part are added in 64 bits each, and then the strands.
 
 #define STRAND (CHUNK / STRANDS)
 #define TEAMS (THREADS / LANES)
@@ -244,7 +245,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             best_strand[i] = (uint)(chunk * STRANDS + strand);
                         }
 #endif
-                        check[i] = strand == lane ? sums[i][0] : check[i] + sums[i][0];
+                        const REAL looked_at = sums[i][0] + sums[i][1];
+                        check[i] = strand == lane ? looked_at : check[i] + looked_at;
                         UNROLL
                         for (int output = 0; output < OUTPUTS; ++output) {
 #if LANES == 1 || SPREAD
@@ -255,7 +257,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                         }
                     }
                 }
-                // A pair at no distance makes the potential infinite or no number.
+                // A pair at no distance makes the potential or the acceleration infinite or no number.
                 UNROLL
                 for (int i = 0; i < SINKS; ++i)
                     again |= !guarded && !(fabs(check[i]) < INFINITY_32);

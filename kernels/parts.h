@@ -191,7 +191,8 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
         part_strands, results, &end);
     SYNC;
     if (THREAD == 0) {
-        // One thread's fence holds for what its group wrote before; a fence of every thread takes longer than the block.
+        // One thread's fence holds for what its group wrote before; a fence of every thread takes longer than the
+        // block.
         FENCE_HOST;
         if (ATOMIC_ADD(tickets, 1u) == (uint)(GROUPS - 1)) {
             FENCE_HOST;

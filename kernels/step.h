@@ -70,8 +70,8 @@ FUNCTION GLOBAL const double *records_of(GLOBAL const VECTOR *sinks, const Step 
     return (GLOBAL const double *)(indices_of(sinks, step) + step->stride);
 }
 
-// Results are the sums sink by sink, and behind the room for `stride` of them their nearest distances, then the indices of
-// the nearest sources.
+// Results are the sums sink by sink, and behind the room for `stride` of them their nearest distances, then the indices
+// of the nearest sources.
 FUNCTION GLOBAL double *distances_of(GLOBAL double *results, const Step *step)
 {
     return results + (long)OUTPUTS * step->stride;

@@ -27,7 +27,8 @@ fn is_prelude(name: &str) -> bool {
     name.starts_with("prelude_")
 }
 
-/// Words that only one of CUDA and OpenCL has, or that only one lets be names; with `_` at the end, beginnings of words.
+/// Words that only one of CUDA and OpenCL has, or that only one lets be names; with `_` at the end, beginnings of
+/// words.
 #[rustfmt::skip]
 const VENDORS: &[&str] = &[
     // The compilers' own: __shared__, __syncthreads, __kernel, __local, __CUDA_ARCH__, ...

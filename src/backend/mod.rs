@@ -68,8 +68,8 @@ impl Backend {
         Ok(Visible { all: devices.len(), alike: alike(&devices) })
     }
 
-    /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there: devices of
-    /// OpenCL that are CPUs have to be asked for.
+    /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there:
+    /// devices of OpenCL that are CPUs have to be asked for.
     pub fn serves_unasked(self) -> bool {
         let of_its_own = |device: &DeviceDescription| self == Backend::Cpu || device.kind != DeviceKind::Cpu;
         self.devices().is_ok_and(|devices| devices.first().is_some_and(of_its_own))
@@ -166,10 +166,10 @@ impl Updates<'_> {
 
 /// One device, opened for one order and precision.
 ///
-/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it has handed in all of its
-/// sinks, at least once; then, perhaps, `neighbours`. As long as it may call them for a block, it changes no source but by
-/// putting records where they belong, so that a device, or another in its place, may compute the block again. A device
-/// that failed may be started again; then all sources count as written.
+/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it has handed in all of
+/// its sinks, at least once; then, perhaps, `neighbours`. As long as it may call them for a block, it changes no source
+/// but by putting records where they belong, so that a device, or another in its place, may compute the block again. A
+/// device that failed may be started again; then all sources count as written.
 pub trait Device: Send {
     /// What it is.
     fn describe(&self) -> DeviceDescription;
@@ -190,8 +190,8 @@ pub trait Device: Send {
     /// Until all was handed in, the device may read them.
     fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()>;
 
-    /// Waits for the sums of more sinks of its share, where those of the first `done` were handed in, hands them in, and
-    /// says how many there are now. When it says that all are there, or fails, nothing is at work any more.
+    /// Waits for the sums of more sinks of its share, where those of the first `done` were handed in, hands them in,
+    /// and says how many there are now. When it says that all are there, or fails, nothing is at work any more.
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize>;
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
@@ -204,13 +204,14 @@ pub trait Device: Send {
         found: &mut [Vec<i32>],
     ) -> Result<()>;
 
-    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it is
-    /// dealt so among `devices` like this one.
+    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it
+    /// is dealt so among `devices` like this one.
     fn estimate(&self, _ni: usize, _nj: usize, _deal: Deal, _devices: usize) -> Option<f64> {
         None
     }
 
-    /// Blocks of fewer pairs than this are better computed by the CPU: a constant of the device's model, not a measurement.
+    /// Blocks of fewer pairs than this are better computed by the CPU: a constant of the device's model, not a
+    /// measurement.
     fn crossover(&self) -> u64 {
         0
     }

@@ -85,8 +85,8 @@ impl DeviceChoice {
     }
 }
 
-/// What the variables and the file say of the devices; the first that speaks decides. Only where that is the local rank,
-/// its error counts.
+/// What the variables and the file say of the devices; the first that speaks decides. Only where that is the local
+/// rank, its error counts.
 pub fn choice(named: &Named, directory: &Path, local_rank: Result<Option<LocalRank>>) -> Result<DeviceChoice> {
     // A broken file is reported even where a variable overrules it.
     let file = sapporo2::read(&directory.join("sapporo2.config"))?;

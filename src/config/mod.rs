@@ -39,8 +39,8 @@ pub struct Settings {
     pub threads_because: &'static str,
     /// `KYOHO_CPU_LEVEL`, or the best that the CPU has.
     pub level: Level,
-    /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`; without
-    /// it the GPU's model decides.
+    /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`;
+    /// without it the GPU's model decides.
     pub crossover: Option<u64>,
     /// `KYOHO_LOG`: how much is told.
     pub log: log::LevelFilter,

@@ -88,8 +88,8 @@ pub struct System {
     sources: Sources,
     /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
     log: Option<Log>,
-    /// What the log could not take, while the last block may still need the sources as they were. It has no address that
-    /// the log has.
+    /// What the log could not take, while the last block may still need the sources as they were. It has no address
+    /// that the log has.
     staged: Vec<(u32, Source)>,
     time: f64,
     block: Block,
@@ -153,8 +153,8 @@ impl System {
         self.devices.set_crossover(pairs);
     }
 
-    /// Goes on with other devices, or with the same ones opened anew, of the same order and precision. Sources, time and
-    /// counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
+    /// Goes on with other devices, or with the same ones opened anew, of the same order and precision. Sources, time
+    /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
         self.require_no_block("move")?;
         if (setup.order, setup.precision) != (self.descriptor.order, self.descriptor.precision) {
@@ -256,18 +256,19 @@ impl System {
         self.time
     }
 
-    /// Begins the forces of the sources at addresses below `nj`, predicted to the time that was set last, on some sinks.
+    /// Begins the forces of the sources at addresses below `nj`, predicted to the time that was set last, on some
+    /// sinks.
     ///
-    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one of
-    /// them names the first, and leaves the last block as it was.
+    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one
+    /// of them names the first, and leaves the last block as it was.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
         let look = self.candidates.collect(sinks.into_iter(), self.descriptor)?;
         self.start_candidates(nj, skip_own_index, look)
     }
 
-    /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up to
-    /// eight of [`Setup::threads`].
+    /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up
+    /// to eight of [`Setup::threads`].
     pub fn start_from_fn(
         &mut self,
         nj: usize,
@@ -372,8 +373,9 @@ impl System {
         Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
     }
 
-    /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be at
-    /// work on further ones. Some are handed over again if a device fails, and none of them holds if an error is returned.
+    /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be
+    /// at work on further ones. Some are handed over again if a device fails, and none of them holds if an error is
+    /// returned.
     pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
@@ -408,7 +410,7 @@ impl System {
         self.stage = Stage::Done;
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.sinks.len() as u64;
-        self.statistics.interactions += self.block.sinks.len() as u64 * self.block.nj as u64;
+        self.statistics.interactions += (self.block.sinks.len() as u64).saturating_mul(self.block.nj as u64);
         Ok(())
     }
 
@@ -514,7 +516,8 @@ impl System {
         Ok(())
     }
 
-    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's range.
+    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's
+    /// range.
     pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
         if address > i32::MAX as usize {
             return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
@@ -682,8 +685,8 @@ impl Forces<'_> {
         self.values.is_empty()
     }
 
-    /// All that was summed for each sink: potential, acceleration and, where the order has one, jerk. Empty unless there
-    /// are `N` numbers for a sink.
+    /// All that was summed for each sink: potential, acceleration and, where the order has one, jerk. Empty unless
+    /// there are `N` numbers for a sink.
     pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
         rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()

@@ -18,8 +18,8 @@ use super::step::{Moment, Step};
 use super::store::Store;
 use super::windows::Windows;
 
-/// Bytes of sinks and records that are copied before the one kernel of a block; for more the driver has a way of its own
-/// ([`Gpu::bring`]).
+/// Bytes of sinks and records that are copied before the one kernel of a block; for more the driver has a way of its
+/// own ([`Gpu::bring`]).
 const COPIED: usize = 32 << 10;
 /// Records that the force kernel puts in their places itself.
 const RECORDS_OF_FORCE: usize = 64;

@@ -1,4 +1,5 @@
-//! What the device of the engine needs of a driver: memory, queues of work, and the kernels of an order and a precision.
+//! What the device of the engine needs of a driver: memory, queues of work, and the kernels of an order and a
+//! precision.
 
 use std::ops::Range;
 
@@ -49,7 +50,8 @@ pub type Address<G> = <<G as Gpu>::Memory as Memory>::Address;
 pub struct Addresses<A> {
     /// The sources: octets, indices, ranges of indices, slots, predicted.
     pub store: [A; 5],
-    /// Rows of sinks, behind these their indices, and behind these the records that the force kernel puts in their places.
+    /// Rows of sinks, behind these their indices, and behind these the records that the force kernel puts in their
+    /// places.
     pub sinks: A,
     /// Parts of sums, their nearest distances, and the strands of these.
     pub parts: [A; 3],
@@ -90,8 +92,8 @@ pub trait Outbox<G: Gpu>: Send + Sized {
 
 /// A GPU, or what is programmed like one, with the kernels of one order and precision.
 ///
-/// Where a function is unsafe its caller promises that every address is of memory as long as the step says, and that memory
-/// is neither freed nor touched by the host until the queue has done the work.
+/// Where a function is unsafe its caller promises that every address is of memory as long as the step says, and that
+/// memory is neither freed nor touched by the host until the queue has done the work.
 pub trait Gpu: Send + Sized {
     /// Memory of the device.
     type Memory: Memory;
@@ -199,7 +201,8 @@ pub trait Gpu: Send + Sized {
         records: &[Record],
     ) -> Result<()>;
 
-    /// Begins to predict the sources of the step's slices. Where it `overlaps`, it may start before the kernel ahead has ended.
+    /// Begins to predict the sources of the step's slices. Where it `overlaps`, it may start before the kernel ahead
+    /// has ended.
     ///
     /// # Safety
     /// See [`Gpu`].

@@ -1,5 +1,5 @@
-//! What the GPU backends share: the device of the engine over a driver ([`Gpu`]), launch shapes, how a block is cut, what
-//! that costs, and how numbers travel.
+//! What the GPU backends share: the device of the engine over a driver ([`Gpu`]), launch shapes, how a block is cut,
+//! what that costs, and how numbers travel.
 
 mod calibration;
 pub mod chunks;

@@ -90,8 +90,8 @@ pub const WIDE_SHAPES: [Shape; 2] = [
     Shape { threads: 1, ..shape("force_wide_many_p", 1, Sinks::Many, Strands::Long, false) },
 ];
 
-/// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a thread
-/// for two columns of a sink in a slice or for several such items.
+/// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a
+/// thread for two columns of a sink in a slice or for several such items.
 pub fn end_threads(descriptor: &Descriptor, most: usize) -> usize {
     let items = SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2;
     items / items.div_ceil(most)

@@ -89,7 +89,8 @@ impl<G: Gpu> Store<G> {
                 gpu.synchronize(queue)?;
                 self.slots = gpu.memory(2 * size_of_val(slots), "the table of slots")?;
             }
-            // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited for.
+            // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited
+            // for.
             unsafe { gpu.write(queue, slots.as_ptr().cast(), (&self.slots, 0), size_of_val(slots))? };
             gpu.synchronize(queue)?;
         }

@@ -1,5 +1,6 @@
 //! An OpenCL device as what the device of the engine needs.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub struct OpenCl {
     unit: Unit,
     /// Where kernels read records: they cannot read the host's memory.
     records: Memory,
+    /// The end of the kernel that was begun last of those that make results.
+    ended: Cell<Option<Event>>,
     context: Arc<Context>,
 }
 
@@ -62,11 +65,11 @@ pub(super) fn with_program(
 fn on(context: Arc<Context>, program: &Program, unit: Unit, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
     let kernels = Kernels::new(program, options.descriptor, unit)?;
     let records = Memory::new(&context, 0, "records")?;
-    GpuDevice::new(OpenCl { kernels, unit, records, context }, options)
+    GpuDevice::new(OpenCl { kernels, unit, records, ended: Cell::new(None), context }, options)
 }
 
-/// Lets a device run each of its kernels once, with two bodies: PoCL compiles a kernel when it first runs, and what is kept
-/// for other processes should be compiled.
+/// Lets a device run each of its kernels once, with two bodies: PoCL compiles a kernel when it first runs, and what is
+/// kept for other processes should be compiled.
 fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
     let Descriptor { taylor, outputs, nearest, .. } = *device.options().descriptor;
     let mut sources = Sources::new(taylor);
@@ -100,6 +103,11 @@ impl OpenCl {
     /// The context that everything of the device belongs to.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    /// The end of the kernel that was begun last of those that make results, once.
+    pub fn take_ended(&self) -> Option<Event> {
+        self.ended.take()
     }
 }
 
@@ -250,7 +258,8 @@ impl Gpu for OpenCl {
             queue.synchronize()?;
             self.records = Memory::new(&self.context, bytes.next_power_of_two(), "records")?;
         }
-        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the order of what is begun.
+        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the order of what is
+        // begun.
         unsafe {
             if !records.is_empty() {
                 queue.write(records.as_ptr().cast(), &self.records, 0, bytes)?;
@@ -277,12 +286,14 @@ impl Gpu for OpenCl {
         _: bool,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.kernels.force(queue, shape, step, memory) }
+        self.ended = Cell::new(Some(unsafe { self.kernels.force(queue, shape, step, memory)? }));
+        Ok(())
     }
 
     unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>, _: bool) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.kernels.end(queue, step, memory) }
+        self.ended = Cell::new(Some(unsafe { self.kernels.end(queue, step, memory)? }));
+        Ok(())
     }
 
     unsafe fn neighbours(
@@ -307,7 +318,7 @@ impl Gpu for OpenCl {
         queue.synchronize()?;
         let timed = Queue::timed(&self.context)?;
         // SAFETY: the caller's promise; what was begun before has ended.
-        let event = unsafe { self.kernels.force_marked(&timed, shape, step, memory)? };
+        let event = unsafe { self.kernels.force(&timed, shape, step, memory)? };
         timed.synchronize()?;
         event.seconds()
     }

@@ -141,27 +141,11 @@ impl Kernels {
         Ok((kernel, (step.groups * step.parts * step.slices) as usize, *threads))
     }
 
-    /// Sums the parts of a block in a shape.
+    /// Sums the parts of a block in a shape, and tells how that ends.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
     pub unsafe fn force(
-        &mut self,
-        queue: &Queue,
-        shape: usize,
-        step: &Step,
-        memory: &Addresses<Address>,
-    ) -> Result<()> {
-        let (kernel, groups, threads) = self.force_with(shape, step, memory)?;
-        // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch(kernel, groups, threads) }
-    }
-
-    /// The same, and tells when it is done.
-    ///
-    /// # Safety
-    /// See [`Kernels::fetch`].
-    pub unsafe fn force_marked(
         &mut self,
         queue: &Queue,
         shape: usize,
@@ -173,18 +157,18 @@ impl Kernels {
         unsafe { queue.launch_marked(kernel, groups, threads) }
     }
 
-    /// Adds the parts of a block.
+    /// Adds the parts of a block, and tells how that ends.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
-    pub unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>) -> Result<()> {
+    pub unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>) -> Result<Event> {
         let [octets, indices, _, slots, predicted] = memory.store;
         let [sums, distances, strands] = memory.parts;
         let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
         set!(self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag,);
         let groups = (step.ni as usize).div_ceil(self.end_sinks);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch(&mut self.end, groups, self.end_threads) }
+        unsafe { queue.launch_marked(&mut self.end, groups, self.end_threads) }
     }
 
     /// Finds the neighbours of a window of sinks.

@@ -8,13 +8,21 @@ use crate::error::{Error, Result};
 use super::device::OpenCl;
 use super::driver::{Address, Event, Memory, Queue, Staging};
 
-/// Results on the device and on the host, and for each piece the end of its copy.
+/// Results on the device and on the host.
 pub struct Outbox {
     device: Memory,
     host: Staging,
     /// What kernels write for hosts that look into their memory; nobody reads it here.
     flag: Memory,
-    copied: Vec<Option<Event>>,
+    sent: Vec<Option<Sent>>,
+}
+
+/// What tells how the work on a piece ended.
+struct Sent {
+    /// Of the copy of its results.
+    copied: Event,
+    /// Of the kernel that made them: where one failed, drivers are free to copy what was there before.
+    ended: Option<Event>,
 }
 
 impl gpu::Outbox<OpenCl> for Outbox {
@@ -24,7 +32,7 @@ impl gpu::Outbox<OpenCl> for Outbox {
             device: Memory::new(context, 0, "results")?,
             host: Staging::new(context, 0, "results")?,
             flag: Memory::new(context, 4, "flags")?,
-            copied: Vec::new(),
+            sent: Vec::new(),
         })
     }
 
@@ -35,8 +43,8 @@ impl gpu::Outbox<OpenCl> for Outbox {
             let device = Memory::new(context, room, "results")?;
             (self.host, self.device) = (Staging::new(context, room, "results")?, device);
         }
-        self.copied.clear();
-        self.copied.resize_with(pieces, || None);
+        self.sent.clear();
+        self.sent.resize_with(pieces, || None);
         Ok(())
     }
 
@@ -44,19 +52,21 @@ impl gpu::Outbox<OpenCl> for Outbox {
         [self.device.address(), self.flag.address()]
     }
 
-    unsafe fn send(&mut self, _: &OpenCl, queue: &Queue, piece: usize, results: Range<usize>) -> Result<()> {
+    unsafe fn send(&mut self, gpu: &OpenCl, queue: &Queue, piece: usize, results: Range<usize>) -> Result<()> {
         assert!(results.end <= self.host.bytes());
         let to = self.host.as_mut_ptr().wrapping_add(results.start);
         // SAFETY: both memories are that long; the rest is the caller's promise.
         let copied = unsafe { queue.read(&self.device, results.start, to, results.len())? };
         queue.flush()?;
-        self.copied[piece] = Some(copied);
+        self.sent[piece] = Some(Sent { copied, ended: gpu.take_ended() });
         Ok(())
     }
 
     fn wait(&self, _: &OpenCl, _: &Queue, piece: usize, _: u32) -> Result<()> {
-        let copied = self.copied.get(piece).and_then(Option::as_ref);
-        copied.ok_or_else(|| Error::Internal { what: format!("piece {piece} of a block was not sent") })?.wait()
+        let sent = self.sent.get(piece).and_then(Option::as_ref);
+        let sent = sent.ok_or_else(|| Error::Internal { what: format!("piece {piece} of a block was not sent") })?;
+        sent.copied.wait()?;
+        sent.ended.as_ref().map_or(Ok(()), |event| event.is_done().map(drop))
     }
 
     fn results(&self, results: Range<usize>) -> &[u8] {

@@ -7,6 +7,7 @@ use crate::catalogue::Descriptor;
 use crate::error::Result;
 
 use super::driver::{Context, Program};
+use super::kernels::Kernels;
 use super::text::Unit;
 
 /// A program, or the room for one that somebody builds.
@@ -24,7 +25,14 @@ pub fn program(context: &Arc<Context>, descriptor: &Descriptor, unit: Unit) -> R
     if let Some(program) = &*place {
         return Ok(program.clone());
     }
-    let program = Arc::new(Program::new(context, &unit.name(descriptor), &unit.text()?, &options)?);
+    let (name, text) = (unit.name(descriptor), unit.text()?);
+    let mut program = Program::new(context, &name, &text, &options)?;
+    // What was kept may load and yet lack a kernel.
+    if program.is_loaded() && Kernels::new(&program, descriptor, unit).is_err() {
+        program.distrust();
+        program = Program::new(context, &name, &text, &options)?;
+    }
+    let program = Arc::new(program);
     *place = Some(program.clone());
     Ok(program)
 }

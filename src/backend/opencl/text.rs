@@ -33,8 +33,8 @@ files![
     "wide_force.h",
 ];
 
-/// What every OpenCL compiler is told: the language of all vendors, numbers below the normal ones as CUDA has them, and no
-/// warnings, which some print.
+/// What every OpenCL compiler is told: the language of all vendors, numbers below the normal ones as CUDA has them, and
+/// no warnings, which some print.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 
 /// The kernels of an order and a precision for a family of devices.

@@ -104,8 +104,8 @@ impl Context {
     }
 }
 
-/// The context that was current on this thread, and is so again when this is dropped: a program that uses the driver itself
-/// does not notice that the library does too.
+/// The context that was current on this thread, and is so again when this is dropped: a program that uses the driver
+/// itself does not notice that the library does too.
 pub struct Caller {
     driver: &'static Driver,
     handle: Option<Handle>,

@@ -21,6 +21,8 @@ pub struct Program {
     name: String,
     /// Where it is to be kept, until it is.
     unkept: Mutex<Option<(Folder, Key)>>,
+    /// Where it was kept.
+    loaded: Option<(Folder, Key)>,
 }
 
 impl Program {
@@ -48,8 +50,9 @@ impl Program {
         let key = Program::key(context, text, options);
         if let Some(binary) = folder.load(&key) {
             match Program::of_binary(context, name, &binary, &option_text) {
-                Ok(program) => {
+                Ok(mut program) => {
                     told("loaded");
+                    program.loaded = Some((folder.clone(), key));
                     return Ok(program);
                 }
                 Err(error) => {
@@ -65,6 +68,19 @@ impl Program {
             program.keep();
         }
         Ok(program)
+    }
+
+    /// Whether it was kept by another process or before.
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.is_some()
+    }
+
+    /// Removes it from the user's folder if it came from there, so that the next one is built.
+    pub fn distrust(&self) {
+        if let Some((folder, key)) = &self.loaded {
+            log::debug!("OpenCL program {}: what was kept is of no use", self.name);
+            folder.remove(key);
+        }
     }
 
     /// Whether it was built here and nobody has put it into the user's folder.
@@ -133,7 +149,13 @@ impl Program {
     }
 
     fn of(context: &Arc<Context>, handle: Object, name: &str) -> Program {
-        Program { context: context.clone(), handle: Handle(handle), name: name.into(), unkept: Mutex::new(None) }
+        Program {
+            context: context.clone(),
+            handle: Handle(handle),
+            name: name.into(),
+            unkept: Mutex::new(None),
+            loaded: None,
+        }
     }
 
     /// The program after it was built.

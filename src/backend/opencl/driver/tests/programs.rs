@@ -120,6 +120,24 @@ fn what_the_driver_refuses_is_built_anew() {
 }
 
 #[test]
+fn a_program_that_is_distrusted_is_built_anew() {
+    let Some(context) = counted() else { return };
+    let scratch = Scratch::new("distrusted");
+    let folder = scratch.folder();
+    let made = || Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
+    let first = made();
+    first.distrust();
+    first.keep();
+    assert!(!first.is_loaded() && scratch.files().len() == 1, "what was built here stays");
+    let second = made();
+    second.distrust();
+    assert!(second.is_loaded() && scratch.files().is_empty());
+    let third = made();
+    assert!(!third.is_loaded() && third.is_new());
+    assert_eq!(CALLS.get()[..2], [2, 1]);
+}
+
+#[test]
 fn what_the_compiler_says_is_told() {
     let Some(context) = context() else { return };
     let scratch = Scratch::new("wrong");
