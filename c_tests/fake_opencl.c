@@ -110,7 +110,9 @@ int clGetDeviceInfo(void *device, unsigned what, size_t room, void *to, size_t *
         large = (uint64_t)(what == 0x101F ? 80 : 1) << 30;
         if (what == 0x1023 && HAS("local")) large = 32 << 10;
         return tell(&large, 8, room, to, told);
-    case 0x1004: if (HAS("threads")) size = 128; return tell(&size, sizeof size, room, to, told); /* threads of a group */
+    case 0x1004: /* threads of a group */
+        if (HAS("threads")) size = 128;
+        return tell(&size, sizeof size, room, to, told);
     case 0x1002: number = 132; break; /* compute units */
     case 0x100C: number = 1000; break; /* clock */
     case 0x100D: number = HAS("32") ? 32 : 64; break; /* bits of an address */

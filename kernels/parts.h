@@ -157,7 +157,8 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         const Body body = body_of_rows(rows);
         REAL r[3];
         position_difference(&source, &body, r);
-        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != indices_of(sinks, step)[number];
+        const int own_index = indices_of(sinks, step)[number];
+        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != own_index;
         if (is_other && (double)squared(r) == end->distances[0][sink])
             ATOMIC_MIN(&end->places[0][sink], place);
     }

@@ -47,7 +47,8 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
             const double x = vectors[0][0] - local_sinks[WINDOW + sink];
             const double y = vectors[0][1] - local_sinks[2 * WINDOW + sink];
             const double z = vectors[0][2] - local_sinks[3 * WINDOW + sink];
-            if (fma(z, z, fma(y, y, x * x)) < local_sinks[sink] && !(step.skip_own_index && index == local_indices[sink])) {
+            const int is_other = !(step.skip_own_index && index == local_indices[sink]);
+            if (fma(z, z, fma(y, y, x * x)) < local_sinks[sink] && is_other) {
                 const uint place = ATOMIC_ADD(&lengths[sink], 1u);
                 if (place < (uint)room)
                     lists[(long)sink * room + place] = index;

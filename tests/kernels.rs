@@ -40,8 +40,8 @@ const VENDORS: &[&str] = &[
     "extern", "template", "typename", "class", "namespace", "constexpr", "auto", "static_cast", "reinterpret_cast",
     "nullptr",
     // OpenCL
-    "kernel", "global", "local", "constant", "private", "generic", "pipe", "barrier", "mem_fence", "get_", "work_group_",
-    "sub_group_", "atomic_", "atom_", "native_", "half", "half_", "convert_", "as_",
+    "kernel", "global", "local", "constant", "private", "generic", "pipe", "barrier", "mem_fence", "get_",
+    "work_group_", "sub_group_", "atomic_", "atom_", "native_", "half", "half_", "convert_", "as_",
 ];
 
 /// Whether a line has one of these words.

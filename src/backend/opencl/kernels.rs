@@ -165,7 +165,7 @@ impl Kernels {
         let [octets, indices, _, slots, predicted] = memory.store;
         let [sums, distances, strands] = memory.parts;
         let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
-        set!(self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag,);
+        set!(self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag);
         let groups = (step.ni as usize).div_ceil(self.end_sinks);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { queue.launch_marked(&mut self.end, groups, self.end_threads) }

@@ -80,8 +80,8 @@ impl Properties {
             ),
             abilities: match self.kind {
                 Kind::Cpu => format!(
-                    "a CPU, only where it is asked for: {ALL_OF_THE_CATALOGUE}, {} sinks (32 bits) or {} (64 bits) in a vector; \
-                     driver {}",
+                    "a CPU, only where it is asked for: {ALL_OF_THE_CATALOGUE}, {} sinks (32 bits) or {} (64 bits) in a \
+                     vector; driver {}",
                     self.lanes(self.float_width),
                     self.lanes(self.double_width),
                     self.driver_version
