@@ -50,6 +50,11 @@ impl Backend {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
             Backend::Cuda => cuda::describe(),
+            // Drivers of OpenCL are those of CUDA in another dress.
+            Backend::OpenCl if cuda::driver::is_inherited() => {
+                let reason = "this process was forked from one that uses CUDA".into();
+                Err(Error::NoBackend { backend: self.name(), reason })
+            }
             Backend::OpenCl => opencl::describe(),
         }
     }
@@ -71,8 +76,11 @@ impl Backend {
     /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there:
     /// devices of OpenCL that are CPUs have to be asked for.
     pub fn serves_unasked(self) -> bool {
-        let of_its_own = |device: &DeviceDescription| self == Backend::Cpu || device.kind != DeviceKind::Cpu;
-        self.devices().is_ok_and(|devices| devices.first().is_some_and(of_its_own))
+        match self {
+            Backend::Cpu => true,
+            Backend::Cuda => self.devices().is_ok_and(|devices| !devices.is_empty()),
+            Backend::OpenCl => opencl::has_card() && self.devices().is_ok(),
+        }
     }
 }
 
@@ -245,9 +253,11 @@ pub struct ThisMachine;
 
 impl Machine for ThisMachine {
     fn devices(&self, backend: Backend) -> Result<usize> {
-        match backend.visible()? {
-            _ if !backend.serves_unasked() => Ok(0),
-            visible => Ok(visible.alike),
+        // Behind OpenCL are the GPUs that failed, and their driver.
+        let is_the_same = backend == Backend::OpenCl && Backend::Cuda.serves_unasked();
+        match backend.serves_unasked() && !is_the_same {
+            true => Ok(backend.visible()?.alike),
+            false => Ok(0),
         }
     }
 

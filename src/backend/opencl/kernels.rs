@@ -141,7 +141,7 @@ impl Kernels {
         Ok((kernel, (step.groups * step.parts * step.slices) as usize, *threads))
     }
 
-    /// Sums the parts of a block in a shape, and tells how that ends.
+    /// Sums the parts of a block in a shape, and tells how that ends if it is `marked`.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
@@ -151,24 +151,31 @@ impl Kernels {
         shape: usize,
         step: &Step,
         memory: &Addresses<Address>,
-    ) -> Result<Event> {
+        marked: bool,
+    ) -> Result<Option<Event>> {
         let (kernel, groups, threads) = self.force_with(shape, step, memory)?;
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch_marked(kernel, groups, threads) }
+        unsafe { begin(queue, kernel, (groups, threads), marked) }
     }
 
-    /// Adds the parts of a block, and tells how that ends.
+    /// Adds the parts of a block, and tells how that ends if it is `marked`.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
-    pub unsafe fn end(&mut self, queue: &Queue, step: &Step, memory: &Addresses<Address>) -> Result<Event> {
+    pub unsafe fn end(
+        &mut self,
+        queue: &Queue,
+        step: &Step,
+        memory: &Addresses<Address>,
+        marked: bool,
+    ) -> Result<Option<Event>> {
         let [octets, indices, _, slots, predicted] = memory.store;
         let [sums, distances, strands] = memory.parts;
         let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
         set!(self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag);
         let groups = (step.ni as usize).div_ceil(self.end_sinks);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch_marked(&mut self.end, groups, self.end_threads) }
+        unsafe { begin(queue, &mut self.end, (groups, self.end_threads), marked) }
     }
 
     /// Finds the neighbours of a window of sinks.
@@ -188,5 +195,24 @@ impl Kernels {
         let groups = step.chunks.clamp(1, MOST_GROUPS) as usize;
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { queue.launch(&mut self.neighbours, groups, self.threads) }
+    }
+}
+
+/// Begins a kernel, and tells how it ends if it is marked.
+///
+/// # Safety
+/// See [`Kernels::fetch`].
+unsafe fn begin(
+    queue: &Queue,
+    kernel: &mut Kernel,
+    (groups, threads): (usize, usize),
+    marked: bool,
+) -> Result<Option<Event>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match marked {
+            true => queue.launch_marked(kernel, groups, threads).map(Some),
+            false => queue.launch(kernel, groups, threads).map(|()| None),
+        }
     }
 }

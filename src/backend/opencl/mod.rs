@@ -19,6 +19,12 @@ pub fn describe() -> Result<Vec<DeviceDescription>> {
     Ok(driver::devices()?.usable.iter().map(driver::Properties::description).collect())
 }
 
+/// Whether there is a device that can compute and is no CPU. PoCL is not asked, since it starts threads for its CPU to
+/// answer that: its devices have to be asked for.
+pub fn has_card() -> bool {
+    driver::has_card()
+}
+
 /// Devices that cannot compute, and why, where the driver can be asked.
 pub fn unusable() -> Vec<(String, String)> {
     let found = driver::devices().map(|found| found.unusable).unwrap_or_default();

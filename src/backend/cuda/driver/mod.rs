@@ -73,9 +73,15 @@ impl Handle {
     const NONE: Handle = Handle(std::ptr::null_mut());
 }
 
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// Whether this process was forked from one that initialised the driver.
+pub fn is_inherited() -> bool {
+    DRIVER.get().is_some_and(|driver| driver.check_process().is_err())
+}
+
 /// The driver, opened and initialised at the first call that succeeds; a failure is tried again at the next.
 pub fn driver() -> Result<&'static Driver> {
-    static DRIVER: OnceLock<Driver> = OnceLock::new();
     // Two threads may both initialise it, which does no harm. A lock held meanwhile would hang a fork made then.
     let driver = match DRIVER.get() {
         Some(driver) => driver,

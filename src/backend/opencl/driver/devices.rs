@@ -1,5 +1,7 @@
 //! The devices of all platforms: which can compute, in the order of the library, and why the others cannot.
 
+use std::sync::{Mutex, PoisonError};
+
 use bytemuck::Pod;
 use opencl3::device::*;
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
@@ -13,6 +15,8 @@ use crate::error::{Error, Result};
 
 /// The name of the platform of NVIDIA's own driver.
 const NVIDIA: &str = "NVIDIA CUDA";
+/// The name of PoCL's platform.
+const POCL: &str = "Portable Computing Language";
 /// Threads that a group of some kernel has: `MOST_THREADS` in `kernels/prelude_opencl.h`.
 const THREADS: usize = 256;
 /// Bytes of local memory that no group of any kernel exceeds.
@@ -123,6 +127,19 @@ impl Driver {
         Ok(Found { usable: usable.into_iter().map(|device| device.properties).collect(), unusable })
     }
 
+    /// Whether a platform other than PoCL has a device that can compute and is no CPU.
+    pub(super) fn has_card(&self) -> Result<bool> {
+        let is_asked =
+            |platform: &Object| !self.of_platform(*platform, CL_PLATFORM_NAME).is_ok_and(|name| name == POCL);
+        let is_card = |platform: Object, device| {
+            self.properties(platform, device).is_ok_and(|properties| properties.kind != Kind::Cpu)
+        };
+        let has_card = |platform| {
+            self.handles(platform).is_ok_and(|devices| devices.into_iter().any(|device| is_card(platform, device)))
+        };
+        Ok(self.platforms()?.into_iter().filter(is_asked).any(has_card))
+    }
+
     /// The device of this number.
     pub(super) fn device(&self, number: usize) -> Result<Usable> {
         let (mut usable, _) = self.list()?;
@@ -137,6 +154,9 @@ impl Driver {
 
     /// The devices that can compute, at least one, and the others.
     fn list(&self) -> Result<(Vec<Usable>, Vec<Unusable>)> {
+        // PoCL 3.1 ends the process where two threads are the first to ask for its devices.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut usable, mut unusable) = (Vec::new(), Vec::new());
         for platform in self.platforms()? {
             let name = self.of_platform(platform, CL_PLATFORM_NAME).unwrap_or_else(|_| "a platform".into());

@@ -70,7 +70,7 @@ fn driver() -> Result<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    // One thread alone: PoCL 3.1 crashes where two are the first to ask for its devices.
+    // One thread alone: drivers begin when they are first asked.
     let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     PROCESS.store(process, Relaxed);
     if let Some(driver) = DRIVER.get() {
@@ -92,6 +92,11 @@ pub fn devices() -> Result<Found> {
         log::debug!("OpenCL device {} is not used: {}", device.name, device.reason);
     }
     Ok(found)
+}
+
+/// Whether a platform other than PoCL has a device that can compute and is no CPU.
+pub fn has_card() -> bool {
+    driver().and_then(Driver::has_card).unwrap_or(false)
 }
 
 /// The error that there is no such backend, for this reason.
@@ -118,8 +123,6 @@ impl Driver {
         let driver = Driver { table: Table::from(&find)?, process: std::process::id() };
         // It stays for ever: drivers leave threads behind that run in it.
         std::mem::forget(library);
-        // The first question makes drivers begin. What it comes to is told to who asks for devices.
-        let _ = driver.devices();
         Ok(driver)
     }
 
