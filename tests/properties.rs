@@ -186,10 +186,9 @@ impl Play {
             }
             Call::Move(count) => {
                 self.lists = false;
-                let devices = match target.setup.backend {
-                    Backend::Cpu => vec![0; *count],
-                    _ => (0..*count).collect(),
-                };
+                // Of the real devices, if there are any, some are named more than once; fakes are as many as are wanted.
+                let there = target.setup.backend.visible().map_or(DEVICES, |visible| visible.alike);
+                let devices = (0..*count).map(|number| number % there).collect();
                 self.twin.system.move_to(&Setup { devices, ..target.setup.clone() })
             }
             Call::Wrong(mistake) => {

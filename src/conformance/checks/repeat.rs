@@ -75,18 +75,21 @@ pub const THREADS_AND_DEVICES: Check = Check {
     neighbours: false,
     run: |target, findings| {
         let sources = plummer(40_000);
-        let plain = answers(&target.with(1, &[0]), &sources)?;
+        let first = target.setup.devices[0];
+        let plain = answers(&target.with(1, &[first]), &sources)?;
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
         // The plain target stands for all others in trying every number and deal.
-        if target.setup.threads == 1 && target.setup.devices == [0] {
+        if target.setup.threads == 1 && target.setup.devices.len() == 1 {
             for threads in 2..=8 {
-                let same = answers(&target.with(threads, &[0]), &sources)? == plain;
+                let same = answers(&target.with(threads, &[first]), &sources)? == plain;
                 findings.expect(same, || format!("{threads} threads: expected the bits of one"));
             }
             let alike = target.setup.backend.visible()?.alike;
+            // Devices of another kind than the first ones are named alone.
+            let alike = if first == 0 { alike } else { 1 };
             let real = (2..=alike).map(|count| (0..count).collect());
-            let ways = [2, 3, 4].map(|count| vec![0; count]).into_iter().chain(real).map(|devices| (devices, None));
-            for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![0; 8], deal))) {
+            let ways = [2, 3, 4].map(|count| vec![first; count]).into_iter().chain(real).map(|devices| (devices, None));
+            for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![first; 8], deal))) {
                 let threads = devices.len() % 3 + 1;
                 let target = Target { setup: Setup { deal, ..target.with(threads, &devices).setup } };
                 let same = answers(&target, &sources)? == plain;
@@ -194,7 +197,7 @@ pub const LAUNCH_SHAPES: Check = Check {
     neighbours: false,
     run: |target, findings| {
         // The CPU backend has none, and targets of one device stand for the others.
-        if target.setup.backend == Backend::Cpu || target.setup.devices != [0] {
+        if target.setup.backend == Backend::Cpu || target.setup.devices.len() != 1 {
             return Ok(());
         }
         let is_cpu = runs_on_cpu(target)?;
@@ -212,7 +215,7 @@ pub const LAUNCH_SHAPES: Check = Check {
             findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
                 let deal = Deal { ranges, sets };
-                let mut target = target.with(1, &vec![0; deal.devices()]);
+                let mut target = target.with(1, &vec![target.setup.devices[0]; deal.devices()]);
                 (target.setup.shape, target.setup.deal) = (Some(number), Some(deal));
                 let found = blocks.answers(&target, &sources)?;
                 let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
@@ -266,7 +269,8 @@ pub const MOVED: Check = Check {
         sources.iter().enumerate().skip(2500).try_for_each(|(address, source)| system.set_source(address, source))?;
         let first = bits(system.force(3000, true, sinks.iter().copied())?);
         let before = system.statistics();
-        for devices in [vec![0; 3], vec![0], target.setup.devices.clone()] {
+        let device = target.setup.devices[0];
+        for devices in [vec![device; 3], vec![device], target.setup.devices.clone()] {
             system.set_source(7, &sources[8])?;
             system.set_source(7, &sources[7])?;
             system.move_to(&target.with(2, &devices).setup)?;
