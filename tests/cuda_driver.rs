@@ -39,7 +39,7 @@ fn info_lists_the_devices_and_opens_none() {
         "backend cuda: 2 devices",
         "  0: Fake A, 132 multiprocessors, 80 GiB, compute 9.0, bus 0000:00:00.0",
         "  1: Fake B, 132 multiprocessors, 80 GiB, compute 8.0, bus 0000:01:00.0",
-        "in use     backend cuda (the first of cuda, opencl, cpu that has devices; CPUs of opencl do not count)",
+        "in use     backend cuda (the first of cuda, opencl, cpu that has devices; CPUs and PoCL of opencl do not count)",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}\n is not in\n{page}");
     }

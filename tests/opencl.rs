@@ -42,7 +42,7 @@ fn a_cpu_is_taken_only_where_opencl_is_asked_for() {
     for line in ["backend opencl: 1 device\n", "a CPU, only where it is asked for: every order and precision"] {
         assert!(by_itself.contains(line), "{line} is not in\n{by_itself}");
     }
-    let who = "in use     backend cpu (the first of cuda, opencl, cpu that has devices; CPUs of opencl do not count)";
+    let who = "in use     backend cpu (the first of cuda, opencl, cpu that has devices; CPUs and PoCL of opencl do not count)";
     assert!(by_itself.contains(who), "{by_itself}");
     assert!(asked_for.contains("in use     backend opencl (as was asked for)"), "{asked_for}");
 }

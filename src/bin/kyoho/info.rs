@@ -73,7 +73,7 @@ fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
     }
     let because = match settings.backend {
         Some(_) => "as was asked for",
-        None => "the first of cuda, opencl, cpu that has devices; CPUs of opencl do not count",
+        None => "the first of cuda, opencl, cpu that has devices; CPUs and PoCL of opencl do not count",
     };
     out!()?;
     out!("in use     backend {} ({because})", selection.backend.name())?;
