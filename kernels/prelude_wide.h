@@ -8,7 +8,6 @@
 #define LOAD(lanes, pointer) JOINED(vload, lanes)(0, pointer)
 #define STORE(lanes, value, pointer) JOINED(vstore, lanes)(value, 0, pointer)
 #define CONVERTED(type, lanes, value) JOINED(JOINED(convert_, type), lanes)(value)
-#define BITS_AS(type, lanes, value) JOINED(JOINED(as_, type), lanes)(value)
 #define LANE(vector, type, lane) (((type *)&(vector))[lane])
 // Whether a condition holds for some lane.
 #define ANY_LANE(condition) any(condition)

@@ -79,7 +79,8 @@ impl Backend {
         match self {
             Backend::Cpu => true,
             Backend::Cuda => self.devices().is_ok_and(|devices| !devices.is_empty()),
-            Backend::OpenCl => opencl::has_card() && self.devices().is_ok(),
+            // A fork of a process that uses CUDA asks no driver anything.
+            Backend::OpenCl => !cuda::driver::is_inherited() && opencl::has_card(),
         }
     }
 }

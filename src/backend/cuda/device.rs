@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
 use crate::backend::gpu::plan::Plan;
 use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox, pack};
@@ -59,28 +57,6 @@ impl gpu::Memory for Memory {
 
     fn address(&self) -> u64 {
         Memory::address(self)
-    }
-}
-
-impl gpu::Staging for Pinned {
-    fn bytes(&self) -> usize {
-        Pinned::bytes(self)
-    }
-
-    fn as_ptr(&self) -> *const u8 {
-        Pinned::as_ptr(self)
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut u8 {
-        Pinned::as_mut_ptr(self)
-    }
-
-    fn as_slice<T: Pod>(&self) -> &[T] {
-        Pinned::as_slice(self)
-    }
-
-    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        Pinned::as_mut_slice(self)
     }
 }
 

@@ -13,8 +13,15 @@ use super::inbox::Inbox;
 use super::plan::Plan;
 use super::step::Step;
 
+/// What addresses of [`Staging`] are multiples of: OpenCL promises no more.
+const ALIGNMENT: usize = 128;
+
 /// Memory of the host that copies begin or end in.
-pub trait Staging: Send {
+///
+/// # Safety
+/// From its address on, which stays the same and is a multiple of 128, there are as many bytes as it says, which all have a
+/// value.
+pub unsafe trait Staging: Send {
     /// How much it is.
     fn bytes(&self) -> usize;
 
@@ -25,10 +32,22 @@ pub trait Staging: Send {
     fn as_mut_ptr(&mut self) -> *mut u8;
 
     /// As many values as it holds. No work that writes to it may be under way while the slice is used.
-    fn as_slice<T: Pod>(&self) -> &[T];
+    fn as_slice<T: Pod>(&self) -> &[T] {
+        // SAFETY: the trait's promise; any bytes are a `T`.
+        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), count::<T>(self.bytes())) }
+    }
 
     /// As many values as it holds. No work that uses it may be under way while the slice is used.
-    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T];
+    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
+        // SAFETY: as in `as_slice`, and it is borrowed for this slice alone.
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), count::<T>(self.bytes())) }
+    }
+}
+
+/// How many values some bytes of [`Staging`] hold.
+fn count<T>(bytes: usize) -> usize {
+    const { assert!(align_of::<T>() <= ALIGNMENT) };
+    bytes.checked_div(size_of::<T>()).unwrap_or(0)
 }
 
 /// Memory of the device.

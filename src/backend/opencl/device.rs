@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
 use crate::backend::gpu::model::Costs;
 use crate::backend::gpu::plan::Plan;
 use crate::backend::gpu::shapes::{SHAPES, WIDE_SHAPES};
@@ -126,28 +124,6 @@ impl gpu::Memory for Memory {
 
     fn address(&self) -> Address {
         Memory::address(self)
-    }
-}
-
-impl gpu::Staging for Staging {
-    fn bytes(&self) -> usize {
-        Staging::bytes(self)
-    }
-
-    fn as_ptr(&self) -> *const u8 {
-        Staging::as_ptr(self)
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut u8 {
-        Staging::as_mut_ptr(self)
-    }
-
-    fn as_slice<T: Pod>(&self) -> &[T] {
-        Staging::as_slice(self)
-    }
-
-    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        Staging::as_mut_slice(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::gpu;
+use crate::backend::gpu::{self, Staging as _};
 use crate::error::{Error, Result};
 
 use super::device::OpenCl;

@@ -3,9 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
 use super::{Context, Handle};
+use crate::backend::gpu::Staging;
 use crate::error::Result;
 
 /// Of `cuMemHostAlloc` and `cuMemHostRegister`: for every context, and in the device's addresses (1 and 2 in both).
@@ -76,40 +75,24 @@ impl Pinned {
         Ok(pinned)
     }
 
-    /// Its address in the host.
-    pub fn as_ptr(&self) -> *const u8 {
-        self.pointer.0.cast_const().cast()
-    }
-
-    /// Its address in the host, to write to.
-    pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.pointer.0.cast()
-    }
-
-    /// As many values as it holds. No work that writes to it may be under way while the slice is used.
-    pub fn as_slice<T: Pod>(&self) -> &[T] {
-        // SAFETY: it is aligned to a page and holds so many values; any bytes are a `T`.
-        unsafe { std::slice::from_raw_parts(self.pointer.0.cast_const().cast(), self.count::<T>()) }
-    }
-
-    /// As many values as it holds. No work that uses it may be under way while the slice is used.
-    pub fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`, and it is borrowed for this slice alone.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer.0.cast(), self.count::<T>()) }
-    }
-
-    fn count<T>(&self) -> usize {
-        self.bytes.checked_div(size_of::<T>()).unwrap_or(0)
-    }
-
     /// Its address in the device.
     pub fn device_address(&self) -> u64 {
         self.address
     }
+}
 
-    /// How much it is.
-    pub fn bytes(&self) -> usize {
+// SAFETY: the driver gives out whole pages, which stay where they are and were filled with zeros.
+unsafe impl Staging for Pinned {
+    fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        self.pointer.0.cast_const().cast()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.pointer.0.cast()
     }
 }
 

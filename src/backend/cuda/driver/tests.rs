@@ -2,6 +2,7 @@
 
 use super::fake::{self, fail, fail_once, state};
 use super::*;
+use crate::backend::gpu::Staging as _;
 use crate::error::ResultCode;
 
 fn context(number: usize) -> std::sync::Arc<Context> {

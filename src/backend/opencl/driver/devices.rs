@@ -43,8 +43,6 @@ pub struct Properties {
     pub driver_version: String,
     /// Compute units.
     pub compute_units: usize,
-    /// The clock in MHz.
-    pub clock_mhz: u32,
     /// Bytes of device memory.
     pub memory: u64,
     /// The most bytes of one allocation that it promises.
@@ -246,7 +244,6 @@ impl Driver {
                 version,
                 driver_version: device.text(CL_DRIVER_VERSION)?,
                 compute_units: device.number::<u32>(CL_DEVICE_MAX_COMPUTE_UNITS)? as usize,
-                clock_mhz: device.number(CL_DEVICE_MAX_CLOCK_FREQUENCY)?,
                 memory: device.number(CL_DEVICE_GLOBAL_MEM_SIZE)?,
                 max_allocation: device.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 local_memory: device.number(CL_DEVICE_LOCAL_MEM_SIZE)?,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE};
 use opencl3::types::CL_TRUE;
 
 use super::{Context, Handle, Kind, SUCCESS};
+use crate::backend::gpu;
 use crate::error::{Error, Result};
 
 /// Memory of the host that copies begin or end in, page-locked where the device is not the host itself; zeros at first.
@@ -75,42 +76,27 @@ impl Staging {
         unsafe { std::ptr::write_bytes(mapped.pointer.0.cast::<u8>(), 0, bytes) };
         Ok(Staging { place: Place::Mapped(mapped), bytes })
     }
+}
 
-    /// Its address.
-    pub fn as_ptr(&self) -> *const u8 {
+// SAFETY: plain memory begins with a page, and mapped memory where any number of OpenCL may stand; it stays where it is,
+// and was filled with zeros.
+unsafe impl gpu::Staging for Staging {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn as_ptr(&self) -> *const u8 {
         match &self.place {
             Place::Plain(pages) => pages.as_ptr().cast(),
             Place::Mapped(mapped) => mapped.pointer.0.cast_const().cast(),
         }
     }
 
-    /// Its address, to write to.
-    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+    fn as_mut_ptr(&mut self) -> *mut u8 {
         match &mut self.place {
             Place::Plain(pages) => pages.as_mut_ptr().cast(),
             Place::Mapped(mapped) => mapped.pointer.0.cast(),
         }
-    }
-
-    /// As many values as it holds. No work that writes to it may be under way while the slice is used.
-    pub fn as_slice<T: Pod>(&self) -> &[T] {
-        // SAFETY: it is aligned for every number of OpenCL and holds so many values; any bytes are a `T`.
-        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.count::<T>()) }
-    }
-
-    /// As many values as it holds. No work that uses it may be under way while the slice is used.
-    pub fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`, and it is borrowed for this slice alone.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.count::<T>()) }
-    }
-
-    fn count<T>(&self) -> usize {
-        self.bytes.checked_div(size_of::<T>()).unwrap_or(0)
-    }
-
-    /// How much it is.
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 }
 

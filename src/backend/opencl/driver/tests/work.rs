@@ -1,6 +1,7 @@
 //! What the device does.
 
 use super::*;
+use crate::backend::gpu::Staging as _;
 
 #[test]
 fn devices_are_told_without_a_context() {
