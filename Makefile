@@ -51,4 +51,4 @@ demo-tools:
 test-tools:
 	packaging/need gcc:gcc g++:g++ gfortran:gfortran nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip \
 		mpicc:libopenmpi-dev mpirun:openmpi-bin \
-		libOpenCL.so.1:ocl-icd-libopencl1 /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
+		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
