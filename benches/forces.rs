@@ -26,7 +26,7 @@ fn source(number: usize) -> Source {
 
 fn sink(number: usize) -> Sink {
     let source = source(number);
-    let derivatives = [source.taylor[0], source.taylor[1]];
+    let derivatives = [source.taylor[0], source.taylor[1], [0.0; 3], [0.0; 3]];
     Sink { index: source.index, softening2: 1e-4, radius2: 0.0, derivatives }
 }
 

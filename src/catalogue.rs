@@ -8,11 +8,15 @@ pub enum Order {
     Second = 2,
     /// And jerk, nearest neighbour, neighbour lists (Hermite 4, GRAPE-6).
     Fourth = 4,
+    /// And snap (Hermite 6, Sapporo2's sixth order).
+    Sixth = 6,
+    /// And crackle (Hermite 8).
+    Eighth = 8,
 }
 
 impl Order {
     /// Every order.
-    pub const ALL: [Order; 2] = [Order::Second, Order::Fourth];
+    pub const ALL: [Order; 4] = [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth];
 
     /// The order with this number.
     pub fn from_number(number: i32) -> Option<Order> {
@@ -70,9 +74,9 @@ pub struct Descriptor {
     pub flops_per_pair: u32,
     /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
     pub taylor: usize,
-    /// Vectors of a sink and of a predicted source that a pair needs: position, velocity, ...
+    /// Vectors of a sink and of a predicted source that a pair needs: position, velocity, acceleration, jerk.
     pub vectors: usize,
-    /// Numbers that are summed for a sink: potential, acceleration, jerk, ... (1 + 3 + 3 + ...).
+    /// Numbers that are summed for a sink: potential, acceleration, jerk, snap, crackle (1 + 3 + 3 + ...).
     pub outputs: usize,
     /// Whether nearest neighbours are found on the way.
     pub nearest: bool,
@@ -99,66 +103,75 @@ pub struct Bounds {
 }
 
 const BOUNDS_32: Bounds = Bounds { position: 1e18, mass: 1e37, weights: (-90, 30), masses: (-100, 100) };
+/// A snap has the square of a speed over a length in it, which may be as far from 1 on either side.
+const BOUNDS_32_SNAP: Bounds = Bounds { weights: (-60, 0), ..BOUNDS_32 };
 const BOUNDS_64: Bounds = Bounds { position: 1e150, mass: 1e300, weights: (-900, 300), masses: (-900, 900) };
 
-const fn second(precision: Precision, bounds: Bounds, tolerance: f64, documentation: &'static str) -> Descriptor {
+/// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
+/// itself among them.
+const fn entry(
+    (order, derivatives, flops_per_pair): (Order, usize, u32),
+    precision: Precision,
+    documentation: &'static str,
+) -> Descriptor {
+    let (bounds, tolerance) = match precision {
+        Precision::Single => (BOUNDS_32, 1e-6),
+        Precision::Mixed if derivatives > 2 => (BOUNDS_32_SNAP, 3e-7),
+        Precision::Mixed => (BOUNDS_32, 3e-7),
+        Precision::Double => (BOUNDS_64, 5e-15),
+        Precision::Quad => (BOUNDS_64, 1e-28),
+    };
     Descriptor {
-        order: Order::Second,
+        order,
         precision,
-        flops_per_pair: 38,
-        taylor: 1,
-        vectors: 1,
-        outputs: 4,
-        nearest: false,
+        flops_per_pair,
+        // GRAPE-5 has no prediction. A force of k derivatives leaves, from both ends of a step, k more.
+        taylor: if derivatives == 1 { 1 } else { 2 * derivatives },
+        vectors: derivatives,
+        outputs: 1 + 3 * derivatives,
+        nearest: derivatives > 1,
         bounds,
         tolerance,
         documentation,
     }
 }
 
-const fn fourth(precision: Precision, bounds: Bounds, tolerance: f64, documentation: &'static str) -> Descriptor {
-    Descriptor {
-        order: Order::Fourth,
-        precision,
-        flops_per_pair: 60,
-        taylor: 4,
-        vectors: 2,
-        outputs: 7,
-        nearest: true,
-        bounds,
-        tolerance,
-        documentation,
-    }
-}
+const SECOND: (Order, usize, u32) = (Order::Second, 1, 38);
+const FOURTH: (Order, usize, u32) = (Order::Fourth, 2, 60);
+const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
+const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
 
 /// Every order and precision that some backend computes.
 pub const CATALOGUE: &[Descriptor] = &[
-    second(
+    entry(
+        SECOND,
         Precision::Single,
-        BOUNDS_32,
-        1e-6,
         "potential and acceleration; pairs in 32 bits, tiles of sources summed in 32 bits, tiles added in 64",
     ),
-    second(
+    entry(
+        SECOND,
         Precision::Mixed,
-        BOUNDS_32,
-        3e-7,
         "potential and acceleration; differences of positions to 48 bits, pairs in 32, tiles added in 64",
     ),
-    second(Precision::Double, BOUNDS_64, 5e-15, "potential and acceleration; all in 64 bits"),
-    fourth(
+    entry(SECOND, Precision::Double, "potential and acceleration; all in 64 bits"),
+    entry(
+        FOURTH,
         Precision::Single,
-        BOUNDS_32,
-        1e-6,
         "potential, acceleration, jerk, nearest neighbour; pairs in 32 bits, tiles added in 64",
     ),
-    fourth(
+    entry(
+        FOURTH,
         Precision::Mixed,
-        BOUNDS_32,
-        3e-7,
         "potential, acceleration, jerk, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
     ),
-    fourth(Precision::Double, BOUNDS_64, 5e-15, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
+    entry(FOURTH, Precision::Double, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
+    entry(
+        SIXTH,
+        Precision::Mixed,
+        "potential, acceleration to snap, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    entry(SIXTH, Precision::Double, "potential, acceleration to snap, nearest neighbour; all in 64 bits"),
+    entry(EIGHTH, Precision::Double, "potential, acceleration to crackle, nearest neighbour; all in 64 bits"),
 ];
 
 /// The precisions that some backend computes in some order.

@@ -50,8 +50,23 @@ fn order_4_double_conforms() {
 }
 
 #[test]
+fn order_6_mixed_conforms() {
+    conforms(Order::Sixth, Precision::Mixed);
+}
+
+#[test]
+fn order_6_double_conforms() {
+    conforms(Order::Sixth, Precision::Double);
+}
+
+#[test]
+fn order_8_double_conforms() {
+    conforms(Order::Eighth, Precision::Double);
+}
+
+#[test]
 fn the_tests_of_this_file_cover_the_catalogue() {
-    assert_eq!(CATALOGUE.len(), 6);
+    assert_eq!(CATALOGUE.len(), 9);
 }
 
 #[test]
@@ -86,7 +101,7 @@ fn the_command_runs_the_suite_and_says_so() {
 #[test]
 fn the_command_says_what_it_cannot_verify() {
     for (arguments, told) in
-        [(["--order", "3"], "allowed: 2, 4"), (["--level", "sse"], "portable"), (["--backend", "abacus"], "cpu")]
+        [(["--order", "3"], "allowed: 2, 4, 6, 8"), (["--level", "sse"], "portable"), (["--backend", "abacus"], "cpu")]
     {
         let output = verify(&arguments);
         let message = String::from_utf8_lossy(&output.stderr);

@@ -234,7 +234,7 @@ fn a_device_is_waited_for_to_its_end_when_the_force_on_one_of_its_first_sinks_ov
     sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
     let mut near = sinks(&sources, 100);
     let heavy = Source::from_derivatives(-7, 1e300, 0.0, [[1e-150, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
-    near[3] = Sink { softening2: 0.0, derivatives: [[0.0; 3]; 2], ..near[3] };
+    near[3] = Sink { softening2: 0.0, derivatives: [[0.0; 3]; 4], ..near[3] };
     twin.system.set_source(9, &heavy).unwrap();
     assert_eq!(code(twin.system.force(300, true, near)), Some(ResultCode::OutOfRange));
     twin.set_source(9, &sources[9]).unwrap();

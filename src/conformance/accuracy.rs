@@ -35,10 +35,27 @@ pub struct Errors {
     pub potential: Spread,
     /// Of the acceleration.
     pub acceleration: Spread,
-    /// Of the jerk; zero where the order has none.
+    /// Of the jerk; zero where the order has none, as for what follows.
     pub jerk: Spread,
+    /// Of the snap.
+    pub snap: Spread,
+    /// Of the crackle.
+    pub crackle: Spread,
     /// Sinks whose nearest source is wrong.
     pub wrong_nearest: usize,
+}
+
+impl Errors {
+    /// The errors of each quantity, by name.
+    pub fn quantities(&self) -> [(&'static str, Spread); 5] {
+        [
+            ("potential", self.potential),
+            ("acceleration", self.acceleration),
+            ("jerk", self.jerk),
+            ("snap", self.snap),
+            ("crackle", self.crackle),
+        ]
+    }
 }
 
 /// The largest relative errors of any body of a Plummer model of 1024 bodies, softened by 1/64.
@@ -55,18 +72,22 @@ pub struct Limits {
     pub acceleration_mean: f64,
     /// Of the jerk, worst.
     pub jerk: f64,
+    /// Of the snap, worst.
+    pub snap: f64,
+    /// Of the crackle, worst.
+    pub crackle: f64,
 }
 
 impl Limits {
     /// The limits of a precision.
     pub fn of(precision: Precision) -> Limits {
-        let (potential, acceleration, acceleration_mean, jerk) = match precision {
-            Precision::Single => (2e-7, 4e-6, 2e-7, 3e-5),
-            Precision::Mixed => (2e-7, 2e-6, 1e-7, 2e-5),
-            Precision::Double => (2e-15, 5e-15, 5e-16, 5e-14),
-            Precision::Quad => (1e-29, 1e-28, 1e-29, 1e-27),
+        let (potential, acceleration, acceleration_mean, [jerk, snap, crackle]) = match precision {
+            Precision::Single => (2e-7, 4e-6, 2e-7, [3e-5; 3]),
+            Precision::Mixed => (2e-7, 2e-6, 1e-7, [2e-5; 3]),
+            Precision::Double => (2e-15, 5e-15, 5e-16, [5e-14; 3]),
+            Precision::Quad => (1e-29, 1e-28, 1e-29, [1e-27; 3]),
         };
-        Limits { potential, acceleration, acceleration_mean, jerk }
+        Limits { potential, acceleration, acceleration_mean, jerk, snap, crackle }
     }
 }
 
@@ -77,15 +98,15 @@ pub struct Problem {
     /// The sinks.
     pub sinks: Vec<Sink>,
     predicted: Vec<Predicted<DoubleDouble>>,
-    /// What is expected for each sink, to order 4.
+    /// What is expected for each sink, to the highest order.
     pub expected: Vec<Force<DoubleDouble>>,
 }
 
 impl Problem {
     /// Computes what is expected.
     pub fn new(sources: Vec<Source>, sinks: Vec<Sink>) -> Problem {
-        let predicted = predict_all::<DoubleDouble>(Order::Fourth, &sources, 0.0);
-        let expected = sinks.par_iter().map(|sink| force(Order::Fourth, &predicted, true, sink)).collect();
+        let predicted = predict_all::<DoubleDouble>(Order::Eighth, &sources, 0.0);
+        let expected = sinks.par_iter().map(|sink| force(Order::Eighth, &predicted, true, sink)).collect();
         Problem { sources, sinks, predicted, expected }
     }
 
@@ -97,9 +118,8 @@ impl Problem {
         }
         let computed = system.force(self.sources.len(), true, self.sinks.iter().copied())?;
         Ok(measure(target, computed, &self.expected, &self.predicted, &self.sinks, |force, quantity| {
-            let [potential, acceleration, jerk] =
-                [force.potential.to_f64().abs(), norm(force.acceleration), norm(force.jerk)];
-            [potential, acceleration, jerk][quantity]
+            let vectors = [force.acceleration, force.jerk, force.snap, force.crackle];
+            if quantity == 0 { force.potential.to_f64().abs() } else { norm(vectors[quantity - 1]) }
         }))
     }
 }
@@ -124,8 +144,8 @@ pub fn pair_problem(separation: f64) -> Problem {
     Problem::new(vec![models::at(0, place)], sinks)
 }
 
-/// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1) or
-/// jerk (2), or what a sum in rounded numbers may be off by.
+/// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1),
+/// jerk (2), snap (3) or crackle (4), or what a sum in rounded numbers may be off by.
 pub fn measure(
     target: &Target,
     computed: Forces,
@@ -139,15 +159,20 @@ pub fn measure(
     };
     // What is expected to be zero must be zero.
     let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
-    let mut errors = [(); 3].map(|_| Vec::with_capacity(expected.len()));
+    let vectors = target.descriptor().vectors;
+    let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.len()));
     let mut wrong_nearest = 0;
     for (number, force) in expected.iter().enumerate() {
         let potential = off([computed.potential(number), 0.0, 0.0], [force.potential, zero(), zero()]);
         errors[0].push(relative(potential, size(force, 0)));
-        let acceleration = off(computed.acceleration(number), force.acceleration);
-        errors[1].push(relative(acceleration, size(force, 1)));
-        if target.setup.order != Order::Second {
-            errors[2].push(relative(off(computed.jerk(number), force.jerk), size(force, 2)));
+        let pairs = [
+            (computed.acceleration(number), force.acceleration),
+            (computed.jerk(number), force.jerk),
+            (computed.snap(number), force.snap),
+            (computed.crackle(number), force.crackle),
+        ];
+        for (quantity, (computed, expected)) in (1..=vectors).zip(pairs) {
+            errors[quantity].push(relative(off(computed, expected), size(force, quantity)));
         }
         if target.descriptor().nearest {
             let found = computed.nearest(number).map(|nearest| (nearest.distance2, nearest.index));
@@ -155,8 +180,8 @@ pub fn measure(
             wrong_nearest += usize::from(!right);
         }
     }
-    let [potential, acceleration, jerk] = errors.map(|errors| Spread::of(&errors));
-    Errors { potential, acceleration, jerk, wrong_nearest }
+    let [potential, acceleration, jerk, snap, crackle] = errors.map(|errors| Spread::of(&errors));
+    Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest }
 }
 
 fn zero() -> DoubleDouble {

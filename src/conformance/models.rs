@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use crate::system::{MAX_VECTORS, Sink, Source};
+use crate::reference::real::dot;
+use crate::system::{MAX_VECTORS, Sink, Source, padded};
 
 /// Numbers that look random (Steele, Lea & Flood 2014, OOPSLA '14, 453: SplitMix64).
 #[derive(Debug, Clone)]
@@ -72,7 +73,13 @@ pub fn plummer(bodies: usize) -> Vec<Source> {
         let speed = fraction * 2f64.sqrt() * (1.0 + radius * radius).powf(-0.25) / length.sqrt();
         let position = random.direction().map(|component| component * radius * length);
         let velocity = random.direction().map(|component| component * speed);
-        source(index as i32, 1.0 / bodies as f64, [position, velocity])
+        // Those in the smooth model: a = -x f with f = (x^2 + l^2)^(-3/2).
+        let [x2, xv] = [dot(position, position), dot(position, velocity)];
+        let f = (x2 + length * length).powf(-1.5);
+        let change = -3.0 * f * xv / (x2 + length * length);
+        let acceleration = position.map(|x| -x * f);
+        let jerk = std::array::from_fn(|k| -velocity[k] * f - position[k] * change);
+        source(index as i32, 1.0 / bodies as f64, [position, velocity, acceleration, jerk])
     };
     (0..bodies).map(body).collect()
 }
@@ -84,47 +91,49 @@ pub fn uniform_sphere(bodies: usize) -> Vec<Source> {
         let radius = random.unit().cbrt();
         let position = random.direction().map(|component| component * radius);
         let velocity = random.direction();
-        source(index as i32, 1.0 / bodies as f64, [position, velocity])
+        let acceleration = position.map(|x| -x);
+        let jerk = velocity.map(|v| -v);
+        source(index as i32, 1.0 / bodies as f64, [position, velocity, acceleration, jerk])
     };
     (0..bodies).map(body).collect()
 }
 
-/// Bodies of several masses at rest in time on a grid, where 32 bits lose nothing of a coordinate, a velocity, a
-/// difference or a mass.
+/// Bodies of several masses on a grid, where 32 bits lose nothing of a coordinate, another derivative, a difference or a
+/// mass.
 pub fn grid(seed: u64, bodies: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let body = |index: usize| {
         let mass = (1.0 + random.below(15) as f64) / 16.0;
-        source(index as i32, mass, [random.grid_vector(4.0), random.grid_vector(1.0)])
+        let [position, velocity] = [4.0, 1.0].map(|limit| random.grid_vector(limit));
+        let [acceleration, jerk] = [1.0, 2.0].map(|limit| random.grid_vector(limit));
+        source(index as i32, mass, [position, velocity, acceleration, jerk])
     };
     (0..bodies).map(body).collect()
 }
 
-/// A source at time 0 without acceleration.
-pub fn source(index: i32, mass: f64, derivatives: [[f64; 3]; MAX_VECTORS]) -> Source {
-    let [position, velocity] = derivatives;
-    Source { index, mass, time: 0.0, taylor: [position, velocity, [0.0; 3], [0.0; 3]] }
+/// A source at time 0; derivatives that are not given are zero.
+pub fn source<const N: usize>(index: i32, mass: f64, derivatives: [[f64; 3]; N]) -> Source {
+    Source::from_derivatives(index, mass, 0.0, derivatives)
 }
 
 /// A source of mass 1 that rests at a place.
 pub fn at(index: i32, position: [f64; 3]) -> Source {
-    source(index, 1.0, [position, [0.0; 3]])
+    source(index, 1.0, [position])
 }
 
 /// A sink that rests at a place.
 pub fn sink_at(index: i32, position: [f64; 3], softening2: f64) -> Sink {
-    Sink { index, softening2, radius2: 0.0, derivatives: [position, [0.0; 3]] }
+    Sink { index, softening2, radius2: 0.0, derivatives: padded([position]) }
 }
 
 /// The bodies themselves as sinks, at the time of their coefficients.
 pub fn sinks_of(sources: &[Source], softening2: f64) -> Vec<Sink> {
-    sources
-        .iter()
-        .map(|source| Sink {
-            index: source.index,
-            softening2,
-            radius2: 0.0,
-            derivatives: std::array::from_fn(|vector| source.taylor[vector]),
-        })
-        .collect()
+    const FACTORIALS: [f64; MAX_VECTORS] = [1.0, 1.0, 2.0, 6.0];
+    let sink = |source: &Source| Sink {
+        index: source.index,
+        softening2,
+        radius2: 0.0,
+        derivatives: std::array::from_fn(|q| source.taylor[q].map(|component| FACTORIALS[q] * component)),
+    };
+    sources.iter().map(sink).collect()
 }

@@ -45,7 +45,7 @@ impl Model {
         self.time = time;
     }
 
-    /// Position and velocity of the source at an address, at the time that was set last.
+    /// Position, velocity, ... of the source at an address, at the time that was set last.
     pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_VECTORS]> {
         let source = self.sources.get(&address)?;
         Some(predict::<DoubleDouble>(self.order, source, self.time).map(|vector| vector.map(DoubleDouble::to_f64)))
@@ -161,9 +161,7 @@ impl Twin {
     /// Waits for a block that was started and notes where the two differ.
     pub fn finish(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
         let errors = self.wait()?;
-        let quantities =
-            [("potential", errors.potential), ("acceleration", errors.acceleration), ("jerk", errors.jerk)];
-        for (quantity, error) in quantities {
+        for (quantity, error) in errors.quantities() {
             findings.measure(&format!("{what}: units of rounding of the {quantity}"), error.worst, UNITS);
         }
         findings.expect(errors.wrong_nearest == 0, || {

@@ -5,7 +5,7 @@ use crate::system::MAX_VECTORS;
 use super::lanes::{Element, Lanes};
 
 /// Numbers that are summed for a sink at the highest order.
-pub const MAX_OUTPUTS: usize = 7;
+pub const MAX_OUTPUTS: usize = 13;
 
 /// The pair interaction of one order; see the formulas in [`super`].
 pub trait Interaction: Send + Sync + 'static {
@@ -34,7 +34,7 @@ impl Interaction for Second {
 
     #[inline(always)]
     fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
-        let [r, _] = *differences;
+        let [r, ..] = *differences;
         let potential = mass * inverse;
         let w = potential * (inverse * inverse);
         sums[0] = sums[0] - potential;
@@ -55,7 +55,7 @@ impl Interaction for Fourth {
 
     #[inline(always)]
     fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
-        let [r, v] = *differences;
+        let [r, v, ..] = *differences;
         let inverse2 = inverse * inverse;
         let potential = mass * inverse;
         let w = potential * inverse2;
@@ -65,6 +65,74 @@ impl Interaction for Fourth {
         for k in 0..3 {
             sums[1 + k] = w.mul_add(r[k], sums[1 + k]);
             sums[4 + k] = w.mul_add(alpha3.neg_mul_add(r[k], v[k]), sums[4 + k]);
+        }
+    }
+}
+
+/// Order 6: and snap.
+pub struct Sixth;
+
+impl Interaction for Sixth {
+    const VECTORS: usize = 3;
+    const TAYLOR: usize = 6;
+    const OUTPUTS: usize = 10;
+    const NEAREST: bool = true;
+
+    #[inline(always)]
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+        let number = |value: f64| L::splat(L::Element::from_f64(value));
+        let [r, v, a, _] = *differences;
+        let inverse2 = inverse * inverse;
+        let potential = mass * inverse;
+        let w = potential * inverse2;
+        let alpha = dot(r, v) * inverse2;
+        let beta = alpha.mul_add(alpha, (dot(r, a) + dot(v, v)) * inverse2);
+        let [alpha3, alpha6, beta3] = [alpha * number(3.0), alpha * number(6.0), beta * number(3.0)];
+        sums[0] = sums[0] - potential;
+        for k in 0..3 {
+            // Jerk and snap over w.
+            let jerk = alpha3.neg_mul_add(r[k], v[k]);
+            let snap = alpha6.neg_mul_add(jerk, beta3.neg_mul_add(r[k], a[k]));
+            sums[1 + k] = w.mul_add(r[k], sums[1 + k]);
+            sums[4 + k] = w.mul_add(jerk, sums[4 + k]);
+            sums[7 + k] = w.mul_add(snap, sums[7 + k]);
+        }
+    }
+}
+
+/// Order 8: and crackle.
+pub struct Eighth;
+
+impl Interaction for Eighth {
+    const VECTORS: usize = 4;
+    const TAYLOR: usize = 8;
+    const OUTPUTS: usize = 13;
+    const NEAREST: bool = true;
+
+    #[inline(always)]
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+        let number = |value: f64| L::splat(L::Element::from_f64(value));
+        let [r, v, a, j] = *differences;
+        let inverse2 = inverse * inverse;
+        let potential = mass * inverse;
+        let w = potential * inverse2;
+        let alpha = dot(r, v) * inverse2;
+        let alpha2 = alpha * alpha;
+        let beta = (dot(r, a) + dot(v, v)).mul_add(inverse2, alpha2);
+        let change = dot(v, a).mul_add(number(3.0), dot(r, j)) * inverse2;
+        let gamma = alpha.mul_add(alpha2.neg_mul_add(number(4.0), beta * number(3.0)), change);
+        let [alpha3, beta3, gamma3] = [alpha, beta, gamma].map(|factor| factor * number(3.0));
+        let [alpha6, alpha9, beta9] = [alpha * number(6.0), alpha * number(9.0), beta * number(9.0)];
+        sums[0] = sums[0] - potential;
+        for k in 0..3 {
+            // Jerk, snap and crackle over w.
+            let jerk = alpha3.neg_mul_add(r[k], v[k]);
+            let snap = alpha6.neg_mul_add(jerk, beta3.neg_mul_add(r[k], a[k]));
+            let crackle = alpha9.neg_mul_add(snap, beta9.neg_mul_add(jerk, gamma3.neg_mul_add(r[k], j[k])));
+            sums[1 + k] = w.mul_add(r[k], sums[1 + k]);
+            sums[4 + k] = w.mul_add(jerk, sums[4 + k]);
+            sums[7 + k] = w.mul_add(snap, sums[7 + k]);
+            sums[10 + k] = w.mul_add(crackle, sums[10 + k]);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::catalogue::{Order, Precision};
 use crate::system::{Chunk, Sink};
 
-use super::interaction::{Fourth, Interaction, Second};
+use super::interaction::{Eighth, Fourth, Interaction, Second, Sixth};
 use super::lanes::{Element, Lanes};
 use super::portable::{Array, LANES_32, LANES_64};
 use super::sum::guard;
@@ -195,6 +195,7 @@ macro_rules! level {
                     (Order::Second, Precision::Mixed) => bind::<Second, $f32, 2>(),
                     (Order::Fourth, Precision::Single) => bind::<Fourth, $f32, 1>(),
                     (Order::Fourth, Precision::Mixed) => bind::<Fourth, $f32, 2>(),
+                    (Order::Sixth, Precision::Mixed) => bind::<Sixth, $f32, 2>(),
                     _ => return None,
                 })
             }
@@ -203,6 +204,8 @@ macro_rules! level {
                 Some(match (order, precision) {
                     (Order::Second, Precision::Double) => bind::<Second, $f64, 1>(),
                     (Order::Fourth, Precision::Double) => bind::<Fourth, $f64, 1>(),
+                    (Order::Sixth, Precision::Double) => bind::<Sixth, $f64, 1>(),
+                    (Order::Eighth, Precision::Double) => bind::<Eighth, $f64, 1>(),
                     _ => return None,
                 })
             }

@@ -1,4 +1,4 @@
-//! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3` and its derivatives.
+//! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3 + ...` and its derivatives.
 
 use crate::catalogue::Descriptor;
 use crate::system::slices::CHUNK;
@@ -8,7 +8,12 @@ use super::lanes::{Element, Lanes, Wide};
 use super::tile::{Moment, Tile, VECTORS_ROW};
 
 /// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
-const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]];
+const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
+    [0.0, 0.0, 2.0, 6.0, 12.0, 20.0, 30.0, 42.0],
+    [0.0, 0.0, 0.0, 6.0, 24.0, 60.0, 120.0, 210.0],
+];
 
 /// Numbers that a series can be evaluated in: one, or a vector of them.
 trait Number: Copy {

@@ -12,19 +12,23 @@ pub struct Predicted<R> {
     pub index: i32,
     /// The mass.
     pub mass: f64,
-    /// Position and velocity.
+    /// Position, velocity, acceleration and jerk.
     pub derivatives: [[R; 3]; MAX_VECTORS],
 }
 
-/// What all sources do to one sink.
+/// What all sources do to one sink; quantities that the order does not have are zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Force<R> {
     /// `-sum m s2^(-1/2)`.
     pub potential: R,
-    /// `sum w r`.
+    /// `sum A`, with `A = w r`.
     pub acceleration: [R; 3],
-    /// `sum w (v - 3 alpha r)`; zero for order 2.
+    /// `sum J`, with `J = w v - 3 alpha A`.
     pub jerk: [R; 3],
+    /// `sum S`, with `S = w a - 6 alpha J - 3 beta A`.
+    pub snap: [R; 3],
+    /// `sum w j - 9 alpha S - 9 beta J - 3 gamma A`.
+    pub crackle: [R; 3],
     /// The squared distance, without softening, and the index of the nearest source that counts.
     pub nearest: Option<(R, i32)>,
     /// How large the errors of a sum in rounded numbers may be.
@@ -35,28 +39,36 @@ pub struct Force<R> {
 /// multiple of these.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scale {
-    /// Of the terms themselves: potential, acceleration, jerk (where velocities are rounded too).
-    pub terms: [f64; 3],
+    /// Of the terms themselves: potential, acceleration, jerk, snap, crackle (where velocities, accelerations and jerks
+    /// are rounded too).
+    pub terms: [f64; 5],
     /// Of what the terms change by if each coordinate changes by its own size.
-    pub coordinates: [f64; 3],
+    pub coordinates: [f64; 5],
 }
 
-/// Derivatives of a source's position at a time: `x + v dt + (a/2) dt^2 + (j/6) dt^3` and its own derivative for order 4;
+/// Derivatives of a source's position at a time: the Taylor series, to the terms that the order has, and its derivatives;
 /// order 2 has positions that do not move.
 pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MAX_VECTORS] {
     let dt = R::from_f64(time) - R::from_f64(source.time);
     let number = R::from_f64;
-    let component = |k: usize| -> [R; MAX_VECTORS] {
-        let [x, v, a2, j6] = source.taylor.map(|coefficient| number(coefficient[k]));
-        match order {
-            Order::Second => [x, number(0.0)],
-            Order::Fourth => {
-                [x + v * dt + a2 * dt * dt + j6 * dt * dt * dt, v + number(2.0) * a2 * dt + number(3.0) * j6 * dt * dt]
+    let (terms, vectors) = match order {
+        Order::Second => (1, 1),
+        Order::Fourth => (4, 2),
+        Order::Sixth => (6, 3),
+        Order::Eighth => (8, 4),
+    };
+    let mut derivatives = [[number(0.0); 3]; MAX_VECTORS];
+    for (q, vector) in derivatives.iter_mut().enumerate().take(vectors) {
+        for (k, component) in vector.iter_mut().enumerate() {
+            // The q-th derivative of dt^n is n (n - 1) ... (n - q + 1) dt^(n - q).
+            for n in q..terms {
+                let factor = ((n - q + 1)..=n).fold(1.0, |product, factor| product * factor as f64);
+                let power = (q..n).fold(number(1.0), |product, _| product * dt);
+                *component = *component + number(factor) * number(source.taylor[n][k]) * power;
             }
         }
-    };
-    let [x, y, z] = [component(0), component(1), component(2)];
-    std::array::from_fn(|derivative| [x[derivative], y[derivative], z[derivative]])
+    }
+    derivatives
 }
 
 /// The sources at a time, in the same order.
@@ -84,8 +96,15 @@ fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {
 pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bool, sink: &Sink) -> Force<R> {
     let number = R::from_f64;
     let zero = number(0.0);
-    let mut sum =
-        Force { potential: zero, acceleration: [zero; 3], jerk: [zero; 3], nearest: None, scale: Scale::default() };
+    let mut sum = Force {
+        potential: zero,
+        acceleration: [zero; 3],
+        jerk: [zero; 3],
+        snap: [zero; 3],
+        crackle: [zero; 3],
+        nearest: None,
+        scale: Scale::default(),
+    };
     for source in sources.iter().filter(|source| !(skip_own_index && source.index == sink.index)) {
         let r = difference(source.derivatives[0], sink.derivatives[0]);
         let r2 = dot(r, r);
@@ -96,24 +115,53 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
         if s2 == zero {
             continue;
         }
+        // Differences that the order does not have are zero.
+        let higher = |q: usize, first: Order| match order >= first {
+            true => difference(source.derivatives[q], sink.derivatives[q]),
+            false => [zero; 3],
+        };
+        let (v, a, j) = (higher(1, Order::Fourth), higher(2, Order::Sixth), higher(3, Order::Eighth));
         let potential = number(source.mass) / s2.sqrt();
         let w = potential / s2;
+        let alpha = dot(r, v) / s2;
+        let beta = (dot(v, v) + dot(r, a)) / s2 + alpha * alpha;
+        let gamma =
+            (number(3.0) * dot(v, a) + dot(r, j)) / s2 + alpha * (number(3.0) * beta - number(4.0) * alpha * alpha);
         sum.potential = sum.potential - potential;
-        sum.acceleration = std::array::from_fn(|k| sum.acceleration[k] + w * r[k]);
-        let mut speeds = [0.0; 2];
-        if order == Order::Fourth {
-            let v = difference(source.derivatives[1], sink.derivatives[1]);
-            let alpha = dot(r, v) / s2;
-            for k in 0..3 {
-                sum.jerk[k] = sum.jerk[k] + w * (v[k] - number(3.0) * alpha * r[k]);
+        for k in 0..3 {
+            let acceleration = w * r[k];
+            let jerk = w * v[k] - number(3.0) * alpha * acceleration;
+            let snap = w * a[k] - number(6.0) * alpha * jerk - number(3.0) * beta * acceleration;
+            let crackle =
+                w * j[k] - number(9.0) * alpha * snap - number(9.0) * beta * jerk - number(3.0) * gamma * acceleration;
+            sum.acceleration[k] = sum.acceleration[k] + acceleration;
+            if order >= Order::Fourth {
+                sum.jerk[k] = sum.jerk[k] + jerk;
             }
-            speeds = [norm(v), norm(source.derivatives[1]) + norm(sink.derivatives[1])];
+            if order >= Order::Sixth {
+                sum.snap[k] = sum.snap[k] + snap;
+            }
+            if order >= Order::Eighth {
+                sum.crackle[k] = sum.crackle[k] + crackle;
+            }
         }
+        // With |alpha| <= v/s, |beta| <= 2 (v/s)^2 + a/s and so on, each of a difference's size and of the sizes that it
+        // is a difference of.
+        let size = |q: usize| norm(source.derivatives[q]) + norm(sink.derivatives[q]);
         let [w, s] = [w.to_f64().abs(), s2.to_f64().sqrt()];
-        let size = norm(source.derivatives[0]) + norm(sink.derivatives[0]);
-        let terms = [w * s * s, w * norm(r), 4.0 * w * speeds[1]];
-        let coordinates = [w * s * size, 4.0 * w * size, 18.0 * w * speeds[0] * size / s];
-        for quantity in 0..3 {
+        let [v, a, j] = [norm(v), norm(a), norm(j)];
+        let [x, vs, accelerations, jerks] = [size(0), size(1), size(2), size(3)];
+        let snap = [w * 4.0 * accelerations, w * 60.0 * v * vs / s];
+        let crackle = [w * 4.0 * jerks, w * 90.0 * (vs * a + v * accelerations) / s, w * 1100.0 * v * v * vs / (s * s)];
+        let terms = [w * s * s, w * norm(r), 4.0 * w * vs, snap.iter().sum(), crackle.iter().sum()];
+        let coordinates = [
+            w * s * x,
+            4.0 * w * x,
+            18.0 * w * v * x / s,
+            w * (20.0 * a + 180.0 * v * v / s) * x / s,
+            w * (24.0 * j + 640.0 * v * a / s + 2700.0 * v * v * v / (s * s)) * x / s,
+        ];
+        for quantity in 0..5 {
             sum.scale.terms[quantity] += terms[quantity];
             sum.scale.coordinates[quantity] += coordinates[quantity];
         }
@@ -141,13 +189,14 @@ pub fn neighbours<R: Real>(sources: &[Predicted<R>], skip_own_index: bool, sink:
 mod tests {
     use super::*;
     use crate::reference::DoubleDouble;
+    use crate::system::padded;
 
-    fn source(index: i32, mass: f64, derivatives: [[f64; 3]; 4]) -> Source {
+    fn source<const N: usize>(index: i32, mass: f64, derivatives: [[f64; 3]; N]) -> Source {
         Source::from_derivatives(index, mass, 0.0, derivatives)
     }
 
     fn sink(index: i32, position: [f64; 3]) -> Sink {
-        Sink { index, softening2: 0.0, radius2: 0.0, derivatives: [position, [0.0; 3]] }
+        Sink { index, softening2: 0.0, radius2: 0.0, derivatives: padded([position]) }
     }
 
     #[test]
@@ -163,30 +212,56 @@ mod tests {
     }
 
     #[test]
-    fn the_jerk_is_the_derivative_of_the_acceleration() {
-        let moving = source(1, 1.0, [[1.0, 0.5, -0.25], [0.3, -0.2, 0.1], [0.0; 3], [0.0; 3]]);
+    fn each_derivative_of_the_force_is_that_of_the_one_before() {
         let number = DoubleDouble::from_f64;
-        let mut observer = sink(2, [0.0; 3]);
-        observer.softening2 = 0.25;
+        let moving = source(
+            1,
+            1.0,
+            [
+                [1.0, 0.5, -0.25],
+                [0.3, -0.2, 0.1],
+                [-0.4, 0.25, 0.5],
+                [0.2, 0.7, -0.6],
+                [0.3, -0.1, 0.9],
+                [0.5, 0.4, 0.3],
+            ],
+        );
+        let observer = source(2, 1.0, [[0.0; 3], [-0.1, 0.3, 0.2], [0.6, -0.3, 0.1], [-0.2, 0.1, 0.4], [0.1; 3]]);
         let at = |time: f64| {
-            let sources = predict_all::<DoubleDouble>(Order::Fourth, [&moving], time);
-            force(Order::Fourth, &sources, true, &observer)
+            let sources = predict_all::<DoubleDouble>(Order::Eighth, [&moving], time);
+            let derivatives = predict::<f64>(Order::Eighth, &observer, time);
+            force(Order::Eighth, &sources, true, &Sink { index: 2, softening2: 0.25, radius2: 0.0, derivatives })
         };
-        let step = 2f64.powi(-20);
+        let step = 2f64.powi(-16);
         let (before, now, after) = (at(-step), at(0.0), at(step));
-        for k in 0..3 {
-            let slope = (after.acceleration[k] - before.acceleration[k]) / number(2.0 * step);
-            assert!((slope - now.jerk[k]).to_f64().abs() < 1e-11);
+        let quantities = |force: &Force<DoubleDouble>| [force.acceleration, force.jerk, force.snap, force.crackle];
+        let [before, now, after] = [quantities(&before), quantities(&now), quantities(&after)];
+        for q in 0..3 {
+            for k in 0..3 {
+                let slope = (after[q][k] - before[q][k]) / number(2.0 * step);
+                let error = (slope - now[q + 1][k]).to_f64().abs();
+                assert!(error < 1e-8 && now[q + 1][k].to_f64().abs() > 1e-3, "derivative {q}, component {k}: {error}");
+            }
         }
     }
 
     #[test]
     fn the_series_is_that_of_the_derivatives() {
-        let falling = source(1, 1.0, [[1.0; 3], [2.0; 3], [6.0; 3], [24.0; 3]]);
-        let [position, velocity] = predict::<f64>(Order::Fourth, &falling, 0.5);
-        assert_eq!(position, [1.0 + 1.0 + 0.75 + 0.5; 3]);
-        assert_eq!(velocity, [2.0 + 3.0 + 3.0; 3]);
-        assert_eq!(predict::<f64>(Order::Second, &falling, 0.5)[0], [1.0; 3]);
+        // x = 1 + t + t^2 + ... + t^7.
+        let mut factorial = 1.0;
+        let derivatives: [[f64; 3]; 8] = std::array::from_fn(|k| {
+            factorial *= (k as f64).max(1.0);
+            [factorial; 3]
+        });
+        let series = source(1, 1.0, derivatives);
+        let at_half = |order| predict::<f64>(order, &series, 0.5).map(|[x, ..]| x);
+        assert_eq!(at_half(Order::Second), [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(at_half(Order::Fourth), [1.875, 1.0 + 1.0 + 0.75, 0.0, 0.0]);
+        assert_eq!(at_half(Order::Sixth), [1.96875, 2.75 + 0.5 + 0.3125, 2.0 + 3.0 + 3.0 + 2.5, 0.0]);
+        let velocity = 3.5625 + 6.0 / 32.0 + 7.0 / 64.0;
+        let acceleration = 10.5 + 30.0 / 16.0 + 42.0 / 32.0;
+        let jerk = 6.0 + 12.0 + 15.0 + 15.0 + 210.0 / 16.0;
+        assert_eq!(at_half(Order::Eighth), [1.9921875, velocity, acceleration, jerk]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use super::sinks::Sinks;
 use super::slices::SHEAVES;
 
-/// Vectors that a sink can have: position, velocity.
-pub const MAX_VECTORS: usize = 2;
+/// Vectors that a sink can have: position, velocity, acceleration, jerk.
+pub const MAX_VECTORS: usize = 4;
 
 /// A sink (i-particle): where, and how, the force is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Sink {
     pub softening2: f64,
     /// The squared radius of its neighbour list; zero for none.
     pub radius2: f64,
-    /// Position and velocity at the time of the block.
+    /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
     pub derivatives: [[f64; 3]; MAX_VECTORS],
 }
 

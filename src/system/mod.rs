@@ -22,7 +22,9 @@ use crate::threads::Threads;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
 pub use sinks::Sinks;
-pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written};
+pub use sources::{
+    Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written, padded,
+};
 
 use devices::Devices;
 use log::Log;
@@ -442,7 +444,7 @@ impl System {
         if !self.descriptor.nearest {
             return Err(Error::CallOrder {
                 call: "neighbours",
-                when: "in a system of order 2, which finds none; allowed: order 4",
+                when: "in a system of order 2, which finds none; allowed: orders 4, 6, 8",
             });
         }
         if sink >= self.block.sinks.len() {
@@ -538,8 +540,7 @@ impl System {
         if !sum.is_finite() {
             finite("the mass", source.mass)?;
             finite("the time", source.time)?;
-            const NAMES: [&str; MAX_TAYLOR] = ["the position", "the velocity", "the acceleration", "the jerk"];
-            for (what, coefficient) in NAMES.iter().zip(&source.taylor[..self.descriptor.taylor]) {
+            for (what, coefficient) in DERIVATIVES.iter().zip(&source.taylor[..self.descriptor.taylor]) {
                 coefficient.iter().try_for_each(|value| finite(what, *value))?;
             }
         }
@@ -552,8 +553,7 @@ impl System {
 
     fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
         let name = |what: &str| format!("{what} of sink {number}");
-        const NAMES: [&str; MAX_VECTORS] = ["the position", "the velocity"];
-        for (what, vector) in NAMES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
+        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
             if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
                 return Err(Error::NotFinite { what: name(what), value: *value });
             }
@@ -587,6 +587,18 @@ impl System {
         }
     }
 }
+
+/// The position and its derivatives.
+const DERIVATIVES: [&str; MAX_TAYLOR] = [
+    "the position",
+    "the velocity",
+    "the acceleration",
+    "the jerk",
+    "the snap",
+    "the crackle",
+    "the sixth derivative",
+    "the seventh derivative",
+];
 
 /// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
 const STAGED: usize = 1 << 13;
@@ -685,8 +697,8 @@ impl Forces<'_> {
         self.values.is_empty()
     }
 
-    /// All that was summed for each sink: potential, acceleration and, where the order has one, jerk. Empty unless
-    /// there are `N` numbers for a sink.
+    /// All that was summed for each sink: potential, acceleration and, where the order has them, jerk, snap and crackle.
+    /// Empty unless there are `N` numbers for a sink.
     pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
         rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
@@ -705,6 +717,16 @@ impl Forces<'_> {
     /// The jerk of a sink; zero for orders that do not compute it.
     pub fn jerk(&self, sink: usize) -> [f64; 3] {
         self.derivative(sink, 1)
+    }
+
+    /// The snap of a sink; zero for orders that do not compute it.
+    pub fn snap(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 2)
+    }
+
+    /// The crackle of a sink; zero for orders that do not compute it.
+    pub fn crackle(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 3)
     }
 
     /// The nearest source of a sink, if there is one and the order finds it.
@@ -742,7 +764,7 @@ mod tests {
         };
         let mut system = System::new(&setup).unwrap();
         let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
-        let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
+        let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0]]);
         system.set_source(0, &source).unwrap();
         let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");

@@ -32,7 +32,7 @@ pub(super) struct Look {
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     position: f64,
-    has_velocity: bool,
+    vectors: usize,
 }
 
 /// Fewer sinks are copied sooner than other threads are awake.
@@ -110,7 +110,7 @@ fn fill(places: &mut [Sink], first: usize, sink: &impl Fn(usize) -> Sink, limits
 
 impl Limits {
     fn of(descriptor: &Descriptor) -> Limits {
-        Limits { position: descriptor.bounds.position, has_velocity: descriptor.vectors > 1 }
+        Limits { position: descriptor.bounds.position, vectors: descriptor.vectors }
     }
 }
 
@@ -121,13 +121,13 @@ impl Look {
     /// Looks at one of many, without a branch; which of them is wrong is looked for when one is.
     #[inline(always)]
     fn take(&mut self, sink: &Sink, limits: Limits) {
-        let [position, velocity] = &sink.derivatives;
+        let position = &sink.derivatives[0];
         let largest = limits.position;
-        let velocity = if limits.has_velocity { velocity[0] + velocity[1] + velocity[2] } else { 0.0 };
+        let higher = sink.derivatives[1..limits.vectors].as_flattened().iter().fold(0.0, |sum, value| sum + value);
         let near = |value: &f64| value.abs() <= largest;
         self.good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
         self.good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
-        self.good &= (velocity + sink.radius2).abs() < f64::INFINITY;
+        self.good &= (higher + sink.radius2).abs() < f64::INFINITY;
         self.radius |= sink.radius2 > 0.0;
     }
 

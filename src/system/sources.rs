@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 
 use super::slices::{CHUNK, chunk_of, chunks_below};
 
-/// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6.
-pub const MAX_TAYLOR: usize = 4;
+/// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6, snap / 24, crackle / 120, and
+/// the next two derivatives of the position over 720 and 5040.
+pub const MAX_TAYLOR: usize = 8;
 
 /// A source (j-particle): a mass on a Taylor series in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,21 +18,30 @@ pub struct Source {
     pub mass: f64,
     /// The time to which the coefficients belong.
     pub time: f64,
-    /// `taylor[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6.
+    /// `taylor[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6, ...
     pub taylor: [[f64; 3]; MAX_TAYLOR],
 }
 
 impl Source {
-    /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk.
-    pub fn from_derivatives(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; MAX_TAYLOR]) -> Source {
-        let mut taylor = derivatives;
+    /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk, ... Those that are
+    /// not given are zero.
+    pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
+        let mut taylor = padded(derivatives);
         let mut factorial = 1.0;
-        for (k, coefficient) in taylor.iter_mut().enumerate().skip(1) {
+        for (k, coefficient) in taylor.iter_mut().enumerate().take(N).skip(1) {
             factorial *= k as f64;
             coefficient.iter_mut().for_each(|component| *component /= factorial);
         }
         Source { index, mass, time, taylor }
     }
+}
+
+/// Vectors, and zeros behind them.
+pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]; M] {
+    const { assert!(N <= M) };
+    let mut all = [[0.0; 3]; M];
+    all[..N].copy_from_slice(&given);
+    all
 }
 
 /// A source on its way to a device: what was written, and where to.
@@ -43,7 +53,7 @@ pub struct Record {
     /// The mass.
     pub mass: f64,
     /// As in [`Source`].
-    pub taylor: [[f64; 3]; MAX_TAYLOR],
+    pub taylor: [[f64; 3]; 4],
     /// As in [`Source`].
     pub index: i32,
     /// The address written.
@@ -55,13 +65,14 @@ pub struct Record {
 impl Record {
     /// The record of a source at an address.
     pub fn new(address: u32, source: &Source) -> Record {
-        let Source { index, mass, time, taylor } = *source;
+        let Source { index, mass, time, taylor: [x, v, a, j, ..] } = *source;
+        let taylor = [x, v, a, j];
         Record { time, mass, taylor, index, address, unused: 0.0 }
     }
 
     /// The source.
     pub fn source(&self) -> Source {
-        Source { index: self.index, mass: self.mass, time: self.time, taylor: self.taylor }
+        Source { index: self.index, mass: self.mass, time: self.time, taylor: padded(self.taylor) }
     }
 }
 

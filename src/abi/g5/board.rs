@@ -12,7 +12,7 @@ use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
-use crate::system::{Setup, Sink, Source, System};
+use crate::system::{Setup, Sink, Source, System, padded};
 
 /// The number of boards.
 pub const BOARDS: usize = 128;
@@ -168,7 +168,7 @@ impl Board {
         let mut failed: Vec<Range<usize>> = Vec::new();
         let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
-            let taylor = [positions.get(row), [0.0; 3], [0.0; 3], [0.0; 3]];
+            let taylor = padded([positions.get(row)]);
             let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
             if let Err(error) = system.set_source(address, &source) {
                 match failed.last_mut() {
@@ -235,7 +235,7 @@ impl Board {
             index: 0,
             softening2: own.get(number).copied().unwrap_or(common),
             radius2: 0.0,
-            derivatives: [positions[number], [0.0; 3]],
+            derivatives: padded([positions[number]]),
         };
         if let Some(system) = &mut self.system {
             system.start_from_fn(nj, false, positions.len(), sink)?;

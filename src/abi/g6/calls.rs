@@ -7,7 +7,7 @@ use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
 use crate::error::{Error, Result};
-use crate::system::{Sink, Source};
+use crate::system::{Sink, Source, padded};
 
 use super::board::{NPIPES_OF_BROKEN, Results, board};
 
@@ -129,7 +129,7 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
             index: index.get(sink),
             softening2,
             radius2: radius2.get(sink),
-            derivatives: [position.get(sink), velocity.get(sink)],
+            derivatives: padded([position.get(sink), velocity.get(sink)]),
         };
         board().begin(nj, softening2, ni, sink).map(|()| 0)
     };
@@ -213,5 +213,5 @@ pub unsafe fn neighbour_list(
 
 /// A source of which only the mass and the position are known.
 pub fn at_rest(index: c_int, mass: f64, position: [f64; 3]) -> Source {
-    Source { index, mass, time: 0.0, taylor: [position, [0.0; 3], [0.0; 3], [0.0; 3]] }
+    Source { index, mass, time: 0.0, taylor: padded([position]) }
 }

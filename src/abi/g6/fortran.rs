@@ -8,7 +8,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::arrays::scalar;
-use crate::system::Source;
+use crate::system::{Source, padded};
 
 use super::calls::{self, ResultArrays, SinkArrays, vector};
 
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn g6_set_j_particle_(
                 index: scalar("index", index)?,
                 mass: scalar("mass", mass)?,
                 time: scalar("tj", tj)?,
-                taylor: [vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?],
+                taylor: padded([vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?]),
             })
         };
         calls::set_source("g6_set_j_particle", scalar("address", address), source)

@@ -7,7 +7,7 @@ use super::system::kyoho_system;
 use crate::abi::arrays::{self, scalar};
 use crate::abi::boundary::{self, required};
 use crate::error::{Error, Result, ResultCode};
-use crate::system::{Forces, Sink, Source, System};
+use crate::system::{Forces, Sink, Source, System, padded};
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
 /// be written in any order and may leave gaps; an address never written has no source. A system of order 2 keeps
@@ -50,7 +50,7 @@ impl SourceRows {
             vector("kyoho_sources.accelerations", from.accelerations, from.accelerations_stride)?,
             vector("kyoho_sources.jerks", from.jerks, from.jerks_stride)?,
         ];
-        derivatives[system.descriptor().taylor..].fill(None);
+        derivatives[system.descriptor().taylor.min(4)..].fill(None);
         Ok(SourceRows {
             count,
             first_address: from.first_address.into(),
@@ -172,7 +172,7 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
             index: element(indices, row, 0),
             softening2: element(each, row, common),
             radius2: element(radii2, row, 0.0),
-            derivatives: [vector(positions, row), vector(velocities, row)],
+            derivatives: padded([vector(positions, row), vector(velocities, row)]),
         }
     };
     system.start_from_fn(nj, indices.is_some(), count, sink)
@@ -308,7 +308,7 @@ pub unsafe extern "C" fn kyoho_predicted(
         for begin in (0..count).step_by(PREDICTED) {
             let end = count.min(begin + PREDICTED);
             for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)) {
-                let [position, velocity] = source.unwrap_or([[f64::NAN; 3]; 2]);
+                let [position, velocity, ..] = source.unwrap_or([[f64::NAN; 3]; 4]);
                 // SAFETY: the arrays have `count` rows.
                 unsafe {
                     put(positions, row, position);

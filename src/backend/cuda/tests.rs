@@ -15,7 +15,7 @@ use crate::backend::{self, Backend, Device, DeviceOptions, Machine, ThisMachine,
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, SLICES, Share};
-use crate::system::{Block, Parts, Record, Setup, Sink, Source, Sources, System};
+use crate::system::{Block, Parts, Record, Setup, Sink, Source, Sources, System, padded};
 
 type CudaDevice = GpuDevice<Cuda>;
 
@@ -107,7 +107,7 @@ fn block(ni: usize, nj: usize) -> Block {
         index: number as i32 - 3,
         softening2: 0.0,
         radius2: 1.0,
-        derivatives: [[number as f64; 3], [0.0; 3]],
+        derivatives: padded([[number as f64; 3]]),
     };
     Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 1.0, nj, mass_factor: 1.0 }
 }

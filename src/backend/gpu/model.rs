@@ -88,6 +88,9 @@ impl Costs {
             (Order::Fourth, Precision::Double) => 3.0e9,
             (Order::Fourth, Precision::Mixed) => 5.7e9,
             (Order::Fourth, _) => 6.5e9,
+            (Order::Sixth, Precision::Double) => 1.8e9,
+            (Order::Sixth, _) => 3.4e9,
+            (Order::Eighth, _) => 1.2e9,
         };
         Costs {
             multiprocessors: 132,

@@ -38,19 +38,30 @@ pub fn rows(descriptor: &Descriptor) -> usize {
 /// Writes sinks as rows, `stride` sinks apart, and their indices.
 pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [Vector], indices: &mut [i32]) {
     match descriptor.precision {
-        Precision::Double => fill::<4>(2 * descriptor.vectors, sinks, stride, to, indices, |sink| {
-            let [x, v] = sink.derivatives;
-            [[x[0], x[1]], [x[2], sink.softening2], [v[0], v[1]], [v[2], 0.0]].map(Vector::of_64)
+        Precision::Double => fill::<{ 2 * MAX_VECTORS }>(2 * descriptor.vectors, sinks, stride, to, indices, |sink| {
+            std::array::from_fn(|row| {
+                let [x, y, z] = sink.derivatives[row / 2];
+                Vector::of_64(match row {
+                    1 => [z, sink.softening2],
+                    _ if row % 2 == 0 => [x, y],
+                    _ => [z, 0.0],
+                })
+            })
         }),
-        Precision::Mixed => fill::<3>(1 + descriptor.vectors, sinks, stride, to, indices, |sink| {
-            let [x, v] = sink.derivatives;
+        Precision::Mixed => fill::<{ 1 + MAX_VECTORS }>(1 + descriptor.vectors, sinks, stride, to, indices, |sink| {
+            let x = sink.derivatives[0];
             let high = x.map(|component| component as f32);
-            let low: [f32; 3] = std::array::from_fn(|k| (x[k] - f64::from(high[k])) as f32);
-            [row_32(high, sink.softening2 as f32), row_32(low, 0.0), row_32(v.map(|component| component as f32), 0.0)]
+            std::array::from_fn(|row| match row {
+                0 => row_32(high, sink.softening2 as f32),
+                1 => row_32(std::array::from_fn(|k| (x[k] - f64::from(high[k])) as f32), 0.0),
+                _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
+            })
         }),
         _ => fill::<MAX_VECTORS>(descriptor.vectors, sinks, stride, to, indices, |sink| {
-            let [x, v] = sink.derivatives.map(|vector| vector.map(|component| component as f32));
-            [row_32(x, sink.softening2 as f32), row_32(v, 0.0)]
+            std::array::from_fn(|row| {
+                let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
+                row_32(sink.derivatives[row].map(|component| component as f32), weight)
+            })
         }),
     }
 }
@@ -118,7 +129,7 @@ pub fn chunk(descriptor: &Descriptor, chunk: &Chunk, to: &mut [f64], indices: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{CATALOGUE, Order};
+    use crate::catalogue::CATALOGUE;
     use crate::system::slices::SLICES;
     use crate::system::{MASS, Source, Sources, TIME};
 
@@ -128,7 +139,7 @@ mod tests {
             index: 7 - number as i32,
             softening2: 0.25 + number as f64,
             radius2: 0.0,
-            derivatives: [0, 3].map(|first| std::array::from_fn(|k| place(first + k))),
+            derivatives: [0, 3, 6, 9].map(|first| std::array::from_fn(|k| place(first + k))),
         }
     }
 
@@ -143,12 +154,13 @@ mod tests {
             let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
             let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
             for (place, sink) in given.iter().enumerate() {
-                let [x, v] = sink.derivatives;
+                let x = sink.derivatives[0];
                 assert_eq!(indices[place], sink.index);
                 if descriptor.precision == Precision::Double {
                     assert_eq!([wholes(0, place), wholes(1, place)], [[x[0], x[1]], [x[2], sink.softening2]]);
-                    if descriptor.order == Order::Fourth {
-                        assert_eq!([wholes(2, place), wholes(3, place)], [[v[0], v[1]], [v[2], 0.0]]);
+                    for (vector, [x, y, z]) in sink.derivatives.into_iter().enumerate().take(descriptor.vectors).skip(1)
+                    {
+                        assert_eq!([wholes(2 * vector, place), wholes(2 * vector + 1, place)], [[x, y], [z, 0.0]]);
                     }
                     continue;
                 }
@@ -160,9 +172,9 @@ mod tests {
                         assert_ne!(halves(1, place)[k], 0.0);
                     }
                 }
-                if descriptor.order == Order::Fourth {
-                    let row = rows(descriptor) - 1;
-                    assert_eq!(halves(row, place)[..3], [v[0] as f32, v[1] as f32, v[2] as f32]);
+                for vector in 1..descriptor.vectors {
+                    let row = rows(descriptor) - descriptor.vectors + vector;
+                    assert_eq!(halves(row, place)[..3], sink.derivatives[vector].map(|component| component as f32));
                 }
             }
             // What lies between the sinks and the next row is left alone.

@@ -1,5 +1,6 @@
 //! A body and the arithmetic of its vectors.
 
+use kyoho::system::padded;
 use kyoho::{Sink, Source};
 
 /// Three components.
@@ -41,8 +42,8 @@ impl Body {
 }
 
 /// A sink without neighbour list.
-pub fn sink(number: usize, softening: f64, derivatives: [Vector; 2]) -> Sink {
-    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, derivatives }
+pub fn sink<const N: usize>(number: usize, softening: f64, derivatives: [Vector; N]) -> Sink {
+    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, derivatives: padded(derivatives) }
 }
 
 /// The length of a vector.
@@ -81,6 +82,6 @@ mod tests {
         let body = Body { acceleration: [2.0, 0.0, 0.0], jerk: [6.0, 0.0, 0.0], ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
         let source = body.source(7, 2.0, 0.5);
         assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
-        assert_eq!(source.taylor, [[1.0; 3], [2.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
+        assert_eq!(source.taylor[..4], [[1.0; 3], [2.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
     }
 }

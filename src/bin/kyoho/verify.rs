@@ -159,24 +159,26 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
     out!("Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.", arguments.bodies)?;
     out!()?;
     out!(
-        "order  precision  backend  level     acc worst   acc mean  jerk worst  jerk mean   pot worst  wrong nearest  checks"
+        "order  precision  backend  level     acc worst   acc mean  jerk worst  jerk mean  snap worst  crackle w.   pot worst  wrong nearest  checks"
     )?;
     for row in rows {
         let setup = &row.plain().setup;
-        let Errors { potential, acceleration, jerk, wrong_nearest } = &row.errors;
+        let Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest } = &row.errors;
         let descriptor = row.plain().descriptor();
         let if_any = |there: bool, text: String| if there { text } else { "-".into() };
-        let has_jerk = setup.order != Order::Second;
+        let from = |order: Order, error: f64| if_any(setup.order >= order, format!("{error:.2e}"));
         out!(
-            "{:>5}  {:<9}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10.2e}  {:>13}  {}",
+            "{:>5}  {:<9}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10}  {:>10}  {:>10.2e}  {:>13}  {}",
             setup.order as i32,
             setup.precision.name(),
             setup.backend.name(),
             level_name(row.plain()),
             acceleration.worst,
             acceleration.mean,
-            if_any(has_jerk, format!("{:.2e}", jerk.worst)),
-            if_any(has_jerk, format!("{:.2e}", jerk.mean)),
+            from(Order::Fourth, jerk.worst),
+            from(Order::Fourth, jerk.mean),
+            from(Order::Sixth, snap.worst),
+            from(Order::Eighth, crackle.worst),
             potential.worst,
             if_any(descriptor.nearest, wrong_nearest.to_string()),
             match row.failed().count() {
@@ -245,7 +247,9 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
             "level": level_name(row.plain()),
             "errors": {
                 "acceleration": spread(row.errors.acceleration),
-                "jerk": (setup.order != Order::Second).then(|| spread(row.errors.jerk)),
+                "jerk": (setup.order >= Order::Fourth).then(|| spread(row.errors.jerk)),
+                "snap": (setup.order >= Order::Sixth).then(|| spread(row.errors.snap)),
+                "crackle": (setup.order >= Order::Eighth).then(|| spread(row.errors.crackle)),
                 "potential": spread(row.errors.potential),
                 "wrong_nearest": row.plain().descriptor().nearest.then_some(row.errors.wrong_nearest),
             },

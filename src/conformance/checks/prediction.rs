@@ -11,19 +11,21 @@ fn moving(seed: u64, bodies: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let mut sources = grid(seed, bodies);
     for source in &mut sources {
-        source.time = random.below(64) as f64 / 64.0;
-        source.taylor[2] = random.grid_vector(0.5);
-        source.taylor[3] = random.grid_vector(0.25);
+        source.time = random.below(8) as f64 / 8.0;
+        for coefficient in &mut source.taylor[2..] {
+            *coefficient = random.grid_vector(0.25);
+        }
     }
     sources
 }
 
 pub const POLYNOMIAL: Check = Check {
     name: "predicted polynomial",
-    promise: "predicted sources are x + v dt + (a/2) dt^2 + (j/6) dt^3 and its derivative, to the last bit",
+    promise: "predicted sources are x + v dt + (a/2) dt^2 + (j/6) dt^3 + ... and its derivatives, to the last bit",
     neighbours: false,
     run: |target, findings| {
-        let known = Source { index: 1, mass: 1.0, time: 1.0, taylor: [[1.0; 3], [2.0; 3], [3.0; 3], [4.0; 3]] };
+        let taylor = std::array::from_fn(|k| [(k + 1) as f64; 3]);
+        let known = Source { index: 1, mass: 1.0, time: 1.0, taylor };
         let mut twin = Twin::with(target, &moving(41, 300))?;
         twin.set_source(300, &known)?;
         for time in [1.5, 1.0, -0.5, 0.0] {
@@ -33,7 +35,9 @@ pub const POLYNOMIAL: Check = Check {
         twin.set_time(1.5)?;
         let expected = match target.setup.order {
             Order::Second => [1.0; 3],
-            _ => [1.0 + 1.0 + 0.75 + 0.5; 3],
+            Order::Fourth => [1.0 + 1.0 + 0.75 + 0.5; 3],
+            Order::Sixth => [3.25 + 5.0 / 16.0 + 6.0 / 32.0; 3],
+            Order::Eighth => [3.75 + 7.0 / 64.0 + 8.0 / 128.0; 3],
         };
         let found = twin.system.predicted([300])[0].map(|found| found[0]);
         findings.expect_equal("a known series", found, Some(expected));

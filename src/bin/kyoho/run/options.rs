@@ -93,9 +93,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         None => before.map(|plan| plan.precision).or(settings.precision).unwrap_or(Precision::Mixed),
     };
     let order = match arguments.order {
-        Some(number) => Order::from_number(number)
-            .filter(|order| matches!(order, Order::Second | Order::Fourth))
-            .ok_or_else(|| wrong("--order", number, "2, 4".into()))?,
+        Some(number) => Order::from_number(number).ok_or_else(|| wrong("--order", number, "2, 4, 6, 8".into()))?,
         None => before.map_or(Order::Fourth, |plan| plan.order),
     };
     let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
