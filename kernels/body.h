@@ -51,28 +51,39 @@
 #define VECTORS 2
 #define OUTPUTS 7
 #define NEAREST 1
+#elif ORDER == 6
+#define TAYLOR 6
+#define VECTORS 3
+#define OUTPUTS 10
+#define NEAREST 1
+#elif ORDER == 8
+#define TAYLOR 8
+#define VECTORS 4
+#define OUTPUTS 13
+#define NEAREST 1
 #endif
 
 // Rows of an octet: time, mass, then component c of coefficient k in row 2 + 3 k + c.
 #define SOURCE_ROWS (2 + 3 * TAYLOR)
 
-// Rows of a body: a weight and a position, then what else a pair needs of it. The weight is the mass of a source and
-// the squared softening of a sink.
+// Rows of a body: a position and a weight, then what else a pair needs of it, in 64 bits number after number. The
+// weight is the mass of a source and the squared softening of a sink.
 #if PRECISION == DOUBLE
-#define ROWS (2 * VECTORS)
+#define ROWS ((1 + 3 * VECTORS + 1) / 2)
 #elif PRECISION == MIXED
 #define ROWS (1 + VECTORS)
 #else
 #define ROWS VECTORS
 #endif
 
-// A body in the numbers of a pair; `low` holds what `position` rounds off, in MIXED.
+// A body in the numbers of a pair; `low` holds what `position` rounds off, in MIXED, and `higher` velocity,
+// acceleration and jerk, as far as there are.
 #define BODY_OF(NUMBER) \
     struct { \
         NUMBER weight; \
         NUMBER position[3]; \
         NUMBER low[3]; \
-        NUMBER velocity[3]; \
+        NUMBER higher[VECTORS][3]; \
     }
 typedef BODY_OF(REAL) Body;
 #ifdef WIDTH
@@ -85,19 +96,28 @@ FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
 {
     Body body;
 #if PRECISION == DOUBLE
-    body.position[0] = rows[0].x, body.position[1] = rows[0].y, body.position[2] = rows[1].x, body.weight = rows[1].y;
-#if VECTORS > 1
-    body.velocity[0] = rows[2].x, body.velocity[1] = rows[2].y, body.velocity[2] = rows[3].x;
-#endif
+    REAL numbers[2 * ROWS];
+    UNROLL
+    for (int row = 0; row < ROWS; ++row)
+        numbers[2 * row] = rows[row].x, numbers[2 * row + 1] = rows[row].y;
+    body.weight = numbers[3];
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        body.position[k] = numbers[k];
+        UNROLL
+        for (int q = 1; q < VECTORS; ++q)
+            body.higher[q - 1][k] = numbers[1 + 3 * q + k];
+    }
 #else
     body.position[0] = rows[0].x, body.position[1] = rows[0].y, body.position[2] = rows[0].z, body.weight = rows[0].w;
 #if PRECISION == MIXED
     body.low[0] = rows[1].x, body.low[1] = rows[1].y, body.low[2] = rows[1].z;
 #endif
-#if VECTORS > 1
-    const VECTOR velocity = rows[ROWS - 1];
-    body.velocity[0] = velocity.x, body.velocity[1] = velocity.y, body.velocity[2] = velocity.z;
-#endif
+    UNROLL
+    for (int q = 1; q < VECTORS; ++q) {
+        const VECTOR row = rows[ROWS - VECTORS + q];
+        body.higher[q - 1][0] = row.x, body.higher[q - 1][1] = row.y, body.higher[q - 1][2] = row.z;
+    }
 #endif
     return body;
 }
@@ -107,16 +127,20 @@ typedef struct {
     double time;
     double mass_factor;
     int nj;
-    int unused;
+    int predicts;
 } Moment;
 
-// The q-th derivative of the series of one component, after dt; q = 0, 1.
+// The q-th derivative of the series of one component, after dt: that of dt^k is k (k - 1) ... (k - q + 1) dt^(k - q).
 FUNCTION SERIES evaluate(int q, const SERIES coefficients[TAYLOR], SERIES dt)
 {
     SERIES value = 0.0;
     UNROLL
     for (int k = TAYLOR - 1; k >= q; --k) {
-        const SERIES term = q == 0 ? coefficients[k] : k * coefficients[k];
+        int factor = 1;
+        UNROLL
+        for (int less = 0; less < q; ++less)
+            factor *= k - less;
+        const SERIES term = factor == 1 ? coefficients[k] : factor * coefficients[k];
         value = k == TAYLOR - 1 ? term : fma(value, dt, term);
     }
     return value;
@@ -131,12 +155,12 @@ FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, SERI
         rows[row] = *(GLOBAL const SERIES *)(source + row * OCTET);
 }
 
-// Predicted position and velocity of the source at an address, and its mass; far away where the address takes no part.
+// Predicted position, velocity, ... of the source at an address, and its mass; far away where the address takes no part.
 FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
     SERIES vectors[VECTORS][3])
 {
     const SERIES_LOGICAL takes_part = address < moment.nj;
-    const SERIES dt = moment.time - rows[0];
+    const SERIES dt = moment.predicts ? moment.time - rows[0] : (SERIES)0.0;
     UNROLL
     for (int component = 0; component < 3; ++component) {
         SERIES coefficients[TAYLOR];
@@ -157,20 +181,28 @@ FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment mome
     double vectors[VECTORS][3];
     const double mass = predict_vectors(source, address, moment, vectors);
 #if PRECISION == DOUBLE
+    double numbers[2 * ROWS];
+    numbers[2 * ROWS - 1] = 0.0;
+    numbers[3] = mass;
     UNROLL
-    for (int q = 0; q < VECTORS; ++q) {
-        rows[2 * q] = DOUBLE2(vectors[q][0], vectors[q][1]);
-        rows[2 * q + 1] = DOUBLE2(vectors[q][2], q == 0 ? mass : 0.0);
+    for (int k = 0; k < 3; ++k) {
+        numbers[k] = vectors[0][k];
+        UNROLL
+        for (int q = 1; q < VECTORS; ++q)
+            numbers[1 + 3 * q + k] = vectors[q][k];
     }
+    UNROLL
+    for (int row = 0; row < ROWS; ++row)
+        rows[row] = DOUBLE2(numbers[2 * row], numbers[2 * row + 1]);
 #else
     const float x = (float)vectors[0][0], y = (float)vectors[0][1], z = (float)vectors[0][2];
     rows[0] = FLOAT4(x, y, z, (float)mass);
 #if PRECISION == MIXED
     rows[1] = FLOAT4((float)(vectors[0][0] - x), (float)(vectors[0][1] - y), (float)(vectors[0][2] - z), 0.0f);
 #endif
-#if VECTORS > 1
-    rows[ROWS - 1] = FLOAT4((float)vectors[1][0], (float)vectors[1][1], (float)vectors[1][2], 0.0f);
-#endif
+    UNROLL
+    for (int q = 1; q < VECTORS; ++q)
+        rows[ROWS - VECTORS + q] = FLOAT4((float)vectors[q][0], (float)vectors[q][1], (float)vectors[q][2], 0.0f);
 #endif
 }
 #endif

@@ -19,6 +19,8 @@
     UNROLL \
     for (int turn = 0; turn < PLACES; ++turn) \
         load_source(octets, slot, turn * THREADS + THREAD, source[turn]);
+// Where bodies are large, the sums of strands take the memory of the tile in turns.
+#define TAKES_TURNS (LANES > 1 && !SPREAD && VECTORS > 2)
 // Short strands: each thread of those that share a sink has one strand, and keeps its sum over the chunks.
 #define SPREAD (STRANDS == SHORT)
 // Few sources are in a short strand: the address of the nearest is kept at once, where else the strand is and the
@@ -41,6 +43,11 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 {
     LOCAL union {
         VECTOR tile[ROWS * TILE];
+#if SPREAD
+        double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#elif TAKES_TURNS
+        REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#endif
 #if ENDS
         End end;
 #endif
@@ -48,12 +55,14 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     LOCAL_POINTER VECTOR *const tile = shared.tile;
     LOCAL int tile_indices[CHUNK];
 #if SPREAD
-    LOCAL double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
-#else
-    LOCAL double accumulated[OUTPUTS * GROUP_SINKS];
-#endif
-#if LANES > 1 && !SPREAD
+    LOCAL_POINTER double *const strand_sums = shared.strand_sums;
+#elif TAKES_TURNS
+    LOCAL_POINTER REAL *const strand_sums = shared.strand_sums;
+#elif LANES > 1
     LOCAL REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#endif
+#if !SPREAD
+    LOCAL double accumulated[OUTPUTS * GROUP_SINKS];
 #endif
 #if LANES > 1 && NEAREST
     LOCAL REAL lane_distances[LANES * GROUP_SINKS];
@@ -180,6 +189,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         guarded = ANY(guarded);
         SYNC;
 
+#if TAKES_TURNS
+        REAL totals[SINKS][OUTPUTS];
+#endif
         if (has_sinks) {
 #if LANES == 1 || SPREAD
             REAL totals[SINKS][OUTPUTS];
@@ -249,7 +261,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                         check[i] = strand == lane ? looked_at : check[i] + looked_at;
                         UNROLL
                         for (int output = 0; output < OUTPUTS; ++output) {
-#if LANES == 1 || SPREAD
+#if LANES == 1 || SPREAD || TAKES_TURNS
                             totals[i][output] = strand == lane ? sums[i][output] : totals[i][output] + sums[i][output];
 #else
                             strand_sums[(strand * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = sums[i][output];
@@ -286,6 +298,17 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             }
 #endif
         }
+#if TAKES_TURNS
+        SYNC;
+        if (has_sinks) {
+            UNROLL
+            for (int i = 0; i < SINKS; ++i) {
+                UNROLL
+                for (int output = 0; output < OUTPUTS; ++output)
+                    strand_sums[(lane * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = totals[i][output];
+            }
+        }
+#endif
 #if LANES > 1 && !SPREAD
         SYNC;
         // As many turns for every thread: compilers that run threads one after another got other loops here wrong.
@@ -305,6 +328,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     LET_NEXT_KERNEL_START;
 
 #if SPREAD
+    SYNC;
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
         UNROLL
@@ -405,4 +429,5 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #undef TILE
 #undef TILE_PLACE
 #undef SPREAD
+#undef TAKES_TURNS
 #undef KEEP_ADDRESS

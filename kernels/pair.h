@@ -1,5 +1,7 @@
-// What a pair adds to the sums of a sink. With r = x_j - x_i, v = v_j - v_i, s2 = |r|^2 + eps2, w = m_j s2^(-3/2),
-// alpha = (r.v) / s2: potential -m_j s2^(-1/2), acceleration w r, jerk w (v - 3 alpha r).
+// What a pair adds to the sums of a sink. With r = x_j - x_i and the same differences v, a, j of velocities,
+// accelerations and jerks, s2 = |r|^2 + eps2, w = m_j s2^(-3/2): potential -m_j s2^(-1/2), acceleration A = w r, jerk
+// J = w v - 3 alpha A, snap S = w a - 6 alpha J - 3 beta A, crackle w j - 9 alpha S - 9 beta J - 3 gamma A, where
+// alpha = (r.v) / s2, beta = (|v|^2 + r.a) / s2 + alpha^2, gamma = (3 v.a + r.j) / s2 + alpha (3 beta - 4 alpha^2).
 
 #ifndef WIDTH
 FUNCTION REAL inverse_sqrt(REAL value)
@@ -42,6 +44,12 @@ FUNCTION WIDE squared(const WIDE r[3])
     return fma(r[2], r[2], fma(r[1], r[1], r[0] * r[0]));
 }
 
+// The product of two vectors, added to a number.
+FUNCTION WIDE add_product(const WIDE a[3], const WIDE b[3], WIDE sum)
+{
+    return fma(a[2], b[2], fma(a[1], b[1], fma(a[0], b[0], sum)));
+}
+
 // Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the sink itself; both
 // are constants where the caller need not look.
 FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICAL is_other, WIDE sums[OUTPUTS],
@@ -65,18 +73,50 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICA
     const WIDE potential = source->weight * inverse;
     const WIDE w = potential * inverse2;
     sums[0] -= potential;
-#if ORDER == 4
-    WIDE v[3];
+#if VECTORS > 1
+    // Velocities, accelerations and jerks.
+    WIDE higher[VECTORS - 1][3];
     UNROLL
-    for (int k = 0; k < 3; ++k)
-        v[k] = source->velocity[k] - sink->velocity[k];
-    const WIDE alpha = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0])) * ((REAL)-3 * inverse2);
+    for (int q = 1; q < VECTORS; ++q) {
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            higher[q - 1][k] = source->higher[q - 1][k] - sink->higher[q - 1][k];
+    }
+    const WIDE *const v = higher[0];
+    const WIDE rv = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0]));
+    const WIDE minus3_inverse2 = (REAL)-3 * inverse2;
+    const WIDE minus3_alpha = rv * minus3_inverse2;
+#endif
+#if VECTORS > 2
+    const WIDE *const a = higher[1];
+    const WIDE alpha = rv * inverse2;
+    const WIDE minus6_alpha = minus3_alpha + minus3_alpha;
+    const WIDE change = add_product(v, v, fma(r[2], a[2], fma(r[1], a[1], r[0] * a[0])));
+    const WIDE minus3_beta = fma(minus3_alpha, alpha, change * minus3_inverse2);
+#endif
+#if VECTORS > 3
+    const WIDE *const j = higher[2];
+    const WIDE minus9_alpha = minus6_alpha + minus3_alpha;
+    const WIDE minus9_beta = (REAL)3 * minus3_beta;
+    const WIDE va = fma(v[2], a[2], fma(v[1], a[1], v[0] * a[0]));
+    const WIDE bend = fma((REAL)-4 * alpha, minus3_alpha, minus9_beta);
+    const WIDE minus3_gamma = fma(alpha, bend, add_product(r, j, (REAL)3 * va) * minus3_inverse2);
 #endif
     UNROLL
     for (int k = 0; k < 3; ++k) {
         sums[1 + k] = fma(w, r[k], sums[1 + k]);
-#if ORDER == 4
-        sums[4 + k] = fma(w, fma(alpha, r[k], v[k]), sums[4 + k]);
+#if VECTORS > 1
+        // Jerk, snap and crackle over w.
+        const WIDE jerk = fma(minus3_alpha, r[k], v[k]);
+        sums[4 + k] = fma(w, jerk, sums[4 + k]);
+#endif
+#if VECTORS > 2
+        const WIDE snap = fma(minus6_alpha, jerk, fma(minus3_beta, r[k], a[k]));
+        sums[7 + k] = fma(w, snap, sums[7 + k]);
+#endif
+#if VECTORS > 3
+        const WIDE crackle = fma(minus9_alpha, snap, fma(minus9_beta, jerk, fma(minus3_gamma, r[k], j[k])));
+        sums[10 + k] = fma(w, crackle, sums[10 + k]);
 #endif
     }
 }

@@ -12,9 +12,9 @@ typedef struct {
 #endif
 } End;
 
-// Columns of the parts of a sink: its sums, and its nearest source. A thread adds two.
-#define COLUMNS (OUTPUTS + NEAREST)
-#define COLUMN_PAIRS (COLUMNS / 2)
+// Columns of the parts of a sink: its sums, and its nearest source. A thread adds two; the nearest source is the second
+// of a pair, whose first is a sum if there is one left.
+#define COLUMN_PAIRS ((OUTPUTS + NEAREST + 1) / 2)
 // Parts that are on their way at a time.
 #define BATCH 8
 
@@ -27,7 +27,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
     SYNC;
     for (int item = THREAD; item < step->slices * COLUMN_PAIRS * here; item += threads) {
         const int slice = item / (COLUMN_PAIRS * here), output = item / here % COLUMN_PAIRS * 2, sink = item % here;
-        const int number = first_sink + sink, has_second = output + 1 < OUTPUTS;
+        const int number = first_sink + sink, has_first = output < OUTPUTS, has_second = output + 1 < OUTPUTS;
         double first_sum = 0.0, second_sum = 0.0;
 #if NEAREST
         double distance2 = INFINITY_32;
@@ -40,7 +40,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
                 const long part = (long)slice * step->parts + piece + turn;
                 const int there = piece + turn < step->parts;
                 GLOBAL const double *column = parts + (part * OUTPUTS + output) * step->stride + number;
-                first_column[turn] = there ? *column : 0.0;
+                first_column[turn] = there && has_first ? *column : 0.0;
                 if (has_second)
                     column += step->stride;
 #if NEAREST
@@ -62,7 +62,8 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 #endif
             }
         }
-        end->sums[slice][output][sink] = first_sum;
+        if (has_first)
+            end->sums[slice][output][sink] = first_sum;
         if (has_second)
             end->sums[slice][output + 1][sink] = second_sum;
 #if NEAREST
@@ -178,7 +179,10 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
 #define END_ITEMS (SLICES * COLUMN_PAIRS * END_SINKS)
 #define END_THREADS (END_ITEMS / ((END_ITEMS + MOST_THREADS - 1) / MOST_THREADS))
 
-KERNEL(END_THREADS, 3)
+// Groups of them on a multiprocessor.
+#define END_RESIDENT (ORDER < 6 ? 3 : 2)
+
+KERNEL(END_THREADS, END_RESIDENT)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const double *parts,
     GLOBAL const double *part_distances, GLOBAL const uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,

@@ -82,9 +82,10 @@ FUNCTION GLOBAL int *nearest_of(GLOBAL double *results, const Step *step)
     return (GLOBAL int *)(distances_of(results, step) + step->stride);
 }
 
-// Records are 128 bytes: time, mass, Taylor coefficients, index and address, in words of 8 bytes.
-#define RECORD_WORDS 16
-#define INDEX_WORD 14
+// Records are 128 or 256 bytes: time, mass, Taylor coefficients and, in the last but one word of 8 bytes, index and
+// address.
+#define RECORD_WORDS ((SOURCE_ROWS + 2 + 15) / 16 * 16)
+#define INDEX_WORD (RECORD_WORDS - 2)
 
 typedef union {
     double number;

@@ -11,8 +11,8 @@
 // Sums in a row, and sinks of a thread where one thread has a sink and where several share it.
 #if PRECISION == DOUBLE
 #define LONG 1
-#define MANY 2
-#define MANY_SHARED 2
+#define MANY (ORDER == 8 ? 1 : 2)
+#define MANY_SHARED MANY
 #define MANY_STEPS 4
 #else
 #define LONG 4

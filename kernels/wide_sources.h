@@ -4,9 +4,9 @@
 #define POSITION 1
 #define LOW 4
 #if PRECISION == MIXED
-#define VELOCITY 7
+#define HIGHER 7
 #else
-#define VELOCITY 4
+#define HIGHER 4
 #endif
 
 // The tile of a slot.
@@ -26,9 +26,9 @@ FUNCTION Body source_at(GLOBAL const REAL *tile, int place)
 #if PRECISION == MIXED
         body.low[k] = tile[(LOW + k) * CHUNK + place];
 #endif
-#if VECTORS > 1
-        body.velocity[k] = tile[(VELOCITY + k) * CHUNK + place];
-#endif
+        UNROLL
+        for (int q = 1; q < VECTORS; ++q)
+            body.higher[q - 1][k] = tile[(HIGHER + 3 * (q - 1) + k) * CHUNK + place];
     }
     return body;
 }
@@ -56,9 +56,11 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
             const SERIES low = vectors[0][k] - CONVERTED(double, OCTET, position);
             STORE(OCTET, CONVERTED(REAL, OCTET, low), tile + (LOW + k) * CHUNK + place);
 #endif
-#if VECTORS > 1
-            STORE(OCTET, CONVERTED(REAL, OCTET, vectors[1][k]), tile + (VELOCITY + k) * CHUNK + place);
-#endif
+            UNROLL
+            for (int q = 1; q < VECTORS; ++q) {
+                const VECTOR_OF(REAL, OCTET) number = CONVERTED(REAL, OCTET, vectors[q][k]);
+                STORE(OCTET, number, tile + (HIGHER + 3 * (q - 1) + k) * CHUNK + place);
+            }
         }
     }
 }

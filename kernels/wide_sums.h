@@ -44,9 +44,9 @@ FUNCTION Sink load_sinks(GLOBAL const VECTOR *sinks, const Step *step, int first
 #if PRECISION == MIXED
             LANE(wide.low[k], REAL, lane) = body.low[k];
 #endif
-#if VECTORS > 1
-            LANE(wide.velocity[k], REAL, lane) = body.velocity[k];
-#endif
+            UNROLL
+            for (int q = 1; q < VECTORS; ++q)
+                LANE(wide.higher[q - 1][k], REAL, lane) = body.higher[q - 1][k];
         }
         LANE(*index, WHOLE, lane) = indices_of(sinks, step)[number];
     }

@@ -8,7 +8,7 @@ pub mod opencl;
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
 use crate::system::slices::{Deal, Share};
-use crate::system::{Block, Parts, Record, Sources};
+use crate::system::{Block, Line, Parts, Records, Sources};
 
 /// The kinds of machine that compute forces.
 #[repr(i32)]
@@ -161,15 +161,15 @@ pub struct Updates<'a> {
     /// Whether more may have been written there: the device had no part in the last blocks.
     pub everything: bool,
     /// What was sent to others for the last blocks, no address twice.
-    pub missed: &'a [Record],
+    pub missed: Records<'a>,
     /// What comes after all that, no address twice.
-    pub fresh: &'a [Record],
+    pub fresh: Records<'a>,
 }
 
 impl Updates<'_> {
     /// What was written in the host's copy, and nothing else.
     pub fn of(sources: &Sources) -> Updates<'_> {
-        Updates { sources, everything: false, missed: &[], fresh: &[] }
+        Updates { sources, everything: false, missed: Records::NONE, fresh: Records::NONE }
     }
 }
 
@@ -189,7 +189,7 @@ pub trait Device: Send {
     }
 
     /// Memory from which records will be sent until the device is dropped; it may be made fast to read.
-    fn register(&mut self, _records: &[Record]) -> Result<()> {
+    fn register(&mut self, _memory: &[Line]) -> Result<()> {
         Ok(())
     }
 

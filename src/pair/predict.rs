@@ -55,12 +55,12 @@ fn evaluate<N: Number>(derivative: usize, taylor: usize, dt: N, coefficient: imp
     (derivative..taylor - 1).rev().fold(term(taylor - 1), |value, k| value.times_plus(dt, term(k)))
 }
 
-/// Position, velocity, ... of one source at a time, in 64 bits.
-pub fn derivatives(source: &Source, descriptor: &Descriptor, time: f64) -> [[f64; 3]; MAX_VECTORS] {
+/// Position, velocity, ... of one source after `dt`, in 64 bits.
+pub fn derivatives(source: &Source, descriptor: &Descriptor, dt: f64) -> [[f64; 3]; MAX_VECTORS] {
     let mut predicted = [[0.0; 3]; MAX_VECTORS];
     for (derivative, vector) in predicted.iter_mut().enumerate().take(descriptor.vectors) {
         *vector = std::array::from_fn(|component| {
-            evaluate(derivative, descriptor.taylor, time - source.time, |k| source.taylor[k][component])
+            evaluate(derivative, descriptor.taylor, dt, |k| source.taylor[k][component])
         });
     }
     predicted
@@ -87,7 +87,8 @@ pub fn chunk<L: Wide, E: Element>(
             // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
             // covers the rows.
             let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
-            let dt = Vector(L::splat(moment.time) - load(TIME));
+            let dt = if moment.predicts { L::splat(moment.time) - load(TIME) } else { L::splat(0.0) };
+            let dt = Vector(dt);
             store(load(MASS) * L::splat(moment.mass_factor), 0);
             for component in 0..3 {
                 for derivative in 0..vectors {

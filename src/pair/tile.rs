@@ -51,6 +51,8 @@ pub const VECTORS_ROW: usize = 1;
 pub struct Moment {
     /// The time.
     pub time: f64,
+    /// Whether sources are predicted to it; else they are as they were written.
+    pub predicts: bool,
     /// The addresses of the chunk that take part.
     pub limit: usize,
     /// The power of two that masses are multiplied with.

@@ -32,6 +32,8 @@ pub struct Block {
     pub skip_own_index: bool,
     /// The time to which sources are predicted.
     pub time: f64,
+    /// Whether they are; else they are as they were written.
+    pub predicts: bool,
     /// Only addresses below this take part.
     pub nj: usize,
     /// The power of two that devices multiply masses with, and divide sums by, so that products stay in the range of

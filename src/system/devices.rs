@@ -13,8 +13,9 @@ use super::block::{Block, Parts, Sums};
 use super::deals::{self, Deals};
 use super::gathered::Gathered;
 use super::log::Log;
+use super::records::{Line, Records, lines_of_record};
 use super::slices::{Deal, Share};
-use super::sources::{Record, Sources, Written};
+use super::sources::{Sources, Written};
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
@@ -246,13 +247,16 @@ impl Devices {
         }
         let log = match log {
             Some(log) => log,
-            none => none.insert(Log::new(self.machine.records()).map_err(|error| (None, error))?),
+            none => {
+                none.insert(Log::new(self.machine.records(), self.descriptor.taylor).map_err(|error| (None, error))?)
+            }
         };
         if count > 1 {
-            self.missed = Some(Gathered::new(self.machine.records()).map_err(|error| (None, error))?);
+            let lines = lines_of_record(self.descriptor.taylor);
+            self.missed = Some(Gathered::new(self.machine.records(), lines).map_err(|error| (None, error))?);
         }
         let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(Gathered::memory));
-        let buffers: Vec<&[Record]> = buffers.collect();
+        let buffers: Vec<&[Line]> = buffers.collect();
         for (device, number) in self.all.iter_mut().zip(&setup.devices) {
             let mut each = buffers.iter();
             each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
@@ -282,7 +286,7 @@ impl Devices {
     }
 
     /// Begins a block; if a device cannot, none is at work afterwards.
-    pub fn start(&mut self, sources: &Sources, fresh: &[Record], block: &Block) -> Result<()> {
+    pub fn start(&mut self, sources: &Sources, fresh: Records, block: &Block) -> Result<()> {
         let (ni, nj) = (block.sinks.len(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         if at_work.is_empty() {
@@ -310,10 +314,10 @@ impl Devices {
         let everything = lag.is_some_and(|lag| lag.everything || is_written);
         let missed = match (&self.missed, lag) {
             (Some(missed), Some(_)) if !everything => missed.records(),
-            _ => &[],
+            _ => Records::NONE,
         };
         let updates = |place: usize| match place {
-            0 => Updates { sources, everything: false, missed: &[], fresh },
+            0 => Updates { sources, everything: false, missed: Records::NONE, fresh },
             _ => Updates { sources, everything, missed, fresh },
         };
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
@@ -328,7 +332,7 @@ impl Devices {
     }
 
     /// Keeps what devices that have no part in the block will have to know.
-    fn keep_for_others(&mut self, parties: usize, fresh: &[Record], is_written: bool) {
+    fn keep_for_others(&mut self, parties: usize, fresh: Records, is_written: bool) {
         if self.on_host || self.all.len() < 2 {
             return;
         }
@@ -343,7 +347,7 @@ impl Devices {
         if let Some(missed) = &mut self.missed
             && !lag.everything
         {
-            lag.everything = !fresh.iter().all(|record| missed.take(*record));
+            lag.everything = !fresh.iter().all(|record| missed.take(record));
         }
     }
 

@@ -4,30 +4,27 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 
+use super::records::{self, Line, Record, Records};
 use super::slices::CHUNK;
-use super::sources::Record;
+use super::sources::Source;
 
 pub(super) const PAGE: usize = 4096;
-const RECORDS_OF_PAGE: usize = PAGE / size_of::<Record>();
+const LINES_OF_PAGE: usize = PAGE / size_of::<Line>();
 
 /// Devices make memory fast to read by the page.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct Page([Record; RECORDS_OF_PAGE]);
+pub(super) struct Page([Line; LINES_OF_PAGE]);
 
-/// Whole pages for so many records.
-pub(super) fn pages(records: usize) -> Result<Box<[Page]>> {
-    let pages = records.div_ceil(RECORDS_OF_PAGE);
+/// Whole pages for so many records, each of so many lines.
+pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Box<[Page]>> {
+    let pages = records.saturating_mul(lines_of_record).div_ceil(LINES_OF_PAGE);
     let no_memory = |()| Error::OutOfMemory { what: "records of sources", bytes: pages.saturating_mul(PAGE) };
     let mut buffer: Box<[Page]> = bytemuck::try_zeroed_slice_box(pages).map_err(no_memory)?;
     // A page that was never written is not there yet.
-    buffer.iter_mut().for_each(|page| page.0[0].address = u32::MAX);
+    let source = Source::from_derivatives::<0>(0, 0.0, 0.0, []);
+    buffer.iter_mut().for_each(|page| records::write(&mut page.0[..lines_of_record], u32::MAX, &source));
     Ok(buffer)
-}
-
-/// The records of pages.
-pub(super) fn records(pages: &[Page]) -> &[Record] {
-    bytemuck::cast_slice(pages)
 }
 
 /// What is known of `CHUNKS` chunks. The bits are few enough to be near whatever is written.
@@ -68,6 +65,7 @@ pub(super) const ADDRESSES: usize = CHUNKS * CHUNK;
 /// Records, and where each address has its own.
 pub(super) struct Gathered {
     pages: Box<[Page]>,
+    lines_of_record: usize,
     /// Records in use.
     length: usize,
     /// So many of the first are numbered: it is done when an address comes again, which most never do.
@@ -76,14 +74,20 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Room for so many records.
-    pub fn new(capacity: usize) -> Result<Gathered> {
-        Ok(Gathered { pages: pages(capacity)?, length: 0, numbered: 0, groups: Vec::new() })
+    /// Room for so many records, each of so many lines.
+    pub fn new(capacity: usize, lines_of_record: usize) -> Result<Gathered> {
+        let pages = pages(capacity, lines_of_record)?;
+        Ok(Gathered { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
     }
 
     /// All of the memory.
-    pub fn memory(&self) -> &[Record] {
-        records(&self.pages)
+    pub fn memory(&self) -> &[Line] {
+        bytemuck::cast_slice(&self.pages)
+    }
+
+    /// How many records there is room for.
+    fn capacity(&self) -> usize {
+        self.memory().len() / self.lines_of_record
     }
 
     /// Bytes in use.
@@ -95,8 +99,8 @@ impl Gathered {
 
     /// The records, each address once.
     #[inline]
-    pub fn records(&self) -> &[Record] {
-        &self.memory()[..self.length]
+    pub fn records(&self) -> Records<'_> {
+        Records::new(&self.memory()[..self.length * self.lines_of_record], self.lines_of_record)
     }
 
     /// How many there are.
@@ -107,7 +111,7 @@ impl Gathered {
 
     /// Whether there is room for so many more.
     pub fn has_room(&self, count: usize) -> bool {
-        self.length + count <= self.memory().len()
+        self.length + count <= self.capacity()
     }
 
     /// What is known of the chunks that an address is among.
@@ -136,10 +140,11 @@ impl Gathered {
         self.groups.get(address / ADDRESSES).and_then(Option::as_ref).is_some_and(|group| group.has(address))
     }
 
-    /// Puts a record at a place.
+    /// The memory of the record at a place.
     #[inline]
-    pub fn put(&mut self, place: usize, record: Record) {
-        bytemuck::cast_slice_mut(&mut self.pages)[place] = record;
+    pub fn record_mut(&mut self, place: usize) -> &mut [Line] {
+        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+        &mut lines[place * self.lines_of_record..][..self.lines_of_record]
     }
 
     /// The place of one more record, of an address that was noted.
@@ -161,13 +166,16 @@ impl Gathered {
 
     /// Exchanges two records that are numbered.
     pub fn swap(&mut self, one: usize, other: usize) {
-        bytemuck::cast_slice_mut::<Page, Record>(&mut self.pages).swap(one, other);
+        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+        for line in 0..self.lines_of_record {
+            lines.swap(one * self.lines_of_record + line, other * self.lines_of_record + line);
+        }
         self.number(one);
         self.number(other);
     }
 
     fn number(&mut self, place: usize) {
-        let address = self.records()[place].address as usize;
+        let address = self.records().get(place).address() as usize;
         self.noted(address).places[address % ADDRESSES] = place as u32;
     }
 
@@ -177,11 +185,11 @@ impl Gathered {
 
     /// Takes a record, in the place of one of the same address if there is one; whether there was room.
     pub fn take(&mut self, record: Record) -> bool {
-        let address = record.address as usize;
+        let address = record.address() as usize;
         if self.group_mut(address).is_none() && self.make_group(address).is_none() {
             return false;
         }
-        let is_full = self.length == self.memory().len();
+        let is_full = self.length == self.capacity();
         let group = self.noted(address);
         let place = match group.has(address) {
             true => self.place(address),
@@ -191,14 +199,14 @@ impl Gathered {
                 self.one_more()
             }
         };
-        self.put(place, record);
+        self.record_mut(place).copy_from_slice(record.lines());
         true
     }
 
     /// Forgets all records.
     pub fn clear(&mut self) {
         for place in 0..self.length {
-            let address = self.records()[place].address as usize;
+            let address = self.records().get(place).address() as usize;
             self.noted(address).gathered[address % ADDRESSES / 64] = 0;
         }
         (self.length, self.numbered) = (0, 0);
@@ -216,36 +224,47 @@ mod tests {
     use super::*;
     use crate::system::Source;
 
-    fn record(address: u32, mass: f64) -> Record {
-        Record::new(address, &Source::from_derivatives(1, mass, 0.0, [[0.0; 3]; 4]))
+    /// Takes the record of a source of this mass at an address.
+    fn take(gathered: &mut Gathered, address: u32, mass: f64) -> bool {
+        let source = Source::from_derivatives(1, mass, 0.0, [[0.0; 3]; 4]);
+        let lines = records::lines(4 * gathered.lines_of_record, [(address, source)]);
+        gathered.take(Records::new(&lines, gathered.lines_of_record).get(0))
+    }
+
+    fn found(gathered: &Gathered) -> Vec<(u32, f64)> {
+        gathered.records().iter().map(|record| (record.address(), record.source().mass)).collect()
     }
 
     #[test]
     fn the_last_record_of_an_address_is_kept() {
-        let mut gathered = Gathered::new(32).unwrap();
-        for (address, mass) in [(7, 1.0), (90_000, 2.0), (7, 3.0), (8, 4.0), (90_000, 5.0)] {
-            assert!(gathered.take(record(address, mass)));
+        for lines_of_record in [1, 2] {
+            let mut gathered = Gathered::new(32, lines_of_record).unwrap();
+            for (address, mass) in [(7, 1.0), (90_000, 2.0), (7, 3.0), (8, 4.0), (90_000, 5.0)] {
+                assert!(take(&mut gathered, address, mass));
+            }
+            assert_eq!(found(&gathered), [(7, 3.0), (90_000, 5.0), (8, 4.0)]);
+            assert!(gathered.has(8) && !gathered.has(9));
+            gathered.swap(0, 2);
+            assert_eq!(found(&gathered), [(8, 4.0), (90_000, 5.0), (7, 3.0)]);
+            gathered.clear();
+            assert!(gathered.records().is_empty() && !gathered.has(8));
+            assert!(take(&mut gathered, 8, 6.0));
+            assert_eq!(found(&gathered), [(8, 6.0)]);
         }
-        let found: Vec<_> = gathered.records().iter().map(|record| (record.address, record.mass)).collect();
-        assert_eq!(found, [(7, 3.0), (90_000, 5.0), (8, 4.0)]);
-        assert!(gathered.has(8) && !gathered.has(9));
-        gathered.clear();
-        assert!(gathered.records().is_empty() && !gathered.has(8));
-        assert!(gathered.take(record(8, 6.0)) && gathered.records()[0].mass == 6.0);
     }
 
     #[test]
     fn a_full_one_takes_only_addresses_that_it_has() {
-        let mut gathered = Gathered::new(1).unwrap();
-        let room = gathered.memory().len() as u32;
-        assert!((0..room).all(|address| gathered.take(record(3 * address, 0.0))));
-        assert!(!gathered.take(record(1, 0.0)) && gathered.take(record(3, 8.0)));
-        assert_eq!((gathered.len(), gathered.records()[1].mass), (room as usize, 8.0));
+        let mut gathered = Gathered::new(1, 1).unwrap();
+        let room = gathered.capacity() as u32;
+        assert!((0..room).all(|address| take(&mut gathered, 3 * address, 0.0)));
+        assert!(!take(&mut gathered, 1, 0.0) && take(&mut gathered, 3, 8.0));
+        assert_eq!((gathered.len(), found(&gathered)[1]), (room as usize, (3, 8.0)));
     }
 
     #[test]
     fn memory_begins_at_a_page() {
-        let gathered = Gathered::new(100).unwrap();
-        assert!(gathered.memory().len() >= 100 && gathered.memory().as_ptr().addr().is_multiple_of(PAGE));
+        let gathered = Gathered::new(100, 1).unwrap();
+        assert!(gathered.capacity() >= 100 && gathered.memory().as_ptr().addr().is_multiple_of(PAGE));
     }
 }

@@ -6,8 +6,9 @@
 use crate::error::Result;
 
 use super::gathered::{self, Gathered, PAGE, Page};
+use super::records::{self, Line, Records, lines_of_record};
 use super::slices::chunk_of;
-use super::sources::{Record, Source, Sources};
+use super::sources::{Source, Sources};
 
 /// What was written since the last block, at most once for each address, and what was sent for that block.
 pub struct Log {
@@ -21,11 +22,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// An empty log that takes so many records.
-    pub fn new(capacity: usize) -> Result<Log> {
+    /// An empty log that takes so many records of sources with so many Taylor coefficients.
+    pub fn new(capacity: usize, taylor: usize) -> Result<Log> {
+        let lines = lines_of_record(taylor);
         Ok(Log {
-            current: Gathered::new(capacity)?,
-            sent: gathered::pages(capacity)?,
+            current: Gathered::new(capacity, lines)?,
+            sent: gathered::pages(capacity, lines)?,
             capacity,
             room: capacity,
             settled: 0,
@@ -33,8 +35,8 @@ impl Log {
     }
 
     /// The memory that records are sent from.
-    pub fn buffers(&self) -> [&[Record]; 2] {
-        [self.current.memory(), gathered::records(&self.sent)]
+    pub fn buffers(&self) -> [&[Line]; 2] {
+        [self.current.memory(), bytemuck::cast_slice(&self.sent)]
     }
 
     /// Bytes in use.
@@ -43,20 +45,21 @@ impl Log {
     }
 
     /// What was written since the last block, each address once.
-    pub fn fresh(&self) -> &[Record] {
+    pub fn fresh(&self) -> Records<'_> {
         self.current.records()
     }
 
     /// Those of [`Log::fresh`] that the host's copy has not.
-    pub fn unsettled(&self) -> &[Record] {
-        &self.fresh()[self.settled..]
+    pub fn unsettled(&self) -> Records<'_> {
+        let [_, unsettled] = self.fresh().split_at(self.settled);
+        unsettled
     }
 
     /// The source at an address, if it was written since the last block.
     pub fn read(&mut self, address: usize) -> Option<Source> {
         self.current.has(address).then(|| {
             let place = self.current.place(address);
-            self.fresh()[place].source()
+            self.fresh().get(place).source()
         })
     }
 
@@ -74,7 +77,7 @@ impl Log {
             false if group.note(address) => self.place_of_unsettled(address),
             false => self.current.one_more(),
         };
-        self.current.put(place, Record::new(address as u32, source));
+        records::write(self.current.record_mut(place), address as u32, source);
         true
     }
 
@@ -103,7 +106,7 @@ impl Log {
 
     /// Brings the host's copy up to date; the records are still to be sent.
     pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
-        self.unsettled().iter().try_for_each(|record| sources.put(record.address as usize, &record.source()))?;
+        self.unsettled().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
         self.settled = self.current.len();
         Ok(())
     }
@@ -120,7 +123,7 @@ impl Log {
     /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Log::sent`] or [`Log::reopen`].
     pub fn dissolve(&mut self, sources: &mut Sources) -> Result<()> {
         self.settle(sources)?;
-        self.fresh().iter().for_each(|record| sources.note_written(record.address as usize));
+        self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
         self.clear(0);
         Ok(())
     }
@@ -153,15 +156,15 @@ mod tests {
         sources
     }
 
-    fn addresses(records: &[Record]) -> Vec<u32> {
-        let mut addresses: Vec<u32> = records.iter().map(|record| record.address).collect();
+    fn addresses(records: Records) -> Vec<u32> {
+        let mut addresses: Vec<u32> = records.iter().map(|record| record.address()).collect();
         addresses.sort_unstable();
         addresses
     }
 
     #[test]
     fn an_address_written_again_keeps_one_record() {
-        let (mut log, mut sources) = (Log::new(40).unwrap(), sources(2));
+        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(2));
         for mass in [1.0, 2.0, 3.0] {
             for address in [300, 5, 299] {
                 assert!(log.take(address, &source(mass), &sources));
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn it_takes_no_more_than_it_has_room_for_and_nothing_of_unknown_chunks() {
-        let (mut log, mut sources) = (Log::new(3).unwrap(), sources(1));
+        let (mut log, mut sources) = (Log::new(3, 4).unwrap(), sources(1));
         assert!(!log.take(CHUNK, &source(1.0), &sources) && !log.take(gathered::ADDRESSES, &source(1.0), &sources));
         let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| log.take(address, &source(2.0), &sources)).to_vec();
         assert_eq!(taken, [true, true, true, false, true]);
@@ -196,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_written_after_it_was_settled_is_settled_again() {
-        let (mut log, mut sources) = (Log::new(40).unwrap(), sources(1));
+        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(log.take(address, &source(1.0), &sources)));
         log.settle(&mut sources).unwrap();
         assert_eq!(log.unsettled().len(), 0);
@@ -206,6 +209,6 @@ mod tests {
         log.settle(&mut sources).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
         assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
-        assert_eq!(log.fresh().iter().map(|record| record.mass).sum::<f64>(), 11.0);
+        assert_eq!(log.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);
     }
 }

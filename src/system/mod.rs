@@ -6,6 +6,7 @@ mod devices;
 mod gathered;
 mod log;
 mod neighbours;
+pub mod records;
 mod sinks;
 pub mod slices;
 mod sources;
@@ -21,10 +22,9 @@ use crate::pair::predict;
 use crate::threads::Threads;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
+pub use records::{Line, Record, Records};
 pub use sinks::Sinks;
-pub use sources::{
-    Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Record, Row, Source, Sources, TAYLOR, TIME, Written, padded,
-};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
 
 use devices::Devices;
 use log::Log;
@@ -94,6 +94,8 @@ pub struct System {
     /// that the log has.
     staged: Vec<(u32, Source)>,
     time: f64,
+    /// Whether sources are predicted to the time; else they are as they were written.
+    predicts: bool,
     block: Block,
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
     candidates: Sinks,
@@ -129,6 +131,7 @@ impl System {
             devices,
             staged: Vec::new(),
             time: 0.0,
+            predicts: true,
             block: Block::default(),
             candidates: Sinks::default(),
             threads,
@@ -192,7 +195,7 @@ impl System {
     pub fn statistics(&self) -> Statistics {
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();
         let log = self.log.as_ref().map_or(0, Log::bytes);
-        let logged = self.unsettled().iter().map(|record| record.address);
+        let logged = self.unsettled().iter().map(|record| record.address());
         let new: HashSet<u32> = (self.staged.iter().map(|(address, _)| *address).chain(logged))
             .filter(|address| !self.sources.is_set(*address as usize))
             .collect();
@@ -204,8 +207,8 @@ impl System {
     }
 
     /// Records that the host's copy has not.
-    fn unsettled(&self) -> &[Record] {
-        self.log.as_ref().map_or(&[], Log::unsettled)
+    fn unsettled(&self) -> Records<'_> {
+        self.log.as_ref().map_or(Records::NONE, Log::unsettled)
     }
 
     /// Writes the source at an address, replacing what was there; the next block is the first to see it.
@@ -249,8 +252,13 @@ impl System {
         if !time.is_finite() {
             return Err(Error::NotFinite { what: "the time".into(), value: time });
         }
-        self.time = time;
+        (self.time, self.predicts) = (time, true);
         Ok(())
+    }
+
+    /// Takes the sources of the next blocks as they were written, whatever their times, until a time is set.
+    pub fn set_unpredicted(&mut self) {
+        self.predicts = false;
     }
 
     /// The time that was set last.
@@ -314,6 +322,7 @@ impl System {
         self.lists_wanted = look.radius && self.descriptor.nearest;
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
+        self.block.predicts = self.predicts;
         self.block.nj = nj;
         self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
         self.begin()?;
@@ -324,11 +333,11 @@ impl System {
     /// Starts the block on the devices; the host's copy of the sources follows while they work.
     fn begin(&mut self) -> Result<()> {
         if self.devices.on_host() {
-            self.devices.start(&self.sources, &[], &self.block)?;
+            self.devices.start(&self.sources, Records::NONE, &self.block)?;
             self.log.iter_mut().for_each(Log::reopen);
             return Ok(());
         }
-        let fresh = self.log.as_ref().map_or(&[][..], Log::fresh);
+        let fresh = self.log.as_ref().map_or(Records::NONE, Log::fresh);
         if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
             // Some may have what was written and some not.
             self.settle()?;
@@ -346,7 +355,7 @@ impl System {
                 self.sources.all_is_written();
             }
             self.devices.fall_back(error, &mut self.log)?;
-            match self.devices.start(&self.sources, &[], &self.block) {
+            match self.devices.start(&self.sources, Records::NONE, &self.block) {
                 Ok(()) => break,
                 Err(next) => error = next,
             }
@@ -485,14 +494,24 @@ impl System {
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
     /// that was set last; `None` where no source was written.
     pub fn predicted(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
+        let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
+        let predicted = |source: Source| {
+            let step = if predicts { time - source.time } else { 0.0 };
+            predict::derivatives(&source, descriptor, step)
+        };
+        self.sources(addresses).into_iter().map(|source| source.map(predicted)).collect()
+    }
+
+    /// The sources at some addresses as they were written, as far as the order keeps their coefficients; `None` where
+    /// none was.
+    pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<Source>> {
         let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
         let mut current = |address: usize| {
             let staged = staged.get(&(address as u32)).map(|source| **source);
             let logged = || self.log.as_mut()?.read(address);
             staged.or_else(logged).or_else(|| self.sources.read(address))
         };
-        let predicted = |source: Source| predict::derivatives(&source, self.descriptor, self.time);
-        addresses.into_iter().map(|address| current(address).map(predicted)).collect()
+        addresses.into_iter().map(&mut current).collect()
     }
 
     fn last_block_is_needed(&self) -> bool {

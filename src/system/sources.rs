@@ -44,38 +44,6 @@ pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]
     all
 }
 
-/// A source on its way to a device: what was written, and where to.
-#[repr(C, align(128))]
-#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Record {
-    /// The time to which the coefficients belong.
-    pub time: f64,
-    /// The mass.
-    pub mass: f64,
-    /// As in [`Source`].
-    pub taylor: [[f64; 3]; 4],
-    /// As in [`Source`].
-    pub index: i32,
-    /// The address written.
-    pub address: u32,
-    /// Fills the record up to a power of two.
-    pub unused: f64,
-}
-
-impl Record {
-    /// The record of a source at an address.
-    pub fn new(address: u32, source: &Source) -> Record {
-        let Source { index, mass, time, taylor: [x, v, a, j, ..] } = *source;
-        let taylor = [x, v, a, j];
-        Record { time, mass, taylor, index, address, unused: 0.0 }
-    }
-
-    /// The source.
-    pub fn source(&self) -> Source {
-        Source { index: self.index, mass: self.mass, time: self.time, taylor: padded(self.taylor) }
-    }
-}
-
 /// A range that holds some indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexRange {

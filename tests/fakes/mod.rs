@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use kyoho::backend::{self, Device, DeviceDescription, DeviceKind, DeviceOptions, Machine, Updates};
 use kyoho::conformance::{Selection, targets};
 use kyoho::system::slices::{CHUNK, Deal, Share};
-use kyoho::system::{Block, Parts, Record, Sources, Written};
+use kyoho::system::{Block, Line, Parts, Records, Sources, Written};
 use kyoho::{Backend, Error, Order, Precision, Result, Setup};
 
 /// Where a device can fail.
@@ -226,8 +226,8 @@ impl Device for Observed {
 struct Work {
     block: Block,
     share: Share,
-    /// Where the records are, and how many.
-    records: [(usize, usize); 2],
+    /// Where the records are, how many lines, and how many of these are a record.
+    records: [(usize, usize, usize); 2],
 }
 
 /// A device with a copy of its own, which it makes of what it is sent and of nothing else.
@@ -297,26 +297,27 @@ impl Gpu {
     /// What a GPU does some time between start and wait.
     fn read_records(&mut self) {
         let Some(Work { records, .. }) = &self.work else { return };
-        for (first, count) in *records {
-            for place in 0..count {
-                let record = std::ptr::with_exposed_provenance::<Record>(first).wrapping_add(place);
-                // SAFETY: the engine leaves the records alone from start to the end, and until the device is dropped.
-                let record = unsafe { record.read() };
-                self.copy.put(record.address as usize, &record.source()).expect("its chunk is there");
+        for (first, lines, lines_of_record) in *records {
+            let first = std::ptr::with_exposed_provenance::<Line>(first);
+            // SAFETY: the engine leaves the records alone from start to the end, and until the device is dropped.
+            let lines: Vec<Line> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
+            for record in Records::new(&lines, lines_of_record).iter() {
+                self.copy.put(record.address() as usize, &record.source()).expect("its chunk is there");
             }
         }
     }
 
     /// Where records are, which must be as the engine promises.
-    fn look_at(&self, records: &[Record]) -> (usize, usize) {
-        let addresses: HashSet<u32> = records.iter().map(|record| record.address).collect();
+    fn look_at(&self, records: Records) -> (usize, usize, usize) {
+        let addresses: HashSet<u32> = records.iter().map(|record| record.address()).collect();
         assert_eq!(addresses.len(), records.len(), "an address twice");
         let known = |address: &u32| self.copy.chunk(*address as usize / CHUNK).is_some();
         assert!(addresses.iter().all(known), "a record of an unknown chunk");
-        let first = records.as_ptr().expose_provenance();
-        let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(records) <= memory.end;
+        let lines = records.lines();
+        let first = lines.as_ptr().expose_provenance();
+        let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(lines) <= memory.end;
         assert!(records.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
-        (first, records.len())
+        (first, lines.len(), records.words() / Line::WORDS)
     }
 
     /// Computes what was started.
@@ -348,10 +349,10 @@ impl Device for Gpu {
         true
     }
 
-    fn register(&mut self, records: &[Record]) -> Result<()> {
+    fn register(&mut self, memory: &[Line]) -> Result<()> {
         self.fakes.notes().call(At::Register, self.backend, self.number)?;
-        let first = records.as_ptr().expose_provenance();
-        self.memory.push(first..first + size_of_val(records));
+        let first = memory.as_ptr().expose_provenance();
+        self.memory.push(first..first + size_of_val(memory));
         Ok(())
     }
 
@@ -366,8 +367,8 @@ impl Device for Gpu {
         }
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
-        let Block { skip_own_index, time, nj, mass_factor, .. } = *block;
-        let block = Block { sinks: block.sinks.clone(), skip_own_index, time, nj, mass_factor };
+        let Block { skip_own_index, time, predicts, nj, mass_factor, .. } = *block;
+        let block = Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, mass_factor };
         self.work = Some(Work { block, share: share.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())

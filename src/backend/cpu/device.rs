@@ -253,7 +253,7 @@ impl<E: Element> CpuDevice<E> {
 
 fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
-    (chunk.stamp(), Moment { time: block.time, limit, mass_factor: block.mass_factor })
+    (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, mass_factor: block.mass_factor })
 }
 
 fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
@@ -544,6 +544,7 @@ mod tests {
                 time: 1.0,
                 nj: sources.count(),
                 mass_factor: 1.0,
+                predicts: true,
             };
             device.start(&Updates::of(&sources), &block, &Share::whole(sinks)).unwrap();
             assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);

@@ -8,7 +8,7 @@ use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox, pack};
 use crate::backend::{DeviceDescription, DeviceOptions};
 use crate::error::Result;
-use crate::system::Record;
+use crate::system::{Line, Records};
 
 use super::driver::{Caller, Context, Event, Memory, Pinned, Registered, Stream, driver};
 use super::kernels::Kernels;
@@ -41,8 +41,8 @@ impl Cuda {
     }
 
     /// The device's address of records in memory that was registered.
-    fn registered(&self, records: &[Record]) -> Option<u64> {
-        let first = records.as_ptr().addr();
+    fn registered(&self, records: Records) -> Option<u64> {
+        let first = records.lines().as_ptr().addr();
         let log = self.logs.iter().find(|(range, _)| range.contains(&first))?;
         Some(log.1.device_address() + (first - log.0.start) as u64)
     }
@@ -105,11 +105,11 @@ impl Gpu for Cuda {
         Pinned::new(&self.context, bytes, what)
     }
 
-    unsafe fn register(&mut self, records: &[Record]) -> Result<()> {
-        let first = records.as_ptr().addr();
+    unsafe fn register(&mut self, memory: &[Line]) -> Result<()> {
+        let first = memory.as_ptr().addr();
         // SAFETY: the caller's promise.
-        let log = unsafe { Registered::new(&self.context, records.as_ptr().cast(), size_of_val(records))? };
-        self.logs.push((first..first + size_of_val(records), log));
+        let log = unsafe { Registered::new(&self.context, memory.as_ptr().cast(), size_of_val(memory))? };
+        self.logs.push((first..first + size_of_val(memory), log));
         Ok(())
     }
 
@@ -161,7 +161,7 @@ impl Gpu for Cuda {
         is_dense: bool,
         inbox: &mut Inbox<Cuda>,
         sinks: Range<usize>,
-        records: &[Record],
+        records: Records,
     ) -> Result<()> {
         let host = inbox.host.device_address();
         let from = match self.registered(records) {
@@ -171,7 +171,7 @@ impl Gpu for Cuda {
         let (vectors, to) = (sinks.len() / pack::ROW, inbox.device.address() + sinks.start as u64);
         let sinks = (host + sinks.start as u64, to, vectors);
         // SAFETY: the caller's promise; records and sinks lie in memory that is mapped.
-        unsafe { self.kernels.fetch(queue, store, is_dense, (from, records.len()), sinks) }
+        unsafe { self.kernels.fetch(queue, store, is_dense, (from, records.len(), records.words()), sinks) }
     }
 
     unsafe fn predict(&mut self, queue: &Stream, step: &Step, store: &[u64; 5], overlaps: bool) -> Result<()> {

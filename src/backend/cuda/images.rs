@@ -99,6 +99,9 @@ static PACKS: &[Pack] = &[
     pack!(Fourth, Single, "order4_single.pack"),
     pack!(Fourth, Mixed, "order4_mixed.pack"),
     pack!(Fourth, Double, "order4_double.pack"),
+    pack!(Sixth, Mixed, "order6_mixed.pack"),
+    pack!(Sixth, Double, "order6_double.pack"),
+    pack!(Eighth, Double, "order8_double.pack"),
 ];
 
 // What `pack` in kernels/generate writes: MAGIC, the number of images, the target and length of each, and the images as

@@ -71,7 +71,7 @@ impl Kernels {
         self.force[shape].occupancy(SHAPES[shape].threads as u32, 0)
     }
 
-    /// Puts `count` records in their places and copies `vectors` rows of sinks.
+    /// Puts `count` records, each of so many words, in their places and copies `vectors` rows of sinks.
     ///
     /// # Safety
     /// Every address is that of memory of the length that the counts say, on the device or mapped from the host, until
@@ -81,12 +81,12 @@ impl Kernels {
         stream: &Stream,
         store: &[u64; 5],
         is_dense: bool,
-        (records, count): (u64, usize),
+        (records, count, words): (u64, usize, usize),
         (from, to, vectors): (u64, u64, usize),
     ) -> Result<()> {
         let [octets, indices, ranges, slots, _] = *store;
         let (count, vectors, is_dense) = (count as i32, vectors as i32, i32::from(is_dense));
-        let wanted = (count as usize * 16).max(vectors as usize).div_ceil(FETCH_THREADS).clamp(1, 128);
+        let wanted = (count as usize * words).max(vectors as usize).div_ceil(FETCH_THREADS).clamp(1, 128);
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
             launch!(

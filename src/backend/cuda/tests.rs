@@ -15,7 +15,7 @@ use crate::backend::{self, Backend, Device, DeviceOptions, Machine, ThisMachine,
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, SLICES, Share};
-use crate::system::{Block, Parts, Record, Setup, Sink, Source, Sources, System, padded};
+use crate::system::{Block, Line, Parts, Records, Setup, Sink, Source, Sources, System, padded, records};
 
 type CudaDevice = GpuDevice<Cuda>;
 
@@ -109,11 +109,16 @@ fn block(ni: usize, nj: usize) -> Block {
         radius2: 1.0,
         derivatives: padded([[number as f64; 3]]),
     };
-    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 1.0, nj, mass_factor: 1.0 }
+    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 1.0, predicts: true, nj, mass_factor: 1.0 }
+}
+
+/// Records of the first sources, each of one line.
+fn log(descriptor: &Descriptor, count: u32) -> Vec<Line> {
+    records::lines(descriptor.taylor, (0..count).map(|number| (number, source(number as usize))))
 }
 
 /// Begins a block of which the device has a share.
-fn start(device: &mut CudaDevice, sources: &Sources, fresh: &[Record], block: &Block, share: &Share) -> Result<()> {
+fn start(device: &mut CudaDevice, sources: &Sources, fresh: Records, block: &Block, share: &Share) -> Result<()> {
     device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)
 }
 
@@ -172,7 +177,7 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
                 for ni in [1, 7, 300, 1000, 5000, 20_000, 3, 0] {
                     let block = block(ni, 3000);
                     let share = deal.share(place, ni);
-                    start(&mut device, &sources, &[], &block, &share).unwrap();
+                    start(&mut device, &sources, Records::NONE, &block, &share).unwrap();
                     wait(&mut device, descriptor, &block, &share).unwrap();
                 }
             }
@@ -187,7 +192,7 @@ fn a_block_without_sources_has_sums_of_zero() {
     with_kernels(descriptor);
     let mut device = open(fake::driver(), &options(descriptor)).unwrap();
     let (block, sources) = (block(9, 100), Sources::new(descriptor.taylor));
-    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
     let mut parts = parts(descriptor, &block, 1);
     parts.set(0).values.fill(-1.0);
     assert_eq!(device.wait_more(&mut parts, 0).unwrap(), 9);
@@ -200,17 +205,17 @@ fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_si
     let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
     with_kernels(descriptor);
     let sources = sources(descriptor, 3000);
-    let records: Vec<Record> = (0..20).map(|number| Record::new(number, &source(number as usize))).collect();
+    let log = log(descriptor, 20);
     for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
         let mut device = open(fake::driver(), &options(descriptor)).unwrap();
-        device.register(&records).unwrap();
+        device.register(&log).unwrap();
         let block = block(3, 3000);
         let share = Deal::WHOLE.share(place, 3);
-        start(&mut device, &sources, &[], &block, &share).unwrap();
+        start(&mut device, &sources, Records::NONE, &block, &share).unwrap();
         let mut parts = parts(descriptor, &block, 1);
         device.wait_more(&mut parts, 0).unwrap();
         state(|state| state.calls.clear());
-        let (missed, fresh) = records.split_at(12);
+        let [missed, fresh] = Records::new(&log, 1).split_at(12);
         let updates = Updates { missed, fresh, ..Updates::of(&sources) };
         device.start(&updates, &block, &share).unwrap();
         device.wait_more(&mut parts, 0).unwrap();
@@ -228,11 +233,11 @@ fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
     let sources = sources(descriptor, 1000);
     let mut device = open(fake::driver(), &options(descriptor)).unwrap();
     let block = block(40, 1000);
-    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
     let error = device.wait_more(&mut parts(descriptor, &block, 1), 0).unwrap_err();
     assert!(matches!(&error, Error::Internal { what } if what.contains("without saying so")), "{error}");
     with_kernels(descriptor);
-    start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+    start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
     wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
 }
 
@@ -243,11 +248,11 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
     let mut sources = sources(descriptor, 3000);
     let mut device = open(fake::driver(), &options(descriptor)).unwrap();
     let (large, small) = (block(20_000, 3000), block(40, 3000));
-    start(&mut device, &sources, &[], &large, &whole(&large)).unwrap();
+    start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
     sources.forget_written();
     assert!(device.wait_more(&mut parts(descriptor, &large, 1), 0).unwrap() < 20_000);
     state(|state| state.calls.clear());
-    start(&mut device, &sources, &[], &small, &whole(&small)).unwrap();
+    start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
     let calls = state(|state| state.calls.clone());
     assert_eq!(calls[2..4], ["cuStreamSynchronize"; 2], "{calls:?}");
     wait(&mut device, descriptor, &small, &whole(&small)).unwrap();
@@ -275,7 +280,7 @@ fn ask_for_everything(
     driver: &'static Driver,
     descriptor: &'static Descriptor,
     deal: Deal,
-    log: &[Record],
+    log: &[Line],
 ) -> (Option<CudaDevice>, Result<()>) {
     let mut device = match open(driver, &options(descriptor)) {
         Ok(device) => device,
@@ -288,7 +293,7 @@ fn ask_for_everything(
             (700..count).for_each(|number| sources.write(number, &source(number)).unwrap());
             let block = block(ni, count);
             let share = deal.share(0, ni);
-            start(&mut device, &sources, &log[..ni.min(log.len())], &block, &share)?;
+            start(&mut device, &sources, Records::new(&log[..ni.min(log.len())], 1), &block, &share)?;
             wait(&mut device, descriptor, &block, &share)?;
             sources.forget_written();
         }
@@ -296,7 +301,7 @@ fn ask_for_everything(
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
         let share = deal.share(0, 300);
-        start(&mut device, &sources, &[], &block, &share)?;
+        start(&mut device, &sources, Records::NONE, &block, &share)?;
         wait(&mut device, descriptor, &block, &share)?;
         let mut found = vec![Vec::new(); 300];
         device.neighbours(&sources, &block, 0..300, &mut found)
@@ -320,11 +325,11 @@ fn the_callers_context_is_current_after_each_call() {
     let set = || state(|state| state.current = OF_CALLER);
     let is_set = |call: &str| assert_eq!(state(|state| state.current), OF_CALLER, "after {call}");
     let (sources, block) = (sources(descriptor, 3000), block(40, 3000));
-    let log = [Record::new(3, &source(3))];
+    let log = log(descriptor, 1);
     set();
     device.register(&log).unwrap();
     is_set("register");
-    start(&mut device, &sources, &log, &block, &whole(&block)).unwrap();
+    start(&mut device, &sources, Records::new(&log, 1), &block, &whole(&block)).unwrap();
     is_set("start");
     wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
     is_set("wait_more");
@@ -337,14 +342,14 @@ fn the_callers_context_is_current_after_each_call() {
 #[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
-    let log: Vec<Record> = (0..600).map(|number| Record::new(number, &source(number as usize))).collect();
+    let log = log(descriptor, 600);
     with_kernels(descriptor);
     fail_each_call_in_turn(descriptor, Deal::WHOLE, &log, false);
     fail_each_call_in_turn(descriptor, Deal { ranges: 1, sets: 2 }, &log, true);
 }
 
 /// Fails each call, alone or with all that come after it.
-fn fail_each_call_in_turn(descriptor: &'static Descriptor, deal: Deal, log: &[Record], for_ever: bool) {
+fn fail_each_call_in_turn(descriptor: &'static Descriptor, deal: Deal, log: &[Line], for_ever: bool) {
     let driver = fake::driver();
     // The first one may be measured.
     drop(open(driver, &options(descriptor)).unwrap());
@@ -378,7 +383,7 @@ fn fail_each_call_in_turn(descriptor: &'static Descriptor, deal: Deal, log: &[Re
             sources.all_is_written();
             for ni in [40, 9000] {
                 let block = block(ni, 3000);
-                start(&mut device, &sources, &[], &block, &whole(&block)).unwrap();
+                start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
                 wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
             }
         }

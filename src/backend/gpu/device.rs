@@ -6,7 +6,7 @@ use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::slices::{Deal, SLICES, Share, chunks_below};
-use crate::system::{Block, Nearest, Parts, Record, Sink, Sources};
+use crate::system::{Block, Line, Nearest, Parts, Records, Sink, Sources};
 
 use super::cut::{self, Cut};
 use super::driver::{Addresses, Gpu, Memory, Outbox};
@@ -202,8 +202,8 @@ impl<G: Gpu> GpuDevice<G> {
         self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts);
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_parts(cut.parts)?;
-        let records = missed.len() + fresh.len();
-        self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), records)?;
+        let lines = missed.lines().len() + fresh.lines().len();
+        self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), lines)?;
 
         let mut step = Step {
             moment,
@@ -221,7 +221,7 @@ impl<G: Gpu> GpuDevice<G> {
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
         // Without sinks, all that was written is put in its place.
-        let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, &[]] };
+        let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, Records::NONE] };
         for records in at_once.into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
             unsafe { self.gpu.bring(&self.queues[0], &store, is_dense, &mut self.inbox, 0..0, records)? };
@@ -253,7 +253,7 @@ impl<G: Gpu> GpuDevice<G> {
             // the inbox are not written until the block was waited for, and memory is freed only when no block is
             // under way.
             unsafe {
-                if is_first && by_force && at.len() + size_of_val(fresh) <= COPIED {
+                if is_first && by_force && at.len() + size_of_val(fresh.lines()) <= COPIED {
                     let records = self.inbox.pack_records(fresh);
                     step.records = fresh.len() as i32;
                     self.inbox.copy(&self.gpu, queue, at.start..records.end)?;
@@ -343,10 +343,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
         true
     }
 
-    fn register(&mut self, records: &[Record]) -> Result<()> {
+    fn register(&mut self, memory: &[Line]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         // SAFETY: the engine keeps the memory until this device is dropped.
-        unsafe { self.gpu.register(records) }
+        unsafe { self.gpu.register(memory) }
     }
 
     fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use crate::backend::{DeviceDescription, DeviceOptions};
 use crate::error::Result;
-use crate::system::Record;
+use crate::system::{Line, Records};
 
 use super::inbox::Inbox;
 use super::plan::Plan;
@@ -158,7 +158,7 @@ pub trait Gpu: Send + Sized {
     ///
     /// # Safety
     /// It is so.
-    unsafe fn register(&mut self, records: &[Record]) -> Result<()>;
+    unsafe fn register(&mut self, memory: &[Line]) -> Result<()>;
 
     /// An empty queue.
     fn queue(&self) -> Result<Self::Queue>;
@@ -217,7 +217,7 @@ pub trait Gpu: Send + Sized {
         is_dense: bool,
         inbox: &mut Inbox<Self>,
         sinks: Range<usize>,
-        records: &[Record],
+        records: Records,
     ) -> Result<()>;
 
     /// Begins to predict the sources of the step's slices. Where it `overlaps`, it may start before the kernel ahead

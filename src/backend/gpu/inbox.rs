@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::{Record, Sink};
+use crate::system::{Line, Records, Sink};
 
 use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
@@ -37,10 +37,10 @@ impl<G: Gpu> Inbox<G> {
         self.host.bytes()
     }
 
-    /// Forgets the last block and makes room for pieces with these strides, and for records.
-    pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, records: usize) -> Result<()> {
-        let wanted =
-            strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + records * size_of::<Record>() + 128;
+    /// Forgets the last block and makes room for pieces with these strides, and for so many
+    /// lines of records.
+    pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
+        let wanted = strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<Line>() + 128;
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
@@ -62,9 +62,9 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Packs records behind the sinks; where they are.
-    pub fn pack_records(&mut self, records: &[Record]) -> Range<usize> {
+    pub fn pack_records(&mut self, records: Records) -> Range<usize> {
         let start = self.filled;
-        let bytes: &[u8] = bytemuck::cast_slice(records);
+        let bytes: &[u8] = bytemuck::cast_slice(records.lines());
         self.host.as_mut_slice::<u8>()[start..start + bytes.len()].copy_from_slice(bytes);
         self.filled = start + bytes.len();
         start..self.filled

@@ -26,10 +26,13 @@ impl Vector {
     }
 }
 
+/// The most rows of a body in 64 bits.
+const ROWS_64: usize = (1 + 3 * MAX_VECTORS).div_ceil(2);
+
 /// The rows of a body: `ROWS` in `kernels/body.h`.
 pub fn rows(descriptor: &Descriptor) -> usize {
     match descriptor.precision {
-        Precision::Double => 2 * descriptor.vectors,
+        Precision::Double => (1 + 3 * descriptor.vectors).div_ceil(2),
         Precision::Mixed => 1 + descriptor.vectors,
         _ => descriptor.vectors,
     }
@@ -38,17 +41,16 @@ pub fn rows(descriptor: &Descriptor) -> usize {
 /// Writes sinks as rows, `stride` sinks apart, and their indices.
 pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [Vector], indices: &mut [i32]) {
     match descriptor.precision {
-        Precision::Double => fill::<{ 2 * MAX_VECTORS }>(2 * descriptor.vectors, sinks, stride, to, indices, |sink| {
-            std::array::from_fn(|row| {
-                let [x, y, z] = sink.derivatives[row / 2];
-                Vector::of_64(match row {
-                    1 => [z, sink.softening2],
-                    _ if row % 2 == 0 => [x, y],
-                    _ => [z, 0.0],
-                })
-            })
+        Precision::Double => fill::<ROWS_64>(rows(descriptor), sinks, stride, to, indices, |sink| {
+            let components = sink.derivatives.as_flattened();
+            let number = |place: usize| match place {
+                0..3 => components[place],
+                3 => sink.softening2,
+                _ => components.get(place - 1).copied().unwrap_or(0.0),
+            };
+            std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
-        Precision::Mixed => fill::<{ 1 + MAX_VECTORS }>(1 + descriptor.vectors, sinks, stride, to, indices, |sink| {
+        Precision::Mixed => fill::<{ 1 + MAX_VECTORS }>(rows(descriptor), sinks, stride, to, indices, |sink| {
             let x = sink.derivatives[0];
             let high = x.map(|component| component as f32);
             std::array::from_fn(|row| match row {
@@ -57,7 +59,7 @@ pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [V
                 _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
             })
         }),
-        _ => fill::<MAX_VECTORS>(descriptor.vectors, sinks, stride, to, indices, |sink| {
+        _ => fill::<MAX_VECTORS>(rows(descriptor), sinks, stride, to, indices, |sink| {
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
                 row_32(sink.derivatives[row].map(|component| component as f32), weight)
@@ -157,11 +159,10 @@ mod tests {
                 let x = sink.derivatives[0];
                 assert_eq!(indices[place], sink.index);
                 if descriptor.precision == Precision::Double {
-                    assert_eq!([wholes(0, place), wholes(1, place)], [[x[0], x[1]], [x[2], sink.softening2]]);
-                    for (vector, [x, y, z]) in sink.derivatives.into_iter().enumerate().take(descriptor.vectors).skip(1)
-                    {
-                        assert_eq!([wholes(2 * vector, place), wholes(2 * vector + 1, place)], [[x, y], [z, 0.0]]);
-                    }
+                    let found: Vec<f64> = (0..rows(descriptor)).flat_map(|row| wholes(row, place)).collect();
+                    let mut expected = [&x[..], &[sink.softening2]].concat();
+                    expected.extend(sink.derivatives[1..descriptor.vectors].as_flattened());
+                    assert_eq!(found[..expected.len()], expected);
                     continue;
                 }
                 assert_eq!(halves(0, place), [x[0] as f32, x[1] as f32, x[2] as f32, sink.softening2 as f32]);

@@ -50,8 +50,10 @@ impl Shape {
         let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
             (Sinks::Few, ..) => 1,
             (Sinks::Many, ..) if self.threads == 1 => 4,
-            (Sinks::Many, 32, ..) | (Sinks::Many, _, _, Precision::Double) => 2,
-            (Sinks::Many, 1, Order::Fourth, _) => 2,
+            (Sinks::Many, 32, ..) => 2,
+            (Sinks::Many, _, Order::Eighth, _) => 1,
+            (Sinks::Many, _, _, Precision::Double) => 2,
+            (Sinks::Many, 1, Order::Fourth | Order::Sixth, _) => 2,
             (Sinks::Many, ..) => 4,
         };
         self.threads / self.lanes * sinks
@@ -93,6 +95,6 @@ pub const WIDE_SHAPES: [Shape; 2] = [
 /// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a
 /// thread for two columns of a sink in a slice or for several such items.
 pub fn end_threads(descriptor: &Descriptor, most: usize) -> usize {
-    let items = SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)) / 2;
+    let items = SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)).div_ceil(2);
     items / items.div_ceil(most)
 }

@@ -14,15 +14,15 @@ pub struct Moment {
     pub mass_factor: f64,
     /// Only addresses below this take part.
     pub nj: i32,
-    /// Fills up to eight bytes.
-    pub unused: i32,
+    /// Whether sources are predicted to the time; else they are as they were written.
+    pub predicts: i32,
 }
 
 impl Moment {
     /// The moment of a block; no address is beyond the largest number that `nj` holds.
     pub fn of(block: &Block) -> Moment {
         let nj = block.nj.min(i32::MAX as usize) as i32;
-        Moment { time: block.time, mass_factor: block.mass_factor, nj, unused: 0 }
+        Moment { time: block.time, mass_factor: block.mass_factor, nj, predicts: i32::from(block.predicts) }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::{Descriptor, Precision};
 use crate::error::Result;
 use crate::system::slices::Share;
-use crate::system::{Block, MAX_VECTORS, Parts, Record, Sink, Source, Sources};
+use crate::system::{Block, Line, MAX_VECTORS, Parts, Records, Sink, Source, Sources, records};
 
 use super::driver::{Address, Context, Event, Kind, Memory, Program, Properties, Queue, Staging};
 use super::kernels::Kernels;
@@ -71,13 +71,20 @@ fn on(context: Arc<Context>, program: &Program, unit: Unit, options: DeviceOptio
 fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
     let Descriptor { taylor, outputs, nearest, .. } = *device.options().descriptor;
     let mut sources = Sources::new(taylor);
-    let source =
-        |index| Source::from_derivatives(index, 1.0, 0.0, [[f64::from(index), 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]);
+    let source = |index| Source::from_derivatives(index, 1.0, 0.0, [[f64::from(index), 0.0, 0.0]]);
     sources.write(0, &source(0))?;
     sources.write(1, &source(1))?;
     let sink = Sink { index: 0, softening2: 1.0, radius2: 4.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
-    let block = Block { sinks: [sink].into_iter().collect(), skip_own_index: true, time: 0.0, nj: 2, mass_factor: 1.0 };
-    let updates = Updates { fresh: &[Record::new(1, &source(1))], ..Updates::of(&sources) };
+    let block = Block {
+        sinks: [sink].into_iter().collect(),
+        skip_own_index: true,
+        time: 0.0,
+        predicts: true,
+        nj: 2,
+        mass_factor: 1.0,
+    };
+    let lines = records::lines(taylor, [(1, source(1))]);
+    let updates = Updates { fresh: Records::new(&lines, lines.len()), ..Updates::of(&sources) };
     device.start(&updates, &block, &Share::whole(1))?;
     let mut parts = Parts::new(outputs, nearest);
     parts.reset(1, 1)?;
@@ -179,7 +186,7 @@ impl Gpu for OpenCl {
         Staging::new(&self.context, bytes, what)
     }
 
-    unsafe fn register(&mut self, _: &[Record]) -> Result<()> {
+    unsafe fn register(&mut self, _: &[Line]) -> Result<()> {
         Ok(())
     }
 
@@ -232,9 +239,9 @@ impl Gpu for OpenCl {
         is_dense: bool,
         inbox: &mut Inbox<OpenCl>,
         sinks: Range<usize>,
-        records: &[Record],
+        records: Records,
     ) -> Result<()> {
-        let bytes = size_of_val(records);
+        let bytes = size_of_val(records.lines());
         if self.records.bytes() < bytes {
             // What reads the old ones may be under way.
             queue.synchronize()?;
@@ -244,8 +251,8 @@ impl Gpu for OpenCl {
         // begun.
         unsafe {
             if !records.is_empty() {
-                queue.write(records.as_ptr().cast(), &self.records, 0, bytes)?;
-                self.kernels.fetch(queue, store, is_dense, (self.records.address(), records.len()))?;
+                queue.write(records.lines().as_ptr().cast(), &self.records, 0, bytes)?;
+                self.kernels.fetch(queue, store, is_dense, (self.records.address(), records.len(), records.words()))?;
             }
             if !sinks.is_empty() {
                 inbox.copy(self, queue, sinks)?;

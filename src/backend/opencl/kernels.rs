@@ -8,7 +8,6 @@ use crate::backend::gpu::shapes::end_threads;
 use crate::backend::gpu::step::Step;
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::Record;
 use crate::system::slices::CHUNK;
 
 use super::driver::{Address, Argument, Event, Kernel, Program, Queue};
@@ -20,9 +19,6 @@ pub(super) const FETCH_THREADS: usize = 256;
 pub(super) const MOST_THREADS: usize = 256;
 /// Groups of threads that look for neighbours at most; each goes through many chunks.
 const MOST_GROUPS: i32 = 4096;
-/// Words of a record, of which a thread takes one.
-const RECORD_WORDS: usize = size_of::<Record>() / 8;
-
 /// The kernels of a program. Arguments are those of the kernels in `kernels/`, in their order.
 pub struct Kernels {
     fetch: Kernel,
@@ -86,7 +82,7 @@ impl Kernels {
         })
     }
 
-    /// Puts records in their places.
+    /// Puts `count` records, each of so many words, in their places.
     ///
     /// # Safety
     /// Every address is that of memory of the length that the counts say until the queue has done the work. So for the
@@ -96,14 +92,14 @@ impl Kernels {
         queue: &Queue,
         store: &[Address; 5],
         is_dense: bool,
-        (records, count): (Address, usize),
+        (records, count, words): (Address, usize, usize),
     ) -> Result<()> {
         let [octets, indices, ranges, slots, predicted] = *store;
         let (count, is_dense, vectors) = (count as i32, i32::from(is_dense), 0);
         // The sinks come by a copy: none are fetched.
         let (from, to) = (predicted, predicted);
         set!(self.fetch, records, &count, octets, indices, ranges, slots, &is_dense, from, to, &vectors);
-        let groups = (count as usize * RECORD_WORDS).div_ceil(FETCH_THREADS).clamp(1, 128);
+        let groups = (count as usize * words).div_ceil(FETCH_THREADS).clamp(1, 128);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { queue.launch(&mut self.fetch, groups, FETCH_THREADS) }
     }

@@ -11,7 +11,7 @@ use crate::backend::{Device, DeviceOptions, Updates, cpu::Level};
 use crate::catalogue::{Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, Share};
-use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Record, Sink, Source, Sources};
+use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Records, Sink, Source, Sources, records};
 
 type OpenClDevice = GpuDevice<OpenCl>;
 
@@ -47,7 +47,7 @@ fn block(ni: usize, nj: usize) -> Block {
             derivatives
         },
     };
-    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 0.25, nj, mass_factor: 1.0 }
+    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 0.25, predicts: true, nj, mass_factor: 1.0 }
 }
 
 /// What a device handed in: the bits of the sums, and the nearest source, of each sink.
@@ -62,7 +62,7 @@ struct Answer {
 fn compute(
     device: &mut OpenClDevice,
     sources: &Sources,
-    fresh: &[Record],
+    fresh: Records,
     block: &Block,
     share: &Share,
 ) -> Result<Answer> {
@@ -95,19 +95,26 @@ fn ask_for_everything(
         Err(error) => return (None, answers, Err(error)),
     };
     let mut work = || -> Result<()> {
-        let log: Vec<Record> = (0..600).map(|number| Record::new(number, &source(number as usize + 7))).collect();
+        let taylor = options().descriptor.taylor;
+        let log = records::lines(taylor, (0..600).map(|number| (number, source(number as usize + 7))));
         let mut sources = Sources::new(options().descriptor.taylor);
         // The last one is of several pieces.
         for (ni, count) in [(1, 700), (40, 900), (6200, 900)] {
             (0..count).for_each(|number| sources.write(number, &source(number)).unwrap());
             let block = block(ni, count);
-            answers.push(compute(&mut device, &sources, &log[..ni.min(log.len())], &block, &deal.share(0, ni))?);
+            answers.push(compute(
+                &mut device,
+                &sources,
+                Records::new(&log[..ni.min(log.len())], 1),
+                &block,
+                &deal.share(0, ni),
+            )?);
             sources.forget_written();
         }
         // A chunk that is far away, and more lists than a window has.
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
-        let mut answer = compute(&mut device, &sources, &[], &block, &deal.share(0, 300))?;
+        let mut answer = compute(&mut device, &sources, Records::NONE, &block, &deal.share(0, 300))?;
         answer.lists.resize(300, Vec::new());
         device.neighbours(&sources, &block, 0..300, &mut answer.lists)?;
         answer.lists.iter_mut().for_each(|list| list.sort_unstable());
@@ -124,7 +131,7 @@ fn answer_anew(device: &mut OpenClDevice) -> Result<Answer> {
     (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
     sources.all_is_written();
     let block = block(40, 900);
-    compute(device, &sources, &[], &block, &Share::whole(40))
+    compute(device, &sources, Records::NONE, &block, &Share::whole(40))
 }
 
 #[test]
@@ -145,7 +152,7 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
     assert!(child >= 0);
     if child == 0 {
         let is_told = |error: Error| error.to_string().contains("forked from one that uses OpenCL");
-        let told = compute(&mut device, &sources, &[], &block, &Share::whole(40)).is_err_and(is_told)
+        let told = compute(&mut device, &sources, Records::NONE, &block, &Share::whole(40)).is_err_and(is_told)
             && device.neighbours(&sources, &block, 0..1, &mut [Vec::new()]).is_err_and(is_told);
         drop((device, context));
         // SAFETY: the child ends here.
