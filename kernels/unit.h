@@ -8,17 +8,40 @@
 #include "fetch.h"
 #include "sources.h"
 
-// Sums in a row, and sinks of a thread where one thread has a sink and where several share it.
+// Sums in a row, sinks of a thread where one thread has a sink and where several share it, and steps of loops.
 #if PRECISION == DOUBLE
 #define LONG 1
 #define MANY (ORDER == 8 ? 1 : 2)
 #define MANY_SHARED MANY
-#define MANY_STEPS 4
+#define FEW_STEPS (VECTORS > 2 ? 2 : 4)
+#define MANY_STEPS (VECTORS > 2 ? 2 : 4)
 #else
 #define LONG 4
 #define MANY (ORDER == 2 ? 4 : 2)
-#define MANY_SHARED 4
+#define MANY_SHARED (VECTORS > 2 ? 2 : 4)
+#define FEW_STEPS 4
 #define MANY_STEPS (ORDER == 2 ? 4 : 8)
+#endif
+
+// Groups of threads on a multiprocessor, which bound the registers of a thread.
+#if VECTORS <= 2
+#define RESIDENT_32_MANY 3
+#define RESIDENT_8_FEW 4
+#define RESIDENT_8_MANY 4
+#define RESIDENT_1_FEW 5
+#define RESIDENT_1_MANY 4
+#elif PRECISION != DOUBLE
+#define RESIDENT_32_MANY 2
+#define RESIDENT_8_FEW 4
+#define RESIDENT_8_MANY 4
+#define RESIDENT_1_FEW 5
+#define RESIDENT_1_MANY 3
+#else
+#define RESIDENT_32_MANY 2
+#define RESIDENT_8_FEW 3
+#define RESIDENT_8_MANY (MANY == 1 ? 3 : 2)
+#define RESIDENT_1_FEW 4
+#define RESIDENT_1_MANY (MANY == 1 ? 3 : 2)
 #endif
 
 #define FORCE_NAME force_32_few_fe
@@ -26,11 +49,11 @@
 #define SINKS 1
 #define STRANDS 32
 #define THREADS 256
-#define AHEAD 1
+#define AHEAD (VECTORS <= 2)
 #define FUSED 1
 #define ENDS CAN_END
 #define RESIDENT 2
-#define STEPS 4
+#define STEPS FEW_STEPS
 #include "force.h"
 
 #define FORCE_NAME force_32_many_f
@@ -41,8 +64,8 @@
 #define AHEAD 0
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 3
-#define STEPS 2
+#define RESIDENT RESIDENT_32_MANY
+#define STEPS (VECTORS > 3 ? 1 : 2)
 #include "force.h"
 
 #define FORCE_NAME force_8_few_f
@@ -53,7 +76,7 @@
 #define AHEAD 0
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT RESIDENT_8_FEW
 #define STEPS 4
 #include "force.h"
 
@@ -65,7 +88,7 @@
 #define AHEAD 0
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT RESIDENT_8_MANY
 #define STEPS 4
 #include "force.h"
 
@@ -77,7 +100,7 @@
 #define AHEAD 0
 #define FUSED 0
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT RESIDENT_8_MANY
 #define STEPS 4
 #include "force.h"
 
@@ -89,7 +112,7 @@
 #define AHEAD 0
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 5
+#define RESIDENT RESIDENT_1_FEW
 #define STEPS 4
 #include "force.h"
 
@@ -101,7 +124,7 @@
 #define AHEAD 0
 #define FUSED 1
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT RESIDENT_1_MANY
 #define STEPS MANY_STEPS
 #include "force.h"
 
@@ -113,6 +136,6 @@
 #define AHEAD 0
 #define FUSED 0
 #define ENDS 0
-#define RESIDENT 4
+#define RESIDENT RESIDENT_1_MANY
 #define STEPS MANY_STEPS
 #include "force.h"

@@ -88,13 +88,19 @@ impl Costs {
             (Order::Fourth, Precision::Double) => 3.0e9,
             (Order::Fourth, Precision::Mixed) => 5.7e9,
             (Order::Fourth, _) => 6.5e9,
-            (Order::Sixth, Precision::Double) => 1.8e9,
-            (Order::Sixth, _) => 3.4e9,
+            (Order::Sixth, Precision::Double) => 1.82e9,
+            (Order::Sixth, _) => 3.2e9,
             (Order::Eighth, _) => 1.2e9,
+        };
+        let resident = match (descriptor.order, descriptor.precision) {
+            (Order::Second | Order::Fourth, _) => [2, 3, 4, 4, 4, 5, 4, 4],
+            (Order::Sixth, Precision::Double) => [2, 2, 3, 2, 2, 4, 2, 2],
+            (Order::Sixth, _) => [2, 2, 4, 4, 4, 5, 3, 3],
+            (Order::Eighth, _) => [2, 2, 3, 3, 3, 4, 3, 3],
         };
         Costs {
             multiprocessors: 132,
-            resident: [2, 3, 4, 4, 4, 5, 4, 4],
+            resident,
             pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|share| share * pairs),
             launch: 9.0e-6,
             kernel: 2.3e-6,

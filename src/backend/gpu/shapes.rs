@@ -52,8 +52,8 @@ impl Shape {
             (Sinks::Many, ..) if self.threads == 1 => 4,
             (Sinks::Many, 32, ..) => 2,
             (Sinks::Many, _, Order::Eighth, _) => 1,
-            (Sinks::Many, _, _, Precision::Double) => 2,
-            (Sinks::Many, 1, Order::Fourth | Order::Sixth, _) => 2,
+            (Sinks::Many, _, _, Precision::Double) | (Sinks::Many, _, Order::Sixth, _) => 2,
+            (Sinks::Many, 1, Order::Fourth, _) => 2,
             (Sinks::Many, ..) => 4,
         };
         self.threads / self.lanes * sinks

@@ -121,8 +121,9 @@ pub const RANGE: Check = Check {
                 if !is_in_range(distance, bounds.position) || !is_in_range(mass, bounds.mass) || is_far {
                     continue;
                 }
-                // So may the snap at small distances, unless what moves there is as slow.
-                let speed = if distance < 1e-15 && target.setup.order > Order::Fourth { distance } else { 1.0 };
+                // So may the snap at the ends, unless what moves there takes as long.
+                let is_end = !is_in_range(distance, 1e15) && target.setup.order > Order::Fourth;
+                let speed = if is_end { distance } else { 1.0 };
                 let velocity = [speed, 0.5 * speed, -0.25 * speed];
                 let body = source(1, mass, [[distance, -distance / 3.0, 0.0], velocity]);
                 let mut twin = Twin::with(target, &[body])?;
