@@ -5,12 +5,13 @@ mod common;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use common::programs::{C, CPP, Language, Program};
+use common::pocl::by_opencl;
+use common::programs::{C, CPP, Language, Program, keeps_promises};
 use common::{folder, link_forward, link_library, succeed, text};
 
 /// Runs a program in some precisions, the first time in the one that is taken without a word; nothing may be said.
 fn keeps_its_promises(name: &'static str, forward: &str, language: Language, precisions: &[&str]) {
-    let program = Program::build_with_forward(name, forward, language);
+    let program = Program::build_with_forward(name, forward, language, name);
     assert_eq!(program.run(&[], &[("KYOHO_BACKEND", "cpu")]), "", "no precision");
     for precision in precisions {
         let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_PRECISION", precision)];
@@ -59,8 +60,18 @@ fn yebisu_in_a_cpp_client_with_declarations_of_its_own() {
 }
 
 #[test]
+fn forces_by_opencl() {
+    let programs = [("sapporo6_forces", "sapporo6"), ("yebisu_forces", "yebisu"), ("yebisu_softening", "yebisu")];
+    for (name, forward) in programs {
+        let program = Program::build_with_forward(name, forward, C, &format!("{name}_by_opencl"));
+        let mut command = by_opencl(program.command(), &[("KYOHO_PRECISION", "mixed")]);
+        assert_eq!(keeps_promises(&mut command), "", "{name}");
+    }
+}
+
+#[test]
 fn single_precision_is_not_computed_in_order_6_and_that_is_said() {
-    let program = Program::build_with_forward("sapporo6_broken", "sapporo6", C);
+    let program = Program::build_with_forward("sapporo6_broken", "sapporo6", C, "sapporo6_broken");
     let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_PRECISION", "single")];
     assert_eq!(program.run(&["single"], &variables), "");
     assert_eq!(program.run(&["many"], &[("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", "many")]), "");

@@ -32,10 +32,11 @@ impl Program {
     }
 
     /// Builds a program that links a library of `forwards/`, which alone knows of the shared one.
-    pub fn build_with_forward(name: &'static str, forward: &str, (command, extension, standard): Language) -> Program {
-        let folder = folder(name);
+    pub fn build_with_forward(name: &'static str, forward: &str, language: Language, folder_name: &str) -> Program {
+        let folder = folder(folder_name);
         link_library(&folder);
         link_forward(&folder, forward);
+        let (command, extension, standard) = language;
         Program { folder, name }.compile(command, extension, &[standard], &format!("-lkyoho_{forward}"))
     }
 
