@@ -44,7 +44,7 @@ impl Moment {
 }
 
 /// Which softening the pairs of a force have.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Softening {
     /// That of the sink.
     OfSinks,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::system::{Sink, Source, System};
 
 use super::board::{Moment, Summed};
-use super::softenings::Softenings;
+use super::softenings::{Softenings, key};
 
 /// The most different softening lengths: each has a system of its own, with memory on every device.
 const MOST: usize = 16;
@@ -23,7 +23,7 @@ pub struct Sum {
     pub nearest: Nearest,
 }
 
-/// The systems, by the bits of the squared softening of their sources. One is made when it is first needed; from then
+/// The systems, by the key of their sources' squared softening. One is made when it is first needed; from then
 /// on it has every source of its softening at its address, and no other.
 #[derive(Default)]
 pub struct Groups {
@@ -33,14 +33,14 @@ pub struct Groups {
 impl Groups {
     /// A source was written, whose squared softening was another before or not.
     pub fn write(&mut self, address: usize, source: &Source, before: Option<f64>, softening2: f64) {
-        let bits = (softening2 + 0.0).to_bits();
+        let now = key(softening2);
         // A system cannot forget a source: it is made again when it is next needed.
-        if let Some(before) = before.map(f64::to_bits).filter(|before| *before != bits) {
+        if let Some(before) = before.map(key).filter(|before| *before != now) {
             self.systems.remove(&before);
         }
-        let failed = self.systems.get_mut(&bits).is_some_and(|system| system.set_source(address, source).is_err());
+        let failed = self.systems.get_mut(&now).is_some_and(|system| system.set_source(address, source).is_err());
         if failed {
-            self.systems.remove(&bits);
+            self.systems.remove(&now);
         }
     }
 
@@ -80,7 +80,7 @@ impl Groups {
 
     /// The system of the sources of one softening.
     fn system(&mut self, all: &mut System, softenings: &Softenings, softening2: f64) -> Result<&mut System> {
-        match self.systems.entry(softening2.to_bits()) {
+        match self.systems.entry(key(softening2)) {
             Entry::Occupied(made) => Ok(made.into_mut()),
             Entry::Vacant(place) => Ok(place.insert(make(all, &softenings.addresses(softening2))?)),
         }

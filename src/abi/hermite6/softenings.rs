@@ -4,11 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::error::{Error, Result};
 
+/// The number by which sources of one squared softening, 0 or more, are told from others. It is the greater the greater
+/// that is.
+pub fn key(softening2: f64) -> u64 {
+    // A negative zero is a zero.
+    (softening2 + 0.0).to_bits()
+}
+
 /// The squared softening length of each source that was written.
 #[derive(Debug, Default)]
 pub struct Softenings {
     of_address: HashMap<usize, f64>,
-    /// How many sources have each value, by its bits: those of numbers that are not negative are in the numbers' order.
+    /// How many sources have each value, by its key.
     counts: BTreeMap<u64, usize>,
 }
 
@@ -24,14 +31,12 @@ impl Softenings {
             what: "softenings of sources",
             bytes: self.of_address.len() * size_of::<(usize, f64)>(),
         })?;
-        // A negative zero is a zero.
-        let softening2 = softening2 + 0.0;
         let before = self.of_address.insert(address, softening2);
         if before == Some(softening2) {
             return Ok(before);
         }
-        *self.counts.entry(softening2.to_bits()).or_default() += 1;
-        if let Some(before) = before.map(f64::to_bits)
+        *self.counts.entry(key(softening2)).or_default() += 1;
+        if let Some(before) = before.map(key)
             && let Some(count) = self.counts.get_mut(&before)
         {
             *count -= 1;
@@ -49,7 +54,7 @@ impl Softenings {
 
     /// The different values, ascending.
     pub fn values(&self) -> impl Iterator<Item = f64> {
-        self.counts.keys().map(|bits| f64::from_bits(*bits))
+        self.counts.keys().map(|key| f64::from_bits(*key))
     }
 
     /// The addresses of the sources that have a value, ascending.
@@ -86,6 +91,8 @@ mod tests {
         softenings.set(0, -0.0).unwrap();
         softenings.set(1, 0.0).unwrap();
         assert_eq!(softenings.distinct(), 1);
-        assert_eq!(softenings.get(0).map(f64::to_bits), Some(0));
+        assert_eq!(softenings.addresses(0.0), [0, 1]);
+        assert_eq!(softenings.set(0, 0.0), Ok(Some(0.0)));
+        assert_eq!(softenings.distinct(), 1);
     }
 }
