@@ -128,8 +128,8 @@ int calc_force_on_predictors(int ni, struct predictor *pred, struct Force *force
 // As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
 // `eps2` is not used.
 //
-// The sources may have up to 16 different values of `eps2`. Each of them costs about as much as a whole force, and
-// from the first call on it has memory of its own; where all sources have one value, it costs nothing.
+// The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
+// from the first call on, and may take as long as a whole force on a GPU.
 int calc_force_on_predictors_epsj(int ni, struct predictor *pred, struct Force *force, int nj);
 
 #ifdef __cplusplus

@@ -200,8 +200,8 @@ pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors(
 /// As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
 /// `eps2` is not used.
 ///
-/// The sources may have up to 16 different values of `eps2`. Each of them costs about as much as a whole force, and
-/// from the first call on it has memory of its own; where all sources have one value, it costs nothing.
+/// The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
+/// from the first call on, and may take as long as a whole force on a GPU.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors_epsj(
     ni: c_int,
