@@ -12,6 +12,8 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 ROOT := $(DESTDIR)$(PREFIX)
+# Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
+FORWARDS := sapporo6 yebisu
 
 .PHONY: demo test check build install uninstall demo-tools test-tools
 
@@ -29,6 +31,7 @@ check:
 
 build:
 	cargo build --profile $(PROFILE)
+	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
 
 install: build
 	install -d $(ROOT)/lib/pkgconfig $(ROOT)/include $(ROOT)/bin
@@ -39,11 +42,22 @@ install: build
 	install -m 644 include/kyoho.h include/g6.h include/g5.h include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
+	set -e; for name in $(FORWARDS); do \
+		install -m 755 $(BUILT)/libkyoho_$$name.so $(ROOT)/lib/libkyoho_$$name.so.$(VERSION); \
+		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(MAJOR); \
+		ln -sf libkyoho_$$name.so.$(MAJOR) $(ROOT)/lib/libkyoho_$$name.so; \
+		install -m 644 include/$$name.h $(ROOT)/include; \
+		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@NAME@|$$name|" packaging/kyoho_forward.pc.in \
+			> $(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
+	done
 
 uninstall:
 	rm -f $(ROOT)/lib/libkyoho.so $(ROOT)/lib/libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so.$(VERSION)
 	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/bin/kyoho
 	rm -f $(addprefix $(ROOT)/include/,kyoho.h g6.h g5.h kyoho.f90)
+	for name in $(FORWARDS); do \
+		rm -f $(ROOT)/lib/libkyoho_$$name.so* $(ROOT)/lib/pkgconfig/kyoho_$$name.pc $(ROOT)/include/$$name.h; \
+	done
 
 demo-tools:
 	packaging/need gcc:gcc

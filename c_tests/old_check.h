@@ -48,10 +48,10 @@ static struct bodies make_bodies(int n, int first_index)
     struct bodies b;
     int k, c;
     b.n = n;
-    b.index = malloc(sizeof(int) * (size_t)n);
-    b.mass = malloc(sizeof(double) * (size_t)n);
-    b.x = malloc(sizeof(double[3]) * (size_t)n);
-    b.v = malloc(sizeof(double[3]) * (size_t)n);
+    b.index = (int *)malloc(sizeof(int) * (size_t)n);
+    b.mass = (double *)malloc(sizeof(double) * (size_t)n);
+    b.x = (double(*)[3])malloc(sizeof(double[3]) * (size_t)n);
+    b.v = (double(*)[3])malloc(sizeof(double[3]) * (size_t)n);
     for (k = 0; k < n; k++) {
         b.index[k] = first_index + k;
         b.mass[k] = (0.5 + uniform()) / n;

@@ -11,8 +11,12 @@ fn run(command: &mut Command) -> Output {
 }
 
 fn pkg_config(prefix: &Path, arguments: &[&str]) -> Vec<String> {
+    pkg_config_of("kyoho", prefix, arguments)
+}
+
+fn pkg_config_of(package: &str, prefix: &Path, arguments: &[&str]) -> Vec<String> {
     let path = prefix.join("lib/pkgconfig");
-    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg("kyoho"));
+    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg(package));
     String::from_utf8(output.stdout).unwrap().split_whitespace().map(String::from).collect()
 }
 
@@ -23,6 +27,24 @@ const NATIVE: &str = r#"
 #include <stdio.h>
 int main(void) { printf("%s %d", kyoho_version(), g6_npipes()); return g5_get_number_of_pipelines() <= 0; }
 "#;
+
+/// Libraries of old names, each with a program that uses it.
+const FORWARDS: [(&str, &str); 2] = [
+    (
+        "sapporo6",
+        "#include <sapporo6.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", initialize()) != 1; }\n",
+    ),
+    (
+        "yebisu",
+        "#include <yebisu.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", initialize(1)) != 1; }\n",
+    ),
+];
+
+/// Everything below a folder that is no folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
 
 #[test]
 fn programs_build_and_run_against_an_installation() {
@@ -43,6 +65,12 @@ fn programs_build_and_run_against_an_installation() {
         "include/g5.h",
         "include/kyoho.f90",
         "bin/kyoho",
+        "lib/libkyoho_sapporo6.so",
+        "lib/libkyoho_sapporo6.so.0",
+        "include/sapporo6.h",
+        "lib/libkyoho_yebisu.so",
+        "lib/libkyoho_yebisu.so.0",
+        "include/yebisu.h",
     ] {
         assert!(prefix.join(file).exists(), "{file} was not installed");
     }
@@ -83,4 +111,21 @@ fn programs_build_and_run_against_an_installation() {
     let module = prefix.join("include/kyoho.f90");
     run(Command::new("gfortran").current_dir(&prefix).arg("-c").arg(module));
     assert!(prefix.join("kyoho.mod").exists());
+    for (forward, text) in FORWARDS {
+        let package = format!("kyoho_{forward}");
+        let (source, program) = (prefix.join(format!("{forward}.c")), prefix.join(forward));
+        std::fs::write(&source, text).unwrap();
+        assert_eq!(pkg_config_of(&package, &prefix, &["--modversion"]), [version]);
+        let flags = pkg_config_of(&package, &prefix, &["--cflags", "--libs"]);
+        // The program's path holds for the library of old names, and that one's own path for the other.
+        let path = format!("-Wl,--enable-new-dtags,-rpath,{}", prefix.join("lib").display());
+        run(Command::new("cc").arg(&source).arg("-o").arg(&program).arg(path).args(flags));
+        let output = run(Command::new(&program).env_remove("LD_LIBRARY_PATH").env("KYOHO_BACKEND", "cpu"));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "0");
+    }
+
+    run(Command::new("make").current_dir(root).arg("uninstall").arg(format!("PREFIX={}", prefix.display())));
+    let left: Vec<PathBuf> =
+        ["lib", "include", "bin"].iter().flat_map(|folder| files_below(&prefix.join(folder))).collect();
+    assert_eq!(left, Vec::<PathBuf>::new(), "uninstall leaves files");
 }

@@ -2,10 +2,19 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
+
 use common::{compiler, folder, root, succeed, text};
 
-/// A header as the sources make it.
-fn header(guard: &str, opening: &str, sources: &[&str]) -> String {
+/// A copy of a source in which functions have no prefix, and structures the names that C callers know.
+fn without_prefix(path: &str, prefix: &str) -> PathBuf {
+    let copy = folder(&format!("{prefix}header")).join("plain.rs");
+    std::fs::write(&copy, text(path).replace(prefix, "").replace("Predictor", "predictor")).unwrap();
+    copy
+}
+
+/// A header as sources make it.
+fn header(guard: &str, opening: &str, sources: &[impl AsRef<Path>]) -> String {
     let configuration = cbindgen::Config {
         language: cbindgen::Language::C,
         header: Some(opening.into()),
@@ -78,12 +87,50 @@ fn g5_h_is_what_the_sources_make() {
     compare("include/g5.h", header("KYOHO_G5_H", G5, &["src/abi/g5/c.rs", "src/abi/g5/fortran.rs"]));
 }
 
+const SAPPORO6: &str = "\
+// Sapporo2's interface of order 6, as Kyoho has it: forces, jerks, snaps and nearest neighbours of N bodies, for
+// Hermite integrators of order 6.
+//
+//     initialize();
+//     for each source:     set_j_particle(addr, pos, vel, acc, jrk, snp, crk, mass, time, id, eps2);
+//     no_predict_all(t, nj);
+//     calc_force_on_predictors(ni, nj, ids, pos, vel, acc, mass, eps2, ...);
+//     for each block step: predict_all(t, nj);
+//                          calc_force_on_predictors(ni, nj, ids, pos, vel, acc, mass, eps2, ...);
+//       for active bodies: set_j_particle(...);
+//
+// Link with -lkyoho_sapporo6. A call that fails returns non-zero and writes one line to stderr; the force it was part
+// of is NaN. A process has one board.";
+
+const YEBISU: &str = "\
+// Yebisu's interface, as Kyoho has it: forces, jerks, snaps and nearest neighbours of N bodies, for Hermite integrators
+// of order 6.
+//
+//     initialize(n);
+//     for each source:     set_jp_2(addr, pos, vel, acc, jrk, snp, crk, mass, time, id, eps2);
+//     for each block step: predict_all(t, nj);
+//       for active bodies: pick_up_predictor_2(addr, &pred[i]);
+//                          calc_force_on_predictors(ni, pred, force, nj);
+//       for active bodies: set_jp_2(...);
+//
+// Link with -lkyoho_yebisu. A call that fails returns non-zero and writes one line to stderr; the force it was part of
+// is NaN. A process has one board.";
+
 #[test]
-fn the_headers_compile_in_c_and_in_cpp() {
-    let folder = folder("old_headers");
-    // Callers pass numbers of either kind to the functions that set units.
-    let source = "#include <g6.h>\n#include <g5.h>\n\
-        int main(void) { int unit = 48; return g6_set_tunit(48) + g6_set_tunit(48.0) + g6_set_xunit_(&unit); }\n";
+fn sapporo6_h_is_what_the_sources_make() {
+    let plain = without_prefix("src/abi/hermite6/sapporo6.rs", "kyoho_sapporo6_");
+    compare("include/sapporo6.h", header("KYOHO_SAPPORO6_H", SAPPORO6, &[plain]));
+}
+
+#[test]
+fn yebisu_h_is_what_the_sources_make() {
+    let plain = without_prefix("src/abi/hermite6/yebisu.rs", "kyoho_yebisu_");
+    compare("include/yebisu.h", header("KYOHO_YEBISU_H", YEBISU, &[plain]));
+}
+
+/// A program compiles as C and as C++, without a warning.
+fn compiles(folder_name: &str, source: &str) {
+    let folder = folder(folder_name);
     for (name, command, standard) in
         [("c99.c", "gcc", "-std=c99"), ("c17.c", "gcc", "-std=c17"), ("cpp.cc", "g++", "-std=c++11")]
     {
@@ -91,4 +138,16 @@ fn the_headers_compile_in_c_and_in_cpp() {
         let warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
         succeed(compiler(command, &folder).arg(standard).args(warnings).arg(name));
     }
+}
+
+#[test]
+fn the_headers_compile_in_c_and_in_cpp() {
+    // Callers pass numbers of either kind to the functions that set units.
+    let main = "int main(void) { int unit = 48; return g6_set_tunit(48) + g6_set_tunit(48.0) + g6_set_xunit_(&unit); }";
+    compiles("old_headers", &format!("#include <g6.h>\n#include <g5.h>\n{main}\n"));
+    let main = "int main(void) { return initialize() + predict_all(0.5, 8); }";
+    compiles("sapporo6_header", &format!("#include <sapporo6.h>\n{main}\n"));
+    let main =
+        "int main(void) { predictor sink; Force force; return calc_force_on_predictors_epsj(1, &sink, &force, 8); }";
+    compiles("yebisu_header", &format!("#include <yebisu.h>\n{main}\n"));
 }

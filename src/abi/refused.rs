@@ -44,6 +44,11 @@ impl Refused {
         }
     }
 
+    /// Whether the source at an address was refused.
+    pub fn contains(&self, address: usize) -> bool {
+        self.last_before(address + 1).is_some_and(|(_, end)| end > address)
+    }
+
     /// The lowest refused address, if it is below `nj`.
     pub fn below(&self, nj: usize) -> Option<usize> {
         self.ends.keys().next().copied().filter(|start| *start < nj)
@@ -78,6 +83,7 @@ mod tests {
                 let held: BTreeSet<usize> = refused.ends.iter().flat_map(|(start, end)| *start..*end).collect();
                 prop_assert_eq!(&held, &model);
                 for nj in 0..60 {
+                    prop_assert_eq!(refused.contains(nj), model.contains(&nj));
                     prop_assert_eq!(refused.below(nj), model.range(..nj).next().copied());
                 }
             }

@@ -31,6 +31,13 @@ pub fn link_library(folder: &Path) {
     }
 }
 
+/// Makes a library of `forwards/` in a folder that has the shared library, and links it as that.
+pub fn link_forward(folder: &Path, name: &str) {
+    succeed(Command::new(root().join("forwards/build")).arg(name).arg(folder));
+    let library = format!("libkyoho_{name}.so");
+    std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.0"))).unwrap();
+}
+
 /// A compiler that finds the headers and the library, and whose programs find the library when they run.
 pub fn compiler(command: &str, folder: &Path) -> Command {
     let mut compiler = Command::new(command);

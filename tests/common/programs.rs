@@ -1,16 +1,23 @@
-//! C programs of `c_tests`: each states on stderr what was not as promised, and prints nothing else.
+//! C and C++ programs of `c_tests`: each states on stderr what was not as promised, and prints nothing else.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{compiler, folder, link_library, root, succeed};
+use super::{compiler, folder, link_forward, link_library, root, succeed};
 
 /// The C of programs that use the native interface.
 pub const NATIVE: &[&str] = &["-std=c99", "-pedantic"];
 /// The C of programs that use the old interfaces, as their clients have it.
 pub const OLD: &[&str] = &["-std=gnu99"];
 
-/// A C program of `c_tests`, built in a folder of its own.
+/// A compiler, how its sources are called, and the standard that they keep to.
+pub type Language = (&'static str, &'static str, &'static str);
+/// C, with what programs of an operating system need.
+pub const C: Language = ("gcc", "c", "-std=gnu11");
+/// C++.
+pub const CPP: Language = ("g++", "cc", "-std=gnu++11");
+
+/// A program of `c_tests`, built in a folder of its own.
 pub struct Program {
     pub folder: PathBuf,
     name: &'static str,
@@ -21,12 +28,25 @@ impl Program {
     pub fn build(name: &'static str, language: &[&str], folder_name: &str) -> Program {
         let folder = folder(folder_name);
         link_library(&folder);
+        Program { folder, name }.compile("gcc", "c", language, "-lkyoho")
+    }
+
+    /// Builds a program that links a library of `forwards/`, which alone knows of the shared one.
+    pub fn build_with_forward(name: &'static str, forward: &str, language: Language, folder_name: &str) -> Program {
+        let folder = folder(folder_name);
+        link_library(&folder);
+        link_forward(&folder, forward);
+        let (command, extension, standard) = language;
+        Program { folder, name }.compile(command, extension, &[standard], &format!("-lkyoho_{forward}"))
+    }
+
+    fn compile(self, command: &str, extension: &str, language: &[&str], library: &str) -> Program {
         let warnings = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"];
-        let source = root().join("c_tests").join(format!("{name}.c"));
-        let mut command = compiler("gcc", &folder);
-        command.args(language).args(warnings).arg("-o").arg(name).arg(source).args(["-lkyoho", "-lm", "-lpthread"]);
-        succeed(&mut command);
-        Program { folder, name }
+        let source = root().join("c_tests").join(format!("{}.{extension}", self.name));
+        let mut command = compiler(command, &self.folder);
+        command.args(language).args(warnings).arg("-o").arg(self.name).arg(source);
+        succeed(command.args([library, "-lm", "-lpthread", "-ldl"]));
+        self
     }
 
     /// The program, in its folder.

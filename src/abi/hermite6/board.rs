@@ -1,0 +1,227 @@
+//! The one board of a process: a system of order 6, and what the interfaces know of its sources beside it.
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::Nearest;
+use crate::abi::opening;
+use crate::abi::refused::Refused;
+use crate::abi::speech::{Failure, Outcome};
+use crate::catalogue::{Order, Precision};
+use crate::config::DeviceChoice;
+use crate::error::{Error, Result};
+use crate::system::{Setup, Sink, Source, System};
+
+use super::groups::Groups;
+use super::softenings::Softenings;
+
+/// The precision of the interfaces where the environment names none.
+const PRECISION: Precision = Precision::Double;
+
+/// What a system of order 6 sums for a sink: potential, acceleration, jerk, snap.
+pub type Summed = [f64; 10];
+
+/// When the sources of the next force are wanted.
+#[derive(Debug, Clone, Copy)]
+pub enum Moment {
+    /// As they were written, each at its own time.
+    AsWritten,
+    /// Predicted to this time.
+    At(f64),
+    /// None can be told: what was last asked for was refused.
+    Refused,
+}
+
+impl Moment {
+    /// Tells a system.
+    pub fn set(self, system: &mut System) -> Outcome<()> {
+        match self {
+            Moment::AsWritten => system.set_unpredicted(),
+            Moment::At(time) => system.set_time(time)?,
+            Moment::Refused => return Err(Failure::Refused("the time of the prediction".into())),
+        }
+        Ok(())
+    }
+}
+
+/// Which softening the pairs of a force have.
+#[derive(Clone, Copy)]
+pub enum Softening {
+    /// That of the sink.
+    OfSinks,
+    /// That of the source; that of the sink is not used.
+    OfSources,
+}
+
+/// A source as the next force would have it.
+pub struct Predicted {
+    /// Its name.
+    pub index: i32,
+    /// Its mass.
+    pub mass: f64,
+    /// Its squared softening length.
+    pub softening2: f64,
+    /// Position, velocity, acceleration.
+    pub derivatives: [[f64; 3]; 3],
+}
+
+/// The system behind the interfaces, and what went wrong with it.
+pub struct Board {
+    opened: Option<(Setup, System)>,
+    /// Opening failed, and its line was written: all calls fail until the board is opened again.
+    broken: bool,
+    refused: Refused,
+    moment: Moment,
+    softenings: Softenings,
+    groups: Groups,
+}
+
+static BOARD: LazyLock<Mutex<Board>> = LazyLock::new(|| Mutex::new(Board::new()));
+
+/// The process's board, for one call.
+pub fn board() -> MutexGuard<'static, Board> {
+    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    fn new() -> Board {
+        Board {
+            opened: None,
+            broken: false,
+            refused: Refused::new(),
+            moment: Moment::AsWritten,
+            softenings: Softenings::default(),
+            groups: Groups::default(),
+        }
+    }
+
+    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
+        if let Some((setup, _)) = &self.opened {
+            if devices.is_some() && opening::setup(Order::Sixth, PRECISION, devices)?.0.devices != setup.devices {
+                let when = "with other devices than those that are open; allowed: the same";
+                return Err(Error::CallOrder { call: function, when }.into());
+            }
+            return Ok(());
+        }
+        self.broken = true;
+        let (setup, because) = opening::setup(Order::Sixth, PRECISION, devices)?;
+        let system = opening::system("hermite6", &setup, &because)?;
+        self.opened = Some((setup, system));
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Writes a source and its squared softening. A refused one keeps its address out of every force until it is
+    /// written again.
+    pub fn set_source(&mut self, address: usize, source: Result<Source>, softening2: f64) -> Outcome<()> {
+        let written = source.map_err(Failure::from).and_then(|source| self.write(address, &source, softening2));
+        match written {
+            Ok(()) => self.refused.accept(address..address + 1),
+            Err(_) => self.refused.refuse(address..address + 1),
+        }
+        written
+    }
+
+    fn write(&mut self, address: usize, source: &Source, softening2: f64) -> Outcome<()> {
+        let system = self.system()?;
+        let largest = system.descriptor().bounds.position.powi(2);
+        if !(0.0..=largest).contains(&softening2) {
+            return Err(Error::BadOption {
+                name: format!("eps2 of the source at address {address}"),
+                value: softening2.to_string(),
+                allowed: format!("0 to {largest:e}"),
+            }
+            .into());
+        }
+        system.set_source(address, source)?;
+        let before = self.softenings.set(address, softening2)?;
+        self.groups.write(address, source, before, softening2);
+        Ok(())
+    }
+
+    /// Sets when the sources of the next forces are wanted. What is refused fails every force until something else is
+    /// set.
+    pub fn set_moment(&mut self, moment: Result<Moment>) -> Outcome<()> {
+        self.moment = Moment::Refused;
+        let moment = moment?;
+        moment.set(self.system()?)?;
+        self.moment = moment;
+        Ok(())
+    }
+
+    /// The source at an address as the next force would have it.
+    pub fn predicted(&mut self, address: usize) -> Outcome<Predicted> {
+        self.system()?;
+        if self.refused.contains(address) {
+            return Err(Failure::Refused(format!("the source at address {address}")));
+        }
+        let (moment, softening2) = (self.moment, self.softenings.get(address));
+        let system = self.system()?;
+        moment.set(system)?;
+        let predicted = system.predicted([address]).pop().flatten();
+        match (system.sources([address]).pop().flatten(), softening2, predicted) {
+            (Some(source), Some(softening2), Some([x, v, a, _])) => {
+                Ok(Predicted { index: source.index, mass: source.mass, softening2, derivatives: [x, v, a] })
+            }
+            _ => {
+                let allowed = "addresses that a source was written to".into();
+                Err(Error::BadCount { what: "addr", value: address as i64, allowed }.into())
+            }
+        }
+    }
+
+    /// The forces of the sources below `nj` on `ni` sinks; `take` gets each sink's number, sums and nearest source.
+    pub fn force(
+        &mut self,
+        softening: Softening,
+        nj: usize,
+        ni: usize,
+        sink: impl Fn(usize) -> Sink + Sync,
+        mut take: impl FnMut(usize, &Summed, Option<Nearest>),
+    ) -> Outcome<()> {
+        self.require_sources(nj)?;
+        let (_, system) = self.opened.as_mut().ok_or(Failure::Told)?;
+        match softening {
+            Softening::OfSinks => {
+                system.abandon();
+                system.start_from_fn(nj, true, ni, sink)?;
+                system.wait_each(|first, forces| {
+                    for (number, summed) in forces.rows().enumerate() {
+                        take(first + number, summed, forces.nearest(number));
+                    }
+                })?;
+            }
+            Softening::OfSources => {
+                let sums = self.groups.sum(system, &self.softenings, self.moment, nj, ni, sink)?;
+                for (number, sum) in sums.iter().enumerate() {
+                    take(number, &sum.values, Some(sum.nearest).filter(|nearest| nearest.distance2.is_finite()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error unless the sources below `nj` can be told; opens the board.
+    fn require_sources(&mut self, nj: usize) -> Outcome<()> {
+        let moment = self.moment;
+        moment.set(self.system()?)?;
+        match self.refused.below(nj) {
+            Some(address) => Err(Failure::Refused(format!("the source at address {address}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The open system; a board that was never opened opens here.
+    fn system(&mut self) -> Outcome<&mut System> {
+        if self.opened.is_none() {
+            if self.broken {
+                return Err(Failure::Told);
+            }
+            self.open("initialize", None)?;
+        }
+        match &mut self.opened {
+            Some((_, system)) => Ok(system),
+            None => Err(Failure::Told),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What the functions of both interfaces do.
+
+use std::ffi::c_int;
+
+use crate::abi::arrays::{self, Input};
+use crate::abi::opening;
+use crate::abi::speech::{FAILED, answer, answer_or};
+use crate::error::{Error, Result};
+use crate::system::Source;
+
+use super::board::{Moment, Predicted, Summed, board};
+
+/// What stands for the nearest source where there is none.
+pub const NO_SOURCE: c_int = -1;
+
+/// Opens the board.
+pub fn initialize() -> c_int {
+    answer("initialize", || board().open("initialize", None).map(|()| 0), FAILED)
+}
+
+/// Opens the board with some devices.
+///
+/// # Safety
+/// For a positive `count`, `list` is null or has that many numbers.
+pub unsafe fn initialize_special(count: c_int, list: *const c_int) -> c_int {
+    let function = "initialize_special";
+    let body = || {
+        // SAFETY: the caller's promise.
+        let devices = unsafe { opening::device_choice(function, count, list)? };
+        board().open(function, Some(&devices)).map(|()| 0)
+    };
+    answer(function, body, FAILED)
+}
+
+/// The arguments that describe a source: those of its state are the plain derivatives of its position.
+pub struct SourceArguments {
+    /// Position, velocity, acceleration, jerk, snap, crackle.
+    pub derivatives: [*const f64; 6],
+    /// Its mass.
+    pub mass: f64,
+    /// The time of its state.
+    pub time: f64,
+    /// Its name.
+    pub index: c_int,
+    /// Its squared softening length.
+    pub softening2: f64,
+}
+
+/// The names of the derivatives, in both interfaces.
+const DERIVATIVES: [&str; 6] = ["pos", "vel", "acc", "jrk", "snp", "crk"];
+
+impl SourceArguments {
+    /// # Safety
+    /// Each of the derivatives is null or has three numbers.
+    unsafe fn source(&self) -> Result<Source> {
+        let mut derivatives = [[0.0; 3]; 6];
+        for ((vector, first), name) in derivatives.iter_mut().zip(self.derivatives).zip(DERIVATIVES) {
+            // SAFETY: the caller's promise.
+            *vector = unsafe { arrays::scalar(name, first.cast())? };
+        }
+        Ok(Source::from_derivatives(self.index, self.mass, self.time, derivatives))
+    }
+}
+
+/// Writes a source at an address.
+///
+/// # Safety
+/// Each of its derivatives is null or has three numbers.
+pub unsafe fn set_source(function: &'static str, address: c_int, source: SourceArguments) -> c_int {
+    let body = || {
+        let address = arrays::address(address)?;
+        // SAFETY: the caller's promise.
+        let state = unsafe { source.source() };
+        board().set_source(address, state, source.softening2).map(|()| 0)
+    };
+    answer(function, body, FAILED)
+}
+
+/// Sets when the sources of the next forces are wanted. The interfaces ask for the number of sources; it is looked at,
+/// but a force predicts the sources that it needs.
+pub fn set_moment(function: &'static str, moment: Moment, nj: c_int) -> c_int {
+    let body = || {
+        let moment = arrays::count("nj", nj).map(|_| moment);
+        board().set_moment(moment).map(|()| 0)
+    };
+    answer(function, body, FAILED)
+}
+
+/// Gives the caller the source at an address as the next force would have it; `failed` writes what stands for none.
+pub fn pick_up(
+    function: &'static str,
+    address: c_int,
+    give: impl FnOnce(Predicted) -> Result<()>,
+    failed: impl FnOnce(),
+) -> c_int {
+    let body = || {
+        let predicted = board().predicted(arrays::address(address)?)?;
+        give(predicted)?;
+        Ok(0)
+    };
+    answer_or(function, body, FAILED, failed)
+}
+
+/// The vectors of what is summed: acceleration, jerk, snap.
+pub fn vectors(summed: &Summed) -> [[f64; 3]; 3] {
+    let [_, vectors @ ..] = summed;
+    let (vectors, _) = vectors.as_chunks();
+    [vectors[0], vectors[1], vectors[2]]
+}
+
+/// A call with `ni` rows: where there are none, or a negative number, nothing is read or written.
+pub fn with_rows(function: &'static str, ni: c_int, call: impl FnOnce(usize) -> c_int) -> c_int {
+    match arrays::count("ni", ni) {
+        Ok(0) => 0,
+        Ok(ni) => call(ni),
+        Err(error) => answer(function, || Err(error.into()), FAILED),
+    }
+}
+
+/// The items of an array, which may be overwritten before they are last needed.
+pub fn copied(array: &Input<f64>) -> Result<Vec<f64>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(array.count()).map_err(|_| Error::OutOfMemory {
+        what: "the softenings of the sinks",
+        bytes: array.count().saturating_mul(size_of::<f64>()),
+    })?;
+    copy.extend(array.items());
+    Ok(copy)
+}

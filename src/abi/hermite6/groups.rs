@@ -1,0 +1,120 @@
+//! Forces that are softened by the sources: a system for the sources of each softening, whose forces are added.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use crate::Nearest;
+use crate::abi::speech::Outcome;
+use crate::error::{Error, Result};
+use crate::system::{Sink, Source, System};
+
+use super::board::{Moment, Summed};
+use super::softenings::{Softenings, key};
+
+/// The most different softening lengths: each has a system of its own, with memory on every device.
+const MOST: usize = 16;
+
+/// What is summed for a sink.
+#[derive(Clone, Copy)]
+pub struct Sum {
+    /// Potential, acceleration, jerk, snap.
+    pub values: Summed,
+    /// The nearest source.
+    pub nearest: Nearest,
+}
+
+/// The systems, by the key of their sources' squared softening. One is made when it is first needed; from then
+/// on it has every source of its softening at its address, and no other.
+#[derive(Default)]
+pub struct Groups {
+    systems: BTreeMap<u64, System>,
+}
+
+impl Groups {
+    /// A source was written, whose squared softening was another before or not.
+    pub fn write(&mut self, address: usize, source: &Source, before: Option<f64>, softening2: f64) {
+        let now = key(softening2);
+        // A system cannot forget a source: it is made again when it is next needed.
+        if let Some(before) = before.map(key).filter(|before| *before != now) {
+            self.systems.remove(&before);
+        }
+        let failed = self.systems.get_mut(&now).is_some_and(|system| system.set_source(address, source).is_err());
+        if failed {
+            self.systems.remove(&now);
+        }
+    }
+
+    /// The sums over all sources, each pair softened by its source, in the order of the softenings.
+    pub fn sum(
+        &mut self,
+        all: &mut System,
+        softenings: &Softenings,
+        moment: Moment,
+        nj: usize,
+        ni: usize,
+        sink: impl Fn(usize) -> Sink + Sync,
+    ) -> Outcome<Vec<Sum>> {
+        if softenings.distinct() > MOST {
+            return Err(Error::BadCount {
+                what: "the number of different eps2 of sources",
+                value: softenings.distinct() as i64,
+                allowed: format!("up to {MOST}"),
+            }
+            .into());
+        }
+        let mut sums = Vec::new();
+        sums.try_reserve_exact(ni)
+            .map_err(|_| Error::OutOfMemory { what: "sums", bytes: ni.saturating_mul(size_of::<Sum>()) })?;
+        sums.resize(ni, Sum { values: [0.0; 10], nearest: Nearest::NONE });
+        if softenings.distinct() < 2 {
+            let softening2 = softenings.values().next().unwrap_or(0.0);
+            add(all, moment, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
+            return Ok(sums);
+        }
+        for softening2 in softenings.values() {
+            let system = self.system(all, softenings, softening2)?;
+            add(system, moment, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
+        }
+        Ok(sums)
+    }
+
+    /// The system of the sources of one softening.
+    fn system(&mut self, all: &mut System, softenings: &Softenings, softening2: f64) -> Result<&mut System> {
+        match self.systems.entry(key(softening2)) {
+            Entry::Occupied(made) => Ok(made.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(make(all, &softenings.addresses(softening2))?)),
+        }
+    }
+}
+
+/// A system that has some of the sources of another.
+fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
+    log::info!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
+    let mut system = System::new(all.setup())?;
+    for (address, source) in addresses.iter().zip(all.sources(addresses.iter().copied())) {
+        if let Some(source) = source {
+            system.set_source(*address, &source)?;
+        }
+    }
+    Ok(system)
+}
+
+/// Adds the forces of a system's sources to the sums of all sinks.
+fn add(
+    system: &mut System,
+    moment: Moment,
+    nj: usize,
+    sink: impl Fn(usize) -> Sink + Sync,
+    sums: &mut [Sum],
+) -> Outcome<()> {
+    moment.set(system)?;
+    system.abandon();
+    system.start_from_fn(nj, true, sums.len(), sink)?;
+    let forces = system.wait()?;
+    for (number, (sum, summed)) in sums.iter_mut().zip(forces.rows()).enumerate() {
+        let terms: &Summed = summed;
+        sum.values.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        sum.nearest.update(forces.nearest(number).unwrap_or(Nearest::NONE));
+    }
+    Ok(())
+}

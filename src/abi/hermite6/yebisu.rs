@@ -1,0 +1,268 @@
+//! Yebisu's interface, as Sapporo2 has it and as Yebisu first had it. The documentation here is that of
+//! `include/yebisu.h`, where the names have no prefix.
+//!
+//! What is promised of the caller's arrays stands in each function's documentation; none may be freed or too short.
+
+#![allow(clippy::missing_safety_doc, reason = "the documentation is the header's, for C")]
+#![allow(clippy::too_many_arguments, unused_variables, reason = "the arguments are those of Yebisu's interface")]
+
+use std::ffi::c_int;
+use std::mem::offset_of;
+
+use crate::Nearest;
+use crate::abi::arrays::{self, Input, Output};
+use crate::abi::speech::{FAILED, answer_or};
+use crate::error::{Error, Result};
+use crate::system::{Sink, padded};
+
+use super::board::{Moment, Predicted, Softening, Summed, board};
+use super::calls::{self, NO_SOURCE, SourceArguments};
+
+/// A predicted body: a source as it was picked up, or a sink.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Predictor {
+    /// Position.
+    pub pos: [f64; 3],
+    /// Velocity.
+    pub vel: [f64; 3],
+    /// Acceleration.
+    pub acc: [f64; 3],
+    /// Mass. That of a sink is not used.
+    pub mass: f64,
+    /// The name, an integer. A fraction is cut off.
+    pub id: f64,
+    /// Squared softening.
+    pub eps2: f64,
+}
+
+/// The force on a sink.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Force {
+    /// Acceleration: sum m r / s^3.
+    pub acc: [f64; 3],
+    /// Jerk, the derivative of the acceleration in time.
+    pub jrk: [f64; 3],
+    /// Snap, the derivative of the jerk in time.
+    pub snp: [f64; 3],
+    /// Minus the potential: +sum m / s.
+    pub phi: f64,
+    /// The id of the nearest source; -1 if there is none.
+    pub nnb_id: c_int,
+    /// Its r^2, without softening; infinite if there is none.
+    pub nnb_r2: f32,
+}
+
+const _: () = assert!(size_of::<Predictor>() == 96 && offset_of!(Predictor, eps2) == 88);
+const _: () = assert!(size_of::<Force>() == 88 && offset_of!(Force, nnb_r2) == 84);
+
+/// Opens the board: the devices of this process that the environment names, one unless it asks for more.
+///
+/// `n`, the number of sources to make room for, is not needed. An open board stays as it is, with its sources. Any
+/// other function opens the board too, if it needs one. Returns 0, or non-zero if the environment or `sapporo2.config`
+/// asks for what cannot be had; then every force is NaN until the board is initialized again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_initialize(n: c_int) -> c_int {
+    calls::initialize()
+}
+
+/// Opens the board with some devices. `ndev` > 0: those in `list`; 0: all; < 0: the first -`ndev`.
+///
+/// On the CPU the list has no effect. Returns non-zero if the board is open with other devices.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_initialize_special(ndev: c_int, list: *mut c_int) -> c_int {
+    // SAFETY: the caller passes null or a pointer to as many numbers.
+    unsafe { calls::initialize_special(ndev, list) }
+}
+
+/// Writes the source (j-particle) at `addr`, 0 or more, in place of what was there.
+///
+/// `id` is its name: sinks with the same id do not feel it. `time` is the time of its state: `mass`, position `pos`,
+/// and the plain derivatives of the position, velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle
+/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, counts in
+/// `calc_force_on_predictors_epsj`. The next force is the first to see the source. Addresses may come in any order,
+/// with gaps, and without limit. Returns non-zero if a pointer is null, a number is not finite or too large for the
+/// precision, `eps2` is negative, or the address is. As long as the source at an address below `nj` was refused and not
+/// written again, forces are NaN.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_set_jp_2(
+    addr: c_int,
+    pos: *mut f64,
+    vel: *mut f64,
+    acc: *mut f64,
+    jrk: *mut f64,
+    snp: *mut f64,
+    crk: *mut f64,
+    mass: f64,
+    time: f64,
+    id: c_int,
+    eps2: f64,
+) -> c_int {
+    let derivatives = [pos.cast_const(), vel, acc, jrk, snp, crk];
+    let source = SourceArguments { derivatives, mass, time, index: id, softening2: eps2 };
+    // SAFETY: the caller passes null or pointers to three numbers.
+    unsafe { calls::set_source("set_jp_2", addr, source) }
+}
+
+/// As `set_jp_2`, with the mass after the address: the name and the order that Yebisu first had.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_set_jp(
+    addr: c_int,
+    mass: f64,
+    pos: *mut f64,
+    vel: *mut f64,
+    acc: *mut f64,
+    jrk: *mut f64,
+    snp: *mut f64,
+    crk: *mut f64,
+    time: f64,
+    id: c_int,
+    eps2: f64,
+) -> c_int {
+    let derivatives = [pos.cast_const(), vel, acc, jrk, snp, crk];
+    let source = SourceArguments { derivatives, mass, time, index: id, softening2: eps2 };
+    // SAFETY: the caller passes null or pointers to three numbers.
+    unsafe { calls::set_source("set_jp", addr, source) }
+}
+
+/// The forces that follow have all sources predicted to `time`, from all of their derivatives.
+///
+/// `nj` must not be negative and is else not used: a force predicts the sources that it needs, also those that are
+/// written after this call. A time that is not finite is refused, and the forces are NaN until another is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_predict_all(time: f64, nj: c_int) -> c_int {
+    calls::set_moment("predict_all", Moment::At(time), nj)
+}
+
+/// The forces that follow have all sources as they were written, whatever their times. It is so, too, before
+/// `predict_all` is first called.
+///
+/// `time` is not used, and `nj` as in `predict_all`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_no_predict_all(time: f64, nj: c_int) -> c_int {
+    calls::set_moment("no_predict_all", Moment::AsWritten, nj)
+}
+
+/// The source at `addr` as the next force would have it, predicted or not.
+///
+/// Returns non-zero, and writes NaN and the id -1, if no source was written there or it was refused.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_pick_up_predictor_2(addr: c_int, pred: *mut Predictor) -> c_int {
+    // SAFETY: the caller passes null or a pointer to a predictor.
+    unsafe { pick_up("pick_up_predictor_2", addr, pred) }
+}
+
+/// The same as `pick_up_predictor_2`: the name that Yebisu first had.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_pick_up_predictor(addr: c_int, pred: *mut Predictor) -> c_int {
+    // SAFETY: the caller passes null or a pointer to a predictor.
+    unsafe { pick_up("pick_up_predictor", addr, pred) }
+}
+
+/// # Safety
+/// The pointer is null or a predictor can be written there.
+unsafe fn pick_up(function: &'static str, address: c_int, predictor: *mut Predictor) -> c_int {
+    // SAFETY: the caller's promise.
+    let output = unsafe { Output::new("pred", predictor, 1) };
+    let failed = || {
+        let ([pos, vel, acc], mass, eps2) = ([[f64::NAN; 3]; 3], f64::NAN, f64::NAN);
+        output.fill(Predictor { pos, vel, acc, mass, id: f64::from(NO_SOURCE), eps2 });
+    };
+    let give = |source: Predicted| {
+        output.require()?;
+        let [pos, vel, acc] = source.derivatives;
+        let (id, mass, eps2) = (f64::from(source.index), source.mass, source.softening2);
+        output.fill(Predictor { pos, vel, acc, mass, id, eps2 });
+        Ok(())
+    };
+    calls::pick_up(function, address, give, failed)
+}
+
+/// The forces of the sources at the addresses below `nj`, predicted or not as was last asked for, on `ni` sinks
+/// (i-particles).
+///
+/// Pairs are softened by the sink, each by its own `eps2`: s2 = r^2 + eps2. Any number of sinks can be passed. Sources
+/// with the sink's id are left out, others at its place give no acceleration if it has no softening; addresses that
+/// were never written count as nothing. Results are written, not added. With `ni` = 0 nothing happens. Returns 0, or
+/// non-zero on an error; then all forces are NaN.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors(
+    ni: c_int,
+    pred: *mut Predictor,
+    force: *mut Force,
+    nj: c_int,
+) -> c_int {
+    // SAFETY: the caller passes null or pointers to arrays of the documented length.
+    unsafe { forces("calc_force_on_predictors", Softening::OfSinks, ni, pred, force, nj) }
+}
+
+/// As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
+/// `eps2` is not used.
+///
+/// The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
+/// from the first call on, and may take as long as a whole force on a GPU.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors_epsj(
+    ni: c_int,
+    pred: *mut Predictor,
+    force: *mut Force,
+    nj: c_int,
+) -> c_int {
+    // SAFETY: the caller passes null or pointers to arrays of the documented length.
+    unsafe { forces("calc_force_on_predictors_epsj", Softening::OfSources, ni, pred, force, nj) }
+}
+
+/// # Safety
+/// Each of the arrays is null or has `ni` items.
+unsafe fn forces(
+    function: &'static str,
+    softening: Softening,
+    ni: c_int,
+    sinks: *const Predictor,
+    results: *mut Force,
+    nj: c_int,
+) -> c_int {
+    calls::with_rows(function, ni, |ni| {
+        // SAFETY: the caller's promise.
+        let output = unsafe { Output::new("force", results, ni) };
+        let body = || {
+            let nj = arrays::count("nj", nj)?;
+            // SAFETY: the caller's promise.
+            let sinks = unsafe { Input::new("pred", sinks, ni)? };
+            output.require()?;
+            (0..ni).try_for_each(|sink| index(sink, sinks.get(sink).id).map(|_| ()))?;
+            let sink = |number| {
+                let Predictor { pos, vel, acc, id, eps2, .. } = sinks.get(number);
+                Sink { index: id as i32, softening2: eps2, radius2: 0.0, derivatives: padded([pos, vel, acc]) }
+            };
+            let take = |sink, summed: &Summed, nearest| output.set(sink, result(summed, nearest));
+            board().force(softening, nj, ni, sink, take).map(|()| 0)
+        };
+        answer_or(function, body, FAILED, || output.fill(FAILURE))
+    })
+}
+
+/// The index that an id is.
+fn index(sink: usize, id: f64) -> Result<i32> {
+    match id > f64::from(i32::MIN) - 1.0 && id < f64::from(i32::MAX) + 1.0 {
+        true => Ok(id as i32),
+        false => Err(Error::BadOption {
+            name: format!("id of sink {sink}"),
+            value: id.to_string(),
+            allowed: format!("{} to {}", i32::MIN, i32::MAX),
+        }),
+    }
+}
+
+/// Leaves no number that could be taken for a force.
+const FAILURE: Force = {
+    let none = [f64::NAN; 3];
+    Force { acc: none, jrk: none, snp: none, phi: f64::NAN, nnb_id: NO_SOURCE, nnb_r2: f32::NAN }
+};
+
+fn result(summed: &Summed, nearest: Option<Nearest>) -> Force {
+    let [acc, jrk, snp] = calls::vectors(summed);
+    let (nnb_id, nnb_r2) = nearest.map_or((NO_SOURCE, f32::INFINITY), |found| (found.index, found.distance2 as f32));
+    Force { acc, jrk, snp, phi: -summed[0], nnb_id, nnb_r2 }
+}
