@@ -97,8 +97,8 @@ static void series(int order, const struct body *b, double time, long double out
         }
 }
 
-/* The derivatives of a force are the coefficients of its series: that of r (r^2 + softening2)^(-3/2), by the series of the
-   power of a series. */
+/* The derivatives of a force are the coefficients of its series: that of r (r^2 + softening2)^(-3/2), by the series of
+   the power of a series. */
 static void sum_series(int order, const struct body *b, int n, const struct body *on, struct body *expected) {
     int vectors = order / 2;
     long double pot = 0, force[VECTORS][3] = {{0}};

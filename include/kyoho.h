@@ -170,7 +170,8 @@ typedef struct kyoho_sources {
     const double *jerks;
     // Bytes from one row to the next.
     int64_t jerks_stride;
-    // The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read them.
+    // The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
+    // them.
     const double *snaps;
     // Bytes from one row to the next.
     int64_t snaps_stride;
@@ -183,14 +184,15 @@ typedef struct kyoho_sources {
     const double *sixth_derivatives;
     // Bytes from one row to the next.
     int64_t sixth_derivatives_stride;
-    // The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads them.
+    // The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
+    // them.
     const double *seventh_derivatives;
     // Bytes from one row to the next.
     int64_t seventh_derivatives_stride;
 } kyoho_sources;
 
-// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not written.
-// Strides are as in `kyoho_sources`. Arrays have a row for each address.
+// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
+// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
 typedef struct kyoho_predictions {
     // The positions, 3 numbers a row; in order 2 those that were written.
     double *positions;
@@ -387,27 +389,26 @@ kyoho_result kyoho_device_name(struct kyoho_system *system, int32_t device, char
 kyoho_result kyoho_system_statistics(struct kyoho_system *system, struct kyoho_statistics *statistics);
 
 // Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
-// be written in any order and may leave gaps; an address never written has no source. A system keeps as many derivatives
-// of the position as its order predicts from, and does not read those behind: order 2 keeps positions alone, order 4
-// up to the jerk, order 6 up to the crackle, order 8 up to the seventh derivative.
+// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
+// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
+// to the seventh.
 //
 // Everything is checked first: on an error in what you gave, nothing is written.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
 // lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
-kyoho_result kyoho_set_sources(struct kyoho_system *system,
-                               const struct kyoho_sources *sources);
+kyoho_result kyoho_set_sources(struct kyoho_system *system, const struct kyoho_sources *sources);
 
 // Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
 kyoho_result kyoho_set_time(struct kyoho_system *system, double time);
 
-// The sources at `count` addresses from `first_address` on, predicted to the system's time: positions and, of each order,
-// the derivatives that its forces are made of. Rows of addresses that were never written are NaN.
+// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
+// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that lets
-// rows overlap, or an array that a system of this order has nothing for).
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+// lets rows overlap, or an array that the order has nothing for).
 kyoho_result kyoho_predicted(struct kyoho_system *system,
                              int32_t first_address,
                              int32_t count,
@@ -419,7 +420,7 @@ kyoho_result kyoho_predicted(struct kyoho_system *system,
 // were never written have no source. On an error no array is written.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-// an array that a system of this order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+// an array that the order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
 // KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_force(struct kyoho_system *system,
                          int32_t nj,

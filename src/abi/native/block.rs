@@ -15,7 +15,7 @@ use crate::system::{Forces, MAX_VECTORS, Sink, System};
 /// were never written have no source. On an error no array is written.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-/// an array that a system of this order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+/// an array that the order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
 /// KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_force(

@@ -9,9 +9,9 @@ use crate::error::{Error, Result, ResultCode};
 use crate::system::{MAX_TAYLOR, MAX_VECTORS, Source, System};
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
-/// be written in any order and may leave gaps; an address never written has no source. A system keeps as many derivatives
-/// of the position as its order predicts from, and does not read those behind: order 2 keeps positions alone, order 4
-/// up to the jerk, order 6 up to the crackle, order 8 up to the seventh derivative.
+/// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
+/// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
+/// to the seventh.
 ///
 /// Everything is checked first: on an error in what you gave, nothing is written.
 ///
@@ -118,11 +118,11 @@ pub extern "C" fn kyoho_set_time(system: *mut kyoho_system, time: f64) -> Result
 /// Sources predicted at a time: the memory for them stays small whatever the count.
 const PREDICTED: usize = 1 << 16;
 
-/// The sources at `count` addresses from `first_address` on, predicted to the system's time: positions and, of each order,
-/// the derivatives that its forces are made of. Rows of addresses that were never written are NaN.
+/// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
+/// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that lets
-/// rows overlap, or an array that a system of this order has nothing for).
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+/// lets rows overlap, or an array that the order has nothing for).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_predicted(
     system: *mut kyoho_system,

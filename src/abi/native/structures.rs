@@ -48,7 +48,8 @@ pub struct kyoho_sources {
     pub jerks: *const f64,
     /// Bytes from one row to the next.
     pub jerks_stride: i64,
-    /// The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read them.
+    /// The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
+    /// them.
     pub snaps: *const f64,
     /// Bytes from one row to the next.
     pub snaps_stride: i64,
@@ -61,7 +62,8 @@ pub struct kyoho_sources {
     pub sixth_derivatives: *const f64,
     /// Bytes from one row to the next.
     pub sixth_derivatives_stride: i64,
-    /// The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads them.
+    /// The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
+    /// them.
     pub seventh_derivatives: *const f64,
     /// Bytes from one row to the next.
     pub seventh_derivatives_stride: i64,
@@ -144,8 +146,8 @@ pub struct kyoho_forces {
     pub nearest_distance2_stride: i64,
 }
 
-/// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not written.
-/// Strides are as in `kyoho_sources`. Arrays have a row for each address.
+/// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
+/// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_predictions {
