@@ -31,7 +31,7 @@ static void handles(void) {
     kyoho_forces forces = {0};
     kyoho_statistics statistics;
     int32_t number, list[1];
-    double x[3];
+    kyoho_predictions predictions = {0};
     char name[8];
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         GIVES(KYOHO_BAD_HANDLE, kyoho_set_sources(never[i], &sources));
@@ -40,7 +40,7 @@ static void handles(void) {
         GIVES(KYOHO_BAD_HANDLE, kyoho_start(never[i], N, &sinks));
         GIVES(KYOHO_BAD_HANDLE, kyoho_wait(never[i], &forces));
         GIVES(KYOHO_BAD_HANDLE, kyoho_neighbours(never[i], 0, 1, list, &number));
-        GIVES(KYOHO_BAD_HANDLE, kyoho_predicted(never[i], 0, 1, x, 0, NULL, 0));
+        GIVES(KYOHO_BAD_HANDLE, kyoho_predicted(never[i], 0, 1, &predictions));
         GIVES(KYOHO_BAD_HANDLE, kyoho_system_describe(never[i], &number, &number, &number));
         GIVES(KYOHO_BAD_HANDLE, kyoho_device_count(never[i], &number));
         GIVES(KYOHO_BAD_HANDLE, kyoho_device_name(never[i], 0, name, sizeof name));
@@ -62,7 +62,7 @@ static void handles(void) {
 
 static void options(void) {
     kyoho_system *system = (kyoho_system *)&system;
-    SAYS(KYOHO_BAD_OPTION, "order is '3'", NULL, kyoho_system_create(3, 0, 0, NULL, 0, &system));
+    SAYS(KYOHO_BAD_OPTION, "order is '3'; allowed: 2, 4, 6, 8", NULL, kyoho_system_create(3, 0, 0, NULL, 0, &system));
     CHECK(system == NULL);
     SAYS(KYOHO_BAD_OPTION, "3 (double)", NULL, kyoho_system_create(4, 9, 0, NULL, 0, &system));
     SAYS(KYOHO_BAD_OPTION, "2 (cuda)", NULL, kyoho_system_create(4, 0, 9, NULL, 0, &system));
@@ -72,6 +72,8 @@ static void options(void) {
     SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, kyoho_system_create(4, 0, 1, "4000000000000000", 0, &system));
     SAYS(KYOHO_UNSUPPORTED, "order 4 in precision quad", NULL,
          kyoho_system_create(4, KYOHO_PRECISION_QUAD, KYOHO_BACKEND_CPU, NULL, 0, &system));
+    SAYS(KYOHO_UNSUPPORTED, "order 8 in precision mixed; it does: 2 single", NULL,
+         kyoho_system_create(8, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, NULL, 0, &system));
     SAYS(KYOHO_NULL_ARGUMENT, "system is null", NULL, kyoho_system_create(4, 0, 0, NULL, 0, NULL));
 
     int32_t devices = -1;
@@ -149,9 +151,12 @@ static void sinks(void) {
     q[1].v[1] = NAN;
     SAYS(KYOHO_NOT_FINITE, "the velocity of sink 1", system, kyoho_force(system, N, &good, &forces));
     CHECK(q[0].acc[0] == 0 && q[2].pot == 0); /* no result was written */
-    kyoho_forces overlapping = forces;
-    overlapping.jerks_stride = 16;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks_stride is '16'", system, kyoho_force(system, N, &good, &overlapping));
+    kyoho_forces wrong = forces;
+    wrong.jerks_stride = 16;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks_stride is '16'", system, kyoho_force(system, N, &good, &wrong));
+    wrong = forces, wrong.snaps = q[0].x;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.snaps is 'an array'; allowed: NULL in a system of order 4", system,
+         kyoho_force(system, N, &good, &wrong));
     SAYS(KYOHO_NOT_FINITE, "the time is NaN", system, kyoho_set_time(system, NAN));
     still_works(system);
     GIVES(KYOHO_OK, kyoho_system_free(system));
@@ -193,23 +198,36 @@ static void order_2(void) {
     make_particles(q, 3, 96);
     const kyoho_sinks sinks = sinks_of(q, 3, 0.01);
     kyoho_forces forces = forces_of(q);
-    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks", system, kyoho_force(system, N, &sinks, &forces));
+    kyoho_predictions predictions = {0};
+    SAYS(KYOHO_BAD_OPTION, "kyoho_forces.jerks is 'an array'; allowed: NULL in a system of order 2", system,
+         kyoho_force(system, N, &sinks, &forces));
     forces.jerks = NULL, forces.nearest = &index;
     SAYS(KYOHO_BAD_OPTION, "kyoho_forces.nearest", system, kyoho_force(system, N, &sinks, &forces));
     forces.nearest = NULL;
     GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
     SAYS(KYOHO_CALL_ORDER, "order 2", system, kyoho_neighbours(system, 0, 1, &index, &count));
-    SAYS(KYOHO_BAD_OPTION, "velocities", system, kyoho_predicted(system, 0, 1, NULL, 0, q[0].v, 0));
+    predictions.velocities = q[0].v;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_predictions.velocities", system, kyoho_predicted(system, 0, 1, &predictions));
+    predictions.velocities = NULL, predictions.positions = q[0].x;
+    GIVES(KYOHO_OK, kyoho_predicted(system, 2, 1, &predictions));
+    CHECK(memcmp(q[0].x, p[2].x, sizeof q[0].x) == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
 static void predicted(void) {
     kyoho_system *system = filled(4);
     double x[3];
-    SAYS(KYOHO_BAD_ADDRESS, "-4", system, kyoho_predicted(system, -4, 1, x, 0, NULL, 0));
-    SAYS(KYOHO_BAD_COUNT, "count is -4", system, kyoho_predicted(system, 0, -4, x, 0, NULL, 0));
-    GIVES(KYOHO_BAD_ADDRESS, kyoho_predicted(system, 2147483647, 2, x, 0, NULL, 0));
-    SAYS(KYOHO_BAD_OPTION, "positions_stride is '8'", system, kyoho_predicted(system, 0, 1, x, 8, NULL, 0));
+    kyoho_predictions to = {0};
+    to.positions = x;
+    SAYS(KYOHO_NULL_ARGUMENT, "predictions is null", system, kyoho_predicted(system, 0, 1, NULL));
+    SAYS(KYOHO_BAD_ADDRESS, "-4", system, kyoho_predicted(system, -4, 1, &to));
+    SAYS(KYOHO_BAD_COUNT, "count is -4", system, kyoho_predicted(system, 0, -4, &to));
+    GIVES(KYOHO_BAD_ADDRESS, kyoho_predicted(system, 2147483647, 2, &to));
+    to.positions_stride = 8;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_predictions.positions_stride is '8'", system, kyoho_predicted(system, 0, 1, &to));
+    to.positions_stride = 0, to.accelerations = x;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_predictions.accelerations is 'an array'; allowed: NULL in a system of order 4",
+         system, kyoho_predicted(system, 0, 1, &to));
     still_works(system);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }

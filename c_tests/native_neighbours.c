@@ -109,7 +109,10 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
     GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
     GIVES(KYOHO_OK, kyoho_set_time(system, 0.75));
-    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 3, predicted_x[0], 0, predicted_v[0], 0));
+    kyoho_predictions predictions = {0};
+    predictions.positions = predicted_x[0];
+    predictions.velocities = predicted_v[0];
+    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 3, &predictions));
     double dt = 0.25;
     for (int k = 0; k < 3; k++) {
         double expected_x = x[k] + dt * (v[k] + dt * (a[k] / 2 + dt * j[k] / 6));
@@ -135,9 +138,11 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
     /* Each array may be left out, and may lie in the caller's structures. */
     struct particle own[2];
     memset(own, 0, sizeof own);
-    GIVES(KYOHO_OK, kyoho_predicted(system, 8, 1, own[1].x, sizeof own[0], NULL, 0));
+    predictions.velocities = NULL;
+    predictions.positions = own[0].x, predictions.positions_stride = sizeof own[0];
+    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 2, &predictions));
     CHECK(memcmp(own[1].x, predicted_x[1], sizeof x) == 0 && own[1].v[0] == 0);
-    GIVES(KYOHO_OK, kyoho_predicted(system, 2147483647, 1, own[0].x, 0, NULL, 0));
+    GIVES(KYOHO_OK, kyoho_predicted(system, 2147483647, 1, &predictions));
     CHECK(isnan(own[0].x[0]));
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }

@@ -61,12 +61,20 @@ module kyoho
         integer(c_int64_t) :: times_stride = 0
         type(c_ptr) :: positions = c_null_ptr
         integer(c_int64_t) :: positions_stride = 0
-        type(c_ptr) :: velocities = c_null_ptr              ! null: 0
+        type(c_ptr) :: velocities = c_null_ptr              ! null: 0; read in orders 4, 6, 8
         integer(c_int64_t) :: velocities_stride = 0
-        type(c_ptr) :: accelerations = c_null_ptr           ! not divided by 2; null: 0
+        type(c_ptr) :: accelerations = c_null_ptr           ! not divided by 2; null: 0; read in orders 4, 6, 8
         integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! not divided by 6; null: 0
+        type(c_ptr) :: jerks = c_null_ptr                   ! not divided by 6; null: 0; read in orders 4, 6, 8
         integer(c_int64_t) :: jerks_stride = 0
+        type(c_ptr) :: snaps = c_null_ptr                   ! not divided by 24; null: 0; read in orders 6, 8
+        integer(c_int64_t) :: snaps_stride = 0
+        type(c_ptr) :: crackles = c_null_ptr                ! not divided by 120; null: 0; read in orders 6, 8
+        integer(c_int64_t) :: crackles_stride = 0
+        type(c_ptr) :: sixth_derivatives = c_null_ptr       ! of the positions, not divided by 720; null: 0; in order 8
+        integer(c_int64_t) :: sixth_derivatives_stride = 0
+        type(c_ptr) :: seventh_derivatives = c_null_ptr     ! not divided by 5040; null: 0; in order 8
+        integer(c_int64_t) :: seventh_derivatives_stride = 0
     end type
 
     ! Sinks (i-particles) that forces are wanted on; strides as in kyoho_sources.
@@ -76,8 +84,12 @@ module kyoho
         integer(c_int64_t) :: indices_stride = 0
         type(c_ptr) :: positions = c_null_ptr               ! at the system's time
         integer(c_int64_t) :: positions_stride = 0
-        type(c_ptr) :: velocities = c_null_ptr              ! at the system's time; order 2 does not read them
+        type(c_ptr) :: velocities = c_null_ptr              ! at the system's time; needed in orders 4, 6, 8
         integer(c_int64_t) :: velocities_stride = 0
+        type(c_ptr) :: accelerations = c_null_ptr           ! at the system's time; needed in orders 6, 8
+        integer(c_int64_t) :: accelerations_stride = 0
+        type(c_ptr) :: jerks = c_null_ptr                   ! at the system's time; needed in order 8
+        integer(c_int64_t) :: jerks_stride = 0
         real(c_double) :: softening2 = 0                    ! the square of the softening length
         type(c_ptr) :: softening2_each = c_null_ptr         ! one for each sink instead
         integer(c_int64_t) :: softening2_each_stride = 0
@@ -92,12 +104,28 @@ module kyoho
         integer(c_int64_t) :: potentials_stride = 0
         type(c_ptr) :: accelerations = c_null_ptr
         integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! none of order 2
+        type(c_ptr) :: jerks = c_null_ptr                   ! of orders 4, 6, 8
         integer(c_int64_t) :: jerks_stride = 0
-        type(c_ptr) :: nearest = c_null_ptr                 ! integers: indices, -1 for no source; none of order 2
+        type(c_ptr) :: snaps = c_null_ptr                   ! of orders 6, 8
+        integer(c_int64_t) :: snaps_stride = 0
+        type(c_ptr) :: crackles = c_null_ptr                ! of order 8
+        integer(c_int64_t) :: crackles_stride = 0
+        type(c_ptr) :: nearest = c_null_ptr                 ! integers: indices, -1 for no source; of orders 4, 6, 8
         integer(c_int64_t) :: nearest_stride = 0
-        type(c_ptr) :: nearest_distance2 = c_null_ptr       ! without softening, infinite for no source
+        type(c_ptr) :: nearest_distance2 = c_null_ptr       ! without softening, infinite for no source; as nearest
         integer(c_int64_t) :: nearest_distance2_stride = 0
+    end type
+
+    ! Where predicted sources are written to, as kyoho_forces.
+    type, bind(c), public :: kyoho_predictions
+        type(c_ptr) :: positions = c_null_ptr               ! in order 2 those that were written
+        integer(c_int64_t) :: positions_stride = 0
+        type(c_ptr) :: velocities = c_null_ptr              ! of orders 4, 6, 8
+        integer(c_int64_t) :: velocities_stride = 0
+        type(c_ptr) :: accelerations = c_null_ptr           ! of orders 6, 8
+        integer(c_int64_t) :: accelerations_stride = 0
+        type(c_ptr) :: jerks = c_null_ptr                   ! of order 8
+        integer(c_int64_t) :: jerks_stride = 0
     end type
 
     ! Counts since a system was made.
@@ -208,8 +236,10 @@ module kyoho
     end interface
 
     ! Makes a system without sources, at time 0.
-    !     order       2 for potentials and accelerations, 4 for jerks and nearest neighbours too
-    !     precision   KYOHO_PRECISION_...; 0 for what the environment says, else double
+    !     order       2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6 for snaps too, 8 for
+    !                 crackles too
+    !     precision   KYOHO_PRECISION_...; 0 for what the environment says, else double; order 6 is computed in mixed
+    !                 and double, order 8 in double
     !     backend     KYOHO_BACKEND_...; 0 for what the environment says, else the first that has a device
     !     devices     'all', a count such as '2', a list such as '0,2'; blank for what the environment says, else the first
     !     threads     of the CPU backend; 0 for what the environment says
@@ -252,9 +282,11 @@ module kyoho
     end interface
 
     ! Writes count sources at addresses from first_address on, or at those in addresses, replacing what was there. On an
-    ! error in what you gave, nothing is written. Arrays: masses(count), positions(3,count), velocities(3,count),
-    ! accelerations(3,count) and jerks(3,count) without factors, times(count), indices(count), addresses(count); without
-    ! indices the index is the address, without the others they are 0.
+    ! error in what you gave, nothing is written. Arrays: masses(count), positions(3,count) and their time derivatives
+    ! without factors: velocities(3,count), accelerations(3,count) and jerks(3,count) in orders 4, 6 and 8,
+    ! snaps(3,count) and crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in 8;
+    ! times(count), indices(count), addresses(count). Without indices the index is the address, without the others they
+    ! are 0.
     interface kyoho_set_sources
         function kyoho_set_sources_raw(system, sources) bind(c, name="kyoho_set_sources") result(code)
             import
@@ -266,10 +298,12 @@ module kyoho
     end interface
 
     ! Computes the forces of the sources at addresses below nj, predicted to the system's time, on count sinks. Arrays:
-    ! positions(3,count), velocities(3,count), indices(count) (sources with a sink's index are skipped; without it none
-    ! is), softening2_each(count) instead of softening2, radii2(count) for neighbour lists; and of the results those that
-    ! are wanted: potentials(count) (negative), accelerations(3,count), jerks(3,count), nearest(count) (indices, -1 where
-    ! there is no source), nearest_distance2(count). Order 2 needs no velocities and gives no more than accelerations.
+    ! positions(3,count), velocities(3,count) from order 4 on, sink_accelerations(3,count) from order 6 on,
+    ! sink_jerks(3,count) in order 8, all at the system's time, indices(count) (sources with a sink's index are skipped;
+    ! without it none is), softening2_each(count) instead of softening2, radii2(count) for neighbour lists; and of the
+    ! results those that are wanted: potentials(count) (negative), accelerations(3,count); from order 4 on
+    ! jerks(3,count), nearest(count) (indices, -1 where there is no source), nearest_distance2(count); from order 6 on
+    ! snaps(3,count); in order 8 crackles(3,count).
     interface kyoho_force
         function kyoho_force_raw(system, nj, sinks, forces) bind(c, name="kyoho_force") result(code)
             import
@@ -305,15 +339,16 @@ module kyoho
         module procedure kyoho_wait_arrays
     end interface
 
-    ! positions(3,count) and velocities(3,count) of the sources at addresses from first_address on, predicted to the
-    ! system's time; NaN where there is no source. A system of order 2 has positions only.
+    ! positions(3,count) of the sources at addresses from first_address on, predicted to the system's time, and of them
+    ! what is wanted of velocities(3,count) from order 4 on, accelerations(3,count) from order 6 on, jerks(3,count) in
+    ! order 8; NaN where there is no source.
     interface kyoho_predicted
-        function kyoho_predicted_raw(system, first_address, count, positions, positions_stride, velocities, &
-                velocities_stride) bind(c, name="kyoho_predicted") result(code)
+        function kyoho_predicted_raw(system, first_address, count, predictions) bind(c, name="kyoho_predicted") &
+                result(code)
             import
-            type(c_ptr), value :: system, positions, velocities
+            type(c_ptr), value :: system
             integer(c_int32_t), value :: first_address, count
-            integer(c_int64_t), value :: positions_stride, velocities_stride
+            type(kyoho_predictions), intent(inout) :: predictions
             integer(c_int32_t) :: code
         end function
         module procedure kyoho_predicted_arrays
@@ -381,13 +416,15 @@ contains
     end function
 
     function kyoho_set_sources_arrays(system, count, first_address, masses, positions, velocities, accelerations, &
-            jerks, times, indices, addresses) result(code)
+            jerks, times, indices, addresses, snaps, crackles, sixth_derivatives, seventh_derivatives) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: count, first_address
         real(c_double), intent(in), target :: masses(count), positions(3, count)
         real(c_double), intent(in), target, optional :: velocities(3, count), accelerations(3, count), jerks(3, count)
         real(c_double), intent(in), target, optional :: times(count)
         integer(c_int32_t), intent(in), target, optional :: indices(count), addresses(count)
+        real(c_double), intent(in), target, optional :: snaps(3, count), crackles(3, count)
+        real(c_double), intent(in), target, optional :: sixth_derivatives(3, count), seventh_derivatives(3, count)
         integer(c_int32_t) :: code
         type(kyoho_sources) :: sources
 
@@ -398,6 +435,10 @@ contains
         sources%velocities = address_of(velocities)
         sources%accelerations = address_of(accelerations)
         sources%jerks = address_of(jerks)
+        sources%snaps = address_of(snaps)
+        sources%crackles = address_of(crackles)
+        sources%sixth_derivatives = address_of(sixth_derivatives)
+        sources%seventh_derivatives = address_of(seventh_derivatives)
         sources%times = address_of(times)
         sources%indices = address_of_integers(indices)
         sources%addresses = address_of_integers(addresses)
@@ -405,68 +446,83 @@ contains
     end function
 
     function kyoho_force_arrays(system, nj, count, positions, velocities, softening2, indices, softening2_each, radii2, &
-            potentials, accelerations, jerks, nearest, nearest_distance2) result(code)
+            potentials, accelerations, jerks, nearest, nearest_distance2, snaps, crackles, sink_accelerations, &
+            sink_jerks) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: nj, count
         real(c_double), intent(in), target :: positions(3, count)
         real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count), radii2(count)
+        real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(count)
         real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count), jerks(3, count)
+        real(c_double), intent(inout), target, optional :: snaps(3, count), crackles(3, count)
         integer(c_int32_t), intent(inout), target, optional :: nearest(count)
         real(c_double), intent(inout), target, optional :: nearest_distance2(count)
         integer(c_int32_t) :: code
         type(kyoho_forces) :: forces
 
-        forces = forces_of(potentials, accelerations, jerks, nearest, nearest_distance2)
+        forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
         code = kyoho_force_raw(system, nj, &
-            sinks_of(count, positions, velocities, softening2, indices, softening2_each, radii2), forces)
+            sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
+            softening2_each, radii2), forces)
     end function
 
     function kyoho_start_arrays(system, nj, count, positions, velocities, softening2, indices, softening2_each, &
-            radii2) result(code)
+            radii2, sink_accelerations, sink_jerks) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: nj, count
         real(c_double), intent(in), target :: positions(3, count)
         real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count), radii2(count)
+        real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(count)
         integer(c_int32_t) :: code
 
         code = kyoho_start_raw(system, nj, &
-            sinks_of(count, positions, velocities, softening2, indices, softening2_each, radii2))
+            sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
+            softening2_each, radii2))
     end function
 
-    function kyoho_wait_arrays(system, count, potentials, accelerations, jerks, nearest, nearest_distance2) &
-            result(code)
+    function kyoho_wait_arrays(system, count, potentials, accelerations, jerks, nearest, nearest_distance2, snaps, &
+            crackles) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: count
         real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count), jerks(3, count)
+        real(c_double), intent(inout), target, optional :: snaps(3, count), crackles(3, count)
         integer(c_int32_t), intent(inout), target, optional :: nearest(count)
         real(c_double), intent(inout), target, optional :: nearest_distance2(count)
         integer(c_int32_t) :: code
         type(kyoho_forces) :: forces
 
-        forces = forces_of(potentials, accelerations, jerks, nearest, nearest_distance2)
+        forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
         code = kyoho_wait_raw(system, forces)
     end function
 
-    function kyoho_predicted_arrays(system, first_address, count, positions, velocities) result(code)
+    function kyoho_predicted_arrays(system, first_address, count, positions, velocities, accelerations, jerks) &
+            result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: first_address, count
         real(c_double), intent(inout), target :: positions(3, count)
-        real(c_double), intent(inout), target, optional :: velocities(3, count)
+        real(c_double), intent(inout), target, optional :: velocities(3, count), accelerations(3, count)
+        real(c_double), intent(inout), target, optional :: jerks(3, count)
         integer(c_int32_t) :: code
+        type(kyoho_predictions) :: predictions
 
-        code = kyoho_predicted_raw(system, first_address, count, address_of(positions), 0_c_int64_t, &
-            address_of(velocities), 0_c_int64_t)
+        predictions%positions = address_of(positions)
+        predictions%velocities = address_of(velocities)
+        predictions%accelerations = address_of(accelerations)
+        predictions%jerks = address_of(jerks)
+        code = kyoho_predicted_raw(system, first_address, count, predictions)
     end function
 
     ! The structure for plain arrays of sinks.
-    function sinks_of(count, positions, velocities, softening2, indices, softening2_each, radii2) result(sinks)
+    function sinks_of(count, positions, velocities, accelerations, jerks, softening2, indices, softening2_each, &
+            radii2) result(sinks)
         integer(c_int32_t), intent(in) :: count
         real(c_double), intent(in), target :: positions(*)
-        real(c_double), intent(in), target, optional :: velocities(*), softening2_each(*), radii2(*)
+        real(c_double), intent(in), target, optional :: velocities(*), accelerations(*), jerks(*)
+        real(c_double), intent(in), target, optional :: softening2_each(*), radii2(*)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(*)
         type(kyoho_sinks) :: sinks
@@ -474,6 +530,8 @@ contains
         sinks%count = count
         sinks%positions = address_of(positions)
         sinks%velocities = address_of(velocities)
+        sinks%accelerations = address_of(accelerations)
+        sinks%jerks = address_of(jerks)
         if (present(softening2)) sinks%softening2 = softening2
         sinks%indices = address_of_integers(indices)
         sinks%softening2_each = address_of(softening2_each)
@@ -481,15 +539,17 @@ contains
     end function
 
     ! The structure for plain arrays of forces.
-    function forces_of(potentials, accelerations, jerks, nearest, nearest_distance2) result(forces)
-        real(c_double), intent(inout), target, optional :: potentials(*), accelerations(*), jerks(*)
-        real(c_double), intent(inout), target, optional :: nearest_distance2(*)
+    function forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2) result(forces)
+        real(c_double), intent(inout), target, optional :: potentials(*), accelerations(*), jerks(*), snaps(*)
+        real(c_double), intent(inout), target, optional :: crackles(*), nearest_distance2(*)
         integer(c_int32_t), intent(inout), target, optional :: nearest(*)
         type(kyoho_forces) :: forces
 
         forces%potentials = address_of(potentials)
         forces%accelerations = address_of(accelerations)
         forces%jerks = address_of(jerks)
+        forces%snaps = address_of(snaps)
+        forces%crackles = address_of(crackles)
         forces%nearest = address_of_integers(nearest)
         forces%nearest_distance2 = address_of(nearest_distance2)
     end function

@@ -157,19 +157,60 @@ typedef struct kyoho_sources {
     const double *positions;
     // Bytes from one row to the next.
     int64_t positions_stride;
-    // The velocities, 3 numbers a row. NULL: 0.
+    // The velocities, 3 numbers a row. NULL: 0. Orders 4, 6 and 8 read them.
     const double *velocities;
     // Bytes from one row to the next.
     int64_t velocities_stride;
-    // The accelerations, 3 numbers a row, not divided by 2. NULL: 0.
+    // The accelerations, 3 numbers a row, not divided by 2. NULL: 0. Orders 4, 6 and 8 read them.
     const double *accelerations;
     // Bytes from one row to the next.
     int64_t accelerations_stride;
-    // The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0.
+    // The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0. Orders 4, 6 and 8
+    // read them.
     const double *jerks;
     // Bytes from one row to the next.
     int64_t jerks_stride;
+    // The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
+    // them.
+    const double *snaps;
+    // Bytes from one row to the next.
+    int64_t snaps_stride;
+    // The crackles (time derivatives of the snaps), 3 numbers a row, not divided by 120. NULL: 0. Orders 6 and 8 read
+    // them.
+    const double *crackles;
+    // Bytes from one row to the next.
+    int64_t crackles_stride;
+    // The sixth time derivatives of the positions, 3 numbers a row, not divided by 720. NULL: 0. Order 8 reads them.
+    const double *sixth_derivatives;
+    // Bytes from one row to the next.
+    int64_t sixth_derivatives_stride;
+    // The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
+    // them.
+    const double *seventh_derivatives;
+    // Bytes from one row to the next.
+    int64_t seventh_derivatives_stride;
 } kyoho_sources;
+
+// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
+// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
+typedef struct kyoho_predictions {
+    // The positions, 3 numbers a row; in order 2 those that were written.
+    double *positions;
+    // Bytes from one row to the next.
+    int64_t positions_stride;
+    // The velocities, 3 numbers a row. Order 2 has none: leave it NULL.
+    double *velocities;
+    // Bytes from one row to the next.
+    int64_t velocities_stride;
+    // The accelerations, 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
+    double *accelerations;
+    // Bytes from one row to the next.
+    int64_t accelerations_stride;
+    // The jerks, 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
+    double *jerks;
+    // Bytes from one row to the next.
+    int64_t jerks_stride;
+} kyoho_predictions;
 
 // Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
 // as in `kyoho_sources`.
@@ -185,10 +226,18 @@ typedef struct kyoho_sinks {
     const double *positions;
     // Bytes from one row to the next.
     int64_t positions_stride;
-    // The velocities at the system's time, 3 numbers a row. A system of order 2 does not read them.
+    // The velocities at the system's time, 3 numbers a row. Orders 4, 6 and 8 need them; order 2 does not read them.
     const double *velocities;
     // Bytes from one row to the next.
     int64_t velocities_stride;
+    // The accelerations at the system's time, 3 numbers a row. Orders 6 and 8 need them; the others do not read them.
+    const double *accelerations;
+    // Bytes from one row to the next.
+    int64_t accelerations_stride;
+    // The jerks at the system's time, 3 numbers a row. Order 8 needs them; the others do not read them.
+    const double *jerks;
+    // Bytes from one row to the next.
+    int64_t jerks_stride;
     // The square of the softening length, for every sink.
     double softening2;
     // The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
@@ -212,17 +261,25 @@ typedef struct kyoho_forces {
     double *accelerations;
     // Bytes from one row to the next.
     int64_t accelerations_stride;
-    // The jerks, 3 numbers a row. A system of order 2 has none: leave it NULL.
+    // The jerks (time derivatives of the accelerations), 3 numbers a row. Order 2 has none: leave it NULL.
     double *jerks;
     // Bytes from one row to the next.
     int64_t jerks_stride;
-    // The index of the nearest source, softening not included; -1 where there is none. A system of order 2 has none:
-    // leave it NULL.
+    // The snaps (time derivatives of the jerks), 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
+    double *snaps;
+    // Bytes from one row to the next.
+    int64_t snaps_stride;
+    // The crackles (time derivatives of the snaps), 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
+    double *crackles;
+    // Bytes from one row to the next.
+    int64_t crackles_stride;
+    // The index of the nearest source, softening not included; -1 where there is no source. Order 2 finds none: leave
+    // it NULL.
     int32_t *nearest;
     // Bytes from one to the next.
     int64_t nearest_stride;
-    // The square of the distance of the nearest source; infinite where there is none. A system of order 2 has none:
-    // leave it NULL.
+    // The square of the distance of the nearest source; infinite where there is no source. Order 2 finds none: leave
+    // it NULL.
     double *nearest_distance2;
     // Bytes from one to the next.
     int64_t nearest_distance2_stride;
@@ -247,8 +304,10 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 
 // Makes a system without sources, at time 0.
 //
-// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too.
-// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
+// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6 for snaps
+//   too, 8 for crackles too.
+// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE. Orders 2 and 4 are
+//   computed in single, mixed and double, order 6 in mixed and double, order 8 in double.
 // - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
 //   and a device fails, then or later, the next backend goes on; the log says so.
 // - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
@@ -330,8 +389,9 @@ kyoho_result kyoho_device_name(struct kyoho_system *system, int32_t device, char
 kyoho_result kyoho_system_statistics(struct kyoho_system *system, struct kyoho_statistics *statistics);
 
 // Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
-// be written in any order and may leave gaps; an address never written has no source. A system of order 2 keeps
-// positions only and does not read velocities and what follows.
+// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
+// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
+// to the seventh.
 //
 // Everything is checked first: on an error in what you gave, nothing is written.
 //
@@ -344,13 +404,23 @@ kyoho_result kyoho_set_sources(struct kyoho_system *system, const struct kyoho_s
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
 kyoho_result kyoho_set_time(struct kyoho_system *system, double time);
 
+// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
+// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+// lets rows overlap, or an array that the order has nothing for).
+kyoho_result kyoho_predicted(struct kyoho_system *system,
+                             int32_t first_address,
+                             int32_t count,
+                             const struct kyoho_predictions *predictions);
+
 // Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on some sinks.
 //
 // Sources and a sink at no distance and without softening exert no force on one another. Addresses below `nj` that
 // were never written have no source. On an error no array is written.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-// an array that a system of order 2 cannot fill), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+// an array that the order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
 // KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_force(struct kyoho_system *system,
                          int32_t nj,
@@ -382,22 +452,6 @@ kyoho_result kyoho_neighbours(struct kyoho_system *system,
                               int32_t capacity,
                               int32_t *list,
                               int32_t *count);
-
-// The positions and velocities of the sources at `count` addresses from `first_address` on, predicted to the system's
-// time. Rows of addresses that were never written are NaN.
-//
-// Each of the two arrays has `count` rows of 3 numbers, `*_stride` bytes apart (0 where they follow one another), or
-// is NULL. A system of order 2 predicts nothing: it gives the positions as they were written and has no velocities.
-//
-// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-// velocities of a system of order 2).
-kyoho_result kyoho_predicted(struct kyoho_system *system,
-                             int32_t first_address,
-                             int32_t count,
-                             double *positions,
-                             int64_t positions_stride,
-                             double *velocities,
-                             int64_t velocities_stride);
 
 #ifdef __cplusplus
 }  // extern "C"

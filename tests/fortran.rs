@@ -1,4 +1,5 @@
-//! Fortran programs that use the library as a caller does, and the examples in three languages, which agree.
+//! Fortran programs that use the library as a caller does, and the examples in C and Fortran, of which those of one scheme
+//! agree.
 
 mod common;
 
@@ -117,4 +118,31 @@ fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
         assert!(printed(output, "relative error").abs() < 1e-6, "{output}");
         assert!(printed(output, "body steps") > 10000.0, "{output}");
     }
+}
+
+/// The sixth order has the energy of the fourth at the beginning, and after as many steps less of an error.
+#[test]
+fn the_integrator_of_sixth_order_conserves_the_energy_of_the_plummer_model() {
+    let folder = folder("hermite6");
+    link_library(&folder);
+    let programs = ["hermite4", "hermite6"]
+        .map(|name| build("gcc", &folder, name, &["-std=c99", "-pedantic"], &[&format!("examples/{name}.c")]));
+    let by_opencl = programs.each_ref().map(|program| by_opencl(Command::new(program.get_program()), &[]));
+    sixth_order_has_less_error(programs);
+    sixth_order_has_less_error(by_opencl);
+}
+
+/// Runs the examples of fourth and of sixth order on the Plummer model.
+fn sixth_order_has_less_error(programs: [Command; 2]) {
+    let [fourth, sixth] = programs.map(|mut program| {
+        let model = root().join("examples/plummer1024.txt");
+        let output = succeed(program.env("KYOHO_PRECISION", "double").arg(model).arg("1.0"));
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    });
+    let (one, other) = (printed(&fourth, "initial energy"), printed(&sixth, "initial energy"));
+    assert!((one - other).abs() < 1e-12 * one.abs(), "initial energy: {one:e} in order 4, {other:e} in order 6");
+    assert!(printed(&fourth, "relative error").abs() < 1e-9, "{fourth}");
+    assert!(printed(&sixth, "relative error").abs() < 1e-10, "{sixth}");
+    assert!(printed(&sixth, "body steps") < 1.1 * printed(&fourth, "body steps"), "{sixth}");
 }

@@ -13,6 +13,7 @@ fn header() -> String {
         "src/system/mod.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
+        "src/abi/native/sources.rs",
         "src/abi/native/block.rs",
     ];
     let configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
@@ -95,7 +96,7 @@ fn the_fortran_module_has_the_constants_and_structures_of_kyoho_h() {
     let (c, fortran) = (code(&header, "//"), code(&module, "!"));
     assert!(constants(&c).len() > 20);
     assert_eq!(constants(&c), constants(&fortran));
-    for name in ["kyoho_sources", "kyoho_sinks", "kyoho_forces", "kyoho_statistics"] {
+    for name in ["kyoho_sources", "kyoho_sinks", "kyoho_forces", "kyoho_predictions", "kyoho_statistics"] {
         let of_c = components(&c, &format!("typedef struct {name} {{"));
         assert!(of_c.len() > 4);
         assert_eq!(of_c, components(&fortran, &format!("type, bind(c), public :: {name}")), "{name}");

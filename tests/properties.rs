@@ -4,6 +4,7 @@ mod fakes;
 
 use fakes::{At, Fakes, How};
 use kyoho::backend::{Machine, ThisMachine};
+use kyoho::catalogue::{CATALOGUE, Descriptor};
 use kyoho::conformance::models::{Random, grid};
 use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
 use kyoho::system::slices::Deal;
@@ -17,7 +18,7 @@ enum Call {
     SetSource { address: usize, seed: u64 },
     /// Some sources, at addresses so far apart.
     SetSources { first: usize, step: usize, count: usize, seed: u64 },
-    /// The time, in 64ths.
+    /// The time, in ticks.
     SetTime(i32),
     /// The forces of a block.
     Force(Block),
@@ -58,15 +59,25 @@ fn index(random: &mut Random) -> i32 {
     }
 }
 
+/// A unit of time: so long that 64 bits hold the seventh power of a difference of times.
+const TICK: f64 = 1.0 / 16.0;
+
+/// Times of systems, in ticks.
+fn time() -> impl Strategy<Value = i32> {
+    -16..32i32
+}
+
 /// Sources with every term of the series, on a grid: 64 bits hold their predictions exactly.
 fn sources(seed: u64, count: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let mut sources = grid(seed, count);
     for source in &mut sources {
         source.index = index(&mut random);
-        source.time = random.below(128) as f64 / 64.0;
-        source.taylor[2] = random.grid_vector(0.5);
-        source.taylor[3] = random.grid_vector(0.25);
+        source.time = random.below(32) as f64 * TICK;
+        // After up to three units of time the terms are of like size.
+        for (coefficient, limit) in source.taylor[2..].iter_mut().zip([2, 4, 16, 64, 256, 512]) {
+            *coefficient = random.grid_vector(1.0 / f64::from(limit));
+        }
         if random.below(10) == 0 {
             source.mass = 0.0;
         }
@@ -107,9 +118,9 @@ fn call() -> impl Strategy<Value = Call> {
         3 => (address(), any::<u64>()).prop_map(|(address, seed)| Call::SetSource { address, seed }),
         3 => (address(), 1..40usize, 1..150usize, any::<u64>())
             .prop_map(|(first, step, count, seed)| Call::SetSources { first, step, count, seed }),
-        2 => (-64..128i32).prop_map(Call::SetTime),
+        2 => time().prop_map(Call::SetTime),
         4 => block().prop_map(Call::Force),
-        2 => (block(), address(), 0..30usize, prop::option::of(-64..128i32), any::<u64>())
+        2 => (block(), address(), 0..30usize, prop::option::of(time()), any::<u64>())
             .prop_map(|(block, address, count, time, seed)| Call::StartAndWrite { block, address, count, time, seed }),
         2 => Just(Call::Lists),
         1 => address().prop_map(Call::Predicted),
@@ -155,6 +166,10 @@ struct Play {
 }
 
 impl Play {
+    fn on(machine: Box<dyn Machine>, target: &Target) -> Result<Play> {
+        Ok(Play { twin: Twin::on(machine, target)?, findings: Findings::default(), lists: false })
+    }
+
     fn write(&mut self, first: usize, step: usize, count: usize, seed: u64) -> Result<()> {
         let sources = sources(seed, count);
         sources.iter().enumerate().try_for_each(|(place, source)| self.twin.set_source(first + step * place, source))
@@ -164,7 +179,7 @@ impl Play {
         match call {
             Call::SetSource { address, seed } => self.write(*address, 1, 1, *seed),
             Call::SetSources { first, step, count, seed } => self.write(*first, *step, *count, *seed),
-            Call::SetTime(time) => self.twin.set_time(f64::from(*time) / 64.0),
+            Call::SetTime(time) => self.twin.set_time(f64::from(*time) * TICK),
             Call::Force(block) => {
                 self.start(target, block)?;
                 self.twin.finish(&mut self.findings, "a block")
@@ -172,7 +187,7 @@ impl Play {
             Call::StartAndWrite { block, address, count, time, seed } => {
                 self.start(target, block)?;
                 self.write(*address, 3, *count, *seed)?;
-                time.map_or(Ok(()), |time| self.twin.set_time(f64::from(time) / 64.0))?;
+                time.map_or(Ok(()), |time| self.twin.set_time(f64::from(time) * TICK))?;
                 self.twin.finish(&mut self.findings, "a block with writes before wait")
             }
             Call::Lists if self.lists => self.twin.compare_lists(&mut self.findings, "lists"),
@@ -239,7 +254,7 @@ impl Play {
 }
 
 fn play(machine: Box<dyn Machine>, target: &Target, calls: &[Call]) -> Result<Findings> {
-    let mut play = Play { twin: Twin::on(machine, target)?, findings: Findings::default(), lists: false };
+    let mut play = Play::on(machine, target)?;
     calls.iter().try_for_each(|call| play.call(target, call))?;
     Ok(play.findings)
 }
@@ -250,13 +265,13 @@ fn bits(target: &Target, written: &[Source], time: i32, block: &Block) -> Result
     for (address, source) in written.iter().enumerate() {
         system.set_source(address, source)?;
     }
-    system.set_time(f64::from(time) / 64.0)?;
+    system.set_time(f64::from(time) * TICK)?;
     let forces = system.force(block.nj, block.skip_own_index, sinks(block.seed, block.ni))?;
     let numbers = |sink: usize| {
-        let [potential, acceleration, jerk] =
-            [[forces.potential(sink); 3], forces.acceleration(sink), forces.jerk(sink)];
+        let derivatives = [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)];
         let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
-        [potential, acceleration, jerk].into_iter().flatten().map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
+        let sums = [forces.potential(sink)].into_iter().chain(derivatives.into_iter().flatten());
+        sums.map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
     };
     Ok((0..forces.len()).flat_map(numbers).collect())
 }
@@ -281,7 +296,8 @@ proptest! {
         calls in prop::collection::vec(call(), 1..25),
     ) {
         let target = on_fakes(target, deal);
-        let findings = play(Fakes::new(records).with_devices(DEVICES).machine(), &target, &calls).expect("calls that are right succeed");
+        let machine = Fakes::new(records).with_devices(DEVICES).machine();
+        let findings = play(machine, &target, &calls).expect("calls that are right succeed");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
     }
 
@@ -316,11 +332,10 @@ proptest! {
         let setup = on_fakes(target, deal).setup;
         let target = Target { setup: Setup { crossover: Some(crossover), ..setup } };
         let fakes = Fakes::new(records).with_devices(DEVICES);
-        let twin = Twin::on(fakes.machine(), &target).expect("nothing fails yet");
+        let mut play = Play::on(fakes.machine(), &target).expect("nothing fails yet");
         for ((at, how), is_defect, count) in failures {
             fakes.fail(at, count, if is_defect { How::HasADefect } else { how });
         }
-        let mut play = Play { twin, findings: Findings::default(), lists: false };
         for call in &calls {
             play.call_that_may_fail(&target, call);
         }
@@ -334,7 +349,7 @@ proptest! {
         target in target(),
         count in 0..3000usize,
         seed in any::<u64>(),
-        time in -64..128i32,
+        time in time(),
         block in block(),
         deal in deal(),
     ) {
@@ -346,7 +361,10 @@ proptest! {
 }
 
 #[test]
-fn every_level_of_this_machine_is_drawn() {
-    let drawn: Vec<Level> = targets(&Selection::default()).iter().map(|target| target.setup.level).collect();
-    assert!(Level::available().all(|level| drawn.contains(&level)));
+fn every_order_precision_and_level_of_this_machine_is_drawn() {
+    let setups: Vec<Setup> = targets(&Selection::default()).into_iter().map(|target| target.setup).collect();
+    let drawn = |wanted: &dyn Fn(&Setup) -> bool| setups.iter().any(wanted);
+    assert!(Level::available().all(|level| drawn(&|setup| setup.level == level)));
+    let is = |setup: &Setup, entry: &Descriptor| (setup.order, setup.precision) == (entry.order, entry.precision);
+    assert!(CATALOGUE.iter().all(|entry| drawn(&|setup| is(setup, entry))));
 }

@@ -35,6 +35,8 @@ program module_test
     call neighbours
     call predictions
     call order_2
+    call order_6_and_8(6)
+    call order_6_and_8(8)
     call texts
     if (failures > 0) stop 1
 
@@ -248,6 +250,104 @@ contains
         call succeed(kyoho_system_free(system))
     end subroutine
 
+    ! Sources with a whole series each; sinks with what the order needs of it.
+    subroutine order_6_and_8(order)
+        integer(c_int32_t), intent(in) :: order
+        integer, parameter :: m = 50
+        type(c_ptr) :: system
+        real(dp) :: d(3, n, 0:7), p(3, n, 0:3), dt(n), forces(3, m, 0:3), expected(3, m, 0:3)
+        integer :: vectors, q
+
+        vectors = order/2
+        call random_number(d)
+        call random_number(dt)
+        d(:, :, 1:) = d(:, :, 1:) - 0.5_dp
+        call succeed(kyoho_system_create(order, KYOHO_PRECISION_DOUBLE, 0, ' ', 0, system))
+        call succeed(kyoho_set_sources(system, n, 0, mass, d(:, :, 0), velocities=d(:, :, 1), &
+            accelerations=d(:, :, 2), jerks=d(:, :, 3), snaps=d(:, :, 4), crackles=d(:, :, 5), &
+            sixth_derivatives=d(:, :, 6), seventh_derivatives=d(:, :, 7), times=2 - dt, indices=index))
+        call succeed(kyoho_set_time(system, 2.0_dp))
+
+        p = 0
+        do q = 0, vectors - 1
+            p(:, :, q) = series(d(:, :, q:order - 1), dt)
+        end do
+        forces = 0
+        call succeed(kyoho_predicted(system, 0, m, forces(:, :, 0), forces(:, :, 1), forces(:, :, 2)))
+        if (order == 8) call succeed(kyoho_predicted(system, 0, m, forces(:, :, 0), jerks=forces(:, :, 3)))
+        call expect(maxval(abs(forces - p(:, :m, :))) < 1e-13_dp, 'predictions of orders 6 and 8')
+
+        call sum_derivatives(m, vectors, p, d(:, :m, :3), expected)
+        forces = 0
+        if (order == 6) then
+            call succeed(kyoho_force(system, n, m, d(:, :m, 0), d(:, :m, 1), eps2, indices=index(:m), &
+                sink_accelerations=d(:, :m, 2), accelerations=forces(:, :, 0), jerks=forces(:, :, 1), &
+                snaps=forces(:, :, 2)))
+            call expect(kyoho_force(system, n, m, d(:, :m, 0), d(:, :m, 1), sink_accelerations=d(:, :m, 2), &
+                crackles=forces(:, :, 3)) == KYOHO_BAD_OPTION, 'order 6 has no crackles')
+            call expect(kyoho_force(system, n, m, d(:, :m, 0), d(:, :m, 1)) == KYOHO_NULL_ARGUMENT, &
+                'order 6 needs accelerations')
+        else
+            call succeed(kyoho_start(system, n, m, d(:, :m, 0), d(:, :m, 1), eps2, indices=index(:m), &
+                sink_accelerations=d(:, :m, 2), sink_jerks=d(:, :m, 3)))
+            call succeed(kyoho_wait(system, m, accelerations=forces(:, :, 0), jerks=forces(:, :, 1), &
+                snaps=forces(:, :, 2), crackles=forces(:, :, 3)))
+        end if
+        do q = 0, vectors - 1
+            call expect(maxval(abs(forces(:, :, q) - expected(:, :, q))) < 1e-12_dp*maxval(abs(expected(:, :, q))), &
+                'forces of orders 6 and 8')
+        end do
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    ! Vectors after a time for each, from these derivatives of them.
+    function series(derivatives, dt) result(vectors)
+        real(dp), intent(in) :: derivatives(:, :, 0:), dt(n)
+        real(dp) :: vectors(3, n)
+        integer :: j, k
+
+        vectors = 0
+        do k = ubound(derivatives, 3), 0, -1
+            do j = 1, n
+                vectors(:, j) = derivatives(:, j, k) + dt(j)/(k + 1)*vectors(:, j)
+            end do
+        end do
+    end function
+
+    ! The derivatives of m r (r^2 + eps2)^(-3/2), by Leibniz's rule: with s = r^2 + eps2 and w = s^(-3/2), those of w
+    ! follow from s w' = -3/2 s' w.
+    subroutine sum_derivatives(m, vectors, sources, sinks, sums)
+        integer, intent(in) :: m, vectors
+        real(dp), intent(in) :: sources(3, n, 0:3), sinks(:, :, 0:)
+        real(dp), intent(out) :: sums(3, m, 0:3)
+        real(dp), parameter :: choose(0:3, 0:3) = &
+            reshape([real(dp) :: 1, 1, 1, 1, 0, 1, 2, 3, 0, 0, 1, 3, 0, 0, 0, 1], [4, 4])
+        real(dp) :: r(3, 0:3), s(0:3), w(0:3)
+        integer :: i, j, k, q
+
+        sums = 0
+        do i = 1, m
+            do j = 1, n
+                if (i == j) cycle
+                r = sources(:, j, :) - sinks(:, i, :)
+                do q = 0, 3
+                    s(q) = sum([(choose(q, k)*dot_product(r(:, k), r(:, q - k)), k = 0, q)])
+                end do
+                s(0) = s(0) + eps2
+                w(0) = s(0)**(-1.5_dp)
+                do q = 1, 3
+                    w(q) = (sum([(-1.5_dp*choose(q - 1, k)*s(k + 1)*w(q - 1 - k), k = 0, q - 1)]) &
+                        - sum([(choose(q - 1, k)*s(k)*w(q - k), k = 1, q - 1)]))/s(0)
+                end do
+                do q = 0, vectors - 1
+                    do k = 0, q
+                        sums(:, i, q) = sums(:, i, q) + mass(j)*choose(q, k)*w(k)*r(:, q - k)
+                    end do
+                end do
+            end do
+        end do
+    end subroutine
+
     subroutine texts
         type(c_ptr) :: system, other
         integer(c_int32_t) :: devices
@@ -277,7 +377,7 @@ contains
             'the position of the source at address 6 is NaN; allowed: finite numbers', 'and named')
         call expect(kyoho_system_create(3, 0, 0, ' ', 0, other) == KYOHO_BAD_OPTION, 'there is no order 3')
         call expect(.not. c_associated(other), 'and no system of order 3')
-        call expect(kyoho_text(kyoho_last_error(c_null_ptr)) == "order is '3'; allowed: 2 or 4", 'and this is said')
+        call expect(kyoho_text(kyoho_last_error(c_null_ptr)) == "order is '3'; allowed: 2, 4, 6, 8", 'and this is said')
         call succeed(kyoho_system_free(system))
     end subroutine
 end program

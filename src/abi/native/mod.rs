@@ -1,15 +1,16 @@
 //! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
 //!
-//! [`system`] makes, describes and frees systems, [`block`] writes sources and computes forces on what [`structures`]
-//! say, [`rows`] reads and writes the caller's arrays. The documentation of each entry point is that of the C header,
-//! which is made from these files. It is also the contract that makes the calls safe: every pointer is null where the
-//! documentation allows it, or points to as many elements as it says.
+//! [`system`] makes, describes and frees systems, [`sources`] writes sources, [`block`] computes forces, on what
+//! [`structures`] say; [`rows`] reads and writes the caller's arrays. The documentation of each entry point is that of
+//! the C header, which is made from these files. It is also the contract that makes the calls safe: every pointer is
+//! null where the documentation allows it, or points to as many elements as it says.
 
 // One contract, written above, makes every entry point safe, and their documentation is read in C.
 #![allow(clippy::missing_safety_doc)]
 
 pub mod block;
 pub mod rows;
+pub mod sources;
 pub mod structures;
 pub mod system;
 

@@ -35,18 +35,38 @@ pub struct kyoho_sources {
     pub positions: *const f64,
     /// Bytes from one row to the next.
     pub positions_stride: i64,
-    /// The velocities, 3 numbers a row. NULL: 0.
+    /// The velocities, 3 numbers a row. NULL: 0. Orders 4, 6 and 8 read them.
     pub velocities: *const f64,
     /// Bytes from one row to the next.
     pub velocities_stride: i64,
-    /// The accelerations, 3 numbers a row, not divided by 2. NULL: 0.
+    /// The accelerations, 3 numbers a row, not divided by 2. NULL: 0. Orders 4, 6 and 8 read them.
     pub accelerations: *const f64,
     /// Bytes from one row to the next.
     pub accelerations_stride: i64,
-    /// The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0.
+    /// The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0. Orders 4, 6 and 8
+    /// read them.
     pub jerks: *const f64,
     /// Bytes from one row to the next.
     pub jerks_stride: i64,
+    /// The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
+    /// them.
+    pub snaps: *const f64,
+    /// Bytes from one row to the next.
+    pub snaps_stride: i64,
+    /// The crackles (time derivatives of the snaps), 3 numbers a row, not divided by 120. NULL: 0. Orders 6 and 8 read
+    /// them.
+    pub crackles: *const f64,
+    /// Bytes from one row to the next.
+    pub crackles_stride: i64,
+    /// The sixth time derivatives of the positions, 3 numbers a row, not divided by 720. NULL: 0. Order 8 reads them.
+    pub sixth_derivatives: *const f64,
+    /// Bytes from one row to the next.
+    pub sixth_derivatives_stride: i64,
+    /// The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
+    /// them.
+    pub seventh_derivatives: *const f64,
+    /// Bytes from one row to the next.
+    pub seventh_derivatives_stride: i64,
 }
 
 /// Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
@@ -65,10 +85,18 @@ pub struct kyoho_sinks {
     pub positions: *const f64,
     /// Bytes from one row to the next.
     pub positions_stride: i64,
-    /// The velocities at the system's time, 3 numbers a row. A system of order 2 does not read them.
+    /// The velocities at the system's time, 3 numbers a row. Orders 4, 6 and 8 need them; order 2 does not read them.
     pub velocities: *const f64,
     /// Bytes from one row to the next.
     pub velocities_stride: i64,
+    /// The accelerations at the system's time, 3 numbers a row. Orders 6 and 8 need them; the others do not read them.
+    pub accelerations: *const f64,
+    /// Bytes from one row to the next.
+    pub accelerations_stride: i64,
+    /// The jerks at the system's time, 3 numbers a row. Order 8 needs them; the others do not read them.
+    pub jerks: *const f64,
+    /// Bytes from one row to the next.
+    pub jerks_stride: i64,
     /// The square of the softening length, for every sink.
     pub softening2: f64,
     /// The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
@@ -94,18 +122,49 @@ pub struct kyoho_forces {
     pub accelerations: *mut f64,
     /// Bytes from one row to the next.
     pub accelerations_stride: i64,
-    /// The jerks, 3 numbers a row. A system of order 2 has none: leave it NULL.
+    /// The jerks (time derivatives of the accelerations), 3 numbers a row. Order 2 has none: leave it NULL.
     pub jerks: *mut f64,
     /// Bytes from one row to the next.
     pub jerks_stride: i64,
-    /// The index of the nearest source, softening not included; -1 where there is none. A system of order 2 has none:
-    /// leave it NULL.
+    /// The snaps (time derivatives of the jerks), 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
+    pub snaps: *mut f64,
+    /// Bytes from one row to the next.
+    pub snaps_stride: i64,
+    /// The crackles (time derivatives of the snaps), 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
+    pub crackles: *mut f64,
+    /// Bytes from one row to the next.
+    pub crackles_stride: i64,
+    /// The index of the nearest source, softening not included; -1 where there is no source. Order 2 finds none: leave
+    /// it NULL.
     pub nearest: *mut i32,
     /// Bytes from one to the next.
     pub nearest_stride: i64,
-    /// The square of the distance of the nearest source; infinite where there is none. A system of order 2 has none:
-    /// leave it NULL.
+    /// The square of the distance of the nearest source; infinite where there is no source. Order 2 finds none: leave
+    /// it NULL.
     pub nearest_distance2: *mut f64,
     /// Bytes from one to the next.
     pub nearest_distance2_stride: i64,
+}
+
+/// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
+/// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_predictions {
+    /// The positions, 3 numbers a row; in order 2 those that were written.
+    pub positions: *mut f64,
+    /// Bytes from one row to the next.
+    pub positions_stride: i64,
+    /// The velocities, 3 numbers a row. Order 2 has none: leave it NULL.
+    pub velocities: *mut f64,
+    /// Bytes from one row to the next.
+    pub velocities_stride: i64,
+    /// The accelerations, 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
+    pub accelerations: *mut f64,
+    /// Bytes from one row to the next.
+    pub accelerations_stride: i64,
+    /// The jerks, 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
+    pub jerks: *mut f64,
+    /// Bytes from one row to the next.
+    pub jerks_stride: i64,
 }

@@ -8,7 +8,7 @@ use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
 use crate::abi::boundary::{self, required};
 use crate::abi::{arrays, opening, speech};
 use crate::backend::Backend;
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{self, Order, Precision};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::{Setup, Statistics};
@@ -73,8 +73,10 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: i32, devices: *mut i32
 
 /// Makes a system without sources, at time 0.
 ///
-/// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too.
-/// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE.
+/// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6 for snaps
+///   too, 8 for crackles too.
+/// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE. Orders 2 and 4 are
+///   computed in single, mixed and double, order 6 in mixed and double, order 8 in double.
 /// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
 ///   and a device fails, then or later, the next backend goes on; the log says so.
 /// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
@@ -117,7 +119,7 @@ fn bad(name: &str, value: i32, allowed: String) -> Error {
 }
 
 fn order_of(number: i32) -> Result<Order> {
-    let allowed = || Order::ALL.map(|order| (order as i32).to_string()).join(" or ");
+    let allowed = || Order::ALL.map(|order| (order as i32).to_string()).join(", ");
     Order::from_number(number).ok_or_else(|| bad("order", number, allowed()))
 }
 
@@ -125,6 +127,23 @@ fn precision_of(number: i32) -> Result<Precision> {
     let all = || Precision::ALL.map(|precision| format!("{} ({})", precision as i32, precision.name())).join(", ");
     let allowed = || format!("0 (KYOHO_PRECISION, else double), {}", all());
     Precision::from_number(number).ok_or_else(|| bad("precision", number, allowed()))
+}
+
+/// The precision that the environment says, which some orders are not computed in.
+fn require_computed(order: Order, precision: Precision) -> Result<Precision> {
+    let computed = |precision: &Precision| catalogue::descriptor(order, *precision).is_some();
+    match computed(&precision) {
+        true => Ok(precision),
+        false => {
+            let allowed: Vec<&str> =
+                Precision::ALL.into_iter().filter(computed).map(|precision| precision.name()).collect();
+            Err(Error::BadOption {
+                name: "KYOHO_PRECISION".into(),
+                value: precision.name().into(),
+                allowed: format!("{} for a system of order {}", allowed.join(", "), order as i32),
+            })
+        }
+    }
 }
 
 fn backend_of(number: i32, others: &str) -> Result<Backend> {
@@ -137,7 +156,10 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
     speech::start_log(&settings)?;
     let order = order_of(order)?;
     let precision = match precision {
-        0 => settings.precision.unwrap_or(Precision::Double),
+        0 => match settings.precision {
+            Some(precision) => require_computed(order, precision)?,
+            None => Precision::Double,
+        },
         number => precision_of(number)?,
     };
     if backend != 0 {

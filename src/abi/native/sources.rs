@@ -1,0 +1,160 @@
+//! Writing sources, whole arrays a call, and predicting them.
+
+use super::call_on;
+use super::rows::{Rows, element, filled, put, vector};
+use super::structures::{kyoho_predictions, kyoho_sources};
+use super::system::kyoho_system;
+use crate::abi::arrays::{self, scalar};
+use crate::error::{Error, Result, ResultCode};
+use crate::system::{MAX_TAYLOR, MAX_VECTORS, Source, System};
+
+/// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
+/// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
+/// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
+/// to the seventh.
+///
+/// Everything is checked first: on an error in what you gave, nothing is written.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+/// lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_set_sources(system: *mut kyoho_system, sources: *const kyoho_sources) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or a structure.
+        let rows = SourceRows::new(system, &unsafe { scalar("sources", sources) }?)?;
+        // SAFETY: the arrays have `count` elements, by the caller's promise.
+        unsafe {
+            match system.descriptor().taylor {
+                1 => write::<1>(system, &rows),
+                4 => write::<4>(system, &rows),
+                6 => write::<6>(system, &rows),
+                _ => write::<MAX_TAYLOR>(system, &rows),
+            }
+        }
+    })
+}
+
+/// Checks all sources and writes them, with `N` derivatives each.
+///
+/// # Safety
+/// Every array is null or has `count` elements.
+unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Result<()> {
+    // SAFETY: every row is below `count`.
+    let all = || (0..rows.count).map(|row| unsafe { rows.read::<N>(row) });
+    all().try_for_each(|source| source.and_then(|(address, source)| system.check_source(address, &source)))?;
+    all().try_for_each(|source| source.and_then(|(address, source)| system.set_source(address, &source)))
+}
+
+/// The arrays of `kyoho_sources`, each with `count` rows.
+struct SourceRows {
+    count: usize,
+    first_address: i64,
+    addresses: Option<Rows<i32, 1>>,
+    indices: Option<Rows<i32, 1>>,
+    masses: Option<Rows<f64, 1>>,
+    times: Option<Rows<f64, 1>>,
+    derivatives: [Option<Rows<f64, 3>>; MAX_TAYLOR],
+}
+
+impl SourceRows {
+    fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
+        let count = arrays::count("kyoho_sources.count", from.count)?;
+        let following = [
+            ("kyoho_sources.velocities", from.velocities, from.velocities_stride),
+            ("kyoho_sources.accelerations", from.accelerations, from.accelerations_stride),
+            ("kyoho_sources.jerks", from.jerks, from.jerks_stride),
+            ("kyoho_sources.snaps", from.snaps, from.snaps_stride),
+            ("kyoho_sources.crackles", from.crackles, from.crackles_stride),
+            ("kyoho_sources.sixth_derivatives", from.sixth_derivatives, from.sixth_derivatives_stride),
+            ("kyoho_sources.seventh_derivatives", from.seventh_derivatives, from.seventh_derivatives_stride),
+        ];
+        let mut derivatives = [None; MAX_TAYLOR];
+        derivatives[0] = Rows::required("kyoho_sources.positions", from.positions, from.positions_stride, count)?;
+        for (rows, (name, first, stride)) in derivatives[1..system.descriptor().taylor].iter_mut().zip(following) {
+            *rows = Rows::optional(name, first, stride)?;
+        }
+        Ok(SourceRows {
+            count,
+            first_address: from.first_address.into(),
+            addresses: Rows::optional("kyoho_sources.addresses", from.addresses, from.addresses_stride)?,
+            indices: Rows::optional("kyoho_sources.indices", from.indices, from.indices_stride)?,
+            masses: Rows::required("kyoho_sources.masses", from.masses, from.masses_stride, count)?,
+            times: Rows::optional("kyoho_sources.times", from.times, from.times_stride)?,
+            derivatives,
+        })
+    }
+
+    /// The address and the source of a row, with its first `N` derivatives.
+    ///
+    /// # Safety
+    /// Every array has more than `row` rows.
+    unsafe fn read<const N: usize>(&self, row: usize) -> Result<(usize, Source)> {
+        let following = self.first_address + row as i64;
+        // SAFETY: the caller's promise.
+        let address = self.addresses.map_or(following, |rows| unsafe { rows.read(row) }[0].into());
+        let short = i32::try_from(address).ok().filter(|address| *address >= 0);
+        let short = short.ok_or(Error::BadAddress { address })?;
+        // SAFETY: the caller's promise.
+        let source = unsafe {
+            Source::from_derivatives(
+                element(self.indices, row, short),
+                element(self.masses, row, 0.0),
+                element(self.times, row, 0.0),
+                std::array::from_fn::<_, N, _>(|k| vector(self.derivatives[k], row)),
+            )
+        };
+        Ok((short as usize, source))
+    }
+}
+
+/// Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_set_time(system: *mut kyoho_system, time: f64) -> ResultCode {
+    call_on(system, |system| system.set_time(time))
+}
+
+/// Sources predicted at a time: the memory for them stays small whatever the count.
+const PREDICTED: usize = 1 << 16;
+
+/// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
+/// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
+/// lets rows overlap, or an array that the order has nothing for).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_predicted(
+    system: *mut kyoho_system,
+    first_address: i32,
+    count: i32,
+    predictions: *const kyoho_predictions,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or a structure.
+        let to = unsafe { scalar("predictions", predictions) }?;
+        let arrays = [
+            ("kyoho_predictions.positions", to.positions, to.positions_stride),
+            ("kyoho_predictions.velocities", to.velocities, to.velocities_stride),
+            ("kyoho_predictions.accelerations", to.accelerations, to.accelerations_stride),
+            ("kyoho_predictions.jerks", to.jerks, to.jerks_stride),
+        ];
+        let derivatives = filled(system.descriptor(), arrays)?;
+        let count = arrays::count("count", count)?;
+        let first = usize::try_from(first_address).map_err(|_| Error::BadAddress { address: first_address.into() })?;
+        if first + count > i32::MAX as usize + 1 {
+            return Err(Error::BadAddress { address: (first + count - 1) as i64 });
+        }
+        for begin in (0..count).step_by(PREDICTED) {
+            let end = count.min(begin + PREDICTED);
+            for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)) {
+                let vectors = source.unwrap_or([[f64::NAN; 3]; MAX_VECTORS]);
+                for (array, vector) in derivatives.into_iter().zip(vectors) {
+                    // SAFETY: the arrays have `count` rows.
+                    unsafe { put(array, row, vector) };
+                }
+            }
+        }
+        Ok(())
+    })
+}
