@@ -105,7 +105,9 @@ pub fn grid(seed: u64, bodies: usize) -> Vec<Source> {
     let body = |index: usize| {
         let mass = (1.0 + random.below(15) as f64) / 16.0;
         let [position, velocity] = [4.0, 1.0].map(|limit| random.grid_vector(limit));
-        let [acceleration, jerk] = [1.0, 2.0].map(|limit| random.grid_vector(limit));
+        let acceleration = random.grid_vector(1.0);
+        // A sixth of it is on the grid too.
+        let jerk = random.grid_vector(0.25).map(|component| 6.0 * component);
         source(index as i32, mass, [position, velocity, acceleration, jerk])
     };
     (0..bodies).map(body).collect()

@@ -553,13 +553,12 @@ impl System {
             false => Err(self.too_large(name(what), value, largest)),
         };
         // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
-        let coefficients = source.taylor[..self.descriptor.taylor].iter().flatten();
+        let coefficients = &source.taylor[..self.descriptor.taylor];
         let largest = self.descriptor.bounds;
-        let sum = coefficients.fold(source.mass + source.time, |sum, value| sum + value);
-        if !sum.is_finite() {
+        if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
             finite("the mass", source.mass)?;
             finite("the time", source.time)?;
-            for (what, coefficient) in DERIVATIVES.iter().zip(&source.taylor[..self.descriptor.taylor]) {
+            for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
                 coefficient.iter().try_for_each(|value| finite(what, *value))?;
             }
         }
@@ -605,6 +604,16 @@ impl System {
             allowed: format!("magnitudes up to {largest:e}"),
         }
     }
+}
+
+/// The sum of all components of some vectors: finite only if each is. Three sums side by side take a third of the time.
+#[inline(always)]
+fn sum_of_components(vectors: &[[f64; 3]]) -> f64 {
+    let mut sums = [0.0; 3];
+    for vector in vectors {
+        sums.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+    }
+    sums[0] + sums[1] + sums[2]
 }
 
 /// The position and its derivatives.

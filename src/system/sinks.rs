@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::threads::Threads;
 
 use super::block::{MAX_VECTORS, Sink};
+use super::sum_of_components;
 
 /// The sinks of a block.
 ///
@@ -123,7 +124,7 @@ impl Look {
     fn take(&mut self, sink: &Sink, limits: Limits) {
         let position = &sink.derivatives[0];
         let largest = limits.position;
-        let higher = sink.derivatives[1..limits.vectors].as_flattened().iter().fold(0.0, |sum, value| sum + value);
+        let higher = sum_of_components(&sink.derivatives[1..limits.vectors]);
         let near = |value: &f64| value.abs() <= largest;
         self.good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
         self.good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
