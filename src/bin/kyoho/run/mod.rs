@@ -3,10 +3,10 @@
 pub mod energy;
 mod hermite;
 mod input;
-mod integrator;
+pub mod integrator;
 mod leapfrog;
 mod options;
-mod plan;
+pub mod plan;
 mod plot;
 mod report;
 mod snapshot;
