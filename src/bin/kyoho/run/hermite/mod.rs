@@ -17,7 +17,7 @@ use crate::body::{Body, Vector};
 use crate::failure::{Failure, Result};
 use criterion::Criterion;
 use schedule::{Schedule, next_step, power_of_two};
-use scheme::{Corrected, GIVEN};
+use scheme::GIVEN;
 
 pub use scheme::Scheme;
 
@@ -35,15 +35,15 @@ pub struct Hermite {
     /// When each body was last advanced, as a fraction of the interval.
     last: Vec<f64>,
     schedule: Schedule,
-    /// Those of the block, ascending, and what becomes of each: with the step that it wants.
+    /// Those of the block, ascending, and what becomes of each: the body, what rounding took, the step that it wants.
     members: Vec<usize>,
-    corrected: Vec<(Corrected, f64)>,
+    outcomes: Vec<(Body, [Vector; 2], f64)>,
     approach: Option<Approach>,
     counts: Counts,
 }
 
 /// Fewer bodies are corrected sooner than other threads are awake.
-const MANY: usize = 1 << 10;
+const MANY: usize = 1 << 9;
 
 impl Hermite {
     /// An integrator of these bodies; those without a step get their first forces and steps.
@@ -62,7 +62,7 @@ impl Hermite {
             last: vec![0.0; n],
             schedule: Schedule::default(),
             members: Vec::new(),
-            corrected: Vec::new(),
+            outcomes: Vec::new(),
             approach: None,
             counts: Counts::default(),
         };
@@ -138,15 +138,15 @@ impl Hermite {
             let (body, step) = (&bodies[number], step(number));
             let corrected = scheme.correct(body, &lost[number], step, &given(&forces, place));
             let wanted = criterion.wanted(body, step, &corrected);
-            (corrected, wanted)
+            (corrected.body, corrected.lost, wanted)
         };
         match &self.pool {
             Some(pool) if members.len() >= MANY => {
-                pool.install(|| (0..members.len()).into_par_iter().map(correct).collect_into_vec(&mut self.corrected));
+                pool.install(|| (0..members.len()).into_par_iter().map(correct).collect_into_vec(&mut self.outcomes));
             }
             _ => {
-                self.corrected.clear();
-                self.corrected.extend((0..members.len()).map(correct));
+                self.outcomes.clear();
+                self.outcomes.extend((0..members.len()).map(correct));
             }
         }
         self.take_over(now)
@@ -156,7 +156,7 @@ impl Hermite {
     fn take_over(&mut self, now: f64) -> Result<f64> {
         for place in 0..self.members.len() {
             let number = self.members[place];
-            let (Corrected { mut body, lost, .. }, wanted) = self.corrected[place];
+            let (mut body, lost, wanted) = self.outcomes[place];
             let wanted = self.allowed(wanted) / self.plan.interval;
             let fraction = next_step(now, now - self.last[number], wanted);
             body.step = fraction * self.plan.interval;

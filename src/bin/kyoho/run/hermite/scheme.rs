@@ -104,7 +104,7 @@ impl Scheme {
     /// Advances a body by a step at whose end the force is known. What rounding takes from position and velocity is
     /// `lost`, and comes back in the next step: in a close encounter it would be the largest error.
     pub fn correct(&self, body: &Body, lost: &[Vector; 2], step: f64, force: &[Vector; GIVEN]) -> Corrected {
-        let given = self.given();
+        let (given, powers) = (self.given(), powers(step));
         let (start, end) = (&body.derivatives[..given], &force[..given]);
         let higher = self.interpolate(start, end, step);
         let known = |first: usize| series(&body.motion()[first..2 + given], step, 1);
@@ -112,7 +112,7 @@ impl Scheme {
         let correction = |order: usize| {
             (given..).zip(&higher[..given]).fold([0.0; 3], |sum, (derivative, value)| {
                 let power = derivative + order;
-                vector(|k| sum[k] + step.powi(power as i32) / FACTORIALS[power] * value[k])
+                vector(|k| sum[k] + powers[power] / FACTORIALS[power] * value[k])
             })
         };
         let (moved, position) = (correction(2), known(1));
@@ -130,16 +130,16 @@ impl Scheme {
 
     /// The derivatives that follow the given ones, at the start of a step, from the given ones at both ends.
     pub fn interpolate(&self, start: &[Vector], end: &[Vector], step: f64) -> [Vector; GIVEN] {
-        let mut higher = [[0.0; 3]; GIVEN];
+        let (mut higher, powers) = ([[0.0; 3]; GIVEN], powers(step));
         for (place, terms) in self.interpolation.iter().enumerate() {
             let mut sum = [0.0; 3];
             for (power, (Term { factor, start: before, end: after }, (x, y))) in
                 terms.iter().zip(start.iter().zip(end)).enumerate()
             {
-                let factor = factor * step.powi(power as i32);
+                let factor = factor * powers[power];
                 sum = vector(|k| sum[k] + factor * (before * x[k] + after * y[k]));
             }
-            let power = step.powi((self.given() + place) as i32);
+            let power = powers[self.given() + place];
             higher[place] = sum.map(|component| component / power);
         }
         higher
@@ -158,6 +158,16 @@ impl Scheme {
 
 /// Of the numbers from 0 on.
 const FACTORIALS: [f64; 10] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0];
+
+/// The powers of a step, from 0 on.
+fn powers(step: f64) -> [f64; FACTORIALS.len()] {
+    let mut powers = [1.0, step, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    for n in 2..powers.len() {
+        let part = 1 << (n - 1).ilog2();
+        powers[n] = powers[n - part] * powers[part];
+    }
+    powers
+}
 
 /// The sum of `derivatives[n] step^n / (n + shift)!`: with a shift of 0 a Taylor series.
 fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
