@@ -28,8 +28,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the criterion of the time steps is averaged with that of fourth order: the highest derivatives that forces
-    /// of less than 64 bits leave are noise.
+    /// Whether the criterion of the time steps is averaged with that of fourth order: the highest derivatives that
+    /// forces of less than 64 bits leave are noise.
     pub fn averages(&self) -> bool {
         self.order == Order::Sixth && self.precision < Precision::Double
     }

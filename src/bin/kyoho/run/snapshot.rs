@@ -31,8 +31,8 @@ pub struct Snapshot {
 
 const FIRST_LINE: &str = "# kyoho snapshot 1";
 
-/// What each vector of a body is called: position, velocity, acceleration, jerk, snap, crackle, and the fourth and fifth
-/// derivative of the acceleration.
+/// What each vector of a body is called: position, velocity, acceleration, jerk, snap, crackle, and the fourth and
+/// fifth derivative of the acceleration.
 const VECTORS: [&str; 2 + DERIVATIVES] = ["", "v", "a", "j", "s", "c", "a4", "a5"];
 
 /// Vectors of a body that a run of an order keeps. The leapfrog needs three.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 /// The bodies by the time when each is due.
 ///
-/// Steps are powers of two, and a body's time is a multiple of its step: so all bodies of a step are due at one time, and
-/// there are no more times than there are different steps. Whose turn is next is found without a look at the others.
+/// Steps are powers of two, and a body's time is a multiple of its step: so all bodies of a step are due at one time,
+/// and there are no more times than there are different steps. Whose turn is next is found without a look at the others.
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// By the bits of the time, whose order is that of the times, as these are positive.

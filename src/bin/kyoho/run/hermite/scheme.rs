@@ -1,7 +1,7 @@
-//! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), which differ in data alone.
+//! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), as data.
 //!
-//! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step make a polynomial of the
-//! acceleration of degree `p - 1`. It is integrated once for the velocity and twice for the position, and its higher
+//! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step make a polynomial of
+//! degree `p - 1` of the acceleration. It is integrated once for the velocity and twice for the position, and its higher
 //! derivatives at the end of the step serve the next step and its length.
 
 use kyoho::{Order, Sink};
@@ -178,7 +178,8 @@ fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
         .fold([0.0; 3], |sum, (n, value)| vector(|k| value[k] / FACTORIALS[n + shift] + step * sum[k]))
 }
 
-/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8, 40).
+/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8,
+/// 40).
 fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
     for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
         let term = term + *lost;
