@@ -183,13 +183,21 @@ fn nearest_neighbours_are_right_where_all_are_far() {
 
 #[test]
 fn a_plummer_model_keeps_its_energy() {
-    for (precision, eta, limit) in [("mixed", 0.02, 1e-6), ("double", 0.01, 1e-7)] {
-        let report =
-            json(&format!("run examples/plummer1024.txt --t-end 1 --eps 0.01 --eta {eta} --precision {precision}"));
-        assert!(number(&report["largest_relative_error"]) < limit, "{precision}: {}", report["largest_relative_error"]);
+    for (options, limit) in [
+        ("--precision mixed --eta 0.02", 1e-6),
+        ("--precision double --eta 0.01", 1e-7),
+        ("--order 6 --precision mixed", 1e-8),
+        ("--order 6 --precision double", 1e-10),
+        ("--order 8", 1e-10),
+    ] {
+        let report = json(&format!("run examples/plummer1024.txt --backend cpu --t-end 1 --eps 0.01 {options}"));
+        assert!(number(&report["largest_relative_error"]) < limit, "{options}: {}", report["largest_relative_error"]);
         assert!((number(&report["initial_energy"]) + 0.25).abs() < 1e-3);
-        assert!(number(&report["steps"]) > 1024.0 * 16.0);
-        assert!(number(&report["interactions"]) >= 1024.0 * number(&report["steps"]));
+        let (steps, blocks) = (number(&report["steps"]), number(&report["block_steps"]));
+        assert!(steps > 1024.0 * 16.0 && number(&report["interactions"]) >= 1024.0 * steps);
+        for (mean, sum) in [("average_block", steps), ("seconds_per_block_step", number(&report["seconds"]))] {
+            assert!((number(&report[mean]) * blocks / sum - 1.0).abs() < 1e-12, "{mean}: {report}");
+        }
     }
 }
 
@@ -211,7 +219,12 @@ fn the_plummer_example_is_what_the_command_makes() {
 
 #[test]
 fn a_resumed_run_has_the_same_bits() {
-    let orders = ["--order 4 --eta 0.02 --precision mixed", "--order 2 --dt 0.01 --precision double"];
+    let orders = [
+        "--order 4 --eta 0.02 --precision mixed",
+        "--order 2 --dt 0.01 --precision double",
+        "--backend cpu --order 6 --precision mixed --eta4 0.02",
+        "--backend cpu --order 8",
+    ];
     for (place, order) in orders.iter().enumerate() {
         let (whole, part) = (folder(&format!("whole-{place}")), folder(&format!("part-{place}")));
         let settings = format!("--plummer 100 --seed 4 --eps 0.02 --interval 0.1 {order}");
@@ -219,9 +232,10 @@ fn a_resumed_run_has_the_same_bits() {
         json(&format!("run {settings} --t-end 0.2 --output {}", part.display()));
         // The snapshot has the settings; the number of threads does not matter.
         let resumed = json(&format!(
-            "run --resume {} --t-end 0.5 --threads 3 --output {}",
+            "run --resume {} --t-end 0.5 --threads 3 --output {} {}",
             part.join("snapshot-000002.txt").display(),
-            part.display()
+            part.display(),
+            if order.contains("cpu") { "--backend cpu" } else { "" }
         ));
         for quantity in ["initial_energy", "final_energy", "relative_error"] {
             let bits = |report: &Value| number(&report[quantity]).to_bits();
@@ -250,6 +264,44 @@ fn a_run_resumed_with_other_forces_begins_anew() {
     let softer = json(&format!("{resume} --order 4 --eps 0.1"));
     assert_eq!(error(&softer, 0), 0.0);
     assert!(error(&softer, 1).abs() < 1e-7, "{softer}");
+}
+
+#[test]
+fn the_accuracy_parameter_goes_with_the_order() {
+    let folder = folder("accuracy-parameter");
+    let settings = "--backend cpu --precision double";
+    json(&format!("run --plummer 32 --eps 0.1 --eta 0.03 --t-end 0.1 {settings} --output {}", folder.display()));
+    let resume = format!("run --resume {} --t-end 0.2 --backend cpu", folder.join("snapshot-000016.txt").display());
+    for (order, eta) in [("--order 4", 0.03), ("--order 6", 0.1), ("--order 8", 0.3), ("--order 8 --eta 0.2", 0.2)] {
+        assert_eq!(number(&json(&format!("{resume} {order}"))["eta"]), eta, "{order}");
+    }
+    // That of the average is told where there is one.
+    assert_eq!(json(&resume)["eta4"], Value::Null);
+    assert_eq!(number(&json(&format!("{resume} --order 6 --precision mixed"))["eta4"]), 0.01);
+}
+
+#[test]
+fn half_the_step_has_the_error_that_the_order_promises() {
+    let picture = folder("converge").join("errors.svg");
+    let report = json(&format!("converge --backend cpu --plot {}", picture.display()));
+    let rows = report.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 3 * 7);
+    for (rows, order) in rows.chunks(7).zip([4.0, 6.0, 8.0]) {
+        assert!(rows.iter().all(|row| number(&row["order"]) == order));
+        assert!(rows[0]["slope"].is_null());
+        // Two steps of the longest are not yet short; below 1e-14 rounding rules.
+        let slopes: Vec<f64> = rows[2..].iter().filter_map(|row| row["slope"].as_f64()).collect();
+        let mean = slopes.iter().sum::<f64>() / slopes.len() as f64;
+        assert!(slopes.len() >= 2 && (mean - order).abs() < 0.5, "{order}: {slopes:?}");
+        assert!(number(&rows[6]["relative_error"]) < 1e-11);
+    }
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    // The points, and one for each order in the legend.
+    assert_eq!(svg.matches("<circle").count(), 3 * 7 + 3);
+
+    let table = String::from_utf8(run("converge --backend cpu --order 6 --n 16 --halvings 2").stdout).unwrap();
+    let steps = table.lines().skip(2).map(|line| line.split_whitespace().nth(1).unwrap());
+    assert_eq!(steps.collect::<Vec<_>>(), ["0.125", "0.0625", "0.03125"], "{table}");
 }
 
 #[test]
@@ -616,7 +668,14 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 1", ["--plummer", "2.."]),
         ("run --plummer 10 --precision float", ["--precision is 'float'", "single, mixed, double"]),
         ("run --plummer 10 --precision quad", ["--precision is 'quad'", "single, mixed, double"]),
-        ("run --plummer 10 --order 3", ["--order is 3", "2, 4"]),
+        ("run --plummer 10 --order 3", ["--order is 3", "2, 4, 6, 8"]),
+        ("run --plummer 10 --order 8 --precision mixed", ["--precision is 'mixed'", "with --order 8, double"]),
+        ("run --plummer 10 --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
+        ("run --plummer 10 --order 6 --eta4 0", ["--eta4 is 0", "above zero"]),
+        ("converge --order 4,2", ["--order is 2", "4, 6, 8"]),
+        ("converge --eps 0", ["--eps is 0", "above zero"]),
+        ("converge --steps 12", ["--steps is 12", "powers of two"]),
+        ("converge --plot errors.png", ["errors.png", ".svg"]),
         ("run --plummer 10 --t-end -1", ["--t-end is -1", "after 0"]),
         ("run --plummer 10 --t-end nan", ["--t-end is NaN", "after 0"]),
         ("run --plummer 10 --interval 0.3", ["--interval is 0.3", "whole number"]),

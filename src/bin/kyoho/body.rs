@@ -1,10 +1,12 @@
 //! A body and the arithmetic of its vectors.
 
-use kyoho::system::padded;
 use kyoho::{Sink, Source};
 
 /// Three components.
 pub type Vector = [f64; 3];
+
+/// Derivatives of the velocity that a body can have: those of an integrator of order 8.
+pub const DERIVATIVES: usize = 6;
 
 /// A body at the time that it was last advanced to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -15,10 +17,8 @@ pub struct Body {
     pub position: Vector,
     /// The velocity.
     pub velocity: Vector,
-    /// The acceleration that was computed last.
-    pub acceleration: Vector,
-    /// The jerk that was computed last; zero in a leapfrog.
-    pub jerk: Vector,
+    /// The derivatives of the velocity, from the acceleration on, that the integrator has of it; the others are zero.
+    pub derivatives: [Vector; DERIVATIVES],
     /// The time step that it takes next; zero before the forces of the start.
     pub step: f64,
 }
@@ -31,19 +31,25 @@ impl Body {
 
     /// The body as a source whose mass is multiplied by `gravity`, so that accelerations come out in the body's units.
     pub fn source(&self, number: usize, gravity: f64, time: f64) -> Source {
-        let derivatives = [self.position, self.velocity, self.acceleration, self.jerk];
-        Source::from_derivatives(number as i32, gravity * self.mass, time, derivatives)
+        Source::from_derivatives(number as i32, gravity * self.mass, time, self.motion())
     }
 
     /// The body as a sink at its own time.
     pub fn sink(&self, number: usize, softening: f64) -> Sink {
-        sink(number, softening, [self.position, self.velocity])
+        let [position, velocity, acceleration, jerk, ..] = self.motion();
+        sink(number, softening, [position, velocity, acceleration, jerk])
+    }
+
+    /// Position, velocity, and the derivatives of that.
+    pub fn motion(&self) -> [Vector; 2 + DERIVATIVES] {
+        let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
+        [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
     }
 }
 
-/// A sink without neighbour list.
-pub fn sink<const N: usize>(number: usize, softening: f64, derivatives: [Vector; N]) -> Sink {
-    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, derivatives: padded(derivatives) }
+/// A sink without neighbour list, of position, velocity, acceleration and jerk.
+pub fn sink(number: usize, softening: f64, derivatives: [Vector; 4]) -> Sink {
+    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, derivatives }
 }
 
 /// The length of a vector.
@@ -79,9 +85,11 @@ mod tests {
 
     #[test]
     fn a_source_has_the_mass_times_gravity_and_divided_derivatives() {
-        let body = Body { acceleration: [2.0, 0.0, 0.0], jerk: [6.0, 0.0, 0.0], ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
+        let derivatives = [2.0, 6.0, 24.0, 120.0, 720.0, 5040.0].map(|number| [number, 0.0, 0.0]);
+        let body = Body { derivatives, ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
         let source = body.source(7, 2.0, 0.5);
         assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
-        assert_eq!(source.taylor[..4], [[1.0; 3], [2.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
+        assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
+        assert_eq!(source.taylor[2..], [[1.0, 0.0, 0.0]; 6]);
     }
 }

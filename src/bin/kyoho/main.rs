@@ -5,6 +5,7 @@ mod out;
 
 mod bench;
 mod body;
+mod converge;
 mod failure;
 mod info;
 mod machine;
@@ -33,8 +34,10 @@ enum Command {
     Bench(bench::Arguments),
     /// Run the conformance suite on this machine and show the errors of each precision
     Verify(verify::Arguments),
-    /// Integrate an N-body system: Hermite 4 with block time steps, or a leapfrog
+    /// Integrate an N-body system: Hermite 4, 6 or 8 with block time steps, or a leapfrog
     Run(Box<run::Arguments>),
+    /// Check the orders of the integrators: energy errors with a shared step, halved again and again
+    Converge(converge::Arguments),
     /// Print a Plummer model in standard N-body units, as lines that `run` reads
     Plummer(plummer::Arguments),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments).map(|()| true),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
+        Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
         Command::Plummer(arguments) => plummer::run(&arguments).map(|()| true),
     };
     match outcome {

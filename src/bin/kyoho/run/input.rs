@@ -40,11 +40,16 @@ pub fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// The finite numbers of a line that must have `N` of them.
 pub fn numbers<const N: usize>(row: &str, names: &str) -> std::result::Result<[f64; N], String> {
-    let words: Vec<&str> = row.split_whitespace().collect();
-    if words.len() != N {
-        return Err(format!("{} columns; expected {N}: {names}", words.len()));
-    }
     let mut numbers = [0.0; N];
+    fill(&mut numbers, row, names).map(|()| numbers)
+}
+
+/// Takes the finite numbers of a line, which must have as many as there are places.
+pub fn fill(numbers: &mut [f64], row: &str, names: &str) -> std::result::Result<(), String> {
+    let words: Vec<&str> = row.split_whitespace().collect();
+    if words.len() != numbers.len() {
+        return Err(format!("{} columns; expected {}: {names}", words.len(), numbers.len()));
+    }
     for (number, word) in numbers.iter_mut().zip(words) {
         *number = word
             .replace(['d', 'D'], "e")
@@ -53,7 +58,7 @@ pub fn numbers<const N: usize>(row: &str, names: &str) -> std::result::Result<[f
             .filter(|value: &f64| value.is_finite())
             .ok_or_else(|| format!("'{word}' is no finite number"))?;
     }
-    Ok(numbers)
+    Ok(())
 }
 
 #[cfg(test)]

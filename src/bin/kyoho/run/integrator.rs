@@ -1,7 +1,10 @@
 //! What the integrators have in common.
 
-use kyoho::Forces;
+use kyoho::{Forces, System};
 
+use super::hermite::{Hermite, Scheme};
+use super::leapfrog::Leapfrog;
+use super::plan::Plan;
 use crate::body::Body;
 use crate::failure::Result;
 
@@ -39,6 +42,14 @@ pub trait Integrator {
 
     /// What was done so far.
     fn counts(&self) -> Counts;
+}
+
+/// The integrator of a plan's order.
+pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator>> {
+    Ok(match Scheme::of(plan.order) {
+        Some(scheme) => Box::new(Hermite::new(system, plan.clone(), scheme, bodies)?),
+        None => Box::new(Leapfrog::new(system, plan.clone(), bodies)?),
+    })
 }
 
 /// The closer one of the closest approach so far and those of a block; sink `k` is the body `members[k]`.

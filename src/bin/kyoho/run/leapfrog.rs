@@ -31,7 +31,7 @@ impl Leapfrog {
         let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
         let forces = self.system.force(self.bodies.len(), true, sinks)?;
         for (number, body) in self.bodies.iter_mut().enumerate() {
-            body.acceleration = forces.acceleration(number);
+            body.derivatives[0] = forces.acceleration(number);
             body.step = self.plan.step;
         }
         Ok(())
@@ -39,7 +39,7 @@ impl Leapfrog {
 
     fn kick(&mut self, time: f64) {
         for body in &mut self.bodies {
-            body.velocity = vector(|k| body.velocity[k] + time * body.acceleration[k]);
+            body.velocity = vector(|k| body.velocity[k] + time * body.derivatives[0][k]);
         }
     }
 
@@ -90,6 +90,7 @@ mod tests {
             gravity: 1.0,
             softening: 0.0,
             eta: 0.0,
+            eta4: 0.0,
             step,
             longest: step,
             shortest: step,

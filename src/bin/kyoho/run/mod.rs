@@ -3,10 +3,10 @@
 pub mod energy;
 mod hermite;
 mod input;
-mod integrator;
+pub mod integrator;
 mod leapfrog;
 mod options;
-mod plan;
+pub mod plan;
 mod plot;
 mod report;
 mod snapshot;
@@ -16,13 +16,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kyoho::{Order, System};
+use kyoho::System;
 
 use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::{picture, plummer};
 use energy::Energies;
-use integrator::Integrator;
 use plan::Plan;
 use report::{Report, Row};
 use snapshot::Snapshot;
@@ -53,10 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
     report.begin(arguments.json)?;
 
-    let mut integrator: Box<dyn Integrator> = match plan.order {
-        Order::Second => Box::new(leapfrog::Leapfrog::new(system, plan.clone(), start.bodies.clone())?),
-        _ => Box::new(hermite::Hermite::new(system, plan.clone(), start.bodies.clone())?),
-    };
+    let mut integrator = integrator::of(system, &plan, start.bodies.clone())?;
     let first = energies.of(integrator.bodies())?;
     let initial_energy = if start.initial_energy.is_nan() { first.total() } else { start.initial_energy };
     report.initial_energy = initial_energy;

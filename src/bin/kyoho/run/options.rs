@@ -33,15 +33,18 @@ pub struct Arguments {
     /// Time between energies (and snapshots), when all bodies meet [default: a sixteenth of the run]
     #[arg(long, value_name = "TIME")]
     pub interval: Option<f64>,
-    /// 4: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
+    /// 4, 6, 8: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
     #[arg(long)]
     pub order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed]
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
     #[arg(long)]
     pub precision: Option<String>,
-    /// Accuracy parameter of the time steps [default: 0.02]
+    /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order 8]
     #[arg(long)]
     pub eta: Option<f64>,
+    /// Accuracy parameter of the fourth-order criterion that is averaged with that of order 6 in mixed [default: 0.01]
+    #[arg(long)]
+    pub eta4: Option<f64>,
     /// Softening length [default: 0]
     #[arg(long)]
     pub eps: Option<f64>,
@@ -70,6 +73,18 @@ pub struct Arguments {
     pub machine: Machine,
 }
 
+/// The default of `--eta4`.
+pub const ETA4: f64 = 0.01;
+
+/// The default of `--eta`: in order 4 it stands under a root.
+fn eta(order: Order) -> f64 {
+    match order {
+        Order::Second | Order::Fourth => 0.02,
+        Order::Sixth => 0.1,
+        Order::Eighth => 0.3,
+    }
+}
+
 /// Steps below this fraction of the interval could not be added to times exactly.
 const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
 
@@ -88,14 +103,13 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
             false => Err(wrong(option, value, format!("finite numbers {} zero", if zero { "from" } else { "above" }))),
         }
     };
-    let precision = match &arguments.precision {
-        Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
-        None => before.map(|plan| plan.precision).or(settings.precision).unwrap_or(Precision::Mixed),
-    };
     let order = match arguments.order {
         Some(number) => Order::from_number(number).ok_or_else(|| wrong("--order", number, "2, 4, 6, 8".into()))?,
         None => before.map_or(Order::Fourth, |plan| plan.order),
     };
+    let precision = precision(arguments, settings, before, order)?;
+    // What eta means depends on the order.
+    let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
     let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
     let intervals = whole(t_end - time, interval).ok_or_else(|| {
         wrong("--interval", interval, format!("times of which {} (to the end) is a whole number", t_end - time))
@@ -106,7 +120,8 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         precision,
         gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
         softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
-        eta: number("--eta", arguments.eta, |plan| plan.eta, 0.02, false)?,
+        eta: number("--eta", arguments.eta.or(eta_before).or(Some(eta(order))), |plan| plan.eta, 0.0, false)?,
+        eta4: number("--eta4", arguments.eta4, |plan| plan.eta4, ETA4, false)?,
         step: number("--dt", arguments.dt, |plan| plan.step, 0.0, true)?,
         longest: number("--dt-max", arguments.dt_max, |plan| plan.longest, interval, false)?.min(interval),
         shortest: number("--dt-min", arguments.dt_min, |plan| plan.shortest, floor, false)?.max(floor),
@@ -121,6 +136,26 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
+}
+
+/// The precision of the forces: one that the order has.
+fn precision(arguments: &Arguments, settings: &Settings, before: Option<&Plan>, order: Order) -> Result<Precision> {
+    let all: Vec<Precision> =
+        Precision::ALL.into_iter().filter(|one| catalogue::descriptor(order, *one).is_some()).collect();
+    let exists = |precision: &Precision| all.contains(precision);
+    if let Some(name) = &arguments.precision {
+        let precision = named("--precision", name, &catalogue::precisions(), Precision::name)?;
+        return match exists(&precision) {
+            true => Ok(precision),
+            false => {
+                let names: Vec<&str> = all.iter().map(|precision| precision.name()).collect();
+                let allowed = format!("with --order {}, {}", order as i32, names.join(", "));
+                Err(wrong("--precision", format!("'{name}'"), allowed))
+            }
+        };
+    }
+    let wanted = before.map(|plan| plan.precision).or(settings.precision).or(Some(Precision::Mixed));
+    Ok(wanted.filter(exists).unwrap_or(Precision::Double))
 }
 
 /// How often `part` goes into `all`, if that is a whole number to rounding.

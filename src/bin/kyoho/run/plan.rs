@@ -5,7 +5,7 @@ use kyoho::{Order, Precision};
 /// What rules an integration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// 4: Hermite with block steps; 2: leapfrog with a shared step.
+    /// 4, 6, 8: Hermite with block steps; 2: leapfrog with a shared step.
     pub order: Order,
     /// The precision of the forces.
     pub precision: Precision,
@@ -13,8 +13,10 @@ pub struct Plan {
     pub gravity: f64,
     /// The softening length.
     pub softening: f64,
-    /// The accuracy parameter of the time steps.
+    /// The accuracy parameter of the time steps; what it means depends on the order.
     pub eta: f64,
+    /// That of the fourth-order criterion where a higher one is averaged with it.
+    pub eta4: f64,
     /// The shared step of the leapfrog; zero in a Hermite run.
     pub step: f64,
     /// The longest individual step.
@@ -23,4 +25,12 @@ pub struct Plan {
     pub shortest: f64,
     /// All bodies meet whenever this much time has passed: energies and snapshots are taken then.
     pub interval: f64,
+}
+
+impl Plan {
+    /// Whether the criterion of the time steps is averaged with that of fourth order: the highest derivatives that
+    /// forces of less than 64 bits leave are noise.
+    pub fn averages(&self) -> bool {
+        self.order == Order::Sixth && self.precision < Precision::Double
+    }
 }

@@ -60,6 +60,7 @@ pub struct Report {
     gravity: f64,
     eps: f64,
     eta: f64,
+    eta4: Option<f64>,
     interval: f64,
     backend: &'static str,
     devices: Vec<String>,
@@ -73,10 +74,13 @@ pub struct Report {
     largest_relative_error: f64,
     steps: u64,
     block_steps: u64,
+    /// Of bodies.
+    average_block: f64,
     limited_steps: u64,
     interactions: u64,
     /// Wall time of the integration, without energies and snapshots.
     pub seconds: f64,
+    seconds_per_block_step: f64,
     interactions_per_second: f64,
     steps_per_second: f64,
     closest_approach: Option<Closest>,
@@ -93,6 +97,7 @@ impl Report {
             gravity: plan.gravity,
             eps: plan.softening,
             eta: plan.eta,
+            eta4: plan.averages().then_some(plan.eta4),
             interval: plan.interval,
             backend: setup.backend.name(),
             devices: system.devices().into_iter().map(|device| device.name).collect(),
@@ -105,9 +110,11 @@ impl Report {
             largest_relative_error: 0.0,
             steps: 0,
             block_steps: 0,
+            average_block: 0.0,
             limited_steps: 0,
             interactions: 0,
             seconds: 0.0,
+            seconds_per_block_step: 0.0,
             interactions_per_second: 0.0,
             steps_per_second: 0.0,
             closest_approach: None,
@@ -127,11 +134,12 @@ impl Report {
 
     /// What runs, in a line.
     pub fn title(&self) -> String {
-        let Report { bodies, precision, eps, eta, .. } = self;
-        match self.order == Order::Second as i32 {
-            true => format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}"),
-            false => format!("{bodies} bodies, Hermite 4, precision {precision}, eps {eps}, eta {eta}"),
+        let Report { bodies, order, precision, eps, eta, eta4, .. } = self;
+        if *order == Order::Second as i32 {
+            return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}");
         }
+        let average = eta4.map_or(String::new(), |eta4| format!(", eta4 {eta4}"));
+        format!("{bodies} bodies, Hermite {order}, precision {precision}, eps {eps}, eta {eta}{average}")
     }
 
     /// Adds, and tells, the energies at one time.
@@ -159,6 +167,8 @@ impl Report {
         self.relative_error = last.relative_error;
         self.steps = counts.steps;
         self.block_steps = counts.block_steps;
+        self.average_block = counts.steps as f64 / counts.block_steps as f64;
+        self.seconds_per_block_step = self.seconds / counts.block_steps as f64;
         self.limited_steps = counts.limited_steps;
         self.interactions = counts.interactions;
         self.interactions_per_second = counts.interactions as f64 / self.seconds;
@@ -171,6 +181,11 @@ impl Report {
         out!("final energy    {:.15e}", self.final_energy)?;
         out!("relative error  {:.3e} (largest {:.3e})", self.relative_error, self.largest_relative_error)?;
         out!("steps           {} in {} block steps", self.steps, self.block_steps)?;
+        out!(
+            "block step      {:.1} bodies and {:.2} us on average",
+            self.average_block,
+            self.seconds_per_block_step * 1e6
+        )?;
         if self.limited_steps > 0 {
             out!("                {} of them wanted to be shorter than --dt-min", self.limited_steps)?;
         }

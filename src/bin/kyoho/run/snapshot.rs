@@ -8,9 +8,10 @@ use std::path::Path;
 
 use kyoho::{Order, Precision};
 
-use super::input::{numbers, rows};
+use super::input::{fill, rows};
+use super::options;
 use super::plan::Plan;
-use crate::body::Body;
+use crate::body::{Body, DERIVATIVES};
 use crate::failure::{Failure, Result};
 
 /// A run at a time when all bodies meet.
@@ -29,7 +30,21 @@ pub struct Snapshot {
 }
 
 const FIRST_LINE: &str = "# kyoho snapshot 1";
-const COLUMNS: &str = "mass x y z vx vy vz ax ay az jx jy jz step";
+
+/// What each vector of a body is called: position, velocity, acceleration, jerk, snap, crackle, and the fourth and
+/// fifth derivative of the acceleration.
+const VECTORS: [&str; 2 + DERIVATIVES] = ["", "v", "a", "j", "s", "c", "a4", "a5"];
+
+/// Vectors of a body that a run of an order keeps. The leapfrog needs three.
+fn vectors(order: Order) -> usize {
+    (order as usize).max(4)
+}
+
+/// The names of the columns of an order.
+fn columns(order: Order) -> String {
+    let names = VECTORS[..vectors(order)].iter().flat_map(|name| ["x", "y", "z"].map(|axis| format!("{name}{axis}")));
+    format!("mass {} step", names.collect::<Vec<_>>().join(" "))
+}
 
 impl Snapshot {
     /// Writes the snapshot; a file that is there already is replaced only when the new one is complete.
@@ -49,7 +64,7 @@ impl Snapshot {
     fn text(&self) -> String {
         let plan = &self.plan;
         let mut text = format!("{FIRST_LINE}\n");
-        let header: [(&str, &dyn std::fmt::Display); 13] = [
+        let header: [(&str, &dyn std::fmt::Display); 14] = [
             ("number", &self.number),
             ("time", &self.time),
             ("initial_energy", &self.initial_energy),
@@ -58,6 +73,7 @@ impl Snapshot {
             ("G", &plan.gravity),
             ("eps", &plan.softening),
             ("eta", &plan.eta),
+            ("eta4", &plan.eta4),
             ("dt", &plan.step),
             ("dt-max", &plan.longest),
             ("dt-min", &plan.shortest),
@@ -67,10 +83,10 @@ impl Snapshot {
         for (name, value) in header {
             writeln!(text, "# {name} {value}").expect("a string takes everything");
         }
-        writeln!(text, "# {COLUMNS}").expect("a string takes everything");
+        writeln!(text, "# {}", columns(plan.order)).expect("a string takes everything");
         for body in &self.bodies {
-            let vectors = [body.position, body.velocity, body.acceleration, body.jerk];
-            let columns = [body.mass].into_iter().chain(vectors.into_iter().flatten()).chain([body.step]);
+            let vectors = body.motion().into_iter().take(vectors(plan.order)).flatten();
+            let columns = [body.mass].into_iter().chain(vectors).chain([body.step]);
             let columns: Vec<String> = columns.map(|column| format!("{column:e}")).collect();
             writeln!(text, "{}", columns.join(" ")).expect("a string takes everything");
         }
@@ -89,6 +105,11 @@ impl Snapshot {
             gravity: header.number("G", |number| number > 0.0)?,
             softening: header.number("eps", |number| number >= 0.0)?,
             eta: header.number("eta", |number| number >= 0.0)?,
+            // Where it is missing, the default holds.
+            eta4: match header.has("eta4") {
+                true => header.number("eta4", |number| number >= 0.0)?,
+                false => options::ETA4,
+            },
             step: header.number("dt", |number| number >= 0.0)?,
             longest: header.number("dt-max", |number| number > 0.0)?,
             shortest: header.number("dt-min", |number| number > 0.0)?,
@@ -96,13 +117,18 @@ impl Snapshot {
         };
         let count = header.number("bodies", |number| number >= 1.0)? as usize;
         let mut bodies = Vec::new();
+        let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
         for (line, row) in rows(text) {
-            let row: [f64; 14] =
-                numbers(row, COLUMNS).map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
-            let [mass, vectors @ .., step] = row;
-            let vector = |number: usize| [vectors[3 * number], vectors[3 * number + 1], vectors[3 * number + 2]];
-            let [position, velocity, acceleration, jerk] = [vector(0), vector(1), vector(2), vector(3)];
-            bodies.push(Body { mass, position, velocity, acceleration, jerk, step });
+            fill(&mut numbers, row, &columns(plan.order)).map_err(|reason| Failure::Line {
+                path: path.into(),
+                line,
+                reason,
+            })?;
+            let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
+            let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
+            let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
+            body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+            bodies.push(body);
         }
         if bodies.len() != count {
             return Err(Failure::file(path, format!("it has {} of its {count} bodies", bodies.len())));
@@ -124,16 +150,21 @@ struct Header<'a> {
 }
 
 impl Header<'_> {
+    /// The word of a line, and its number from 1.
+    fn find(&self, name: &str) -> Option<(usize, &str)> {
+        let word = |line| str::strip_prefix(line, "# ")?.strip_prefix(name)?.strip_prefix(' ');
+        self.text.lines().enumerate().find_map(|(place, line)| Some((place + 1, word(line)?.trim())))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
     fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
-        let words = |line: &str| {
-            let rest = line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(' ')?;
-            Some(rest.trim().to_string())
-        };
-        let found = self.text.lines().enumerate().find_map(|(place, line)| Some((place + 1, words(line)?)));
-        let Some((line, word)) = found else {
+        let Some((line, word)) = self.find(name) else {
             return Err(Failure::file(self.path, format!("the line '# {name} ...' is missing")));
         };
-        parse(&word).ok_or_else(|| Failure::Line {
+        parse(word).ok_or_else(|| Failure::Line {
             path: self.path.into(),
             line,
             reason: format!("'{word}' cannot be the value of {name}"),
@@ -150,23 +181,25 @@ impl Header<'_> {
 mod tests {
     use super::*;
 
-    fn snapshot() -> Snapshot {
+    fn snapshot(order: Order) -> Snapshot {
         let third = 1.0 / 3.0;
+        let mut derivatives = [[third; 3], [-third; 3], [7.0; 3], [1e-9; 3], [0.3; 3], [1e9; 3]];
+        derivatives[vectors(order) - 2..].fill([0.0; 3]);
         let body = Body {
             mass: third,
             position: [1e-300, -0.0, third],
             velocity: [5e-324, 1e300, 0.1],
-            acceleration: [third; 3],
-            jerk: [-third; 3],
+            derivatives,
             step: 0.125,
         };
         Snapshot {
             plan: Plan {
-                order: Order::Fourth,
+                order,
                 precision: Precision::Mixed,
                 gravity: 6.6743e-11,
                 softening: 0.0,
                 eta: 0.02,
+                eta4: 0.03,
                 step: 0.0,
                 longest: 0.5,
                 shortest: 1e-15,
@@ -185,16 +218,35 @@ mod tests {
 
     #[test]
     fn a_snapshot_comes_back_with_the_same_bits() {
-        assert_eq!(Snapshot::parse(&snapshot().text(), Path::new("")).unwrap(), snapshot());
+        for order in Order::ALL {
+            let snapshot = snapshot(order);
+            assert_eq!(Snapshot::parse(&snapshot.text(), Path::new("")).unwrap(), snapshot);
+        }
+    }
+
+    #[test]
+    fn a_body_has_as_many_vectors_as_its_order_keeps() {
+        assert_eq!(columns(Order::Second), "mass x y z vx vy vz ax ay az jx jy jz step");
+        assert_eq!(columns(Order::Second), columns(Order::Fourth));
+        assert!(columns(Order::Sixth).ends_with("jx jy jz sx sy sz cx cy cz step"));
+        assert!(columns(Order::Eighth).ends_with("cx cy cz a4x a4y a4z a5x a5y a5z step"));
+    }
+
+    #[test]
+    fn a_snapshot_without_the_parameter_of_the_average_has_its_default() {
+        let text = snapshot(Order::Fourth).text().replace("# eta4 0.03\n", "");
+        assert_eq!(Snapshot::parse(&text, Path::new("")).unwrap().plan.eta4, options::ETA4);
     }
 
     #[test]
     fn what_is_broken_is_named() {
-        let text = snapshot().text();
+        let text = snapshot(Order::Fourth).text();
         assert!(error("1 2 3 4 5 6 7\n").contains("it is no snapshot"));
         assert_eq!(error(&text.replace("# eta 0.02\n", "")), "snap: the line '# eta ...' is missing");
         assert_eq!(error(&text.replace("order 4", "order 5")), "snap, line 5: '5' cannot be the value of order");
         assert_eq!(error(text.trim_end().rsplit_once('\n').unwrap().0), "snap: it has 1 of its 2 bodies");
-        assert!(error(&text[..text.len() - 30]).starts_with("snap, line 17: "));
+        assert!(error(&text[..text.len() - 30]).starts_with("snap, line 18: "));
+        let error = error(&text.replace("order 4", "order 6"));
+        assert!(error.contains("14 columns; expected 20: ") && error.contains("sx sy sz"), "{error}");
     }
 }
