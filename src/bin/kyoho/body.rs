@@ -1,6 +1,6 @@
 //! A body and the arithmetic of its vectors.
 
-use kyoho::{Sink, Source};
+use kyoho::{Order, Sink, Source};
 
 /// Three components.
 pub type Vector = [f64; 3];
@@ -29,9 +29,15 @@ impl Body {
         Body { mass, position, velocity, ..Body::default() }
     }
 
-    /// The body as a source whose mass is multiplied by `gravity`, so that accelerations come out in the body's units.
-    pub fn source(&self, number: usize, gravity: f64, time: f64) -> Source {
-        Source::from_derivatives(number as i32, gravity * self.mass, time, self.motion())
+    /// The body as a source for forces of an order, with as many derivatives as that predicts with. Its mass is multiplied
+    /// by `gravity`, so that accelerations come out in the body's units.
+    pub fn source(&self, order: Order, number: usize, gravity: f64, time: f64) -> Source {
+        let (index, mass, motion) = (number as i32, gravity * self.mass, self.motion());
+        match order {
+            Order::Second | Order::Fourth => Source::from_derivatives::<4>(index, mass, time, first(motion)),
+            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, first(motion)),
+            Order::Eighth => Source::from_derivatives(index, mass, time, motion),
+        }
     }
 
     /// The body as a sink at its own time.
@@ -45,6 +51,12 @@ impl Body {
         let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
         [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
     }
+}
+
+/// The first of some vectors.
+fn first<const N: usize, const M: usize>(vectors: [Vector; M]) -> [Vector; N] {
+    const { assert!(N <= M) };
+    std::array::from_fn(|place| vectors[place])
 }
 
 /// A sink without neighbour list, of position, velocity, acceleration and jerk.
@@ -87,7 +99,7 @@ mod tests {
     fn a_source_has_the_mass_times_gravity_and_divided_derivatives() {
         let derivatives = [2.0, 6.0, 24.0, 120.0, 720.0, 5040.0].map(|number| [number, 0.0, 0.0]);
         let body = Body { derivatives, ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
-        let source = body.source(7, 2.0, 0.5);
+        let source = body.source(Order::Fourth, 7, 2.0, 0.5);
         assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
         assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
         assert_eq!(source.taylor[2..], [[1.0, 0.0, 0.0]; 6]);

@@ -47,7 +47,7 @@ impl Bench {
     pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<[Body]>) -> Result<Bench> {
         let mut system = System::new(setup)?;
         for (number, body) in bodies.iter().enumerate() {
-            system.set_source(number, &body.source(number, 1.0, 0.0))?;
+            system.set_source(number, &body.source(setup.order, number, 1.0, 0.0))?;
         }
         Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, next: 0 })
     }
@@ -103,7 +103,7 @@ impl Bench {
     }
 
     fn set_next(&mut self) -> Result<()> {
-        let source = self.bodies[self.next].source(self.next, 1.0, self.time);
+        let source = self.bodies[self.next].source(self.system.descriptor().order, self.next, 1.0, self.time);
         self.system.set_source(self.next, &source)?;
         self.next = (self.next + 1) % self.bodies.len();
         Ok(())

@@ -22,10 +22,10 @@ use crate::machine::{Machine, named};
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Order of the forces: 2 or 4 [default: 4]
+    /// Order of the forces: 2, 4, 6 or 8 [default: 4]
     #[arg(long)]
     order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed]
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
     #[arg(long)]
     precision: Option<String>,
     /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000; of --speedup
@@ -140,6 +140,7 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
     let order = Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), &orders))?;
     let precision = match &arguments.precision {
         Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
+        None if order == Order::Eighth => settings.precision.unwrap_or(Precision::Double),
         None => settings.precision.unwrap_or(Precision::Mixed),
     };
     let of_order: Vec<String> = CATALOGUE

@@ -38,7 +38,7 @@ impl Energies {
     /// The energies of these bodies, which must belong to one time.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
         for (number, body) in bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(number, self.gravity, 0.0))?;
+            self.system.set_source(number, &body.source(Order::Second, number, self.gravity, 0.0))?;
         }
         let sinks = bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.softening));
         let forces = self.system.force(bodies.len(), true, sinks)?;

@@ -1,6 +1,6 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
-use kyoho::System;
+use kyoho::{Order, System};
 
 use super::integrator::{Approach, Counts, Integrator};
 use super::plan::Plan;
@@ -26,7 +26,7 @@ impl Leapfrog {
     /// Computes the accelerations where the bodies are now.
     fn accelerate(&mut self) -> Result<()> {
         for (number, body) in self.bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(number, self.plan.gravity, 0.0))?;
+            self.system.set_source(number, &body.source(Order::Second, number, self.plan.gravity, 0.0))?;
         }
         let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
         let forces = self.system.force(self.bodies.len(), true, sinks)?;

@@ -107,7 +107,7 @@ impl Hermite {
     /// Writes every body as a source at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
         for (number, body) in self.bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(number, self.plan.gravity, 0.0))?;
+            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, 0.0))?;
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Hermite {
             (self.bodies[number], self.lost[number], self.last[number]) = (body, lost, now);
             self.schedule.put(number, now + fraction);
             let time = now * self.plan.interval;
-            self.system.set_source(number, &body.source(number, self.plan.gravity, time))?;
+            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, time))?;
         }
         self.counts.steps += self.members.len() as u64;
         self.counts.block_steps += 1;
