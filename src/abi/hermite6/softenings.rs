@@ -1,6 +1,6 @@
 //! The squared softening lengths of the sources, which a system does not keep.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
@@ -11,10 +11,14 @@ pub fn key(softening2: f64) -> u64 {
     (softening2 + 0.0).to_bits()
 }
 
+/// Addresses whose softenings lie side by side.
+const PAGE: usize = 4096;
+
 /// The squared softening length of each source that was written.
 #[derive(Debug, Default)]
 pub struct Softenings {
-    of_address: HashMap<usize, f64>,
+    /// By address; no number where no source was written.
+    pages: Vec<Option<Box<[f64; PAGE]>>>,
     /// How many sources have each value, by its key.
     counts: BTreeMap<u64, usize>,
 }
@@ -22,19 +26,17 @@ pub struct Softenings {
 impl Softenings {
     /// That of the source at an address, if one was written.
     pub fn get(&self, address: usize) -> Option<f64> {
-        self.of_address.get(&address).copied()
+        let softening2 = self.pages.get(address / PAGE)?.as_ref()?[address % PAGE];
+        (!softening2.is_nan()).then_some(softening2)
     }
 
     /// Sets that of the source at an address, 0 or more; gives back what it was.
     pub fn set(&mut self, address: usize, softening2: f64) -> Result<Option<f64>> {
-        self.of_address.try_reserve(1).map_err(|_| Error::OutOfMemory {
-            what: "softenings of sources",
-            bytes: self.of_address.len() * size_of::<(usize, f64)>(),
-        })?;
-        let before = self.of_address.insert(address, softening2);
+        let before = self.get(address);
         if before == Some(softening2) {
             return Ok(before);
         }
+        self.page(address / PAGE)?[address % PAGE] = softening2;
         *self.counts.entry(key(softening2)).or_default() += 1;
         if let Some(before) = before.map(key)
             && let Some(count) = self.counts.get_mut(&before)
@@ -45,6 +47,23 @@ impl Softenings {
             }
         }
         Ok(before)
+    }
+
+    fn page(&mut self, number: usize) -> Result<&mut [f64; PAGE]> {
+        let no_memory =
+            || Error::OutOfMemory { what: "softenings of sources", bytes: (number + 1) * size_of::<usize>() };
+        if number >= self.pages.len() {
+            self.pages.try_reserve(number + 1 - self.pages.len()).map_err(|_| no_memory())?;
+            self.pages.resize_with(number + 1, || None);
+        }
+        match &mut self.pages[number] {
+            Some(page) => Ok(page),
+            none => {
+                let mut page: Box<[f64; PAGE]> = bytemuck::try_zeroed_box().map_err(|()| no_memory())?;
+                page.fill(f64::NAN);
+                Ok(none.insert(page))
+            }
+        }
     }
 
     /// How many different values there are.
@@ -59,10 +78,10 @@ impl Softenings {
 
     /// The addresses of the sources that have a value, ascending.
     pub fn addresses(&self, softening2: f64) -> Vec<usize> {
-        let all = self.of_address.iter().filter(|(_, value)| **value == softening2);
-        let mut addresses: Vec<usize> = all.map(|(address, _)| *address).collect();
-        addresses.sort_unstable();
-        addresses
+        let pages = self.pages.iter().enumerate().filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
+        let all =
+            pages.flat_map(|(first, page)| page.iter().enumerate().map(move |(place, value)| (first + place, value)));
+        all.filter(|(_, value)| **value == softening2).map(|(address, _)| address).collect()
     }
 }
 

@@ -99,9 +99,12 @@ mod tests {
     fn a_source_has_the_mass_times_gravity_and_divided_derivatives() {
         let derivatives = [2.0, 6.0, 24.0, 120.0, 720.0, 5040.0].map(|number| [number, 0.0, 0.0]);
         let body = Body { derivatives, ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
-        let source = body.source(Order::Fourth, 7, 2.0, 0.5);
-        assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
-        assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
-        assert_eq!(source.taylor[2..], [[1.0, 0.0, 0.0]; 6]);
+        for (order, terms) in [(Order::Fourth, 4), (Order::Sixth, 6), (Order::Eighth, 8)] {
+            let source = body.source(order, 7, 2.0, 0.5);
+            assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
+            assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
+            assert!(source.taylor[2..terms].iter().all(|coefficient| *coefficient == [1.0, 0.0, 0.0]));
+            assert!(source.taylor[terms..].iter().all(|coefficient| *coefficient == [0.0; 3]));
+        }
     }
 }
