@@ -152,6 +152,15 @@ impl Chunk {
         self.stamp = stamp;
     }
 
+    /// Those of the source at a place.
+    fn magnitudes(&self, place: usize) -> Magnitudes {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        let position = octet[TAYLOR..TAYLOR + 3].iter().fold(0.0f64, |largest, row| largest.max(row[lane].abs()));
+        Magnitudes { position, mass: octet[MASS][lane].abs() }
+    }
+
     fn read(&self, place: usize) -> Source {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &self.rows[place / OCTET * rows..][..rows];
@@ -183,7 +192,9 @@ pub struct Sources {
     count: usize,
     written: Vec<u32>,
     everything: bool,
+    /// Those of the sources, or larger ones where a source that had them was replaced.
     magnitudes: Magnitudes,
+    may_be_less: bool,
 }
 
 /// The largest magnitudes of some sources.
@@ -197,6 +208,12 @@ impl Magnitudes {
     fn with(self, source: &Source) -> Magnitudes {
         let position = source.taylor[0].iter().fold(self.position, |largest, value| largest.max(value.abs()));
         Magnitudes { position, mass: self.mass.max(source.mass.abs()) }
+    }
+
+    /// Whether they may become less where a source with some magnitudes is replaced by one with others.
+    fn may_lose(self, before: Magnitudes, now: Magnitudes) -> bool {
+        let loses = |largest: f64, before: f64, now: f64| before >= largest && now < before;
+        loses(self.position, before.position, now.position) || loses(self.mass, before.mass, now.mass)
     }
 
     /// The binary exponent of the factor that brings masses and weights into bounds.
@@ -223,6 +240,7 @@ impl Sources {
             written: Vec::new(),
             everything: false,
             magnitudes: Magnitudes::default(),
+            may_be_less: false,
         }
     }
 
@@ -256,6 +274,11 @@ impl Sources {
     #[inline]
     pub fn note_magnitudes(&mut self, source: &Source) {
         self.magnitudes = self.magnitudes.with(source);
+    }
+
+    /// Something that was noted is there no more.
+    pub fn forget_magnitudes(&mut self) {
+        self.may_be_less = true;
     }
 
     /// The Taylor coefficients that are kept of a source.
@@ -310,30 +333,38 @@ impl Sources {
             empty => empty.insert(Box::new(Chunk::new(self.taylor)?)),
         };
         let place = address % CHUNK;
-        self.count += usize::from(!chunk.is_set(place));
+        let is_set = chunk.is_set(place);
+        self.may_be_less |=
+            is_set && self.magnitudes.may_lose(chunk.magnitudes(place), Magnitudes::default().with(source));
+        self.count += usize::from(!is_set);
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
-        self.magnitudes = self.magnitudes.with(source);
+        self.note_magnitudes(source);
         Ok(())
     }
 
-    /// Whether the magnitudes of what was written, here or elsewhere, may call for a factor other than 1.
+    /// Whether what was written, here or elsewhere, may call for a factor other than 1. If so, all has to be here when
+    /// the factor is asked for.
     pub fn may_need_mass_factor(&self, bounds: &Bounds) -> bool {
         self.magnitudes.wanted_exponent(bounds) != 0
     }
 
     /// The power of two with which masses are multiplied so that products with them stay in bounds.
     pub fn mass_factor(&mut self, bounds: &Bounds) -> f64 {
-        if !self.may_need_mass_factor(bounds) {
-            return 1.0;
+        if self.may_be_less && self.may_need_mass_factor(bounds) {
+            let chunks = self.chunks.iter().flatten();
+            self.magnitudes = chunks.fold(Magnitudes::default(), |largest, chunk| {
+                (0..CHUNK).filter(|place| chunk.is_set(*place)).fold(largest, |largest, place| {
+                    let Magnitudes { position, mass } = chunk.magnitudes(place);
+                    Magnitudes { position: largest.position.max(position), mass: largest.mass.max(mass) }
+                })
+            });
+            self.may_be_less = false;
         }
-        // What was written once may be there no more.
-        let chunks = self.chunks.iter().flatten();
-        self.magnitudes = chunks.fold(Magnitudes::default(), |largest, chunk| {
-            let set = (0..CHUNK).filter(|place| chunk.is_set(*place));
-            set.fold(largest, |largest, place| largest.with(&chunk.read(place)))
-        });
-        f64::from(self.magnitudes.wanted_exponent(bounds)).exp2()
+        match self.magnitudes.wanted_exponent(bounds) {
+            0 => 1.0,
+            exponent => f64::from(exponent).exp2(),
+        }
     }
 
     /// Whether a source was written to an address.
@@ -346,5 +377,51 @@ impl Sources {
         let place = address % CHUNK;
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
         Some(chunk.read(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Order, Precision, descriptor};
+
+    fn source(mass: f64, x: f64) -> Source {
+        Source::from_derivatives(1, mass, 0.0, [[x, 0.0, 0.0]])
+    }
+
+    #[test]
+    fn the_factor_of_the_masses_is_that_of_the_sources_that_are_there() {
+        let bounds = &descriptor(Order::Fourth, Precision::Mixed).unwrap().bounds;
+        let factor_of = |all: &[(f64, f64)]| {
+            let mut sources = Sources::new(4);
+            for (address, (mass, x)) in all.iter().enumerate() {
+                sources.write(address, &source(*mass, *x)).unwrap();
+            }
+            sources.mass_factor(bounds)
+        };
+        let mut sources = Sources::new(4);
+        let mut all = vec![(1.0, 1.0); 300];
+        all.iter().enumerate().for_each(|(address, (mass, x))| sources.write(address, &source(*mass, *x)).unwrap());
+        for (address, mass, x) in
+            [(7, 1e30, 1.0), (8, 1.0, 1e-3), (7, 1e20, 1.0), (7, 1.0, 1.0), (9, 1.0, 1e15), (9, 1.0, 2.0)]
+        {
+            all[address] = (mass, x);
+            sources.write(address, &source(mass, x)).unwrap();
+            assert_eq!(sources.mass_factor(bounds), factor_of(&all), "a mass of {mass} at {x}");
+        }
+    }
+
+    #[test]
+    fn all_sources_are_looked_at_only_where_the_largest_may_have_become_less() {
+        let bounds = &descriptor(Order::Sixth, Precision::Mixed).unwrap().bounds;
+        let mut sources = Sources::new(6);
+        (0..300).for_each(|address| sources.write(address, &source(1.0, 0.25 + address as f64 / 1024.0)).unwrap());
+        assert!(sources.mass_factor(bounds) < 1.0);
+        sources.write(5, &source(1.0, 0.125)).unwrap();
+        sources.write(299, &source(1.0, 0.75)).unwrap();
+        assert!(!sources.may_be_less, "masses are as they were, and the outermost one went out");
+        sources.write(299, &source(1.0, 0.5)).unwrap();
+        assert!(sources.may_be_less);
+        assert!(sources.mass_factor(bounds) < 1.0 && !sources.may_be_less);
     }
 }
