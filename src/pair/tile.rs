@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 use crate::system::slices::CHUNK;
-use crate::system::{IndexRange, Nearest, Sink};
+use crate::system::{IndexRange, Nearest, SomeSinks};
 
 use super::interaction::MAX_OUTPUTS;
 use super::lanes::{Element, MAX_LANES};
@@ -157,11 +157,11 @@ const MAX_ROWS: usize = 1 + 3 * (1 + crate::system::MAX_VECTORS);
 
 impl<E: Element> Group<E> {
     /// Packs sinks; `lanes` is the number of lanes of the loop, `parts` the numbers that hold a coordinate.
-    pub fn new(sinks: &[Sink], vectors: usize, parts: usize) -> Group<E> {
+    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
         for lane in 0..MAX_LANES {
-            let sink = &sinks[lane.min(sinks.len() - 1)];
+            let sink = sinks.get(lane.min(sinks.len() - 1));
             indices[lane] = sink.index;
             rows[0][lane] = E::from_f64(sink.softening2);
             for k in 0..3 {

@@ -23,7 +23,7 @@ use crate::threads::Threads;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
 pub use records::{Line, Record, Records};
-pub use sinks::Sinks;
+pub use sinks::{Sinks, SomeSinks};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
 
 use devices::Devices;
@@ -301,8 +301,8 @@ impl System {
     /// Begins the block of the candidates.
     fn start_candidates(&mut self, nj: usize, skip_own_index: bool, look: Look) -> Result<()> {
         if !look.good {
-            let mut all = self.candidates.iter().enumerate();
-            all.try_for_each(|(number, sink)| self.check_sink(number, sink))?;
+            let mut all = self.candidates.all().iter().enumerate();
+            all.try_for_each(|(number, sink)| self.check_sink(number, &sink))?;
         }
         let on_host = self.devices.choose(self.candidates.len(), nj)?;
         self.stage = Stage::Idle;

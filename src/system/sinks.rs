@@ -1,6 +1,6 @@
 //! The sinks of a block: many are copied, and looked at, by several threads.
 
-use std::ops::Deref;
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::catalogue::Descriptor;
@@ -10,14 +10,106 @@ use crate::threads::Threads;
 use super::block::{MAX_VECTORS, Sink};
 use super::sum_of_components;
 
-/// The sinks of a block.
+/// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
+const HEAD: usize = 3;
+
+/// The sinks of a block, with the vectors that the order needs and no others.
 ///
 /// Memory of larger blocks is kept as it is: what was written once is only written over.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Sinks {
-    all: Vec<Sink>,
+    numbers: Vec<f64>,
     /// So many of the first are the block's.
     count: usize,
+    vectors: usize,
+}
+
+impl Default for Sinks {
+    fn default() -> Sinks {
+        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_VECTORS }
+    }
+}
+
+/// Some sinks of a block, one after another.
+#[derive(Debug, Clone, Copy)]
+pub struct SomeSinks<'a> {
+    numbers: &'a [f64],
+    vectors: usize,
+}
+
+impl<'a> SomeSinks<'a> {
+    fn width(&self) -> usize {
+        HEAD + 3 * self.vectors
+    }
+
+    /// Vectors that they have.
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.numbers.len() / self.width()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The sink at a place; vectors that the order does not need are zero.
+    pub fn get(&self, place: usize) -> Sink {
+        match self.vectors {
+            1 => self.with::<1>(place),
+            2 => self.with::<2>(place),
+            3 => self.with::<3>(place),
+            _ => self.with::<MAX_VECTORS>(place),
+        }
+    }
+
+    /// The sink at a place of sinks that have `VECTORS` vectors.
+    #[inline(always)]
+    pub fn with<const VECTORS: usize>(&self, place: usize) -> Sink {
+        let width = HEAD + 3 * VECTORS;
+        let row = &self.numbers[place * width..][..width];
+        let mut derivatives = [[0.0; 3]; MAX_VECTORS];
+        for (vector, numbers) in derivatives[..VECTORS].iter_mut().zip(row[HEAD..].chunks_exact(3)) {
+            vector.copy_from_slice(numbers);
+        }
+        Sink { index: row[0].to_bits() as i32, softening2: row[1], radius2: row[2], derivatives }
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Sink> + use<'a> {
+        (0..self.len()).map(move |place| self.get(place))
+    }
+
+    /// Those at some places.
+    pub fn range(&self, places: Range<usize>) -> SomeSinks<'a> {
+        let width = self.width();
+        SomeSinks { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
+    }
+
+    /// So many at a time.
+    pub fn chunks(self, count: usize) -> impl Iterator<Item = SomeSinks<'a>> {
+        self.numbers.chunks(count * self.width()).map(move |numbers| SomeSinks { numbers, ..self })
+    }
+
+    /// The first ones, and those from a place on.
+    pub fn split_at(&self, place: usize) -> (SomeSinks<'a>, SomeSinks<'a>) {
+        (self.range(0..place), self.range(place..self.len()))
+    }
+}
+
+/// Writes a sink that has `VECTORS` vectors.
+#[inline(always)]
+fn put<const VECTORS: usize>(row: &mut [f64], sink: &Sink) {
+    let row = &mut row[..HEAD + 3 * VECTORS];
+    row[0] = f64::from_bits(u64::from(sink.index.cast_unsigned()));
+    (row[1], row[2]) = (sink.softening2, sink.radius2);
+    for (numbers, vector) in row[HEAD..].chunks_exact_mut(3).zip(&sink.derivatives) {
+        numbers.copy_from_slice(vector);
+    }
 }
 
 /// What is seen of sinks as they are copied.
@@ -42,22 +134,50 @@ const MANY: usize = 1 << 15;
 /// Sinks that a thread copies at a time.
 const PIECE: usize = 1 << 11;
 
-/// Place for a sink to come.
-const BLANK: Sink = Sink { index: 0, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
-
 impl Sinks {
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// All of them.
+    pub fn all(&self) -> SomeSinks<'_> {
+        let vectors = self.vectors;
+        SomeSinks { numbers: &self.numbers[..self.count * (HEAD + 3 * vectors)], vectors }
+    }
+
+    /// Those at some places.
+    pub fn range(&self, places: Range<usize>) -> SomeSinks<'_> {
+        self.all().range(places)
+    }
+
     /// Copies all that come.
-    #[allow(clippy::manual_inspect, reason = "vectors grow at once by as many items as `map` is known to have")]
     pub(super) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, descriptor: &Descriptor) -> Result<Look> {
-        self.count = 0;
-        self.all.clear();
-        self.reserve(sinks.size_hint().0)?;
+        (self.count, self.vectors) = (0, descriptor.vectors);
+        let width = HEAD + 3 * self.vectors;
+        self.reserve(sinks.size_hint().0, width)?;
         let (mut look, limits) = (Look::NOTHING, Limits::of(descriptor));
-        self.all.extend(sinks.map(|sink| {
+        for sink in sinks {
+            let first = self.count * width;
+            if self.numbers.len() < first + width {
+                self.reserve(1, width)?;
+                self.numbers.resize(first + width, 0.0);
+            }
+            let (from, to) = (first, first + width);
             look.take(&sink, limits);
-            sink
-        }));
-        self.count = self.all.len();
+            match self.vectors {
+                1 => put::<1>(&mut self.numbers[from..to], &sink),
+                2 => put::<2>(&mut self.numbers[from..to], &sink),
+                3 => put::<3>(&mut self.numbers[from..to], &sink),
+                _ => put::<MAX_VECTORS>(&mut self.numbers[from..to], &sink),
+            }
+            self.count += 1;
+        }
         Ok(look)
     }
 
@@ -69,20 +189,21 @@ impl Sinks {
         descriptor: &Descriptor,
         threads: &Threads,
     ) -> Result<Look> {
-        self.count = 0;
-        if self.all.len() < count {
-            self.reserve(count - self.all.len())?;
-            self.all.resize(count, BLANK);
+        (self.count, self.vectors) = (0, descriptor.vectors);
+        let width = HEAD + 3 * self.vectors;
+        self.reserve(count, width)?;
+        if self.numbers.len() < count * width {
+            self.numbers.resize(count * width, 0.0);
         }
         self.count = count;
         let limits = Limits::of(descriptor);
-        let places = &mut self.all[..count];
+        let places = &mut self.numbers[..count * width];
         if count < MANY || threads.count() == 1 {
             return Ok(fill(places, 0, &sink, limits));
         }
         let looks = Mutex::new(Vec::new());
-        let pieces = places.chunks_mut(PIECE).enumerate();
-        let work = |(number, places): (usize, &mut [Sink]), look: &mut Look| {
+        let pieces = places.chunks_mut(PIECE * width).enumerate();
+        let work = |(number, places): (usize, &mut [f64]), look: &mut Look| {
             *look = look.and(fill(places, number * PIECE, &sink, limits));
         };
         threads.run(pieces, &looks, || Look::NOTHING, work);
@@ -90,21 +211,38 @@ impl Sinks {
         Ok(looks.into_iter().fold(Look::NOTHING, Look::and))
     }
 
-    fn reserve(&mut self, more: usize) -> Result<()> {
-        self.all.try_reserve(more).map_err(|_| Error::OutOfMemory {
-            what: "sinks",
-            bytes: self.all.len().saturating_add(more).saturating_mul(size_of::<Sink>()),
-        })
+    /// Memory for so many more.
+    fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
+        let wanted = self.count.saturating_add(more).saturating_mul(width);
+        self.numbers
+            .try_reserve(wanted.saturating_sub(self.numbers.len()))
+            .map_err(|_| Error::OutOfMemory { what: "sinks", bytes: wanted.saturating_mul(size_of::<f64>()) })
     }
 }
 
 /// Makes sinks, from the one of this number on.
-fn fill(places: &mut [Sink], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> Look {
+fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> Look {
+    match limits.vectors {
+        1 => fill_with::<1>(places, first, sink, limits),
+        2 => fill_with::<2>(places, first, sink, limits),
+        3 => fill_with::<3>(places, first, sink, limits),
+        _ => fill_with::<MAX_VECTORS>(places, first, sink, limits),
+    }
+}
+
+/// The same, for sinks with `VECTORS` vectors.
+fn fill_with<const VECTORS: usize>(
+    places: &mut [f64],
+    first: usize,
+    sink: &impl Fn(usize) -> Sink,
+    limits: Limits,
+) -> Look {
+    let limits = Limits { vectors: VECTORS, ..limits };
     let mut look = Look::NOTHING;
-    for (place, number) in places.iter_mut().zip(first..) {
+    for (row, number) in places.chunks_exact_mut(HEAD + 3 * VECTORS).zip(first..) {
         let sink = sink(number);
         look.take(&sink, limits);
-        *place = sink;
+        put::<VECTORS>(row, &sink);
     }
     look
 }
@@ -137,17 +275,15 @@ impl Look {
     }
 }
 
-impl Deref for Sinks {
-    type Target = [Sink];
-
-    fn deref(&self) -> &[Sink] {
-        &self.all[..self.count]
-    }
-}
-
 impl FromIterator<Sink> for Sinks {
     fn from_iter<I: IntoIterator<Item = Sink>>(sinks: I) -> Sinks {
-        let all: Vec<Sink> = sinks.into_iter().collect();
-        Sinks { count: all.len(), all }
+        let mut all = Sinks::default();
+        for sink in sinks {
+            let first = all.numbers.len();
+            all.numbers.resize(first + HEAD + 3 * MAX_VECTORS, 0.0);
+            put::<MAX_VECTORS>(&mut all.numbers[first..], &sink);
+            all.count += 1;
+        }
+        all
     }
 }

@@ -13,7 +13,7 @@ use crate::pair::lanes::Element;
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Sources, Sums, add_in_pairs};
+use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, add_in_pairs};
 use crate::threads::Threads;
 
 /// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
@@ -121,7 +121,7 @@ impl<E: Element> CpuDevice<E> {
         let Range { start, end } = self.share.sinks;
         self.groups.clear();
         self.units.clear();
-        let sinks = &block.sinks[start..end];
+        let sinks = block.sinks.range(start..end);
         let groups = sinks.len().div_ceil(lanes) + 1;
         let reserved = self.groups.try_reserve(groups).and_then(|()| self.units.try_reserve(groups + lanes));
         reserved.map_err(|_| Error::OutOfMemory {
@@ -389,7 +389,7 @@ impl<E: Element> Device for CpuDevice<E> {
     fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
         let sources = updates.sources;
         self.share = share.clone();
-        let sinks = &block.sinks[share.sinks.clone()];
+        let sinks = block.sinks.range(share.sinks.clone());
         let threads = match sinks.len().saturating_mul(block.nj) < ALONE {
             true => Arc::clone(&self.alone),
             false => Arc::clone(&self.threads),
@@ -460,7 +460,7 @@ impl<E: Element> Device for CpuDevice<E> {
             (0..SLICES).map(|slice| Search { slice, found: vec![Vec::new(); sinks.len()], full: false }).collect();
         let finder = &*self.finder;
         let taylor = self.options.descriptor.taylor;
-        let members = &block.sinks[sinks];
+        let members: Vec<Sink> = block.sinks.range(sinks).iter().collect();
         let alone = members.len() * block.nj < ALONE;
         let threads = if alone { &self.alone } else { &*self.threads };
         threads.run(
@@ -511,7 +511,7 @@ mod tests {
     use super::*;
     use crate::backend::cpu::Level;
     use crate::catalogue::{Order, Precision, descriptor};
-    use crate::system::{MAX_VECTORS, Sink, Source};
+    use crate::system::{MAX_VECTORS, Source};
 
     fn device(threads: usize) -> CpuDevice<f64> {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();

@@ -145,7 +145,7 @@ fn wait(device: &mut CudaDevice, descriptor: &'static Descriptor, block: &Block,
         assert!(now > done || now == share.sinks.len());
         let sums = parts.set(share.set);
         for (sink, place) in
-            (share.sinks.start + done..share.sinks.start + now).map(|place| (&block.sinks[place], place))
+            (share.sinks.start + done..share.sinks.start + now).map(|place| (block.sinks.all().get(place), place))
         {
             let expected: Vec<f64> = (0..outputs).map(|k| output(sink.index, share.set, k)).collect();
             assert_eq!(&sums.values[place * outputs..][..outputs], expected, "sink {} of {share:?}", sink.index);
@@ -264,7 +264,7 @@ fn shares_of_one_device_register_records_once_and_give_them_back_when_none_is_at
     let shares = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
     let mut system = System::on(Box::new(FakeMachine(fake::driver())), &shares).unwrap();
     write_all(&mut system, 0..3000);
-    system.start(3000, true, block(40, 3000).sinks.to_vec()).unwrap();
+    system.start(3000, true, block(40, 3000).sinks.all().iter()).unwrap();
     state(|state| state.calls.clear());
     drop(system);
     let calls = state(|state| state.calls.clone());
@@ -441,7 +441,7 @@ fn write_all(system: &mut System, numbers: Range<usize>) {
 
 /// The first output of each sink of a block of a system, which may fail.
 fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
-    let forces = system.force(nj, true, block(ni, nj).sinks.to_vec())?;
+    let forces = system.force(nj, true, block(ni, nj).sinks.all().iter())?;
     Ok((0..ni).map(|sink| forces.potential(sink)).collect())
 }
 
@@ -457,7 +457,7 @@ fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_
     with_kernels(descriptor(Order::Fourth, Precision::Double).unwrap());
     let mut system = System::on(Box::new(FakeMachine(fake::driver())), &setup(Backend::Cuda, false)).unwrap();
     write_all(&mut system, 0..300);
-    let of_gpu: Vec<f64> = block(40, 300).sinks.iter().map(|sink| output(sink.index, 0, 0)).collect();
+    let of_gpu: Vec<f64> = block(40, 300).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
     assert_eq!(potentials(&mut system, 40, 300).unwrap(), of_gpu);
     write_all(&mut system, 300..3000);
     fake::fail("cuMemAlloc_v2", OUT_OF_MEMORY);
@@ -493,7 +493,7 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
             state.calls.clear();
             state.failing = Some((place..usize::MAX, LAUNCH_FAILED));
         });
-        system.start(600, true, block(40, 600).sinks.to_vec()).unwrap();
+        system.start(600, true, block(40, 600).sinks.all().iter()).unwrap();
         write_all(&mut system, 600..900);
         let has_failed = |system: &System| system.setup().backend == Backend::Cpu;
         let found: Vec<f64> = {
@@ -501,7 +501,7 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
             (0..40).map(|sink| forces.potential(sink)).collect()
         };
         let in_step = has_failed(&system);
-        let of_gpu: Vec<f64> = block(40, 600).sinks.iter().map(|sink| output(sink.index, 0, 0)).collect();
+        let of_gpu: Vec<f64> = block(40, 600).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
         assert_eq!(found, if in_step { potentials_of_cpu(40, 600) } else { of_gpu }, "call {place}");
         assert_eq!(potentials(&mut system, 40, 900).unwrap() == expected, has_failed(&system), "call {place}");
         state(|state| state.failing = None);

@@ -6,7 +6,7 @@ use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::slices::{Deal, SLICES, Share, chunks_below};
-use crate::system::{Block, Line, Nearest, Parts, Records, Sink, Sources};
+use crate::system::{Block, Line, Nearest, Parts, Records, Sources};
 
 use super::cut::{self, Cut};
 use super::driver::{Addresses, Gpu, Memory, Outbox};
@@ -233,7 +233,7 @@ impl<G: Gpu> GpuDevice<G> {
             step.sequence = piece.sequence;
             step.groups = piece.sinks.len().div_ceil(self.plan.group_sinks(number, descriptor)) as i32;
             step.records = 0;
-            let sinks = &block.sinks[share.sinks.clone()][piece.sinks.clone()];
+            let sinks = block.sinks.range(share.sinks.clone()).range(piece.sinks.clone());
             let at = self.inbox.pack(descriptor, sinks, piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
@@ -388,7 +388,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let window: &[Sink] = &block.sinks[sinks];
+        let window = block.sinks.range(sinks);
         let step = Step {
             moment: Moment::of(block),
             ni: window.len() as i32,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::{Line, Records, Sink};
+use crate::system::{Line, Records, SomeSinks};
 
 use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
@@ -51,7 +51,7 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Packs the sinks of a piece; where they are.
-    pub fn pack(&mut self, descriptor: &Descriptor, sinks: &[Sink], stride: usize) -> Range<usize> {
+    pub fn pack(&mut self, descriptor: &Descriptor, sinks: SomeSinks, stride: usize) -> Range<usize> {
         let start = self.filled;
         let rows = pack::rows(descriptor) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::catalogue::{Descriptor, Precision};
 use crate::system::slices::CHUNK;
-use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, TAYLOR};
+use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, SomeSinks, TAYLOR};
 
 /// Bytes of a row of a body.
 pub const ROW: usize = 16;
@@ -39,9 +39,26 @@ pub fn rows(descriptor: &Descriptor) -> usize {
 }
 
 /// Writes sinks as rows, `stride` sinks apart, and their indices.
-pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [Vector], indices: &mut [i32]) {
+pub fn sinks(descriptor: &Descriptor, sinks: SomeSinks, stride: usize, to: &mut [Vector], indices: &mut [i32]) {
+    match sinks.vectors() {
+        1 => sinks_with::<1>(descriptor, sinks, stride, to, indices),
+        2 => sinks_with::<2>(descriptor, sinks, stride, to, indices),
+        3 => sinks_with::<3>(descriptor, sinks, stride, to, indices),
+        _ => sinks_with::<MAX_VECTORS>(descriptor, sinks, stride, to, indices),
+    }
+}
+
+/// The same, for sinks with `VECTORS` vectors.
+fn sinks_with<const VECTORS: usize>(
+    descriptor: &Descriptor,
+    sinks: SomeSinks,
+    stride: usize,
+    to: &mut [Vector],
+    indices: &mut [i32],
+) {
+    let rows = rows(descriptor);
     match descriptor.precision {
-        Precision::Double => fill::<ROWS_64>(rows(descriptor), sinks, stride, to, indices, |sink| {
+        Precision::Double => fill::<VECTORS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
             let components = sink.derivatives.as_flattened();
             let number = |place: usize| match place {
                 0..3 => components[place],
@@ -50,7 +67,7 @@ pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [V
             };
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
-        Precision::Mixed => fill::<{ 1 + MAX_VECTORS }>(rows(descriptor), sinks, stride, to, indices, |sink| {
+        Precision::Mixed => fill::<VECTORS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
             let x = sink.derivatives[0];
             let high = x.map(|component| component as f32);
             std::array::from_fn(|row| match row {
@@ -59,7 +76,7 @@ pub fn sinks(descriptor: &Descriptor, sinks: &[Sink], stride: usize, to: &mut [V
                 _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
             })
         }),
-        _ => fill::<MAX_VECTORS>(rows(descriptor), sinks, stride, to, indices, |sink| {
+        _ => fill::<VECTORS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
                 row_32(sink.derivatives[row].map(|component| component as f32), weight)
@@ -74,9 +91,9 @@ fn row_32([x, y, z]: [f32; 3], w: f32) -> Vector {
 }
 
 #[inline(always)]
-fn fill<const MOST: usize>(
+fn fill<const VECTORS: usize, const MOST: usize>(
     rows: usize,
-    sinks: &[Sink],
+    sinks: SomeSinks,
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
@@ -87,8 +104,9 @@ fn fill<const MOST: usize>(
         *line = &mut row[..sinks.len()];
     }
     let indices = &mut indices[..sinks.len()];
-    for (place, sink) in sinks.iter().enumerate() {
-        let made = rows_of(sink);
+    for place in 0..sinks.len() {
+        let sink = sinks.with::<VECTORS>(place);
+        let made = rows_of(&sink);
         for row in 0..MOST {
             if row < rows {
                 lines[row][place] = made[row];
@@ -133,7 +151,7 @@ mod tests {
     use super::*;
     use crate::catalogue::CATALOGUE;
     use crate::system::slices::SLICES;
-    use crate::system::{MASS, Source, Sources, TIME};
+    use crate::system::{MASS, Sinks, Source, Sources, TIME};
 
     fn sink(number: usize) -> Sink {
         let place = |k: usize| (number as f64 + 1.0) * std::f64::consts::PI * 10f64.powi(k as i32 - 1);
@@ -152,7 +170,7 @@ mod tests {
             let given: Vec<Sink> = (0..count).map(sink).collect();
             let mut vectors = vec![Vector([!0; 2]); rows(descriptor) * stride];
             let mut indices = vec![-1; stride];
-            sinks(descriptor, &given, stride, &mut vectors, &mut indices);
+            sinks(descriptor, given.iter().copied().collect::<Sinks>().all(), stride, &mut vectors, &mut indices);
             let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
             let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
             for (place, sink) in given.iter().enumerate() {

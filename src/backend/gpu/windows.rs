@@ -1,7 +1,7 @@
 //! Neighbour lists of a window of sinks.
 
 use crate::error::Result;
-use crate::system::Sink;
+use crate::system::SomeSinks;
 
 use super::driver::{Address, Gpu, Memory, Staging};
 use super::step::Step;
@@ -46,7 +46,7 @@ impl<G: Gpu> Windows<G> {
         (gpu, queue): (&mut G, &G::Queue),
         mut step: Step,
         store: [Address<G>; 5],
-        window: &[Sink],
+        window: SomeSinks,
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         if step.chunks == 0 || window.iter().all(|sink| sink.radius2 <= 0.0) {
@@ -88,7 +88,7 @@ impl<G: Gpu> Windows<G> {
         Ok(())
     }
 
-    fn pack(&mut self, window: &[Sink]) {
+    fn pack(&mut self, window: SomeSinks) {
         let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(WINDOW * ROWS * 8);
         let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);

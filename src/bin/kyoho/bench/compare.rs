@@ -77,12 +77,12 @@ mod tests {
     use kyoho::config::{DeviceChoice, Settings, Wanted};
     use kyoho::{Backend, Order, Precision, Setup};
 
+    use crate::bench::measure::Particle;
     use crate::bench::measure::bodies;
-    use crate::body::Body;
 
     use super::*;
 
-    fn on(devices: usize, bodies: &[Body]) -> Bench {
+    fn on(devices: usize, bodies: &[Particle]) -> Bench {
         let choice = DeviceChoice { wanted: Wanted::List(vec![0; devices]), because: "a test".into(), of_gpus: false };
         let settings = Settings::from(&|_| None, std::path::Path::new("nowhere")).unwrap();
         let settings = Settings { backend: Some(Backend::Cpu), devices: choice, ..settings };
@@ -99,7 +99,7 @@ mod tests {
         for work in [Work::NTimesN, Work::BlockStep] {
             compare(&mut benches, work, 600).unwrap();
         }
-        bodies[17].position[0] += 1.0;
+        bodies[17].motion[0][0] += 1.0;
         benches[2] = on(3, &bodies);
         let error = compare(&mut benches, Work::NTimesN, 600).unwrap_err().to_string();
         let told = "N x N of ni = 600, nj = 600: on 3 devices, the potential of sink 17 is -";

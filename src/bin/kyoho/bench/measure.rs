@@ -3,9 +3,10 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kyoho::{Backend, Forces, Setup, System};
+use kyoho::system::padded;
+use kyoho::{Backend, Forces, Order, Setup, Sink, Source, System};
 
-use crate::body::Body;
+use crate::body::{self, Vector};
 use crate::failure::Result;
 use crate::plummer;
 
@@ -21,10 +22,35 @@ const CALLS: usize = 30_000;
 /// Sources written in one timed batch: a single one is shorter than the clock's own time.
 const BATCH: usize = 1000;
 
+/// A body with as much as callers have at hand for each: what more an integrator keeps would only fill caches.
+#[derive(Clone, Copy)]
+pub struct Particle {
+    /// The mass.
+    pub mass: f64,
+    /// Position, velocity, acceleration, jerk.
+    pub motion: [Vector; 4],
+}
+
+impl Particle {
+    /// As a source for forces of an order, with as many derivatives as that predicts with.
+    fn source(&self, order: Order, number: usize, time: f64) -> Source {
+        let (index, mass, motion) = (number as i32, self.mass, self.motion);
+        match order {
+            Order::Second | Order::Fourth => Source::from_derivatives(index, mass, time, motion),
+            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, padded(motion)),
+            Order::Eighth => Source::from_derivatives::<8>(index, mass, time, padded(motion)),
+        }
+    }
+
+    fn sink(&self, number: usize) -> Sink {
+        body::sink(number, SOFTENING, self.motion)
+    }
+}
+
 /// What is measured.
 pub struct Bench {
     system: System,
-    bodies: Rc<[Body]>,
+    bodies: Rc<[Particle]>,
     /// For each row.
     seconds: f64,
     time: f64,
@@ -33,8 +59,9 @@ pub struct Bench {
 }
 
 /// The bodies of a system of `n` sources; several systems may share them.
-pub fn bodies(n: usize) -> Rc<[Body]> {
-    plummer::model(n, 1).into()
+pub fn bodies(n: usize) -> Rc<[Particle]> {
+    let bodies = plummer::model(n, 1);
+    bodies.iter().map(|body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) }).collect()
 }
 
 /// The seconds that measuring a row takes at least, if each call takes so many.
@@ -44,10 +71,10 @@ pub fn least_seconds(call: f64) -> f64 {
 
 impl Bench {
     /// A system of these sources, whose rows take so many seconds each.
-    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<[Body]>) -> Result<Bench> {
+    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<[Particle]>) -> Result<Bench> {
         let mut system = System::new(setup)?;
         for (number, body) in bodies.iter().enumerate() {
-            system.set_source(number, &body.source(setup.order, number, 1.0, 0.0))?;
+            system.set_source(number, &body.source(setup.order, number, 0.0))?;
         }
         Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, next: 0 })
     }
@@ -80,7 +107,7 @@ impl Bench {
             self.system.set_time(self.time)?;
         }
         let bodies = &self.bodies[..];
-        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number, SOFTENING))?;
+        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number))?;
         Ok(self.system.wait()?)
     }
 
@@ -103,7 +130,7 @@ impl Bench {
     }
 
     fn set_next(&mut self) -> Result<()> {
-        let source = self.bodies[self.next].source(self.system.descriptor().order, self.next, 1.0, self.time);
+        let source = self.bodies[self.next].source(self.system.descriptor().order, self.next, self.time);
         self.system.set_source(self.next, &source)?;
         self.next = (self.next + 1) % self.bodies.len();
         Ok(())
