@@ -22,15 +22,17 @@ pub struct Source {
     pub taylor: [[f64; 3]; MAX_TAYLOR],
 }
 
+/// The factorials of the numbers of the coefficients.
+const FACTORIALS: [f64; MAX_TAYLOR] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
+
 impl Source {
     /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk, ... Those that are
     /// not given are zero.
     pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
         let mut taylor = padded(derivatives);
-        let mut factorial = 1.0;
-        for (k, coefficient) in taylor.iter_mut().enumerate().take(N).skip(1) {
-            factorial *= k as f64;
-            coefficient.iter_mut().for_each(|component| *component /= factorial);
+        // Numbers that are known beforehand: the divisions are few and side by side.
+        for k in 2..N {
+            taylor[k] = taylor[k].map(|component| component / FACTORIALS[k]);
         }
         Source { index, mass, time, taylor }
     }
