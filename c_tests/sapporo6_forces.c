@@ -136,6 +136,16 @@ static void picked_up(void)
             pick_up_predictor_2(1000000, &id, &mass, &eps2, pos, vel, acc) == 0 &&
                 difference(pos, b[0].d[0]) < 1e-15 && difference(vel, b[0].d[1]) < 1e-15 &&
                 difference(acc, b[0].d[2]) < 1e-15);
+    b[0].eps2 = -1;
+    PROMISE("its softening may be any number, and is handed back",
+            set_body(1000000, b) == 0 &&
+                pick_up_predictor_2(1000000, &id, &mass, &eps2, pos, vel, acc) == 0 && eps2 == -1);
+    b[0].eps2 = NAN;
+    PROMISE("or none",
+            set_body(1000000, b) == 0 &&
+                pick_up_predictor_2(1000000, &id, &mass, &eps2, pos, vel, acc) == 0 && isnan(eps2) && id == 77);
+    b[0].eps2 = 0.01;
+    PROMISE("and forces do not depend on it", forces_on(b, 1, 1000001) == 0 && !isnan(phi_[0]));
     PROMISE("any of the pointers may be null",
             pick_up_predictor_2(1000000, NULL, NULL, NULL, NULL, NULL, acc) == 0);
 }

@@ -31,10 +31,7 @@ static void sources(void)
     PROMISE("it cannot be picked up",
             pick_up_predictor(0, &p) != 0 && one_line("pick_up_predictor", "address 0", "refused"));
     PROMISE("what is there is no number", isnan(p.pos[0]) && isnan(p.acc[2]) && isnan(p.mass) && p.id == -1);
-    bad = good;
-    bad.eps2 = NAN;
-    PROMISE("so is a softening that is no number", set_body(0, &bad) != 0 && one_line("set_jp_2", "eps2", "NaN"));
-    PROMISE("and a null pointer",
+    PROMISE("so is a null pointer",
             set_jp(0, 1.0, NULL, good.d[1], good.d[1], good.d[1], good.d[1], good.d[1], 0, 1, 0) != 0 &&
                 one_line("set_jp", "pos is null", ""));
     PROMISE("written again, it acts again", set_body(0, &good) == 0 && works());
@@ -70,6 +67,39 @@ static void blocks(void)
     PROMISE("with no sinks nothing is needed", calc_force_on_predictors(0, NULL, NULL, 1) == 0 && works());
 }
 
+/* They matter where pairs are softened by their source, and nowhere else. */
+static void softenings_that_soften_nothing(void)
+{
+    static const double bad[] = {-1, NAN, INFINITY, 1e300};
+    static const char *const names[] = {"-1", "NaN", "inf", "1"};
+    struct body b = good;
+    predictor p;
+    int k;
+    for (k = 0; k < 4; k++) {
+        b.eps2 = bad[k];
+        PROMISE("a softening of a source may be any number", set_body(0, &b) == 0 && set_body(1, &good) == 0);
+        PROMISE("which is handed back",
+                pick_up_predictor_2(0, &p) == 0 && (p.eps2 == bad[k] || (isnan(bad[k]) && isnan(p.eps2))));
+        PROMISE("forces that are softened by the sinks do not see it",
+                forces_on(sinks, 2, 1, OF_SINK) == 0 && force[0].acc[0] == 1.0 && !*said());
+        PROMISE("others fail",
+                forces_on(sinks, 2, 2, OF_SOURCE) != 0 &&
+                    one_line("_epsj", "eps2 of the source at address 0", names[k]) && failed(force) &&
+                    failed(force + 1));
+        PROMISE("if the source takes part",
+                forces_on(sinks, 2, 0, OF_SOURCE) == 0 && force[0].acc[0] == 0.0 && !*said());
+        PROMISE("until it is written with another", set_body(0, &good) == 0 && works());
+    }
+    b.eps2 = -1;
+    set_body(2, &b);
+    b.eps2 = 3;
+    set_body(1, &b);
+    PROMISE("as it may at an address from nj on, beside sources of several softenings",
+            forces_on(sinks, 1, 2, OF_SOURCE) == 0 && fabs(force[0].acc[0] - 1.125) < 1e-5 && !*said());
+    set_body(1, &good);
+    set_body(2, &good);
+}
+
 static void softenings(void)
 {
     struct body b = good;
@@ -93,6 +123,7 @@ int main(void)
     set_body(0, &good);
     sources();
     blocks();
+    softenings_that_soften_nothing();
     softenings();
     return finish();
 }

@@ -80,8 +80,8 @@ static void send(const struct body *b, int count) {
     check(kyoho_set_sources(kyoho, &s));
 }
 
-/* The force of all n bodies on some, whose index is their address. The accelerations of the sinks, which the snaps need,
-   are read before those of the force take their place. */
+/* The force of all n bodies on some, whose index is their address. The accelerations of the sinks, which the snaps
+   need, are read before those of the force take their place. */
 static void force(int n, double time, struct body *b, int count) {
     kyoho_sinks s = {0};
     kyoho_forces f = {0};

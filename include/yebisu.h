@@ -66,11 +66,11 @@ int initialize_special(int ndev, int *list);
 //
 // `id` is its name: sinks with the same id do not feel it. `time` is the time of its state: `mass`, position `pos`,
 // and the plain derivatives of the position, velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle
-// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, counts in
-// `calc_force_on_predictors_epsj`. The next force is the first to see the source. Addresses may come in any order,
-// with gaps, and without limit. Returns non-zero if a pointer is null, a number is not finite or too large for the
-// precision, `eps2` is negative, or the address is. As long as the source at an address below `nj` was refused and not
-// written again, forces are NaN.
+// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, is any number, and
+// counts in `calc_force_on_predictors_epsj` alone. The next force is the first to see the source. Addresses may come
+// in any order, with gaps, and without limit. Returns non-zero if a pointer is null, another number is not finite or
+// too large for the precision, or the address is negative. As long as the source at an address below `nj` was refused
+// and not written again, forces are NaN.
 int set_jp_2(int addr,
              double *pos,
              double *vel,
@@ -127,6 +127,8 @@ int calc_force_on_predictors(int ni, struct predictor *pred, struct Force *force
 
 // As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
 // `eps2` is not used.
+//
+// It is an error if the `eps2` of a source below `nj` is negative, not finite or too large for the precision.
 //
 // The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
 // from the first call on, and may take as long as a whole force on a GPU.

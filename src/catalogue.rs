@@ -180,6 +180,11 @@ pub fn precisions() -> Vec<Precision> {
     Precision::ALL.into_iter().filter(computed).collect()
 }
 
+/// The precisions that some backend computes an order in.
+pub fn precisions_of(order: Order) -> Vec<Precision> {
+    Precision::ALL.into_iter().filter(|precision| descriptor(order, *precision).is_some()).collect()
+}
+
 /// The descriptor of an order in a precision, where some backend computes it.
 pub fn descriptor(order: Order, precision: Precision) -> Option<&'static Descriptor> {
     CATALOGUE.iter().find(|entry| entry.order == order && entry.precision == precision)

@@ -671,6 +671,7 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
         ("run --plummer 10 --order 6 --eta4 0", ["--eta4 is 0", "above zero"]),
         ("converge --order 4,2", ["--order is 2", "4, 6, 8"]),
+        ("converge --order 4,6,4", ["--order is 4 more than once", "4, 6, 8, each once"]),
         ("converge --eps 0", ["--eps is 0", "above zero"]),
         ("converge --steps 12", ["--steps is 12", "powers of two"]),
         ("converge --plot errors.png", ["errors.png", ".svg"]),
@@ -687,7 +688,8 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 --devices some", ["--devices is some", "all"]),
         ("run --plummer 10 --threads 0", ["--threads", "1..=4096"]),
         ("info --level sse", ["--level is 'sse'", "portable"]),
-        ("bench --order 5", ["--order is 5", "2, 4"]),
+        ("bench --order 5", ["--order is 5", "2, 4, 6, 8"]),
+        ("bench --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
         ("bench --seconds 0", ["--seconds is 0", "above zero"]),
         ("bench --sweep --limit 0", ["--limit is 0", "above zero"]),
         ("bench --sweep --plot speed.png", ["speed.png", ".svg"]),
@@ -704,6 +706,36 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         let error = failure(2, arguments);
         assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
     }
+}
+
+/// Where nobody said a precision the order has its own, but what was said is not put aside.
+#[test]
+fn the_precision_must_be_one_that_the_order_is_computed_in() {
+    let folder = folder("precision");
+    let said = |arguments: &str, precision: &str| {
+        let output = kyoho().args(arguments.split_whitespace()).env("KYOHO_PRECISION", precision).output().unwrap();
+        let code = output.status.code();
+        (code, String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let plummer = "run --backend cpu --plummer 8 --eps 0.1 --t-end 0.1 --interval 0.1";
+    let bench = "bench --backend cpu --n 16 --ni 1 --seconds 0.001";
+    for (order, wrong, allowed) in [(6, "single", "mixed, double"), (8, "mixed", "double")] {
+        for subcommand in [plummer, bench] {
+            let (code, printed, error) = said(&format!("{subcommand} --order {order}"), wrong);
+            assert_eq!((code, printed.as_str()), (Some(1), ""), "{subcommand} {order}");
+            let expected = format!("KYOHO_PRECISION is '{wrong}'; allowed: {allowed} for a system of order {order}");
+            assert!(error.contains(&expected), "{error}");
+            let (code, printed, _) = said(&format!("{subcommand} --order {order} --precision double --json"), wrong);
+            assert!(code == Some(0) && printed.contains("\"double\""), "{printed}");
+        }
+    }
+    assert_eq!(json(&format!("{plummer} --output {}", folder.display()))["precision"], "mixed");
+    assert_eq!(json(&format!("{plummer} --order 8"))["precision"], "double");
+    let resume = format!("run --resume {} --t-end 0.2", folder.join("snapshot-000001.txt").display());
+    let error = failure(2, &format!("{resume} --order 8"));
+    assert!(error.contains("the precision of the snapshot is 'mixed'; allowed: with --order 8, double"), "{error}");
+    let (code, printed, error) = said(&format!("{resume} --order 6 --json"), "single");
+    assert!(code == Some(0) && printed.contains("\"mixed\""), "{error}");
 }
 
 #[test]

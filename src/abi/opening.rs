@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::system::{Setup, System};
 
 use super::arrays::Input;
-use super::speech;
+use super::speech::{self, Failure, Outcome};
 
 /// What to make a system of, and why on these devices; `devices` overrules the environment.
 pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>) -> Result<(Setup, String)> {
@@ -17,13 +17,79 @@ pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>)
     if let Some(devices) = devices {
         settings.devices = devices.clone();
     }
-    setup_of(&settings, order, settings.precision.unwrap_or(precision))
+    setup_of(&settings, order, settings.precision_for(order)?.unwrap_or(precision))
 }
 
 /// What these settings make a system of, and why on these devices.
 pub fn setup_of(settings: &Settings, order: Order, precision: Precision) -> Result<(Setup, String)> {
     let Selection { backend, devices, because } = settings.select()?;
     Ok((settings.setup_on(order, precision, backend, devices), because))
+}
+
+/// What an interface opens that has one board in a process.
+pub struct Interface {
+    /// Its name in the log.
+    pub name: &'static str,
+    /// The order of its forces.
+    pub order: Order,
+    /// Their precision where the environment names none.
+    pub precision: Precision,
+    /// The function that opens the board.
+    pub opener: &'static str,
+    /// What is wrong where an open board is opened with other devices.
+    pub with_others: &'static str,
+}
+
+/// The system of the one board of an interface.
+pub struct Opened {
+    interface: Interface,
+    held: Option<(Setup, System)>,
+    broken: bool,
+}
+
+impl Opened {
+    /// A board that was not opened yet.
+    pub const fn new(interface: Interface) -> Opened {
+        Opened { interface, held: None, broken: false }
+    }
+
+    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
+        let Interface { name, order, precision, with_others, .. } = self.interface;
+        if let Some((held, _)) = &self.held {
+            if devices.is_some() && setup(order, precision, devices)?.0.devices != held.devices {
+                return Err(Error::CallOrder { call: function, when: with_others }.into());
+            }
+            return Ok(());
+        }
+        self.broken = true;
+        let (setup, because) = setup(order, precision, devices)?;
+        let system = system(name, &setup, &because)?;
+        self.held = Some((setup, system));
+        self.broken = false;
+        Ok(())
+    }
+
+    /// The open system; a board that was never opened opens here.
+    pub fn system(&mut self) -> Outcome<&mut System> {
+        if self.held.is_none() {
+            if self.broken {
+                return Err(Failure::Told);
+            }
+            self.open(self.interface.opener, None)?;
+        }
+        self.if_open().ok_or(Failure::Told)
+    }
+
+    /// The system, if it is open.
+    pub fn if_open(&mut self) -> Option<&mut System> {
+        self.held.as_mut().map(|(_, system)| system)
+    }
+
+    /// Whether opening failed, and its line was written: all calls fail until the board is opened again.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
 }
 
 /// A system of this setup; the log says why on these devices, and what it is.

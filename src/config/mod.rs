@@ -86,6 +86,22 @@ impl Settings {
         }
     }
 
+    /// The precision that `KYOHO_PRECISION` says, which must be one that an order is computed in.
+    pub fn precision_for(&self, order: Order) -> Result<Option<Precision>> {
+        let computed = catalogue::precisions_of(order);
+        match self.precision {
+            Some(precision) if !computed.contains(&precision) => {
+                let allowed: Vec<&str> = computed.into_iter().map(Precision::name).collect();
+                Err(Error::BadOption {
+                    name: "KYOHO_PRECISION".into(),
+                    value: precision.name().into(),
+                    allowed: format!("{} for a system of order {}", allowed.join(", "), order as i32),
+                })
+            }
+            wanted => Ok(wanted),
+        }
+    }
+
     /// What to make a system of, for an order and a precision.
     pub fn setup(&self, order: Order, precision: Precision) -> Result<Setup> {
         let Selection { backend, devices, .. } = self.select()?;

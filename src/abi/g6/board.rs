@@ -5,16 +5,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Nearest;
 use crate::abi::arrays::Output;
-use crate::abi::opening;
+use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
 use crate::config::{DeviceChoice, Settings};
 use crate::error::{Error, Result};
-use crate::system::{Setup, Sink, Source, System};
+use crate::system::{Sink, Source};
 
-/// The precision of the interface where the environment names none.
-const PRECISION: Precision = Precision::Mixed;
+const INTERFACE: Interface = Interface {
+    name: "g6",
+    order: Order::Fourth,
+    precision: Precision::Mixed,
+    opener: "g6_open",
+    with_others: "with other devices than those that are open; call g6_close first",
+};
 
 /// How far the last force calculation is.
 enum Pending {
@@ -26,9 +31,7 @@ enum Pending {
 
 /// The system behind the interface, and what went wrong with it.
 pub struct Board {
-    opened: Option<(Setup, System)>,
-    /// Opening failed, and its line was written: all calls fail until the board is opened again.
-    broken: bool,
+    opened: Opened,
     refused: Refused,
     time_is_refused: bool,
     pending: Pending,
@@ -86,8 +89,7 @@ const NO_NEIGHBOUR: c_int = 0;
 impl Board {
     const fn new() -> Board {
         Board {
-            opened: None,
-            broken: false,
+            opened: Opened::new(INTERFACE),
             refused: Refused::new(),
             time_is_refused: false,
             pending: Pending::Nothing,
@@ -98,24 +100,12 @@ impl Board {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        if let Some((setup, _)) = &self.opened {
-            if devices.is_some() && opening::setup(Order::Fourth, PRECISION, devices)?.0.devices != setup.devices {
-                let when = "with other devices than those that are open; call g6_close first";
-                return Err(Error::CallOrder { call: function, when }.into());
-            }
-            return Ok(());
-        }
-        self.broken = true;
-        let (setup, because) = opening::setup(Order::Fourth, PRECISION, devices)?;
-        let system = opening::system("g6", &setup, &because)?;
-        self.opened = Some((setup, system));
-        self.broken = false;
-        Ok(())
+        self.opened.open(function, devices)
     }
 
     /// Forgets all sources and gives the devices back.
     pub fn close(&mut self) {
-        if let Some((_, system)) = &self.opened {
+        if let Some(system) = self.opened.if_open() {
             opening::closed("g6", system);
         }
         *self = Board::new();
@@ -124,7 +114,7 @@ impl Board {
     /// Forgets the force calculation under way; the sources stay.
     pub fn reset(&mut self) {
         self.pending = Pending::Nothing;
-        if let Some((_, system)) = &mut self.opened {
+        if let Some(system) = self.opened.if_open() {
             system.abandon();
         }
     }
@@ -142,7 +132,7 @@ impl Board {
     /// Writes a source. A refused one keeps its address out of every force until it is written again.
     pub fn set_source(&mut self, address: usize, source: Result<&Source>) -> Outcome<()> {
         let written = match source {
-            Ok(source) => self.system().and_then(|system| Ok(system.set_source(address, source)?)),
+            Ok(source) => self.opened.system().and_then(|system| Ok(system.set_source(address, source)?)),
             Err(error) => Err(error.into()),
         };
         match written {
@@ -155,7 +145,7 @@ impl Board {
     /// Sets the time to which sources are predicted. A refused one fails every force until another is set.
     pub fn set_time(&mut self, time: Result<f64>) -> Outcome<()> {
         let set = time.map_err(Failure::from).and_then(|time| {
-            self.system()?.set_time(time)?;
+            self.opened.system()?.set_time(time)?;
             Ok(())
         });
         self.time_is_refused = set.is_err();
@@ -167,14 +157,14 @@ impl Board {
         self.reset();
         self.softening2 = softening2;
         self.pending = Pending::Failed;
-        self.system()?;
+        self.opened.system()?;
         if self.time_is_refused {
             return Err(Failure::Refused("the time".into()));
         }
         if let Some(address) = self.refused.below(nj) {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
-        self.system()?.start_from_fn(nj, true, ni, sink)?;
+        self.opened.system()?.start_from_fn(nj, true, ni, sink)?;
         self.pending = Pending::Started { sinks: ni };
         Ok(())
     }
@@ -182,7 +172,7 @@ impl Board {
     /// The force calculation that would begin here failed before it came to the board.
     pub fn fail(&mut self) {
         self.pending = Pending::Failed;
-        if let Some((_, system)) = &mut self.opened {
+        if let Some(system) = self.opened.if_open() {
             system.abandon();
         }
     }
@@ -202,7 +192,7 @@ impl Board {
         }
         results.require()?;
         let softening2 = self.softening2;
-        self.system()?.wait_each(|first, forces| {
+        self.opened.system()?.wait_each(|first, forces| {
             let wanted = forces.len().min(ni.saturating_sub(first));
             for (sink, [potential, ax, ay, az, jx, jy, jz]) in (first..).zip(forces.rows()).take(wanted) {
                 results.acceleration.set(sink, [*ax, *ay, *az]);
@@ -229,29 +219,15 @@ impl Board {
     pub fn neighbours(&mut self, sink: c_int) -> Outcome<&[i32]> {
         let negative = |_| Error::BadCount { what: "ipipe", value: i64::from(sink), allowed: "0 to ni - 1".into() };
         let sink = usize::try_from(sink).map_err(negative)?;
-        Ok(self.system()?.neighbours(sink)?)
+        Ok(self.opened.system()?.neighbours(sink)?)
     }
 
     /// An error unless there are neighbour lists to be had.
     pub fn require_lists(&self, function: &'static str) -> Outcome<()> {
         match self.pending {
             Pending::Ended => Ok(()),
-            _ if self.broken => Err(Failure::Told),
+            _ if self.opened.is_broken() => Err(Failure::Told),
             _ => Err(Error::CallOrder { call: function, when: "before a force calculation was ended" }.into()),
-        }
-    }
-
-    /// The open system; a board that was never opened opens here.
-    fn system(&mut self) -> Outcome<&mut System> {
-        if self.opened.is_none() {
-            if self.broken {
-                return Err(Failure::Told);
-            }
-            self.open("g6_open", None)?;
-        }
-        match &mut self.opened {
-            Some((_, system)) => Ok(system),
-            None => Err(Failure::Told),
         }
     }
 }

@@ -3,19 +3,24 @@
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::Nearest;
-use crate::abi::opening;
+use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
-use crate::system::{Setup, Sink, Source, System};
+use crate::system::{Sink, Source, System};
 
 use super::groups::Groups;
 use super::softenings::Softenings;
 
-/// The precision of the interfaces where the environment names none.
-const PRECISION: Precision = Precision::Double;
+const INTERFACE: Interface = Interface {
+    name: "hermite6",
+    order: Order::Sixth,
+    precision: Precision::Double,
+    opener: "initialize",
+    with_others: "with other devices than those that are open; allowed: the same",
+};
 
 /// What a system of order 6 sums for a sink: potential, acceleration, jerk, snap.
 pub type Summed = [f64; 10];
@@ -58,7 +63,7 @@ pub struct Predicted {
     pub index: i32,
     /// Its mass.
     pub mass: f64,
-    /// Its squared softening length.
+    /// Its squared softening length as it was written, whatever that is.
     pub softening2: f64,
     /// Position, velocity, acceleration.
     pub derivatives: [[f64; 3]; 3],
@@ -66,13 +71,16 @@ pub struct Predicted {
 
 /// The system behind the interfaces, and what went wrong with it.
 pub struct Board {
-    opened: Option<(Setup, System)>,
-    /// Opening failed, and its line was written: all calls fail until the board is opened again.
-    broken: bool,
+    opened: Opened,
     refused: Refused,
     moment: Moment,
     softenings: Softenings,
     groups: Groups,
+}
+
+/// The largest squared softening that forces can be computed with.
+fn largest_softening2(system: &System) -> f64 {
+    system.descriptor().bounds.position.powi(2)
 }
 
 static BOARD: LazyLock<Mutex<Board>> = LazyLock::new(|| Mutex::new(Board::new()));
@@ -85,8 +93,7 @@ pub fn board() -> MutexGuard<'static, Board> {
 impl Board {
     fn new() -> Board {
         Board {
-            opened: None,
-            broken: false,
+            opened: Opened::new(INTERFACE),
             refused: Refused::new(),
             moment: Moment::AsWritten,
             softenings: Softenings::default(),
@@ -96,23 +103,11 @@ impl Board {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        if let Some((setup, _)) = &self.opened {
-            if devices.is_some() && opening::setup(Order::Sixth, PRECISION, devices)?.0.devices != setup.devices {
-                let when = "with other devices than those that are open; allowed: the same";
-                return Err(Error::CallOrder { call: function, when }.into());
-            }
-            return Ok(());
-        }
-        self.broken = true;
-        let (setup, because) = opening::setup(Order::Sixth, PRECISION, devices)?;
-        let system = opening::system("hermite6", &setup, &because)?;
-        self.opened = Some((setup, system));
-        self.broken = false;
-        Ok(())
+        self.opened.open(function, devices)
     }
 
-    /// Writes a source and its squared softening. A refused one keeps its address out of every force until it is
-    /// written again.
+    /// Writes a source and its squared softening. A refused source keeps its address out of every force until it is
+    /// written again, a softening that cannot be used out of those that are softened by the sources.
     pub fn set_source(&mut self, address: usize, source: Result<Source>, softening2: f64) -> Outcome<()> {
         let written = source.map_err(Failure::from).and_then(|source| self.write(address, &source, softening2));
         match written {
@@ -123,18 +118,10 @@ impl Board {
     }
 
     fn write(&mut self, address: usize, source: &Source, softening2: f64) -> Outcome<()> {
-        let system = self.system()?;
-        let largest = system.descriptor().bounds.position.powi(2);
-        if !(0.0..=largest).contains(&softening2) {
-            return Err(Error::BadOption {
-                name: format!("eps2 of the source at address {address}"),
-                value: softening2.to_string(),
-                allowed: format!("0 to {largest:e}"),
-            }
-            .into());
-        }
+        let system = self.opened.system()?;
+        let usable = (0.0..=largest_softening2(system)).contains(&softening2);
         system.set_source(address, source)?;
-        let before = self.softenings.set(address, softening2)?;
+        let before = self.softenings.set(address, softening2, usable)?;
         self.groups.write(address, source, before, softening2);
         Ok(())
     }
@@ -144,23 +131,23 @@ impl Board {
     pub fn set_moment(&mut self, moment: Result<Moment>) -> Outcome<()> {
         self.moment = Moment::Refused;
         let moment = moment?;
-        moment.set(self.system()?)?;
+        moment.set(self.opened.system()?)?;
         self.moment = moment;
         Ok(())
     }
 
     /// The source at an address as the next force would have it.
     pub fn predicted(&mut self, address: usize) -> Outcome<Predicted> {
-        self.system()?;
+        self.opened.system()?;
         if self.refused.contains(address) {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
-        let (moment, softening2) = (self.moment, self.softenings.get(address));
-        let system = self.system()?;
-        moment.set(system)?;
+        let softening2 = self.softenings.get(address).unwrap_or(f64::NAN);
+        let system = self.opened.system()?;
+        self.moment.set(system)?;
         let predicted = system.predicted([address]).pop().flatten();
-        match (system.sources([address]).pop().flatten(), softening2, predicted) {
-            (Some(source), Some(softening2), Some([x, v, a, _])) => {
+        match (system.sources([address]).pop().flatten(), predicted) {
+            (Some(source), Some([x, v, a, _])) => {
                 Ok(Predicted { index: source.index, mass: source.mass, softening2, derivatives: [x, v, a] })
             }
             _ => {
@@ -180,7 +167,7 @@ impl Board {
         mut take: impl FnMut(usize, &Summed, Option<Nearest>),
     ) -> Outcome<()> {
         self.require_sources(nj)?;
-        let (_, system) = self.opened.as_mut().ok_or(Failure::Told)?;
+        let system = self.opened.system()?;
         match softening {
             Softening::OfSinks => {
                 system.abandon();
@@ -192,6 +179,14 @@ impl Board {
                 })?;
             }
             Softening::OfSources => {
+                if let Some(address) = self.softenings.unusable_below(nj) {
+                    return Err(Error::BadOption {
+                        name: format!("eps2 of the source at address {address}"),
+                        value: self.softenings.get(address).unwrap_or(f64::NAN).to_string(),
+                        allowed: format!("0 to {:e}", largest_softening2(system)),
+                    }
+                    .into());
+                }
                 let sums = self.groups.sum(system, &self.softenings, self.moment, nj, ni, sink)?;
                 for (number, sum) in sums.iter().enumerate() {
                     take(number, &sum.values, Some(sum.nearest).filter(|nearest| nearest.distance2.is_finite()));
@@ -203,25 +198,10 @@ impl Board {
 
     /// An error unless the sources below `nj` can be told; opens the board.
     fn require_sources(&mut self, nj: usize) -> Outcome<()> {
-        let moment = self.moment;
-        moment.set(self.system()?)?;
+        self.moment.set(self.opened.system()?)?;
         match self.refused.below(nj) {
             Some(address) => Err(Failure::Refused(format!("the source at address {address}"))),
             None => Ok(()),
-        }
-    }
-
-    /// The open system; a board that was never opened opens here.
-    fn system(&mut self) -> Outcome<&mut System> {
-        if self.opened.is_none() {
-            if self.broken {
-                return Err(Failure::Told);
-            }
-            self.open("initialize", None)?;
-        }
-        match &mut self.opened {
-            Some((_, system)) => Ok(system),
-            None => Err(Failure::Told),
         }
     }
 }

@@ -23,8 +23,9 @@ pub struct Sum {
     pub nearest: Nearest,
 }
 
-/// The systems, by the key of their sources' squared softening. One is made when it is first needed; from then
-/// on it has every source of its softening at its address, and no other.
+/// The systems, by the key of their sources' squared softening. One is made when it is first needed; from then on it
+/// has every source of its softening at its address, and no other. The next force after all sources have one softening
+/// again ends them.
 #[derive(Default)]
 pub struct Groups {
     systems: BTreeMap<u64, System>,
@@ -67,6 +68,7 @@ impl Groups {
             .map_err(|_| Error::OutOfMemory { what: "sums", bytes: ni.saturating_mul(size_of::<Sum>()) })?;
         sums.resize(ni, Sum { values: [0.0; 10], nearest: Nearest::NONE });
         if softenings.distinct() < 2 {
+            self.systems.clear();
             let softening2 = softenings.values().next().unwrap_or(0.0);
             add(all, moment, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
             return Ok(sums);
@@ -117,4 +119,34 @@ fn add(
         sum.nearest.update(forces.nearest(number).unwrap_or(Nearest::NONE));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::catalogue::{Order, Precision};
+    use crate::config::Settings;
+
+    #[test]
+    fn systems_go_when_all_sources_have_one_softening_again() {
+        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), Path::new(".")).unwrap();
+        let mut all = System::new(&settings.setup(Order::Sixth, Precision::Double).unwrap()).unwrap();
+        let (mut softenings, mut groups) = (Softenings::default(), Groups::default());
+        // The one source at distance 2 is softened by what is written last.
+        for (softening2, systems, potential) in [(0.0, 0, -1.5), (5.0, 2, -1.0 - 1.0 / 3.0), (0.0, 0, -1.5)] {
+            for (address, (distance, softening2)) in [(1.0, 0.0), (2.0, softening2)].into_iter().enumerate() {
+                let motion = [[distance, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3]];
+                let source = Source::from_derivatives(address as i32, 1.0, 0.0, motion);
+                all.set_source(address, &source).unwrap();
+                let before = softenings.set(address, softening2, true).unwrap();
+                groups.write(address, &source, before, softening2);
+            }
+            let sink = |_| Sink { index: 9, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; 4] };
+            let sums = groups.sum(&mut all, &softenings, Moment::AsWritten, 2, 1, sink).unwrap();
+            assert!((sums[0].values[0] - potential).abs() < 1e-12, "{}", sums[0].values[0]);
+            assert_eq!(groups.systems.len(), systems);
+        }
+    }
 }

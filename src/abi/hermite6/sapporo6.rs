@@ -41,11 +41,11 @@ pub unsafe extern "C" fn kyoho_sapporo6_initialize_special(ndev: c_int, list: *m
 ///
 /// `id` is its name: sinks with the same id do not feel it. `time` is the time of its state: `mass`, position `pos`,
 /// and the plain derivatives of the position, velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle
-/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, is kept for
-/// `pick_up_predictor_2`; pairs are softened by the sink. The next force is the first to see the source. Addresses may
-/// come in any order, with gaps, and without limit. Returns non-zero if a pointer is null, a number is not finite or
-/// too large for the precision, or the address is negative. As long as the source at an address below `nj` was refused
-/// and not written again, forces are NaN.
+/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, is any number
+/// and kept for `pick_up_predictor_2`; pairs are softened by the sink. The next force is the first to see the source.
+/// Addresses may come in any order, with gaps, and without limit. Returns non-zero if a pointer is null, another number
+/// is not finite or too large for the precision, or the address is negative. As long as the source at an address below
+/// `nj` was refused and not written again, forces are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_sapporo6_set_j_particle(
     addr: c_int,
@@ -171,8 +171,8 @@ impl Results {
 /// never read. With r, v, a the differences of position, velocity and acceleration, source less sink, and s2 = r^2 +
 /// eps2:
 ///
-///     accNew = sum m r / s2^(3/2)         jrkNew, snpNew: its first and second derivative in time
-///     phi = -sum m / s2^(1/2)             crkNew = 0
+/// - `accNew` = sum m r / s2^(3/2); `jrkNew`, `snpNew`: its first and second derivative in time; `crkNew` = 0
+/// - `phi` = -sum m / s2^(1/2)
 ///
 /// `nnb` is the id of the nearest source and `nnb_r2` its r^2 + eps2; where there is none, -1 and infinity. Results are
 /// written, not added. They may overlap one another or any array of sinks; `crkNew`, `nnb` and `nnb_r2` may be null.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::abi::refused::Refused;
 use crate::error::{Error, Result};
 
-/// The number by which sources of one squared softening, 0 or more, are told from others. It is the greater the greater
-/// that is.
+/// The number by which sources of one squared softening are told from others. Of those that can be used, it is the
+/// greater the greater they are.
 pub fn key(softening2: f64) -> u64 {
     // A negative zero is a zero.
     (softening2 + 0.0).to_bits()
@@ -17,27 +18,35 @@ const PAGE: usize = 4096;
 /// The squared softening length of each source that was written.
 #[derive(Debug, Default)]
 pub struct Softenings {
-    /// By address; no number where no source was written.
+    /// By address, as they were written; NaN where no source was.
     pages: Vec<Option<Box<[f64; PAGE]>>>,
-    /// How many sources have each value, by its key.
+    /// How many sources have each value that can be used, by its key.
     counts: BTreeMap<u64, usize>,
+    /// The addresses of the others.
+    unusable: Refused,
 }
 
 impl Softenings {
-    /// That of the source at an address, if one was written.
+    /// That of the source at an address, if one was written and it is not NaN.
     pub fn get(&self, address: usize) -> Option<f64> {
         let softening2 = self.pages.get(address / PAGE)?.as_ref()?[address % PAGE];
         (!softening2.is_nan()).then_some(softening2)
     }
 
-    /// Sets that of the source at an address, 0 or more; gives back what it was.
-    pub fn set(&mut self, address: usize, softening2: f64) -> Result<Option<f64>> {
+    /// Sets that of the source at an address; gives back what it was. One that cannot be used is kept, but no value for
+    /// the sums.
+    pub fn set(&mut self, address: usize, softening2: f64, usable: bool) -> Result<Option<f64>> {
         let before = self.get(address);
         if before == Some(softening2) {
             return Ok(before);
         }
         self.page(address / PAGE)?[address % PAGE] = softening2;
-        *self.counts.entry(key(softening2)).or_default() += 1;
+        if usable {
+            *self.counts.entry(key(softening2)).or_default() += 1;
+            self.unusable.accept(address..address + 1);
+        } else {
+            self.unusable.refuse(address..address + 1);
+        }
         if let Some(before) = before.map(key)
             && let Some(count) = self.counts.get_mut(&before)
         {
@@ -66,12 +75,17 @@ impl Softenings {
         }
     }
 
-    /// How many different values there are.
+    /// The lowest address of a source whose softening cannot be used, if it is below `nj`.
+    pub fn unusable_below(&self, nj: usize) -> Option<usize> {
+        self.unusable.below(nj)
+    }
+
+    /// How many different values there are that can be used.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// The different values, ascending.
+    /// These values, ascending.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.counts.keys().map(|key| f64::from_bits(*key))
     }
@@ -93,13 +107,13 @@ mod tests {
     fn a_value_is_there_as_long_as_a_source_has_it() {
         let mut softenings = Softenings::default();
         assert_eq!((softenings.get(3), softenings.distinct()), (None, 0));
-        assert_eq!(softenings.set(3, 0.5), Ok(None));
-        assert_eq!(softenings.set(1, 0.25), Ok(None));
-        assert_eq!(softenings.set(9, 0.5), Ok(None));
+        assert_eq!(softenings.set(3, 0.5, true), Ok(None));
+        assert_eq!(softenings.set(1, 0.25, true), Ok(None));
+        assert_eq!(softenings.set(9, 0.5, true), Ok(None));
         assert_eq!(softenings.values().collect::<Vec<_>>(), [0.25, 0.5]);
         assert_eq!(softenings.addresses(0.5), [3, 9]);
-        assert_eq!(softenings.set(3, 0.25), Ok(Some(0.5)));
-        assert_eq!(softenings.set(9, 0.25), Ok(Some(0.5)));
+        assert_eq!(softenings.set(3, 0.25, true), Ok(Some(0.5)));
+        assert_eq!(softenings.set(9, 0.25, true), Ok(Some(0.5)));
         assert_eq!(softenings.values().collect::<Vec<_>>(), [0.25]);
         assert_eq!(softenings.addresses(0.25), [1, 3, 9]);
     }
@@ -107,11 +121,28 @@ mod tests {
     #[test]
     fn a_negative_zero_is_a_zero() {
         let mut softenings = Softenings::default();
-        softenings.set(0, -0.0).unwrap();
-        softenings.set(1, 0.0).unwrap();
+        softenings.set(0, -0.0, true).unwrap();
+        softenings.set(1, 0.0, true).unwrap();
         assert_eq!(softenings.distinct(), 1);
         assert_eq!(softenings.addresses(0.0), [0, 1]);
-        assert_eq!(softenings.set(0, 0.0), Ok(Some(0.0)));
+        assert_eq!(softenings.set(0, 0.0, true), Ok(Some(0.0)));
         assert_eq!(softenings.distinct(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_kept_and_no_value() {
+        let mut softenings = Softenings::default();
+        softenings.set(2, 0.5, true).unwrap();
+        for unusable in [-1.0, f64::INFINITY, f64::NAN] {
+            let before = softenings.get(2);
+            assert_eq!(softenings.set(2, unusable, false), Ok(before));
+            assert_eq!(softenings.get(2), Some(unusable).filter(|value| !value.is_nan()));
+            assert_eq!(
+                (softenings.distinct(), softenings.unusable_below(2), softenings.unusable_below(3)),
+                (0, None, Some(2))
+            );
+        }
+        assert_eq!(softenings.set(2, 0.25, true), Ok(None));
+        assert_eq!((softenings.distinct(), softenings.unusable_below(3)), (1, None));
     }
 }

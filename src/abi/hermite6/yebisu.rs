@@ -80,11 +80,11 @@ pub unsafe extern "C" fn kyoho_yebisu_initialize_special(ndev: c_int, list: *mut
 ///
 /// `id` is its name: sinks with the same id do not feel it. `time` is the time of its state: `mass`, position `pos`,
 /// and the plain derivatives of the position, velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle
-/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, counts in
-/// `calc_force_on_predictors_epsj`. The next force is the first to see the source. Addresses may come in any order,
-/// with gaps, and without limit. Returns non-zero if a pointer is null, a number is not finite or too large for the
-/// precision, `eps2` is negative, or the address is. As long as the source at an address below `nj` was refused and not
-/// written again, forces are NaN.
+/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, is any number, and
+/// counts in `calc_force_on_predictors_epsj` alone. The next force is the first to see the source. Addresses may come
+/// in any order, with gaps, and without limit. Returns non-zero if a pointer is null, another number is not finite or
+/// too large for the precision, or the address is negative. As long as the source at an address below `nj` was refused
+/// and not written again, forces are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_set_jp_2(
     addr: c_int,
@@ -99,10 +99,8 @@ pub unsafe extern "C" fn kyoho_yebisu_set_jp_2(
     id: c_int,
     eps2: f64,
 ) -> c_int {
-    let derivatives = [pos.cast_const(), vel, acc, jrk, snp, crk];
-    let source = SourceArguments { derivatives, mass, time, index: id, softening2: eps2 };
     // SAFETY: the caller passes null or pointers to three numbers.
-    unsafe { calls::set_source("set_jp_2", addr, source) }
+    unsafe { write("set_jp_2", addr, [pos, vel, acc, jrk, snp, crk], mass, time, id, eps2) }
 }
 
 /// As `set_jp_2`, with the mass after the address: the name and the order that Yebisu first had.
@@ -120,10 +118,24 @@ pub unsafe extern "C" fn kyoho_yebisu_set_jp(
     id: c_int,
     eps2: f64,
 ) -> c_int {
-    let derivatives = [pos.cast_const(), vel, acc, jrk, snp, crk];
-    let source = SourceArguments { derivatives, mass, time, index: id, softening2: eps2 };
     // SAFETY: the caller passes null or pointers to three numbers.
-    unsafe { calls::set_source("set_jp", addr, source) }
+    unsafe { write("set_jp", addr, [pos, vel, acc, jrk, snp, crk], mass, time, id, eps2) }
+}
+
+/// # Safety
+/// Each of the derivatives is null or has three numbers.
+unsafe fn write(
+    function: &'static str,
+    address: c_int,
+    derivatives: [*mut f64; 6],
+    mass: f64,
+    time: f64,
+    index: c_int,
+    softening2: f64,
+) -> c_int {
+    let derivatives = derivatives.map(|first| first.cast_const());
+    // SAFETY: the caller's promise.
+    unsafe { calls::set_source(function, address, SourceArguments { derivatives, mass, time, index, softening2 }) }
 }
 
 /// The forces that follow have all sources predicted to `time`, from all of their derivatives.
@@ -199,6 +211,8 @@ pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors(
 
 /// As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
 /// `eps2` is not used.
+///
+/// It is an error if the `eps2` of a source below `nj` is negative, not finite or too large for the precision.
 ///
 /// The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
 /// from the first call on, and may take as long as a whole force on a GPU.

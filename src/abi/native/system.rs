@@ -8,7 +8,7 @@ use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
 use crate::abi::boundary::{self, required};
 use crate::abi::{arrays, opening, speech};
 use crate::backend::Backend;
-use crate::catalogue::{self, Order, Precision};
+use crate::catalogue::{Order, Precision};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::{Setup, Statistics};
@@ -129,23 +129,6 @@ fn precision_of(number: i32) -> Result<Precision> {
     Precision::from_number(number).ok_or_else(|| bad("precision", number, allowed()))
 }
 
-/// The precision that the environment says, which some orders are not computed in.
-fn require_computed(order: Order, precision: Precision) -> Result<Precision> {
-    let computed = |precision: &Precision| catalogue::descriptor(order, *precision).is_some();
-    match computed(&precision) {
-        true => Ok(precision),
-        false => {
-            let allowed: Vec<&str> =
-                Precision::ALL.into_iter().filter(computed).map(|precision| precision.name()).collect();
-            Err(Error::BadOption {
-                name: "KYOHO_PRECISION".into(),
-                value: precision.name().into(),
-                allowed: format!("{} for a system of order {}", allowed.join(", "), order as i32),
-            })
-        }
-    }
-}
-
 fn backend_of(number: i32, others: &str) -> Result<Backend> {
     let all = || Backend::ALL.map(|backend| format!("{} ({})", backend as i32, backend.name())).join(", ");
     Backend::from_number(number).ok_or_else(|| bad("backend", number, others.to_string() + &all()))
@@ -156,10 +139,7 @@ fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, thread
     speech::start_log(&settings)?;
     let order = order_of(order)?;
     let precision = match precision {
-        0 => match settings.precision {
-            Some(precision) => require_computed(order, precision)?,
-            None => Precision::Double,
-        },
+        0 => settings.precision_for(order)?.unwrap_or(Precision::Double),
         number => precision_of(number)?,
     };
     if backend != 0 {

@@ -11,6 +11,7 @@ mod info;
 mod machine;
 mod picture;
 mod plummer;
+mod precision;
 mod run;
 mod verify;
 

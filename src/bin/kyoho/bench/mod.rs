@@ -14,10 +14,11 @@ use std::path::PathBuf;
 use kyoho::backend::gpu::shapes::SHAPES;
 use kyoho::catalogue::{self, CATALOGUE, Descriptor};
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::{Order, Precision, Setup};
+use kyoho::{Order, Setup};
 
 use crate::failure::{Failure, Result};
-use crate::machine::{Machine, named};
+use crate::machine::Machine;
+use crate::precision::precision;
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
@@ -133,24 +134,14 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
     if arguments.all {
         return Ok(CATALOGUE.iter().collect());
     }
-    let wrong =
-        |option, value: String, allowed: &[String]| Failure::Argument { option, value, allowed: allowed.join(", ") };
     let number = arguments.order.unwrap_or(4);
-    let orders = Order::ALL.map(|order| (order as i32).to_string());
-    let order = Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), &orders))?;
-    let precision = match &arguments.precision {
-        Some(name) => named("--precision", name, &catalogue::precisions(), Precision::name)?,
-        None if order == Order::Eighth => settings.precision.unwrap_or(Precision::Double),
-        None => settings.precision.unwrap_or(Precision::Mixed),
-    };
-    let of_order: Vec<String> = CATALOGUE
-        .iter()
-        .filter(|entry| entry.order == order)
-        .map(|entry| format!("{} for order {number}", entry.precision.name()))
-        .collect();
-    catalogue::descriptor(order, precision)
-        .map(|descriptor| vec![descriptor])
-        .ok_or_else(|| wrong("--precision", precision.name().into(), &of_order))
+    let order = Order::from_number(number).ok_or_else(|| Failure::Argument {
+        option: "--order",
+        value: number.to_string(),
+        allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
+    })?;
+    let precision = precision(order, arguments.precision.as_deref(), None, settings)?;
+    Ok(catalogue::descriptor(order, precision).into_iter().collect())
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Softening length: the larger, the longer may steps be
     #[arg(long, default_value_t = 0.25)]
     eps: f64,
-    /// Orders: 4, 6, 8
+    /// Orders: 4, 6, 8, each at most once
     #[arg(long, value_delimiter = ',', default_values_t = [4, 6, 8])]
     order: Vec<i32>,
     /// Steps of the time unit that is integrated, at first: a power of two
@@ -120,7 +120,13 @@ fn check(arguments: &Arguments) -> Result<Vec<Order>> {
         let order = Order::from_number(*number).filter(|order| *order > Order::Second);
         order.ok_or_else(|| wrong("--order", number.to_string(), "4, 6, 8"))
     };
-    arguments.order.iter().map(order).collect()
+    let orders = arguments.order.iter().map(order).collect::<Result<Vec<Order>>>()?;
+    match (1..orders.len()).find(|place| orders[..*place].contains(&orders[*place])) {
+        Some(repeated) => {
+            Err(wrong("--order", format!("{} more than once", orders[repeated] as i32), "4, 6, 8, each once"))
+        }
+        None => Ok(orders),
+    }
 }
 
 /// Intervals in steps of one length, as soon as these have doubled up to it from a first one that is safe where

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use kyoho::catalogue;
+use kyoho::Order;
 use kyoho::config::Settings;
-use kyoho::{Order, Precision};
 
 use super::plan::Plan;
 use super::snapshot::Snapshot;
 use crate::failure::{Failure, Result};
-use crate::machine::{Machine, named};
+use crate::machine::Machine;
+use crate::precision::precision;
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,8 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         Some(number) => Order::from_number(number).ok_or_else(|| wrong("--order", number, "2, 4, 6, 8".into()))?,
         None => before.map_or(Order::Fourth, |plan| plan.order),
     };
-    let precision = precision(arguments, settings, before, order)?;
+    let resumed = before.map(|plan| plan.precision);
+    let precision = precision(order, arguments.precision.as_deref(), resumed, settings)?;
     // What eta means depends on the order.
     let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
     let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
@@ -136,26 +137,6 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
-}
-
-/// The precision of the forces: one that the order has.
-fn precision(arguments: &Arguments, settings: &Settings, before: Option<&Plan>, order: Order) -> Result<Precision> {
-    let all: Vec<Precision> =
-        Precision::ALL.into_iter().filter(|one| catalogue::descriptor(order, *one).is_some()).collect();
-    let exists = |precision: &Precision| all.contains(precision);
-    if let Some(name) = &arguments.precision {
-        let precision = named("--precision", name, &catalogue::precisions(), Precision::name)?;
-        return match exists(&precision) {
-            true => Ok(precision),
-            false => {
-                let names: Vec<&str> = all.iter().map(|precision| precision.name()).collect();
-                let allowed = format!("with --order {}, {}", order as i32, names.join(", "));
-                Err(wrong("--precision", format!("'{name}'"), allowed))
-            }
-        };
-    }
-    let wanted = before.map(|plan| plan.precision).or(settings.precision).or(Some(Precision::Mixed));
-    Ok(wanted.filter(exists).unwrap_or(Precision::Double))
 }
 
 /// How often `part` goes into `all`, if that is a whole number to rounding.

@@ -7,7 +7,7 @@ mod criterion;
 mod schedule;
 mod scheme;
 
-use kyoho::{Forces, Nearest, System};
+use kyoho::{Nearest, System};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -17,7 +17,7 @@ use crate::body::{Body, Vector};
 use crate::failure::{Failure, Result};
 use criterion::Criterion;
 use schedule::{Schedule, next_step, power_of_two};
-use scheme::GIVEN;
+use scheme::given;
 
 pub use scheme::Scheme;
 
@@ -198,11 +198,6 @@ impl Integrator for Hermite {
     fn counts(&self) -> Counts {
         Counts { interactions: self.system.statistics().interactions, ..self.counts }
     }
-}
-
-/// The derivatives of a sink's velocity that the force gives; those that the order does not have are zero.
-fn given(forces: &Forces, sink: usize) -> [Vector; GIVEN] {
-    [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)]
 }
 
 #[cfg(test)]

@@ -4,12 +4,17 @@
 //! degree `p - 1` of the acceleration. It is integrated once for the velocity and twice for the position, and its higher
 //! derivatives at the end of the step serve the next step and its length.
 
-use kyoho::{Order, Sink};
+use kyoho::{Forces, Order, Sink};
 
 use crate::body::{Body, DERIVATIVES, Vector, sink, vector};
 
 /// Derivatives of the velocity that a force can give: acceleration, jerk, snap, crackle.
-pub const GIVEN: usize = 4;
+const GIVEN: usize = 4;
+
+/// The derivatives of a sink's velocity that a force gives; those that its order does not have are zero.
+pub fn given(forces: &Forces, sink: usize) -> [Vector; GIVEN] {
+    [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)]
+}
 
 /// What a scheme is made of.
 #[derive(Debug)]
