@@ -89,6 +89,14 @@ fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {
     std::array::from_fn(|k| source[k] - R::from_f64(sink[k]))
 }
 
+fn scaled<R: Real>(factor: R, vector: [R; 3]) -> [R; 3] {
+    vector.map(|component| factor * component)
+}
+
+fn add<R: Real>(sum: &mut [R; 3], term: [R; 3]) {
+    *sum = std::array::from_fn(|k| sum[k] + term[k]);
+}
+
 /// The force of some sources on a sink.
 ///
 /// With `skip_own_index`, sources with the sink's index do not count. Pairs without softening at no distance add nothing
@@ -115,34 +123,38 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
         if s2 == zero {
             continue;
         }
-        // Differences that the order does not have are zero.
+        let potential = number(source.mass) / s2.sqrt();
+        let w = potential / s2;
+        sum.potential = sum.potential - potential;
+        let acceleration = scaled(w, r);
+        add(&mut sum.acceleration, acceleration);
+        // Differences that the order does not have are zero, and so is what needs them.
         let higher = |q: usize, first: Order| match order >= first {
             true => difference(source.derivatives[q], sink.derivatives[q]),
             false => [zero; 3],
         };
         let (v, a, j) = (higher(1, Order::Fourth), higher(2, Order::Sixth), higher(3, Order::Eighth));
-        let potential = number(source.mass) / s2.sqrt();
-        let w = potential / s2;
-        let alpha = dot(r, v) / s2;
-        let beta = (dot(v, v) + dot(r, a)) / s2 + alpha * alpha;
-        let gamma =
-            (number(3.0) * dot(v, a) + dot(r, j)) / s2 + alpha * (number(3.0) * beta - number(4.0) * alpha * alpha);
-        sum.potential = sum.potential - potential;
-        for k in 0..3 {
-            let acceleration = w * r[k];
-            let jerk = w * v[k] - number(3.0) * alpha * acceleration;
-            let snap = w * a[k] - number(6.0) * alpha * jerk - number(3.0) * beta * acceleration;
-            let crackle =
-                w * j[k] - number(9.0) * alpha * snap - number(9.0) * beta * jerk - number(3.0) * gamma * acceleration;
-            sum.acceleration[k] = sum.acceleration[k] + acceleration;
-            if order >= Order::Fourth {
-                sum.jerk[k] = sum.jerk[k] + jerk;
-            }
+        if order >= Order::Fourth {
+            let alpha = dot(r, v) / s2;
+            let jerk = std::array::from_fn(|k| w * v[k] - number(3.0) * alpha * acceleration[k]);
+            add(&mut sum.jerk, jerk);
             if order >= Order::Sixth {
-                sum.snap[k] = sum.snap[k] + snap;
-            }
-            if order >= Order::Eighth {
-                sum.crackle[k] = sum.crackle[k] + crackle;
+                let beta = (dot(v, v) + dot(r, a)) / s2 + alpha * alpha;
+                let snap = std::array::from_fn(|k| {
+                    w * a[k] - number(6.0) * alpha * jerk[k] - number(3.0) * beta * acceleration[k]
+                });
+                add(&mut sum.snap, snap);
+                if order >= Order::Eighth {
+                    let gamma = (number(3.0) * dot(v, a) + dot(r, j)) / s2
+                        + alpha * (number(3.0) * beta - number(4.0) * alpha * alpha);
+                    let crackle = std::array::from_fn(|k| {
+                        w * j[k]
+                            - number(9.0) * alpha * snap[k]
+                            - number(9.0) * beta * jerk[k]
+                            - number(3.0) * gamma * acceleration[k]
+                    });
+                    add(&mut sum.crackle, crackle);
+                }
             }
         }
         // With |alpha| <= v/s, |beta| <= 2 (v/s)^2 + a/s and so on, each of a difference's size and of the sizes that it
