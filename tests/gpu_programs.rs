@@ -53,6 +53,7 @@ fn small_blocks() {
     let program = build("gpu_small");
     // The program itself is put to the test where there is no GPU.
     all_is_well(&run(&program, &["cpu", "4", "2"]), false);
+    all_is_well(&run(&program, &["cpu", "8", "3"]), false);
     all_is_well(&run(&program, &["cuda"]), true);
     all_is_well(&run(&program, &["opencl"]), true);
 }

@@ -140,6 +140,7 @@ const OF_OLD: &[Run] = &[
 ];
 const OF_NATIVE: &[Run] = &[
     ("native_forces", &[], &[&[]]),
+    ("native_hermite", &[], &[&[]]),
     ("native_neighbours", &[], &[&[]]),
     ("native_errors", &[], &[&[]]),
     ("native_environment", &["KYOHO_OK", "order 4 precision 3 backend 3"], &[&[]]),
