@@ -492,7 +492,8 @@ impl System {
     }
 
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
-    /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was written.
+    /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was
+    /// written.
     pub fn predicted(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
         let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
         let predicted = |source: Source| {
@@ -502,8 +503,8 @@ impl System {
         self.sources(addresses).into_iter().map(|source| source.map(predicted)).collect()
     }
 
-    /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not keep;
-    /// `None` where none was.
+    /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
+    /// keep; `None` where none was.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<Source>> {
         let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
         let mut current = |address: usize| {
