@@ -107,7 +107,7 @@ fn devices_that_cannot_compute_are_named_and_why() {
         ("gpu-big", "it is big-endian"),
         ("gpu-32", "its addresses have 32 bits; needed: 64"),
         ("gpu-threads", "its groups have at most 128 threads; needed: 256"),
-        ("gpu-local", "its groups have 32768 bytes of local memory; needed: 40960"),
+        ("gpu-local", "its groups have 32768 bytes of local memory; needed: 49152"),
         ("gpu-old", "it has OpenCL 1.1; needed: 1.2"),
         ("odd", "it is neither GPU, accelerator nor CPU (type 0x10)"),
     ] {

@@ -20,6 +20,8 @@ enum Call {
     SetSources { first: usize, step: usize, count: usize, seed: u64 },
     /// The time, in ticks.
     SetTime(i32),
+    /// Sources as they were written, until the next time.
+    SetUnpredicted,
     /// The forces of a block.
     Force(Block),
     /// Writes and perhaps a new time between start and wait.
@@ -28,6 +30,8 @@ enum Call {
     Lists,
     /// Predicted sources from an address on.
     Predicted(usize),
+    /// Sources from an address on, as they were written.
+    Sources(usize),
     /// The system on this many devices.
     Move(usize),
     /// Something that must be rejected and change nothing.
@@ -119,11 +123,13 @@ fn call() -> impl Strategy<Value = Call> {
         3 => (address(), 1..40usize, 1..150usize, any::<u64>())
             .prop_map(|(first, step, count, seed)| Call::SetSources { first, step, count, seed }),
         2 => time().prop_map(Call::SetTime),
+        1 => Just(Call::SetUnpredicted),
         4 => block().prop_map(Call::Force),
         2 => (block(), address(), 0..30usize, prop::option::of(time()), any::<u64>())
             .prop_map(|(block, address, count, time, seed)| Call::StartAndWrite { block, address, count, time, seed }),
         2 => Just(Call::Lists),
         1 => address().prop_map(Call::Predicted),
+        1 => address().prop_map(Call::Sources),
         1 => (1..=DEVICES).prop_map(Call::Move),
         1 => mistake.prop_map(Call::Wrong),
     ]
@@ -180,6 +186,10 @@ impl Play {
             Call::SetSource { address, seed } => self.write(*address, 1, 1, *seed),
             Call::SetSources { first, step, count, seed } => self.write(*first, *step, *count, *seed),
             Call::SetTime(time) => self.twin.set_time(f64::from(*time) * TICK),
+            Call::SetUnpredicted => {
+                self.twin.set_unpredicted();
+                Ok(())
+            }
             Call::Force(block) => {
                 self.start(target, block)?;
                 self.twin.finish(&mut self.findings, "a block")
@@ -197,6 +207,10 @@ impl Play {
             }
             Call::Predicted(first) => {
                 self.twin.compare_predicted(&mut self.findings, *first..first + 20);
+                Ok(())
+            }
+            Call::Sources(first) => {
+                self.twin.compare_sources(&mut self.findings, *first..first + 20);
                 Ok(())
             }
             Call::Move(count) => {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::backend::{Machine, ThisMachine};
 use crate::catalogue::Order;
 use crate::error::Result;
-use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_all};
+use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_one};
 use crate::system::{MAX_VECTORS, Sink, Source, System};
 
 use super::accuracy::{Errors, measure};
@@ -19,6 +19,8 @@ pub struct Model {
     order: Order,
     sources: BTreeMap<usize, Source>,
     time: f64,
+    /// Whether sources are predicted to the time; else they are as they were written.
+    predicts: bool,
     block: Block,
 }
 
@@ -32,7 +34,7 @@ struct Block {
 impl Model {
     /// Without sources, at time 0.
     pub fn new(order: Order) -> Model {
-        Model { order, sources: BTreeMap::new(), time: 0.0, block: Block::default() }
+        Model { order, sources: BTreeMap::new(), time: 0.0, predicts: true, block: Block::default() }
     }
 
     /// Writes the source at an address.
@@ -42,19 +44,35 @@ impl Model {
 
     /// Sets the time of the next blocks.
     pub fn set_time(&mut self, time: f64) {
-        self.time = time;
+        (self.time, self.predicts) = (time, true);
     }
 
-    /// Position, velocity, ... of the source at an address, at the time that was set last.
+    /// Takes the sources of the next blocks as they were written, until a time is set.
+    pub fn set_unpredicted(&mut self) {
+        self.predicts = false;
+    }
+
+    /// The time to which a source is predicted.
+    fn moment(&self, source: &Source) -> f64 {
+        if self.predicts { self.time } else { source.time }
+    }
+
+    /// The source at an address, as it was written.
+    pub fn source(&self, address: usize) -> Option<&Source> {
+        self.sources.get(&address)
+    }
+
+    /// Position, velocity, ... of the source at an address, at the time that was set last or as they were written.
     pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_VECTORS]> {
-        let source = self.sources.get(&address)?;
-        Some(predict::<DoubleDouble>(self.order, source, self.time).map(|vector| vector.map(DoubleDouble::to_f64)))
+        let source = self.source(address)?;
+        let predicted = predict::<DoubleDouble>(self.order, source, self.moment(source));
+        Some(predicted.map(|vector| vector.map(DoubleDouble::to_f64)))
     }
 
     /// Takes the sources below nj as they are now, predicted, and the sinks.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
-        let sources = self.sources.range(..nj).map(|(_, source)| source);
-        let predicted = predict_all(self.order, sources, self.time);
+        let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.moment(source));
+        let predicted = self.sources.range(..nj).map(predicted).collect();
         self.block = Block { predicted, sinks: sinks.to_vec(), skip_own_index };
     }
 
@@ -123,6 +141,12 @@ impl Twin {
         Ok(())
     }
 
+    /// Takes the sources of the next blocks of both as they were written, until a time is set.
+    pub fn set_unpredicted(&mut self) {
+        self.system.set_unpredicted();
+        self.model.set_unpredicted();
+    }
+
     /// Starts a block on both.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) -> Result<()> {
         self.system.start(nj, skip_own_index, sinks.iter().copied())?;
@@ -168,6 +192,16 @@ impl Twin {
             format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
         });
         Ok(())
+    }
+
+    /// Compares sources as they were written, with zeros for the coefficients that the order does not keep.
+    pub fn compare_sources(&mut self, findings: &mut Findings, addresses: Range<usize>) {
+        let kept = self.target.descriptor().taylor;
+        for (address, found) in addresses.clone().zip(self.system.sources(addresses)) {
+            let mut expected = self.model.source(address).copied();
+            expected.iter_mut().for_each(|source| source.taylor[kept..].fill([0.0; 3]));
+            findings.expect_equal(&format!("the source written to address {address}"), found, expected);
+        }
     }
 
     /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.

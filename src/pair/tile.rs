@@ -43,7 +43,8 @@ impl Aligned {
     }
 }
 
-/// The first row of a tile is the mass, of a group the squared softening; positions and velocities follow.
+/// The first row of a tile is the mass, of a group the squared softening; positions, velocities, ... follow, as far as
+/// the order needs them.
 pub const VECTORS_ROW: usize = 1;
 
 /// What a tile is predicted for.

@@ -71,18 +71,18 @@ pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MA
     derivatives
 }
 
+/// A source at a time.
+pub fn predict_one<R: Real>(order: Order, source: &Source, time: f64) -> Predicted<R> {
+    Predicted { index: source.index, mass: source.mass, derivatives: predict(order, source, time) }
+}
+
 /// The sources at a time, in the same order.
 pub fn predict_all<'a, R: Real>(
     order: Order,
     sources: impl IntoIterator<Item = &'a Source>,
     time: f64,
 ) -> Vec<Predicted<R>> {
-    let predicted = |source: &Source| Predicted {
-        index: source.index,
-        mass: source.mass,
-        derivatives: predict(order, source, time),
-    };
-    sources.into_iter().map(predicted).collect()
+    sources.into_iter().map(|source| predict_one(order, source, time)).collect()
 }
 
 fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {

@@ -8,5 +8,5 @@ pub mod forces;
 pub mod real;
 
 pub use double_double::DoubleDouble;
-pub use forces::{Force, Predicted, Scale, force, neighbours, predict, predict_all};
+pub use forces::{Force, Predicted, Scale, force, neighbours, predict, predict_all, predict_one};
 pub use real::Real;

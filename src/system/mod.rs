@@ -266,8 +266,8 @@ impl System {
         self.time
     }
 
-    /// Begins the forces of the sources at addresses below `nj`, predicted to the time that was set last, on some
-    /// sinks.
+    /// Begins the forces on some sinks of the sources at addresses below `nj`, predicted to the time that was set last,
+    /// or as they were written after [`System::set_unpredicted`].
     ///
     /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one
     /// of them names the first, and leaves the last block as it was.
@@ -492,7 +492,8 @@ impl System {
     }
 
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
-    /// that was set last; `None` where no source was written.
+    /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was
+    /// written.
     pub fn predicted(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
         let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
         let predicted = |source: Source| {
@@ -502,14 +503,16 @@ impl System {
         self.sources(addresses).into_iter().map(|source| source.map(predicted)).collect()
     }
 
-    /// The sources at some addresses as they were written, as far as the order keeps their coefficients; `None` where
-    /// none was.
+    /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
+    /// keep; `None` where none was.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<Source>> {
         let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
         let mut current = |address: usize| {
             let staged = staged.get(&(address as u32)).map(|source| **source);
             let logged = || self.log.as_mut()?.read(address);
-            staged.or_else(logged).or_else(|| self.sources.read(address))
+            let mut source = staged.or_else(logged).or_else(|| self.sources.read(address))?;
+            source.taylor[self.descriptor.taylor..].fill([0.0; 3]);
+            Some(source)
         };
         addresses.into_iter().map(&mut current).collect()
     }

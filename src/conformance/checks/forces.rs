@@ -109,7 +109,8 @@ pub const CLOSE_PAIRS: Check = Check {
 
 pub const RANGE: Check = Check {
     name: "range",
-    promise: "forces are right for any mass, and at any distance whose square is a number of the precision",
+    promise: "forces that are numbers of the precision are right at any distance whose square is one; from order 6 on, \
+              below 1e-15 and above 1e15, where speeds are of the size of the distance",
     neighbours: false,
     run: |target, findings| {
         let bounds = target.descriptor().bounds;
@@ -121,7 +122,7 @@ pub const RANGE: Check = Check {
                 if !is_in_range(distance, bounds.position) || !is_in_range(mass, bounds.mass) || is_far {
                     continue;
                 }
-                // So may the snap at the ends, unless what moves there takes as long.
+                // So may the snap or the crackle at the ends, unless speeds are of the size of the distance.
                 let is_end = !is_in_range(distance, 1e15) && target.setup.order > Order::Fourth;
                 let speed = if is_end { distance } else { 1.0 };
                 let velocity = [speed, 0.5 * speed, -0.25 * speed];

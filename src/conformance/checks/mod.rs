@@ -36,6 +36,8 @@ pub static CHECKS: &[Check] = &[
     prediction::POLYNOMIAL,
     prediction::TIMES,
     prediction::ORDER_OF_CALLS,
+    prediction::UNPREDICTED,
+    prediction::UNPREDICTED_LISTS,
     neighbours::LENGTHS,
     neighbours::RADII,
     neighbours::LATER_WRITES,

@@ -1,4 +1,4 @@
-//! Every force call sees the sources as they are now, predicted to the time that was set last.
+//! Every force call sees the sources as they are now, predicted to the time that was set last or as they were written.
 
 use crate::catalogue::Order;
 use crate::conformance::models::{Random, grid, sinks_of};
@@ -93,5 +93,62 @@ pub const ORDER_OF_CALLS: Check = Check {
             }
         }
         Ok(())
+    },
+};
+
+pub const UNPREDICTED: Check = Check {
+    name: "unpredicted",
+    promise: "set_unpredicted takes sources as they were written, whatever was kept of the same time, until set_time",
+    neighbours: false,
+    run: |target, findings| {
+        let sources = moving(47, 600);
+        let other = moving(48, 600);
+        let mut twin = Twin::with(target, &sources)?;
+        let all = sinks_of(&grid(49, 70), 1.0 / 64.0);
+        for ni in [1, 20, 70] {
+            let sinks = &all[..ni];
+            let mut see = |twin: &mut Twin, what: &str| {
+                twin.compare(findings, what, 600, true, sinks)?;
+                twin.compare_predicted(findings, 0..20);
+                twin.compare_sources(findings, 0..20);
+                Ok(())
+            };
+            // A moment by which all have moved: what is kept of it is not what was written.
+            twin.set_time(1.25)?;
+            see(&mut twin, "predicted")?;
+            twin.set_unpredicted();
+            see(&mut twin, "then unpredicted")?;
+            see(&mut twin, "unpredicted once more")?;
+            twin.set_source(7, &other[7])?;
+            see(&mut twin, "a write while unpredicted")?;
+            twin.set_time(1.25)?;
+            see(&mut twin, "and predicted to the same time")?;
+            twin.start(600, true, sinks)?;
+            twin.set_unpredicted();
+            twin.finish(findings, "unpredicted between start and wait")?;
+            twin.compare(findings, "the block after it", 600, true, sinks)?;
+            twin.set_source(7, &sources[7])?;
+        }
+        Ok(())
+    },
+};
+
+pub const UNPREDICTED_LISTS: Check = Check {
+    name: "unpredicted lists",
+    promise: "neighbour lists are of the sources that the block saw: predicted, or as they were written",
+    neighbours: true,
+    run: |target, findings| {
+        let mut twin = Twin::with(target, &moving(50, 600))?;
+        let mut sinks = sinks_of(&grid(51, 20), 1.0 / 64.0);
+        sinks.iter_mut().for_each(|sink| sink.radius2 = 4.0);
+        twin.set_time(1.25)?;
+        twin.compare(findings, "predicted", 600, true, &sinks)?;
+        twin.set_unpredicted();
+        twin.compare_lists(findings, "lists of a block before set_unpredicted")?;
+        twin.compare(findings, "unpredicted", 600, true, &sinks)?;
+        twin.set_time(1.25)?;
+        twin.compare_lists(findings, "lists of an unpredicted block, after set_time")?;
+        twin.compare(findings, "predicted to the same time", 600, true, &sinks)?;
+        twin.compare_lists(findings, "lists of a predicted block")
     },
 };

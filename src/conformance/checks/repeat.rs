@@ -16,8 +16,9 @@ use crate::system::{Forces, Setup, Sink, Source, System};
 fn bits(forces: Forces) -> Vec<u64> {
     let sink = |sink: usize| {
         let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
-        let numbers = [[forces.potential(sink), 0.0, 0.0], forces.acceleration(sink), forces.jerk(sink)];
-        numbers.into_iter().flatten().map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
+        let derivatives = [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)];
+        let numbers = [forces.potential(sink)].into_iter().chain(derivatives.into_iter().flatten());
+        numbers.map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
     };
     (0..forces.len()).flat_map(sink).collect()
 }

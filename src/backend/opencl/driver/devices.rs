@@ -20,7 +20,7 @@ const POCL: &str = "Portable Computing Language";
 /// Threads that a group of some kernel has: `MOST_THREADS` in `kernels/prelude_opencl.h`.
 const THREADS: usize = 256;
 /// Bytes of local memory that no group of any kernel exceeds.
-const LOCAL: u64 = 40 << 10;
+pub(super) const LOCAL: u64 = 48 << 10;
 
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -123,3 +123,12 @@ impl Drop for Scratch {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+#[test]
+fn the_local_memory_that_is_asked_for_is_enough_for_each_kernel() {
+    let resources = include_str!("../../../../../kernels/generated/resources.txt");
+    for line in resources.lines() {
+        let (_, shared) = line.rsplit_once(" shared ").unwrap();
+        assert!(shared.parse::<u64>().unwrap() <= devices::LOCAL, "{line}");
+    }
+}
