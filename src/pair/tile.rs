@@ -215,6 +215,12 @@ impl<E: Element> LaneSums<E> {
         }
     }
 
+    /// Forgets what was summed for so many numbers of a sink.
+    pub fn clear(&mut self, outputs: usize) {
+        self.values[..outputs].fill([0.0; MAX_LANES]);
+        self.distance2 = [E::INFINITY; MAX_LANES];
+    }
+
     /// The nearest source of a lane.
     pub fn nearest(&self, lane: usize) -> Nearest {
         Nearest { distance2: self.distance2[lane].to_f64(), index: self.nearest[lane] }

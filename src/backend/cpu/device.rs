@@ -288,8 +288,8 @@ impl<E: Element> Shared<'_, E> {
             sums.reset(sinks, self.outputs, self.nearest);
         }
         for place in task.slices.clone() {
-            task.lane_sums.clear();
-            task.lane_sums.resize(units.len(), LaneSums::new());
+            task.lane_sums.resize_with(units.len(), LaneSums::new);
+            task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.outputs));
             let slice = self.share.set + self.share.sets * place;
             for number in chunks_of_slice(slice, self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
