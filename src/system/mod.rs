@@ -1,8 +1,10 @@
 //! The engine: sources, block steps, neighbours and devices, free of any backend.
 
 mod block;
+mod checks;
 mod deals;
 mod devices;
+mod forces;
 mod gathered;
 mod log;
 mod neighbours;
@@ -10,8 +12,6 @@ pub mod records;
 mod sinks;
 pub mod slices;
 mod sources;
-
-use std::ops::Range;
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,11 +22,13 @@ use crate::pair::predict;
 use crate::threads::Threads;
 
 pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
+pub use forces::Forces;
 pub use records::{Line, Record, Records};
 pub use sinks::{Sinks, SomeSinks};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
 
 use devices::Devices;
+use forces::check_finite;
 use log::Log;
 use neighbours::Lists;
 use sinks::Look;
@@ -539,125 +541,10 @@ impl System {
         }
         Ok(())
     }
-
-    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's
-    /// range.
-    pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
-        if address > i32::MAX as usize {
-            return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
-        }
-        let name = |what: &str| format!("{what} of the source at address {address}");
-        let finite = |what: &str, value: f64| match value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::NotFinite { what: name(what), value }),
-        };
-        let within = |what: &str, value: f64, largest: f64| match value.abs() <= largest {
-            true => Ok(()),
-            false => Err(self.too_large(name(what), value, largest)),
-        };
-        // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
-        let coefficients = &source.taylor[..self.descriptor.taylor];
-        let largest = self.descriptor.bounds;
-        if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
-            finite("the mass", source.mass)?;
-            finite("the time", source.time)?;
-            for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
-                coefficient.iter().try_for_each(|value| finite(what, *value))?;
-            }
-        }
-        let position = &source.taylor[0];
-        if position.iter().any(|value| value.abs() > largest.position) {
-            position.iter().try_for_each(|value| within("the position", *value, largest.position))?;
-        }
-        within("the mass", source.mass, largest.mass)
-    }
-
-    fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
-        let name = |what: &str| format!("{what} of sink {number}");
-        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
-            if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
-                return Err(Error::NotFinite { what: name(what), value: *value });
-            }
-        }
-        let largest = self.descriptor.bounds.position;
-        if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
-            return Err(self.too_large(name("the position"), *value, largest));
-        }
-        for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
-            if !value.is_finite() {
-                return Err(Error::NotFinite { what: name(what), value });
-            }
-        }
-        if !(0.0..=largest * largest).contains(&sink.softening2) {
-            return Err(Error::OutOfRange {
-                what: name("the squared softening"),
-                value: sink.softening2,
-                precision: self.descriptor.precision.name(),
-                allowed: format!("0 to {:e}", largest * largest),
-            });
-        }
-        Ok(())
-    }
-
-    fn too_large(&self, what: String, value: f64, largest: f64) -> Error {
-        Error::OutOfRange {
-            what,
-            value,
-            precision: self.descriptor.precision.name(),
-            allowed: format!("magnitudes up to {largest:e}"),
-        }
-    }
 }
-
-/// The sum of all components of some vectors: finite only if each is. Three sums side by side take a third of the time.
-#[inline(always)]
-fn sum_of_components(vectors: &[[f64; 3]]) -> f64 {
-    let mut sums = [0.0; 3];
-    for vector in vectors {
-        sums.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
-    }
-    sums[0] + sums[1] + sums[2]
-}
-
-/// The position and its derivatives.
-const DERIVATIVES: [&str; MAX_TAYLOR] = [
-    "the position",
-    "the velocity",
-    "the acceleration",
-    "the jerk",
-    "the snap",
-    "the crackle",
-    "the sixth derivative",
-    "the seventh derivative",
-];
 
 /// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
 const STAGED: usize = 1 << 13;
-
-/// Whether all numbers are finite, in one pass without a branch.
-fn are_finite(values: &[f64]) -> bool {
-    const EXPONENT: u64 = 0x7ff << 52;
-    // The highest exponent carries into the sign's bit when one is added to it.
-    let carry = |value: &f64| (value.to_bits() & EXPONENT) + (1 << 52);
-    values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
-}
-
-/// An error that names the first of some sinks whose sums are not all finite.
-fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Result<()> {
-    let outputs = descriptor.outputs;
-    let values = &sums.values[sinks.start * outputs..sinks.end * outputs];
-    if are_finite(values) {
-        return Ok(());
-    }
-    values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
-        Err(Error::OutOfRange {
-            what: format!("the force on sink {}", sinks.start + place / outputs),
-            value: values[place],
-            precision: descriptor.precision.name(),
-            allowed: "units in which no sum overflows, or precision double".into(),
-        })
-    })
-}
 
 /// More devices than a host has.
 const MAX_DEVICES: usize = 64;
@@ -698,80 +585,6 @@ fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
         order: setup.order as i32,
         precision: setup.precision.name(),
         allowed: allowed.join(", "),
-    }
-}
-
-/// The forces on sinks of a block.
-#[derive(Clone, Copy)]
-pub struct Forces<'a> {
-    descriptor: &'static Descriptor,
-    values: &'a [f64],
-    nearest: &'a [Nearest],
-}
-
-impl<'a> Forces<'a> {
-    fn of(sums: &'a Sums, sinks: Range<usize>, descriptor: &'static Descriptor) -> Forces<'a> {
-        let values = &sums.values[sinks.start * descriptor.outputs..sinks.end * descriptor.outputs];
-        let nearest = if descriptor.nearest { &sums.nearest[sinks] } else { &[] };
-        Forces { descriptor, values, nearest }
-    }
-}
-
-impl Forces<'_> {
-    /// The number of sinks.
-    pub fn len(&self) -> usize {
-        self.values.len() / self.descriptor.outputs
-    }
-
-    /// Whether the block had no sinks.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// All that was summed for each sink: potential, acceleration and, where the order has them, jerk, snap and crackle.
-    /// Empty unless there are `N` numbers for a sink.
-    pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
-        let (rows, _) = self.values.as_chunks();
-        rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
-    }
-
-    /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
-    pub fn potential(&self, sink: usize) -> f64 {
-        self.values[sink * self.descriptor.outputs]
-    }
-
-    /// The acceleration of a sink.
-    pub fn acceleration(&self, sink: usize) -> [f64; 3] {
-        self.derivative(sink, 0)
-    }
-
-    /// The jerk of a sink; zero for orders that do not compute it.
-    pub fn jerk(&self, sink: usize) -> [f64; 3] {
-        self.derivative(sink, 1)
-    }
-
-    /// The snap of a sink; zero for orders that do not compute it.
-    pub fn snap(&self, sink: usize) -> [f64; 3] {
-        self.derivative(sink, 2)
-    }
-
-    /// The crackle of a sink; zero for orders that do not compute it.
-    pub fn crackle(&self, sink: usize) -> [f64; 3] {
-        self.derivative(sink, 3)
-    }
-
-    /// The nearest source of a sink, if there is one and the order finds it.
-    pub fn nearest(&self, sink: usize) -> Option<Nearest> {
-        let nearest = self.nearest.get(sink)?;
-        nearest.distance2.is_finite().then_some(*nearest)
-    }
-
-    fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
-        let row = &self.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
-        match row.get(1 + 3 * k..4 + 3 * k) {
-            Some(vector) => [vector[0], vector[1], vector[2]],
-            None => [0.0; 3],
-        }
     }
 }
 

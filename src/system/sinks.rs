@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::threads::Threads;
 
 use super::block::{MAX_VECTORS, Sink};
-use super::sum_of_components;
+use super::checks::sum_of_components;
 
 /// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
 const HEAD: usize = 3;
