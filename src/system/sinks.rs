@@ -168,14 +168,7 @@ impl Sinks {
                 self.reserve(1, width)?;
                 self.numbers.resize(first + width, 0.0);
             }
-            let (from, to) = (first, first + width);
-            look.take(&sink, limits);
-            match self.vectors {
-                1 => put::<1>(&mut self.numbers[from..to], &sink),
-                2 => put::<2>(&mut self.numbers[from..to], &sink),
-                3 => put::<3>(&mut self.numbers[from..to], &sink),
-                _ => put::<MAX_VECTORS>(&mut self.numbers[from..to], &sink),
-            }
+            look = look.and(fill(&mut self.numbers[first..first + width], self.count, &|_| sink, limits));
             self.count += 1;
         }
         Ok(look)

@@ -37,8 +37,7 @@ impl<G: Gpu> Inbox<G> {
         self.host.bytes()
     }
 
-    /// Forgets the last block and makes room for pieces with these strides, and for so many
-    /// lines of records.
+    /// Forgets the last block and makes room for pieces with these strides, and for so many lines of records.
     pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
         let wanted = strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<Line>() + 128;
         self.filled = 0;
