@@ -1,9 +1,7 @@
-/* A program that forks with the library in use, as interpreters do: parent and child go on with their own copies. With
- * an argument, the backend cannot go on in a child, which is told these words. */
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "old_said.h"
+/* A program that forks, before and after it opens the board. The board belongs to the process that opened it: a child is
+ * told so, and may open one of its own. With an argument, the backend serves no child of a process that uses it, which
+ * is told these words. */
+#include "forks.h"
 
 #include "g6_board.h"
 
@@ -12,6 +10,7 @@ enum { N = 2000 };
 static struct bodies b;
 static double acc[N][3], jerk[N][3], pot[N], first[N][3];
 static int nn[N];
+static const char *backend_says;
 
 static int forces(void)
 {
@@ -25,45 +24,78 @@ static void same_forces(const char *who)
     PROMISE("with the same bits", memcmp(acc, first, sizeof acc) == 0);
 }
 
-static void the_child_goes_on(void)
+static void child_that_opens_the_first_board(void)
 {
-    same_forces("the child computes with the sources that it inherited");
-    g6_close(0);
-    g6_open(0);
+    PROMISE("a child opens a board where its parent had none", g6_open(0) == 0);
     set_bodies(&b);
-    same_forces("and with a board that it opens itself");
-    g6_close(0);
+    PROMISE("and gets forces", forces() == 0 && isfinite(acc[0][0]));
+    PROMISE("and closes it", g6_close(0) == 0);
+    PROMISE("without a word", said()[0] == 0);
 }
 
-static void the_child_is_told(const char *words)
+/* Opens a board in a child of a process that has one. */
+static void open_again(void)
 {
-    listen();
-    PROMISE("forces of the child fail", forces() != 0);
-    PROMISE("with the reason", one_line("g6calc_firsthalf", words, ""));
+    if (backend_says) {
+        PROMISE("a child cannot open a board on this backend", g6_open(0) != 0);
+        PROMISE("and is told why", one_line("g6_open", backend_says, ""));
+        return;
+    }
+    PROMISE("a child may open a board of its own", g6_open(0) == 0);
+    PROMISE("whose sources are not the parent's", get_forces(N, 1, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn) == 0);
+    PROMISE("but none", acc[0][0] == 0 && pot[0] == 0);
+    set_bodies(&b);
+    same_forces("and it computes");
+    PROMISE("and closes", g6_close(0) == 0);
+    PROMISE("without a word", said()[0] == 0);
+}
+
+static void child_that_uses_the_parents_board(void)
+{
+    char parent[32];
+    snprintf(parent, sizeof parent, "fork of process %d", (int)getppid());
+    PROMISE("a source is refused", set_body(0, 0, 1.0, zero, zero) != 0);
+    PROMISE("with the reason", one_line("g6_set_j_particle", parent, "to open one here with g6_open"));
+    PROMISE("a time is refused", g6_set_ti(0, 0.125) != 0 && one_line("g6_set_ti", parent, ""));
+    PROMISE("forces fail", get_forces(N, N, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn) != 0);
+    PROMISE("with the reason", one_line("g6calc_firsthalf", parent, ""));
     PROMISE("and are NaN", isnan(acc[0][0]) && isnan(jerk[N - 1][2]) && isnan(pot[0]));
-    PROMISE("the child can close the board", g6_close(0) == 0);
-    PROMISE("and open none", g6_open(0) != 0 && one_line("g6_open", words, ""));
+    PROMISE("the block size can be asked for", g6_npipes() > 0);
+    open_again();
+}
+
+static void child_that_closes_the_parents_board(void)
+{
+    PROMISE("a child can forget the board", g6_close(0) == 0 && said()[0] == 0);
+    open_again();
+}
+
+static void child_within_a_force_calculation(void)
+{
+    PROMISE("a calculation that the parent began is not the child's",
+            g6calc_lasthalf2(0, N, N, b.index, b.x, b.v, 1e-4, pot, acc, jerk, pot, nn) != 0);
+    PROMISE("as is said", one_line("g6calc_lasthalf2", "fork of process", ""));
+    PROMISE("and its forces are NaN", isnan(acc[0][0]) && isnan(pot[N - 1]));
 }
 
 int main(int argc, char **argv)
 {
-    int status = -1;
-    pid_t child;
+    static double none[N];
+    backend_says = argc > 1 ? argv[1] : NULL;
     b = make_bodies(N, 1);
+    in_a_fork("a child before the first board", child_that_opens_the_first_board);
     g6_open(0);
     set_bodies(&b);
     PROMISE("forces before the fork", forces() == 0);
     memcpy(first, acc, sizeof acc);
-    child = fork();
-    if (child == 0) {
-        alarm(60);
-        if (argc > 1) the_child_is_told(argv[1]);
-        else the_child_goes_on();
-        _exit(finish());
-    }
+    in_a_fork("a child that uses the board", child_that_uses_the_parents_board);
+    in_a_fork("a child that closes the board", child_that_closes_the_parents_board);
     same_forces("the parent goes on");
-    PROMISE("the child ends", waitpid(child, &status, 0) == child);
-    PROMISE("the child kept its promises", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    g6calc_firsthalf(0, N, N, b.index, b.x, b.v, acc, jerk, pot, 1e-4, none);
+    in_a_fork("a child within a force calculation", child_within_a_force_calculation);
+    PROMISE("the parent ends it",
+            g6calc_lasthalf2(0, N, N, b.index, b.x, b.v, 1e-4, none, acc, jerk, pot, nn) == 0);
+    PROMISE("with the same bits", memcmp(acc, first, sizeof acc) == 0);
     g6_close(0);
     free_bodies(&b);
     return finish();

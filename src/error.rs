@@ -123,6 +123,19 @@ pub enum Error {
         /// What is wrong with its place.
         when: &'static str,
     },
+    /// This process is a fork of the one that opened what was to be used.
+    #[error(
+        "process {process} is a fork of process {parent}, which opened the board; allowed: to open one here with \
+         {opener}, and to write the sources again"
+    )]
+    Forked {
+        /// This process.
+        process: u32,
+        /// The one that opened.
+        parent: u32,
+        /// The call that opens here.
+        opener: &'static str,
+    },
     /// An option, an environment variable or a configuration file has a value that is not allowed.
     #[error("{name} is '{value}'; allowed: {allowed}")]
     BadOption {
@@ -197,7 +210,7 @@ impl Error {
             Error::BadAddress { .. } => ResultCode::BadAddress,
             Error::NotFinite { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
-            Error::CallOrder { .. } => ResultCode::CallOrder,
+            Error::CallOrder { .. } | Error::Forked { .. } => ResultCode::CallOrder,
             Error::BadOption { .. } => ResultCode::BadOption,
             Error::BufferTooSmall { .. } => ResultCode::BufferTooSmall,
             Error::NoBackend { .. } => ResultCode::NoBackend,

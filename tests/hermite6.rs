@@ -35,6 +35,11 @@ fn sapporo6_in_a_program_that_has_functions_of_these_names() {
 }
 
 #[test]
+fn sapporo6_in_a_program_that_forks() {
+    keeps_its_promises("sapporo6_fork", "sapporo6", C, &[]);
+}
+
+#[test]
 fn sapporo6_in_a_hermite_integrator() {
     keeps_its_promises("sapporo6_integration", "sapporo6", C, &[]);
 }

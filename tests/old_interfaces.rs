@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::process::Command;
 
 use common::programs::{OLD, Program};
@@ -46,6 +47,11 @@ fn g6_in_a_program_that_forks() {
     for threads in ["1", "3"] {
         assert_eq!(program.run(&[], &[("KYOHO_THREADS", threads)]), "", "{threads} threads");
     }
+}
+
+#[test]
+fn g5_in_a_program_that_forks() {
+    keeps_its_promises("g5_fork", &["single"]);
 }
 
 #[test]
@@ -119,18 +125,45 @@ fn an_environment_that_cannot_be_had_is_said_once_and_makes_forces_nan() {
 
 #[test]
 fn a_log_is_written_only_if_it_is_asked_for() {
-    let program = build("g6_forms");
+    let program = Program::build("g6_forms", OLD, "g6_no_log");
     assert_eq!(program.run(&[], &[]), "");
     let said = program.run(&[], &[("KYOHO_LOG", "info"), ("KYOHO_PRECISION", "double")]);
     assert!(said.contains("g6 opened") && said.contains("double"), "{said}");
-    let log = [("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "kyoho-%p.log")];
-    assert_eq!(program.run(&[], &log), "");
-    let written = std::fs::read_dir(&program.folder).unwrap().filter_map(|entry| {
-        let path = entry.unwrap().path();
-        (path.extension()? == "log").then(|| std::fs::read_to_string(path).unwrap())
-    });
-    let written: Vec<String> = written.collect();
-    assert!(written.len() == 1 && written[0].contains("g6 closed"), "{written:?}");
+    let off = [("KYOHO_LOG", "off"), ("KYOHO_LOG_FILE", "off-%p.log")];
+    assert_eq!(program.run(&[], &off), "");
+    assert_eq!(logs(&program.folder), Vec::<String>::new());
+}
+
+/// What is in the logs of a folder.
+fn logs(folder: &Path) -> Vec<String> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of_logs = paths.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+    of_logs.map(|path| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+/// Codes whose output goes nowhere, as that of AMUSE's workers, are asked by this alone.
+#[test]
+fn a_log_file_has_a_line_for_each_open_that_says_who_opened_what() {
+    let program = Program::build("g6_forms", OLD, "g6_log");
+    let ranks =
+        [("OMPI_COMM_WORLD_LOCAL_RANK", "1"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "5")];
+    let file = [("KYOHO_LOG_FILE", "kyoho-%p.log"), ("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", "1")];
+    assert_eq!(program.run(&[], &[&file[..], &ranks].concat()), "");
+    let [log] = &logs(&program.folder)[..] else { panic!("there is not one log") };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let opened: Vec<&str> = log.lines().filter(|line| line.contains("g6 opened by process ")).collect();
+    assert!(!opened.is_empty() && log.contains("g6 closed"), "{log}");
+    for line in opened {
+        for part in [
+            "rank 5 (OMPI_COMM_WORLD_RANK), on ",
+            host.trim(),
+            ": backend cpu, devices ",
+            ", order 4, precision mixed, threads 1, instruction set ",
+            "; local rank 1 of 4 (OMPI_COMM_WORLD_LOCAL_RANK) on 1 device: device 0, which ranks 0, 2, 3 have too",
+        ] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
+    }
 }
 
 /// The functions that a header declares.

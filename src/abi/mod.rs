@@ -2,7 +2,7 @@
 //!
 //! [`boundary`] is what every entry point stands behind. [`native`] is the library's own interface, whose systems are
 //! found by [`handles`]. The old interfaces are [`g6`], [`g5`] and [`hermite6`]; what they share is in [`arrays`],
-//! [`opening`], [`refused`] and [`speech`].
+//! [`opening`], [`process`], [`refused`] and [`speech`].
 
 pub mod arrays;
 pub mod boundary;
@@ -12,5 +12,6 @@ pub mod handles;
 pub mod hermite6;
 pub mod native;
 pub mod opening;
+pub mod process;
 pub mod refused;
 pub mod speech;

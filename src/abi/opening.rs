@@ -3,11 +3,12 @@
 use std::ffi::c_int;
 
 use crate::catalogue::{Order, Precision};
-use crate::config::{DeviceChoice, Selection, Settings, Wanted};
+use crate::config::{self, DeviceChoice, Selection, Settings, Wanted};
 use crate::error::{Error, Result};
 use crate::system::{Setup, System};
 
 use super::arrays::Input;
+use super::process::{self, Owned};
 use super::speech::{self, Failure, Outcome};
 
 /// What to make a system of, and why on these devices; `devices` overrules the environment.
@@ -43,7 +44,7 @@ pub struct Interface {
 /// The system of the one board of an interface.
 pub struct Opened {
     interface: Interface,
-    held: Option<(Setup, System)>,
+    held: Option<Owned<(Setup, System)>>,
     broken: bool,
 }
 
@@ -56,7 +57,8 @@ impl Opened {
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         let Interface { name, order, precision, with_others, .. } = self.interface;
-        if let Some((held, _)) = &self.held {
+        if let Some(held) = &mut self.held {
+            let (held, _) = held.get(self.interface.opener)?;
             if devices.is_some() && setup(order, precision, devices)?.0.devices != held.devices {
                 return Err(Error::CallOrder { call: function, when: with_others }.into());
             }
@@ -65,7 +67,7 @@ impl Opened {
         self.broken = true;
         let (setup, because) = setup(order, precision, devices)?;
         let system = system(name, &setup, &because)?;
-        self.held = Some((setup, system));
+        self.held = Some(Owned::new((setup, system)));
         self.broken = false;
         Ok(())
     }
@@ -78,12 +80,18 @@ impl Opened {
             }
             self.open(self.interface.opener, None)?;
         }
-        self.if_open().ok_or(Failure::Told)
+        let held = self.held.as_mut().ok_or(Failure::Told)?;
+        Ok(&mut held.get(self.interface.opener)?.1)
     }
 
-    /// The system, if it is open.
+    /// The system, if this process has opened it.
     pub fn if_open(&mut self) -> Option<&mut System> {
-        self.held.as_mut().map(|(_, system)| system)
+        Some(&mut self.held.as_mut()?.get(self.interface.opener).ok()?.1)
+    }
+
+    /// Whether the board is one of the process that this one was forked from: only to be forgotten.
+    pub fn is_inherited(&self) -> bool {
+        self.held.as_ref().is_some_and(Owned::is_inherited)
     }
 
     /// Whether opening failed, and its line was written: all calls fail until the board is opened again.
@@ -92,27 +100,28 @@ impl Opened {
     }
 }
 
-/// A system of this setup; the log says why on these devices, and what it is.
+/// A system of this setup; the log says who opened it, and why on these devices.
 pub fn system(interface: &'static str, setup: &Setup, because: &str) -> Result<System> {
-    opening(interface, setup, because);
+    // Opening may take long, or hang in a driver.
+    log::debug!("{interface} opens backend {}, {because}", setup.backend.name());
     let system = System::new(setup)?;
-    opened(interface, &system);
+    opened(interface, &system, because);
     Ok(system)
 }
 
-/// Says in the log what devices will be opened, and why these.
-pub fn opening(interface: &'static str, setup: &Setup, because: &str) {
-    log::info!("{interface} opens backend {}, {because}", setup.backend.name());
-}
-
-/// Says in the log what a system computes on.
-pub fn opened(interface: &'static str, system: &System) {
+/// Says in one line of the log who opened a system, and what it computes on.
+pub fn opened(interface: &'static str, system: &System, because: &str) {
     let setup = system.setup();
     let devices: Vec<String> = system.devices().into_iter().map(|device| device.name).collect();
     log::info!(
-        "{interface} opened: backend {}, devices {}, precision {}, threads {}, instruction set {}",
+        "{interface} opened by process {}, {}, on {}: backend {}, devices {}, order {}, precision {}, threads {}, \
+         instruction set {}; {because}",
+        std::process::id(),
+        config::rank(),
+        process::host(),
         setup.backend.name(),
         devices.join(", "),
+        setup.order as i32,
         setup.precision.name(),
         setup.threads,
         setup.level.name(),

@@ -35,6 +35,8 @@ struct Launcher {
     size: Option<&'static str>,
     /// The variable that has the host's number among those.
     host: Option<&'static str>,
+    /// The variable that has the rank among the processes of all hosts.
+    world: Option<&'static str>,
 }
 
 /// The launchers, in the order in which they are believed. A launcher passes on the variables of the one that started it,
@@ -42,29 +44,58 @@ struct Launcher {
 /// too, has local rank 0, and whatever the script starts inherits that.
 const LAUNCHERS: [Launcher; 10] = [
     // Open MPI, Spectrum MPI.
-    Launcher { size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"), ..launcher("OMPI_COMM_WORLD_LOCAL_RANK") },
+    Launcher {
+        size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"),
+        world: Some("OMPI_COMM_WORLD_RANK"),
+        ..launcher("OMPI_COMM_WORLD_LOCAL_RANK")
+    },
     // Hydra, the launcher of MPICH and Intel MPI; Platform MPI.
-    Launcher { size: Some("MPI_LOCALNRANKS"), ..launcher("MPI_LOCALRANKID") },
+    Launcher { size: Some("MPI_LOCALNRANKS"), world: Some("PMI_RANK"), ..launcher("MPI_LOCALRANKID") },
     // MVAPICH2.
-    Launcher { size: Some("MV2_COMM_WORLD_LOCAL_SIZE"), ..launcher("MV2_COMM_WORLD_LOCAL_RANK") },
+    Launcher {
+        size: Some("MV2_COMM_WORLD_LOCAL_SIZE"),
+        world: Some("MV2_COMM_WORLD_RANK"),
+        ..launcher("MV2_COMM_WORLD_LOCAL_RANK")
+    },
     // MVAPICH 3 and newer.
     launcher("MVP_COMM_WORLD_LOCAL_RANK"),
     // HPE MPT.
     launcher("MPT_LRANK"),
     // Flux, which may itself be started by one of the next.
-    launcher("FLUX_TASK_LOCAL_ID"),
+    Launcher { world: Some("FLUX_TASK_RANK"), ..launcher("FLUX_TASK_LOCAL_ID") },
     // IBM's jsrun.
-    launcher("JSM_NAMESPACE_LOCAL_RANK"),
+    Launcher { world: Some("JSM_NAMESPACE_RANK"), ..launcher("JSM_NAMESPACE_LOCAL_RANK") },
     // HPE PALS.
-    launcher("PALS_LOCAL_RANKID"),
+    Launcher { world: Some("PALS_RANKID"), ..launcher("PALS_LOCAL_RANKID") },
     // Cray PMI.
     launcher("PMI_LOCAL_RANK"),
     // Slurm.
-    Launcher { size: Some("SLURM_STEP_TASKS_PER_NODE"), host: Some("SLURM_NODEID"), ..launcher("SLURM_LOCALID") },
+    Launcher {
+        size: Some("SLURM_STEP_TASKS_PER_NODE"),
+        host: Some("SLURM_NODEID"),
+        world: Some("SLURM_PROCID"),
+        ..launcher("SLURM_LOCALID")
+    },
 ];
 
 const fn launcher(rank: &'static str) -> Launcher {
-    Launcher { rank, size: None, host: None }
+    Launcher { rank, size: None, host: None, world: None }
+}
+
+/// The rank of this process among those of all hosts, in words for the log: `rank 5 (PMI_RANK)`.
+pub fn rank() -> String {
+    rank_of(&|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
+}
+
+/// The same from these variables.
+pub(super) fn rank_of(named: &Named) -> String {
+    let found = LAUNCHERS.iter().find(|launcher| named(launcher.rank).is_some());
+    let Some(launcher) = found else { return "started by no launcher".into() };
+    let (variable, what) = launcher.world.map_or((launcher.rank, "local rank"), |world| (world, "rank"));
+    match named(variable) {
+        Some(rank) => format!("{what} {} ({variable})", rank.trim()),
+        None => format!("{what} unknown ({variable} is not set)"),
+    }
 }
 
 /// The local rank that the first launcher in the list has set, if any has.

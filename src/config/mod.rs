@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::system::Setup;
 
 pub use devices::{DeviceChoice, Selection, Wanted};
-pub use launcher::LocalRank;
+pub use launcher::{LocalRank, rank};
 
 /// The block size that `g6_npipes` gives unless the environment says otherwise: the most that phiGRAPE can bear.
 pub const NPIPES: usize = 16384;
@@ -42,7 +42,7 @@ pub struct Settings {
     /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`;
     /// without it the GPU's model decides.
     pub crossover: Option<u64>,
-    /// `KYOHO_LOG`: how much is told.
+    /// `KYOHO_LOG`: how much is told; without it nothing, or `info` where there is a file for it.
     pub log: log::LevelFilter,
     /// `KYOHO_LOG_FILE`: where it is told, `%p` being the process; without it stderr.
     pub log_file: Option<PathBuf>,
@@ -59,6 +59,8 @@ impl Settings {
         let named = |name: &'static str| variable(name).filter(|value| !value.trim().is_empty());
         let (threads, threads_because) = threads(&named)?;
         let local_rank = launcher::local_rank(&named);
+        let log_file =
+            named("KYOHO_LOG_FILE").map(|path| PathBuf::from(path.replace("%p", &std::process::id().to_string())));
         let precisions: Vec<&str> = catalogue::precisions().into_iter().map(Precision::name).collect();
         Ok(Settings {
             backend: choice(&named, "KYOHO_BACKEND", &["cpu", "cuda", "opencl"], Backend::from_name)?,
@@ -72,9 +74,8 @@ impl Settings {
             level: level(&named)?,
             crossover: crossover(&named)?,
             log: choice(&named, "KYOHO_LOG", &["off", "error", "warn", "info", "debug"], |name| name.parse().ok())?
-                .unwrap_or(log::LevelFilter::Off),
-            log_file: named("KYOHO_LOG_FILE")
-                .map(|path| PathBuf::from(path.replace("%p", &std::process::id().to_string()))),
+                .unwrap_or(if log_file.is_some() { log::LevelFilter::Info } else { log::LevelFilter::Off }),
+            log_file,
         })
     }
 

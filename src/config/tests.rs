@@ -140,6 +140,21 @@ fn every_launcher_says_its_local_rank() {
 }
 
 #[test]
+fn the_log_says_the_rank_as_the_launcher_numbers_it() {
+    let said = |variables: &[(&str, &str)]| {
+        super::launcher::rank_of(&|name| Some(variables.iter().find(|(variable, _)| *variable == name)?.1.to_string()))
+    };
+    assert_eq!(said(&[]), "started by no launcher");
+    let mpi = ("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+    assert_eq!(said(&[mpi, ("OMPI_COMM_WORLD_RANK", "9")]), "rank 9 (OMPI_COMM_WORLD_RANK)");
+    assert_eq!(said(&[mpi]), "rank unknown (OMPI_COMM_WORLD_RANK is not set)");
+    assert_eq!(said(&[("MPT_LRANK", "3")]), "local rank 3 (MPT_LRANK)");
+    // Open MPI's launcher inherited Slurm's variables.
+    let both = [("SLURM_LOCALID", "0"), ("SLURM_PROCID", "0"), mpi, ("OMPI_COMM_WORLD_RANK", "2")];
+    assert_eq!(said(&both), "rank 2 (OMPI_COMM_WORLD_RANK)");
+}
+
+#[test]
 fn launchers_say_how_many_processes_the_host_has() {
     for (rank, size) in [
         ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::arrays::{Input, Output};
 use crate::abi::opening;
+use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
@@ -19,6 +20,9 @@ pub const BOARDS: usize = 128;
 
 /// The precision of the interface where the environment names none.
 const PRECISION: Precision = Precision::Single;
+
+/// The call that opens boards.
+const OPENER: &str = "g5_open";
 
 /// Which board a call is for.
 #[derive(Clone, Copy)]
@@ -42,7 +46,7 @@ enum Pending {
 
 /// One board.
 pub struct Board {
-    system: Option<System>,
+    system: Option<Owned<System>>,
     refused: Refused,
     nj: Option<usize>,
     sinks: Vec<[f64; 3]>,
@@ -86,6 +90,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Checks that boards can be made; `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
+    // Boards of the process that this one was forked from are forgotten.
+    for mut board in ALL.iter().map(lock) {
+        if board.system.as_ref().is_some_and(Owned::is_inherited) {
+            *board = Board::new();
+        }
+    }
     if devices.is_some() {
         // A board that is being made is locked before the devices are: so it has to be here.
         let boards: Vec<_> = ALL.iter().map(lock).collect();
@@ -108,7 +118,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
 pub fn close() {
     for board in &ALL {
         let mut board = lock(board);
-        if let Some(system) = &board.system {
+        if let Some(Ok(system)) = board.system.as_mut().map(|system| system.get(OPENER)) {
             opening::closed("g5", system);
         }
         *board = Board::new();
@@ -238,7 +248,7 @@ impl Board {
             derivatives: padded([positions[number]]),
         };
         if let Some(system) = &mut self.system {
-            system.start_from_fn(nj, false, positions.len(), sink)?;
+            system.get(OPENER)?.start_from_fn(nj, false, positions.len(), sink)?;
             self.pending = Pending::Started;
         }
         Ok(())
@@ -260,7 +270,7 @@ impl Board {
                 self.forces.clear();
                 if let Some(system) = &mut self.system {
                     let all = &mut self.forces;
-                    system.wait_each(|first, forces| {
+                    system.get(OPENER)?.wait_each(|first, forces| {
                         all.truncate(first);
                         // The interface's potential is positive, and contains the sink's own where it is a source.
                         all.extend(forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential)));
@@ -290,9 +300,9 @@ impl Board {
             }
             let made = make(place);
             BROKEN.store(made.is_err(), Ordering::Relaxed);
-            self.system = Some(made?);
+            self.system = Some(Owned::new(made?));
         }
-        self.system.as_mut().ok_or(Failure::Told)
+        Ok(self.system.as_mut().ok_or(Failure::Told)?.get(OPENER)?)
     }
 }
 

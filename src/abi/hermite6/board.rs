@@ -103,6 +103,9 @@ impl Board {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
+        if self.opened.is_inherited() {
+            *self = Board::new();
+        }
         self.opened.open(function, devices)
     }
 

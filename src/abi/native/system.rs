@@ -176,9 +176,8 @@ pub unsafe extern "C" fn kyoho_system_move(
         let devices = unsafe { boundary::text(devices) };
         let (order, precision) = (system.descriptor().order as i32, system.descriptor().precision as i32);
         let (wanted, because) = setup(order, precision, backend, devices.as_deref(), threads)?;
-        opening::opening("kyoho_system_move", &wanted, &because);
         system.move_to(&Setup { crossover: system.setup().crossover, ..wanted })?;
-        opening::opened("kyoho_system_move", system);
+        opening::opened("kyoho_system_move", system, &because);
         Ok(())
     })
 }
