@@ -1,9 +1,11 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all of them
-# make install   library, headers, pkg-config file and command below PREFIX
+# make install   library, headers, pkg-config files and command below PREFIX; with DROPIN=1 also in the place of the
+#                libraries that old codes link: libsapporo, libg6, libg5, libpg5, libpg6
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+DROPIN ?=
 # cargo's profile: release, or dev for a build that the tests have made already.
 PROFILE ?= release
 
@@ -14,6 +16,9 @@ BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 ROOT := $(DESTDIR)$(PREFIX)
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
 FORWARDS := sapporo6 yebisu
+
+# What a program that links the static library may define itself.
+WEAK := 'g6*' 'g5_*' get_device_count
 
 .PHONY: demo test check build install uninstall demo-tools test-tools
 
@@ -38,7 +43,8 @@ install: build
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
 	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
 	ln -sf libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so
-	install -m 644 $(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
+	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) $(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
+	chmod 644 $(ROOT)/lib/libkyoho.a
 	install -m 644 include/kyoho.h include/g6.h include/g5.h include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
@@ -50,8 +56,10 @@ install: build
 		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@NAME@|$$name|" packaging/kyoho_forward.pc.in \
 			> $(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
 	done
+	$(if $(filter 1,$(DROPIN)),packaging/dropin install '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR))
 
 uninstall:
+	packaging/dropin remove '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR)
 	rm -f $(ROOT)/lib/libkyoho.so $(ROOT)/lib/libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so.$(VERSION)
 	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/bin/kyoho
 	rm -f $(addprefix $(ROOT)/include/,kyoho.h g6.h g5.h kyoho.f90)
@@ -63,6 +71,6 @@ demo-tools:
 	packaging/need gcc:gcc
 
 test-tools:
-	packaging/need gcc:gcc g++:g++ gfortran:gfortran nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip \
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip \
 		mpicc:libopenmpi-dev mpirun:openmpi-bin \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
