@@ -1,0 +1,133 @@
+//! AMUSE's ph4 and phiGRAPE, from their releases, on an installation of Kyoho in the place of Sapporo.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::programs::alone;
+use common::{root, succeed, text};
+
+/// The Python environment that has AMUSE, and the folder of a test in which its programs run.
+struct Amuse {
+    environment: PathBuf,
+}
+
+/// Installs Kyoho and builds AMUSE against it; what was built by the same script stays from run to run.
+fn amuse() -> &'static Amuse {
+    static BUILT: OnceLock<Amuse> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amuse");
+        let prefix = folder.join("prefix");
+        std::fs::create_dir_all(&prefix).unwrap();
+        let mut install = Command::new("make");
+        install.current_dir(root()).args(["install", "PROFILE=dev", "DROPIN=1"]);
+        succeed(install.arg(format!("PREFIX={}", prefix.display())));
+        let made_by: String =
+            ["build", "requirements.txt", "releases.txt"].map(|name| text(&format!("packaging/amuse/{name}"))).concat();
+        let stamp = folder.join("made-by");
+        if std::fs::read_to_string(&stamp).ok().as_ref() != Some(&made_by) {
+            let _ = std::fs::remove_file(&stamp);
+            succeed(Command::new(root().join("packaging/amuse/build")).arg(&prefix).arg(&folder));
+            std::fs::write(&stamp, made_by).unwrap();
+        }
+        Amuse { environment: folder.join("venv") }
+    })
+}
+
+impl Amuse {
+    /// Python on the CPU backend, in a folder of its own in which the library's logs are kept.
+    fn python(&self, name: &str, variables: &[(&str, &str)]) -> (Command, PathBuf) {
+        let folder = common::folder(name);
+        let mut python = alone(Command::new(self.environment.join("bin/python")));
+        python.current_dir(&folder).env("PYTHONPATH", root().join("tests/amuse"));
+        // AMUSE finds its tools by this. Its workers are started by Open MPI, which minds root and too few cores.
+        let path = std::env::var("PATH").unwrap();
+        python.env("PATH", format!("{}:{path}", self.environment.join("bin").display()));
+        for (name, value) in [
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ("KYOHO_BACKEND", "cpu"),
+        ] {
+            python.env(name, value);
+        }
+        // Workers run in other folders, and where their output goes nobody reads it.
+        python.env("KYOHO_LOG_FILE", folder.join("kyoho-%p.log")).envs(variables.iter().copied());
+        (python, folder)
+    }
+
+    /// The energies of a Plummer model, one row for each worker: time, kinetic, potential.
+    fn energies(&self, code: &str, number: &str, end: &str, more: &[&str], precision: &str) -> Vec<[f64; 3]> {
+        let (mut python, folder) =
+            self.python(&format!("amuse_{code}_{number}_{precision}"), &[("KYOHO_PRECISION", precision)]);
+        python.arg(root().join("tests/amuse/plummer.py")).args([code, number, end]).args(more);
+        let output = String::from_utf8(succeed(&mut python).stdout).unwrap();
+        let opened = opened(&folder);
+        assert!(!opened.is_empty(), "the worker did not use the library");
+        let expected = format!("precision {precision}");
+        assert!(opened.iter().all(|line| line.contains(&expected) && line.contains("rank 0")), "{opened:?}");
+        let rows = output.lines().filter_map(|line| {
+            let numbers: Vec<f64> = line.split(' ').skip(1).map_while(|word| word.parse().ok()).collect();
+            numbers.try_into().ok()
+        });
+        rows.collect()
+    }
+}
+
+/// What the library's logs in a folder say of who opened it.
+fn opened(folder: &Path) -> Vec<String> {
+    let logs = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+    let lines = logs.flat_map(|path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().filter(|line| line.contains("g6 opened by process")).map(String::from).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
+#[test]
+fn energies_agree_with_those_of_the_codes_own_arithmetic() {
+    for code in ["ph4", "phigrape"] {
+        for precision in ["mixed", "double"] {
+            let rows = amuse().energies(code, "1024", "0.125", &[], precision);
+            let [own, here] = rows[..] else { panic!("{code}: {rows:?}") };
+            assert!(own[0] >= 0.125 && own[0] == here[0], "{code}: {rows:?}");
+            for (own, here) in own.iter().zip(&here) {
+                assert!((here / own - 1.0).abs() < 1e-6, "{code}, {precision}: {rows:?}");
+            }
+        }
+    }
+}
+
+/// Sapporo 1 takes no more than 131072 sources and ends its process at the next.
+#[test]
+fn ph4_integrates_more_bodies_than_sapporo_1_takes() {
+    let rows = amuse().energies("ph4", "150000", "0.0001", &["alone"], "mixed");
+    let [[time, kinetic, potential]] = rows[..] else { panic!("{rows:?}") };
+    assert!(time >= 0.0001, "{rows:?}");
+    // A Plummer model in standard units.
+    assert!((kinetic - 0.25).abs() < 0.005 && (potential + 0.5).abs() < 0.005, "{rows:?}");
+}
+
+/// Those for ph4 and phiGRAPE, on the workers that link the library, whatever mode they ask for.
+#[test]
+fn amuses_own_tests_of_the_codes_pass() {
+    // One checks that ph4 does not use a GPU unless it is told to, which does not hold for this worker.
+    for (file, without) in [("test_ph4.py", "not (TestPH4 and test17)"), ("test_phigrape.py", "test")] {
+        // They ask for potentials to eight digits, and for steps that are smaller than the noise of 32 bits allows.
+        let (mut python, folder) = amuse().python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
+        let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
+        let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
+        let tests = told.lines().find(|line| line.ends_with("codes_tests")).unwrap_or_else(|| panic!("{told}"));
+        let (mut python, _) = amuse().python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
+        python.args(["-m", "pytest", "-q", "-p", "gpu_workers", "-p", "no:cacheprovider", "--tb=short", "-k", without]);
+        let said = String::from_utf8(succeed(python.arg(Path::new(tests).join(file))).stdout).unwrap();
+        let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());
+        assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
+        assert!(opened(&folder).len() > 10, "the workers did not use the library");
+    }
+}
