@@ -131,8 +131,9 @@ static void rooms(void)
     PROMISE("a negative number of neighbours is an error, and no room for any",
             force(2, LMAX, -1) != 0 && one_line("gpunb_regf", "nbmax", "-1") && rows_are_nan(2) && list[1][0] == 0);
     h2[1] = NAN;
-    PROMISE("a failure keeps to the room that there is", force(2, LMAX, 1) != 0 && list[0][0] == 1 && list[0][2] == 123);
-    PROMISE("of a row too", force(2, 1, 7) != 0 && list[0][0] == 0 && list[0][1] == 0 && list[0][2] == 123 && *said());
+    PROMISE("a failure keeps to the room of lists",
+            force(2, LMAX, 1) != 0 && list[0][0] == 1 && list[0][1] == 0 && list[0][2] == 123);
+    PROMISE("and to that of rows", force(2, 1, 7) != 0 && list[0][0] == 0 && list[0][1] == 0 && list[0][2] == 123 && *said());
     h2[1] = 0;
     PROMISE("rows may have no room", force(2, 1, 7) == 0 && list[0][0] == -1 && list[0][1] == 0);
     PROMISE("and the next force is right", works());

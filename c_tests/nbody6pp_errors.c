@@ -24,7 +24,8 @@ static int fails(int istart, int ni, int n, const char *what, const char *value)
 
 static void parts(void)
 {
-    PROMISE("potentials of a part", potentials(3, 2, 4) == 0 && near_to(pot[0], 2) && near_to(pot[1], 2.5) && pot[2] == 123);
+    PROMISE("potentials of a part",
+            potentials(3, 2, 4) == 0 && near_to(pot[0], 2) && near_to(pot[1], 2.5) && pot[2] == 123);
     PROMISE("bodies count from 1", fails(0, 2, 4, "istart", "1 to 3"));
     PROMISE("and a part ends with the last", fails(4, 2, 4, "istart is 4", "1 to 3"));
     PROMISE("a part is no more than all", fails(1, 2, 1, "ni is 2", "0 to 1"));

@@ -1,12 +1,12 @@
-! What the programs share that call the library as NBODY6 and NBODY6++GPU do: bodies, blocks of regular forces whose lists
-! are made shorter until they fit, and slow sums. What is not as promised is written to stderr.
+! What the programs share that call the library as NBODY6 and NBODY6++GPU do: bodies, blocks of regular forces whose
+! lists are made shorter until they fit, and slow sums. What is not as promised is written to stderr.
 module caller
     use, intrinsic :: iso_fortran_env, only: dp => real64, error_unit
     implicit none
 
     ! The bodies that are sent are those from `first` on, as before them come the components of close pairs.
-    integer, parameter :: n = 2500, first = 7, sent = n - first + 1
-    integer, parameter :: nimax = 1024, lmax = 160, nbmax = lmax - 5
+    integer, parameter :: n = 1500, first = 7, sent = n - first + 1
+    integer, parameter :: nimax = 1024, lmax = 120, nbmax = lmax - 5
     ! What was there before a call.
     integer, parameter :: untouched = -77
 
@@ -46,7 +46,7 @@ contains
         character(len=20) :: precision
 
         call get_environment_variable('KYOHO_PRECISION', precision)
-        tolerance = merge(1e-13_dp, 2e-6_dp, precision == 'double')
+        tolerance = merge(1e-13_dp, 1e-6_dp, precision == 'double')
         call random_seed(size=seeds)
         call random_seed(put=[(12345 + 7*i, i = 1, seeds)])
         call random_number(mass)
@@ -79,8 +79,8 @@ contains
         list = untouched
     end subroutine
 
-    ! The regular forces on all bodies that were sent, block by block, with smaller radii where lists are too long. A source
-    ! of mass m is a neighbour within sqrt(m/scale) radii, or within one if no scale is given.
+    ! The regular forces on all bodies that were sent, block by block, with smaller radii where lists are too long. A
+    ! source of mass m is a neighbour within sqrt(m/scale) radii, or within one if no scale is given.
     subroutine all_blocks(force, scale)
         procedure(block_force) :: force
         real(dp), intent(in), optional :: scale

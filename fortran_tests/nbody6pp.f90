@@ -1,11 +1,29 @@
 ! Calls the library as NBODY6++GPU does.
-program nbody6pp
+module blocks
     use caller
     implicit none
 
-    external :: gpunb_devinit, gpunb_open, gpunb_close, gpunb_send, gpunb_regf, gpunb_profile, gpupot
+    integer :: m_flag
+
+contains
+
+    ! The regular forces on the first sinks of the block.
+    subroutine force(ni)
+        integer, intent(in) :: ni
+        external :: gpunb_regf
+
+        call gpunb_regf(ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list, m_flag)
+    end subroutine
+
+end module
+
+program nbody6pp
+    use blocks
+    implicit none
+
+    external :: gpunb_devinit, gpunb_open, gpunb_close, gpunb_send, gpunb_profile, gpupot
     integer, parameter :: rank = 3
-    integer :: m_flag, place
+    integer :: place
     real(dp) :: mean, of_mass(nimax), radius_before(n)
 
     call make_bodies
@@ -48,26 +66,21 @@ program nbody6pp
 
 contains
 
-    subroutine force(ni)
-        integer, intent(in) :: ni
-
-        call gpunb_regf(ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list, m_flag)
-    end subroutine
-
     ! Each of three processes asks for the potentials of a part of the bodies, counted from the first that is passed.
     subroutine parts_of_the_potentials
         integer, parameter :: processes = 3
         real(dp) :: part(n)
-        integer :: process, start, ni
+        integer :: process, start, ni, from
 
         start = 1
         do process = 1, processes
             ni = sent*process/processes - start + 1
+            from = first + start - 1
             part = untouched
-            call gpupot(process - 1, start, ni, sent, mass(first), x(1, first), part(start + first - 1))
-            call expect(all(part(:start + first - 2) == untouched) .and. all(part(start + first - 1 + ni:) == untouched), &
+            call gpupot(process - 1, start, ni, sent, mass(first), x(1, first), part(from))
+            call expect(all(part(:from - 1) == untouched) .and. all(part(from + ni:) == untouched), &
                 'potentials of others are not written')
-            call check_potentials(start + first - 1, start + first - 2 + ni, part(start + first - 1))
+            call check_potentials(from, from + ni - 1, part(from))
             start = start + ni
         end do
         call expect(start == sent + 1, 'all bodies belong to a process')

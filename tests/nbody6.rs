@@ -30,7 +30,7 @@ fn caller_of(forward: &str, folder_name: &str) -> Command {
 fn fortran_callers_on_the_cpu() {
     for forward in LIBRARIES {
         let program = caller_of(forward, &format!("{forward}_caller"));
-        for precision in [None, Some("mixed"), Some("double")] {
+        for precision in [None, Some("double")] {
             let mut command = alone(Command::new(program.get_program()));
             command.env("KYOHO_BACKEND", "cpu").envs(precision.map(|precision| ("KYOHO_PRECISION", precision)));
             assert_eq!(keeps_promises(&mut command), "", "{forward}, precision {precision:?}");

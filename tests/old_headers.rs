@@ -129,8 +129,8 @@ fn yebisu_h_is_what_the_sources_make() {
 }
 
 const NBODY6: &str = "\
-// The interface of NBODY6 to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad and Cohen,
-// and potentials.
+// The interface of NBODY6 to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad and
+// Cohen, and potentials.
 //
 //     gpunb_open_(&nbmax);
 //     for each block step: gpunb_send_(&nj, m, x, v);
@@ -138,13 +138,13 @@ const NBODY6: &str = "\
 //     for the energy:      gpupot_(&n, m, x, pot);
 //     gpunb_close_();
 //
-// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is x(3,n)
-// in Fortran. Link with -lkyoho_nbody6. A call that fails returns non-zero, which Fortran does not see, and writes one line
-// to stderr; the force it was part of is NaN. A process has one board.";
+// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
+// x(3,n) in Fortran. Link with -lkyoho_nbody6. A call that fails returns non-zero, which Fortran does not see, and
+// writes one line to stderr; the force it was part of is NaN. A process has one board.";
 
 const NBODY6PP: &str = "\
-// The interface of NBODY6++GPU to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad and
-// Cohen, and potentials.
+// The interface of NBODY6++GPU to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad
+// and Cohen, and potentials.
 //
 //     gpunb_open_(&nbmax, &rank);
 //     for each block step: gpunb_send_(&nj, m, x, v);
@@ -152,9 +152,9 @@ const NBODY6PP: &str = "\
 //     for the energy:      gpupot_(&rank, &istart, &ni, &n, m, x, pot);
 //     gpunb_close_();
 //
-// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is x(3,n)
-// in Fortran. Link with -lkyoho_nbody6pp. A call that fails returns non-zero, which Fortran does not see, and writes one
-// line to stderr; the force it was part of is NaN. A process has one board.";
+// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
+// x(3,n) in Fortran. Link with -lkyoho_nbody6pp. A call that fails returns non-zero, which Fortran does not see, and
+// writes one line to stderr; the force it was part of is NaN. A process has one board.";
 
 #[test]
 fn nbody6_h_is_what_the_sources_make() {

@@ -97,6 +97,8 @@ impl Board {
     pub fn send(&mut self, bodies: Result<Bodies>) -> Outcome<()> {
         self.sent = Sent::Refused(bodies.as_ref().map_or(0, Bodies::count));
         let (bodies, system) = (bodies?, self.regular.system()?);
+        // Lists that were not read again would keep the sources that they are of. A block without sinks has none.
+        system.force(0, false, [])?;
         system.set_unpredicted();
         for address in 0..bodies.count() {
             system.set_source(address, &bodies.source(address))?;
@@ -113,8 +115,8 @@ impl Board {
         }
     }
 
-    /// The regular forces on `ni` sinks. `take` gets the number of each with potential, acceleration and jerk; after that
-    /// `list` gets each with the addresses of its neighbours, which ascend.
+    /// The regular forces on `ni` sinks. `take` gets the number of each with potential, acceleration and jerk; after
+    /// that `list` gets each with the addresses of its neighbours, which ascend.
     pub fn regular_forces(
         &mut self,
         reach: Reach,
@@ -132,7 +134,7 @@ impl Board {
             Sent::All(count) => count,
         };
         system.abandon();
-        system.set_reach(reach)?;
+        system.set_reach(reach);
         system.start_from_fn(nj, false, ni, sink)?;
         system.wait_each(|first, forces| {
             forces.rows().enumerate().for_each(|(number, summed)| take(first + number, summed));
@@ -157,13 +159,11 @@ impl Board {
         }
         let sink = |number| {
             let position = bodies.positions.get(sinks.start + number);
-            Sink { index: 0, softening2: 0.0, radius2: 0.0, derivatives: padded([position]) }
+            Sink { index: 0, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
         };
         system.start_from_fn(bodies.count(), false, sinks.len(), sink)?;
         system.wait_each(|first, forces| {
-            forces.rows().enumerate().for_each(|(number, [potential, ..]: (_, &[f64; 4]))| {
-                take(first + number, *potential);
-            });
+            (0..forces.len()).for_each(|number| take(first + number, forces.potential(number)));
         })?;
         Ok(())
     }

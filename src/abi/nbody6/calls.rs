@@ -75,6 +75,8 @@ pub struct RegularArguments {
 /// Where the caller wants lists of neighbours, a row a sink: how many they are, and which.
 struct Lists {
     items: Output<c_int>,
+    rows: usize,
+    /// The length of a row.
     row: usize,
     /// The most neighbours that a row takes.
     room: usize,
@@ -97,7 +99,7 @@ impl Lists {
     /// one of which a list has fewer than two with more of it, and they would do so for ever.
     fn fail(&self, sent: usize) {
         let neighbours = &[0, 1][..sent.min(self.room).min(2)];
-        (0..self.items.count() / self.row.max(1)).for_each(|sink| self.take(sink, neighbours));
+        (0..self.rows).for_each(|sink| self.take(sink, neighbours));
     }
 }
 
@@ -122,7 +124,8 @@ pub unsafe fn regular_forces(arguments: RegularArguments, reach: Result<Reach>) 
             Output::new("list", list, ni.saturating_mul(row)),
         )
     };
-    let lists = Lists { items, row, room };
+    // Without a length there are no rows.
+    let lists = Lists { items, rows: if row > 0 { ni } else { 0 }, row, room };
     let body = || {
         if lmax? == 0 {
             return Err(Error::BadCount { what: "lmax", value: 0, allowed: format!("1 to {}", c_int::MAX) }.into());
@@ -134,7 +137,12 @@ pub unsafe fn regular_forces(arguments: RegularArguments, reach: Result<Reach>) 
         lists.items.require()?;
         // SAFETY: see above.
         let (radius2, step, position, velocity) = unsafe {
-            (Input::new("h2", h2, ni)?, Input::new("dtr", dtr, ni)?, Input::new("xi", xi, ni)?, Input::new("vi", vi, ni)?)
+            (
+                Input::new("h2", h2, ni)?,
+                Input::new("dtr", dtr, ni)?,
+                Input::new("xi", xi, ni)?,
+                Input::new("vi", vi, ni)?,
+            )
         };
         let sink = |sink| Sink {
             index: 0,
@@ -170,13 +178,7 @@ pub enum Places {
 ///
 /// # Safety
 /// Each pointer is null or points to what the documentation of `gpupot` says.
-pub unsafe fn potentials(
-    places: Places,
-    n: *const c_int,
-    m: *const f64,
-    x: *const [f64; 3],
-    pot: *mut f64,
-) -> c_int {
+pub unsafe fn potentials(places: Places, n: *const c_int, m: *const f64, x: *const [f64; 3], pot: *mut f64) -> c_int {
     let function = "gpupot";
     // SAFETY: the caller's promise, as for all that follow.
     let n = unsafe { count("n", n) };

@@ -1,5 +1,5 @@
-//! The functions that NBODY6++GPU calls. The documentation here is that of `include/nbody6pp.h`, where the names have no
-//! prefix.
+//! The functions that NBODY6++GPU calls. The documentation here is that of `include/nbody6pp.h`, where the names have
+//! no prefix.
 //!
 //! What is promised of the caller's arrays stands in each function's documentation; none may be freed or too short.
 
@@ -24,8 +24,8 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_devinit_(rank: *mut c_int) -> c_in
 /// Neither argument is needed, and both are never read. `nbmax` is the most bodies that will be sent: there may be any
 /// number. `rank` is the number of the process among all: the device of a process goes by its number among those of its
 /// host, which the variables of the launcher tell. An open board stays as it is, with its sources. Any other function
-/// opens what it needs, too. Returns 0, or non-zero if the environment or `sapporo2.config` asks for what cannot be had;
-/// then every force is NaN until the board is opened again.
+/// opens what it needs, too. Returns 0, or non-zero if the environment or `sapporo2.config` asks for what cannot be
+/// had; then every force is NaN until the board is opened again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_open_(nbmax: *mut c_int, rank: *mut c_int) -> c_int {
     calls::open("gpunb_open")
@@ -39,9 +39,9 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_close_() -> c_int {
 
 /// Replaces all sources (j-particles) by `nj` others: masses `m`, positions `x`, velocities `v`.
 ///
-/// They have the addresses 0 to `nj` - 1, by which `gpunb_regf_` names them, and are not predicted: the next forces take
-/// them as they are. Returns non-zero if a pointer is null, `nj` is negative, or a number is not finite or too large for
-/// the precision; then forces are NaN until other sources are sent.
+/// They have the addresses 0 to `nj` - 1, by which `gpunb_regf_` names them, and are not predicted: the next forces
+/// take them as they are. Returns non-zero if a pointer is null, `nj` is negative, or a number is not finite or too
+/// large for the precision; then forces are NaN until other sources are sent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_send_(
     nj: *mut c_int,
@@ -55,19 +55,19 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_send_(
 
 /// The regular forces on `ni` sinks (i-particles): of all sources that were sent, without the sink's neighbours.
 ///
-/// Each sink has a position `xi`, a velocity `vi`, a squared radius `h2` and a regular step `dtr`. Any number of them can
-/// be passed. With r and v the differences of position and velocity, source less sink, a source of mass m is a neighbour
-/// if the smaller of r^2 and (r + dtr v)^2 is less than `h2` where `m_flag` is 0, and less than m `h2` where it is
-/// anything else. A sink that is a source too is a neighbour of itself. There is no softening; other sources at the sink's
-/// place, if they are no neighbours for want of mass or radius, give nothing. Of the sources that are left:
+/// Each sink has a position `xi`, a velocity `vi`, a squared radius `h2` and a regular step `dtr`. Any number of them
+/// can be passed. With r and v the differences of position and velocity, source less sink, a source of mass m is a
+/// neighbour if the smaller of r^2 and (r + dtr v)^2 is less than `h2` where `m_flag` is 0, and less than m `h2` where
+/// it is anything else. A sink that is a source too is a neighbour of itself. There is no softening; other sources at
+/// the sink's place, if they are no neighbours for want of mass or radius, give nothing. Of the sources that are left:
 ///
 /// - `acc` = sum m r / r^3; `jrk`: its derivative in time
 /// - `pot` = +sum m / r
 ///
-/// `list` has `lmax` integers for each sink, list(lmax,ni) in Fortran: the number of its neighbours, and their addresses,
-/// which ascend. Of more than `nbmax` neighbours, or more than `lmax` - 1, the number alone is written, with a minus sign;
-/// the forces are right all the same. Results are written, not added, and nothing beyond `ni` rows. They may overlap one
-/// another or any array of sinks; `list` overlaps none.
+/// `list` has `lmax` integers for each sink, list(lmax,ni) in Fortran: the number of its neighbours, and their
+/// addresses, which ascend. Of more than `nbmax` neighbours, or more than `lmax` - 1, the number alone is written, with
+/// a minus sign; the forces are right all the same. Results are written, not added, and nothing beyond `ni` rows. They
+/// may overlap one another or any array of sinks; `list` overlaps none.
 ///
 /// With `ni` = 0 nothing happens. Returns 0, or non-zero on an error; then all forces are NaN, and the lists have the
 /// addresses 0 and 1, as far as there is room and there are such sources. Two neighbours are what NBODY6++GPU does not
@@ -95,8 +95,8 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_regf_(
     }
 }
 
-/// The potentials `pot` = +sum m / r of `n` bodies, with masses `m` and positions `x`, at the places of `ni` of them, from
-/// that with number `istart` on, counted from 1.
+/// The potentials `pot` = +sum m / r of `n` bodies, with masses `m` and positions `x`, at the places of `ni` of them,
+/// from that with number `istart` on, counted from 1.
 ///
 /// The first of `ni` potentials is that of body `istart`. Pairs at no distance give nothing, and so a body itself. What
 /// `gpunb_send_` sent has no part in it and stays. `rank` is never read. With `ni` = 0 nothing happens. Returns 0, or
