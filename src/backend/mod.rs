@@ -5,7 +5,7 @@ pub mod cuda;
 pub mod gpu;
 pub mod opencl;
 
-use crate::catalogue::Descriptor;
+use crate::catalogue::{Descriptor, forces_of};
 use crate::error::{Error, Result};
 use crate::system::slices::{Deal, Share};
 use crate::system::{Block, Line, Parts, Records, Sources};
@@ -204,7 +204,8 @@ pub trait Device: Send {
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize>;
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
-    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index.
+    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index. In the
+    /// regular scope they are exactly those that the sums leave out.
     fn neighbours(
         &mut self,
         sources: &Sources,
@@ -275,6 +276,14 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
             what: "the number of the device",
             value: number as i64,
             allowed: format!("0 to {}", devices as i64 - 1),
+        });
+    }
+    let descriptor = options.descriptor;
+    if descriptor.is_regular() && backend != Backend::Cpu {
+        return Err(Error::Unsupported {
+            backend: backend.name(),
+            forces: forces_of(descriptor.order, descriptor.precision, descriptor.scope),
+            allowed: "whole forces".into(),
         });
     }
     match backend {

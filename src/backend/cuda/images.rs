@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
 
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Order, Precision, Scope, forces_of};
 use crate::error::{Error, Result};
 
 /// A GPU's compute capability: its major and its minor number.
@@ -56,8 +56,7 @@ pub fn image(order: Order, precision: Precision, compute: Compute) -> Result<Ima
         let names: Vec<String> = PACKS.iter().map(Pack::name).collect();
         return Err(Error::Unsupported {
             backend: "cuda",
-            order: order as i32,
-            precision: precision.name(),
+            forces: forces_of(order, precision, Scope::Whole),
             allowed: names.join(", "),
         });
     };

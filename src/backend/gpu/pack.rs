@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::catalogue::{Descriptor, Precision};
 use crate::system::slices::CHUNK;
-use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, SomeSinks, TAYLOR};
+use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, SomeSinks, TAYLOR, by_kind};
 
 /// Bytes of a row of a body.
 pub const ROW: usize = 16;
@@ -40,16 +40,12 @@ pub fn rows(descriptor: &Descriptor) -> usize {
 
 /// Writes sinks as rows, `stride` sinks apart, and their indices.
 pub fn sinks(descriptor: &Descriptor, sinks: SomeSinks, stride: usize, to: &mut [Vector], indices: &mut [i32]) {
-    match sinks.vectors() {
-        1 => sinks_with::<1>(descriptor, sinks, stride, to, indices),
-        2 => sinks_with::<2>(descriptor, sinks, stride, to, indices),
-        3 => sinks_with::<3>(descriptor, sinks, stride, to, indices),
-        _ => sinks_with::<MAX_VECTORS>(descriptor, sinks, stride, to, indices),
-    }
+    let kind = (sinks.vectors(), sinks.have_steps());
+    by_kind!(kind, VECTORS, STEPS => sinks_with::<VECTORS, STEPS>(descriptor, sinks, stride, to, indices))
 }
 
-/// The same, for sinks with `VECTORS` vectors.
-fn sinks_with<const VECTORS: usize>(
+/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+fn sinks_with<const VECTORS: usize, const STEPS: bool>(
     descriptor: &Descriptor,
     sinks: SomeSinks,
     stride: usize,
@@ -58,7 +54,7 @@ fn sinks_with<const VECTORS: usize>(
 ) {
     let rows = rows(descriptor);
     match descriptor.precision {
-        Precision::Double => fill::<VECTORS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
+        Precision::Double => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
             let components = sink.derivatives.as_flattened();
             let number = |place: usize| match place {
                 0..3 => components[place],
@@ -67,7 +63,7 @@ fn sinks_with<const VECTORS: usize>(
             };
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
-        Precision::Mixed => fill::<VECTORS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
+        Precision::Mixed => fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
             let x = sink.derivatives[0];
             let high = x.map(|component| component as f32);
             std::array::from_fn(|row| match row {
@@ -76,7 +72,7 @@ fn sinks_with<const VECTORS: usize>(
                 _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
             })
         }),
-        _ => fill::<VECTORS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
+        _ => fill::<VECTORS, STEPS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
                 row_32(sink.derivatives[row].map(|component| component as f32), weight)
@@ -91,7 +87,7 @@ fn row_32([x, y, z]: [f32; 3], w: f32) -> Vector {
 }
 
 #[inline(always)]
-fn fill<const VECTORS: usize, const MOST: usize>(
+fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
     rows: usize,
     sinks: SomeSinks,
     stride: usize,
@@ -105,7 +101,7 @@ fn fill<const VECTORS: usize, const MOST: usize>(
     }
     let indices = &mut indices[..sinks.len()];
     for place in 0..sinks.len() {
-        let sink = sinks.with::<VECTORS>(place);
+        let sink = sinks.with::<VECTORS, STEPS>(place);
         let made = rows_of(&sink);
         for row in 0..MOST {
             if row < rows {
@@ -159,6 +155,7 @@ mod tests {
             index: 7 - number as i32,
             softening2: 0.25 + number as f64,
             radius2: 0.0,
+            step: 0.0,
             derivatives: [0, 3, 6, 9].map(|first| std::array::from_fn(|k| place(first + k))),
         }
     }
