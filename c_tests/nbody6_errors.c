@@ -1,5 +1,5 @@
 /* Wrong calls of NBODY6's interface: a code, one line on stderr, NaN in place of forces, lists that end the caller's
- * search for radii, nothing lost. */
+ * search for radii, nothing lost. And calls that are right, however odd. */
 #include <nbody6.h>
 
 #include "old_said.h"
@@ -133,10 +133,26 @@ static void rooms(void)
     h2[1] = NAN;
     PROMISE("a failure keeps to the room of lists",
             force(2, LMAX, 1) != 0 && list[0][0] == 1 && list[0][1] == 0 && list[0][2] == 123);
-    PROMISE("and to that of rows", force(2, 1, 7) != 0 && list[0][0] == 0 && list[0][1] == 0 && list[0][2] == 123 && *said());
+    PROMISE("and to that of rows",
+            force(2, 1, 7) != 0 && list[0][0] == 0 && list[0][1] == 0 && list[0][2] == 123 && *said());
     h2[1] = 0;
     PROMISE("rows may have no room", force(2, 1, 7) == 0 && list[0][0] == -1 && list[0][1] == 0);
     PROMISE("and the next force is right", works());
+}
+
+static void overlaps(void)
+{
+    double positions[2][3] = {{0}, {0}}, velocities[2][3] = {{0}, {1, 0, 0}}, radii[2] = {1.5, 0};
+    int two = 2, lmax = LMAX, nbmax = LMAX - 1;
+    clear();
+    PROMISE("results may take the place of sinks",
+            gpunb_regf_(&two, radii, dtr, positions, velocities, positions, velocities, radii, &lmax, &nbmax,
+                        list[0]) == 0 &&
+                near_to(positions[0][0], 0.75) && near_to(positions[1][0], 1.75) && near_to(radii[0], 2));
+    PROMISE("and are those of the sinks as they were", near_to(velocities[1][0], 2 * (1 + 0.25 + 0.0625)));
+    clear();
+    PROMISE("or of one another",
+            gpunb_regf_(&two, h2, dtr, xi, vi, acc, acc, pot, &lmax, &nbmax, list[0]) == 0 && near_to(pot[0], 2));
 }
 
 static int potentials(int n)
@@ -178,6 +194,7 @@ int main(void)
     sources();
     sinks();
     rooms();
+    overlaps();
     of_all();
     closing();
     return finish();
