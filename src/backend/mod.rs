@@ -5,7 +5,7 @@ pub mod cuda;
 pub mod gpu;
 pub mod opencl;
 
-use crate::catalogue::{Descriptor, forces_of};
+use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
 use crate::system::slices::{Deal, Share};
 use crate::system::{Block, Line, Parts, Records, Sources};
@@ -276,14 +276,6 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
             what: "the number of the device",
             value: number as i64,
             allowed: format!("0 to {}", devices as i64 - 1),
-        });
-    }
-    let descriptor = options.descriptor;
-    if descriptor.is_regular() && backend != Backend::Cpu {
-        return Err(Error::Unsupported {
-            backend: backend.name(),
-            forces: forces_of(descriptor.order, descriptor.precision, descriptor.scope),
-            allowed: "whole forces".into(),
         });
     }
     match backend {

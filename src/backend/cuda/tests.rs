@@ -58,7 +58,7 @@ fn kernel(name: &str, parameters: *mut *mut c_void) {
         let results = results + 8 * step.results_from as u64;
         let distances = results + 8 * outputs * stride;
         let (sums, nearest) = (results, distances + 8 * stride);
-        let indices = rows + pack::rows(descriptor) as u64 * stride * ROW as u64;
+        let indices = rows + pack::sink_rows(descriptor) as u64 * stride * ROW as u64;
         assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
         let end = if descriptor.nearest { nearest + 4 * stride } else { distances };
         if !fake::has(results, (end - results) as usize) || !fake::has(indices, 4 * sinks) || !fake::has(flag, 4) {
