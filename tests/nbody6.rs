@@ -42,8 +42,11 @@ fn fortran_callers_on_the_cpu() {
 fn fortran_callers_by_opencl() {
     for forward in LIBRARIES {
         let program = caller_of(forward, &format!("{forward}_caller_by_opencl"));
-        let mut command = by_opencl(program, &[("KYOHO_PRECISION", "mixed")]);
-        assert_eq!(keeps_promises(&mut command), "", "{forward}");
+        for precision in ["mixed", "double"] {
+            let command = Command::new(program.get_program());
+            let mut command = by_opencl(command, &[("KYOHO_PRECISION", precision)]);
+            assert_eq!(keeps_promises(&mut command), "", "{forward}, precision {precision}");
+        }
     }
 }
 
