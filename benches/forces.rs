@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use kyoho::{Backend, Level, Order, Precision, Setup, Sink, Source, System};
+use kyoho::{Backend, Level, Order, Precision, Scope, Setup, Sink, Source, System};
 
 fn main() {
     divan::main();
@@ -27,13 +27,14 @@ fn source(number: usize) -> Source {
 fn sink(number: usize) -> Sink {
     let source = source(number);
     let derivatives = [source.taylor[0], source.taylor[1], [0.0; 3], [0.0; 3]];
-    Sink { index: source.index, softening2: 1e-4, radius2: 0.0, derivatives }
+    Sink { index: source.index, softening2: 1e-4, radius2: 0.0, step: 0.0, derivatives }
 }
 
 fn system(order: Order, precision: Precision, sources: usize) -> System {
     let setup = Setup {
         order,
         precision,
+        scope: Scope::Whole,
         backend: Backend::Cpu,
         devices: vec![0],
         threads: 1,

@@ -40,6 +40,11 @@
 #define SERIES_LOGICAL int
 #endif
 
+// Whether neighbours are left out of the sums: the regular force, in units that say so.
+#ifndef REGULAR
+#define REGULAR 0
+#endif
+
 // Coefficients of the Taylor series of a source, and vectors of a body that a pair needs.
 #if ORDER == 2
 #define TAYLOR 1
@@ -50,7 +55,7 @@
 #define TAYLOR 4
 #define VECTORS 2
 #define OUTPUTS 7
-#define NEAREST 1
+#define NEAREST (!REGULAR)
 #elif ORDER == 6
 #define TAYLOR 6
 #define VECTORS 3
@@ -76,14 +81,33 @@
 #define ROWS VECTORS
 #endif
 
+// Rows of a sink: those of a body, and in 64 bits from the next number, else in a row more, what decides which sources
+// are its neighbours, where these are left out.
+#if !REGULAR
+#define SINK_ROWS ROWS
+#elif PRECISION == DOUBLE
+#define SINK_ROWS ((1 + 3 * VECTORS + 3 + 1) / 2)
+#else
+#define SINK_ROWS (ROWS + 1)
+#endif
+
+// The numbers of a sink that decide it: its reach for each unit of a source's mass, its reach whatever the source, of
+// which one is zero, and its step.
+#if REGULAR
+#define CRITERION_OF(NUMBER) NUMBER by_mass, plain, step;
+#else
+#define CRITERION_OF(NUMBER)
+#endif
+
 // A body in the numbers of a pair; `low` holds what `position` rounds off, in MIXED, and `higher` velocity,
-// acceleration and jerk, as far as there are.
+// acceleration and jerk, as far as there are. Sources have no criterion.
 #define BODY_OF(NUMBER) \
     struct { \
         NUMBER weight; \
         NUMBER position[3]; \
         NUMBER low[3]; \
         NUMBER higher[VECTORS][3]; \
+        CRITERION_OF(NUMBER) \
     }
 typedef BODY_OF(REAL) Body;
 #ifdef WIDTH
@@ -120,6 +144,22 @@ FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
     }
 #endif
     return body;
+}
+
+FUNCTION Body sink_of_rows(const VECTOR rows[SINK_ROWS])
+{
+    Body sink = body_of_rows(rows);
+#if REGULAR && PRECISION == DOUBLE
+    REAL numbers[2 * SINK_ROWS];
+    UNROLL
+    for (int row = 0; row < SINK_ROWS; ++row)
+        numbers[2 * row] = rows[row].x, numbers[2 * row + 1] = rows[row].y;
+    const int first = 1 + 3 * VECTORS;
+    sink.by_mass = numbers[first], sink.plain = numbers[first + 1], sink.step = numbers[first + 2];
+#elif REGULAR
+    sink.by_mass = rows[ROWS].x, sink.plain = rows[ROWS].y, sink.step = rows[ROWS].z;
+#endif
+    return sink;
 }
 
 // Where and how the sources are predicted, and which addresses take part.

@@ -84,11 +84,11 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     for (int i = 0; i < SINKS; ++i) {
         const int wanted = first_sink + i * TEAMS + team;
         const int number = wanted < step.ni ? wanted : step.ni - 1;
-        VECTOR rows[ROWS];
+        VECTOR rows[SINK_ROWS];
         UNROLL
-        for (int row = 0; row < ROWS; ++row)
+        for (int row = 0; row < SINK_ROWS; ++row)
             rows[row] = sinks[row * step.stride + number];
-        sink[i] = body_of_rows(rows);
+        sink[i] = sink_of_rows(rows);
         sink_index[i] = indices_of(sinks, &step)[number];
         best[i] = NO_DISTANCE2;
         best_strand[i] = 0;

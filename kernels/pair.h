@@ -50,6 +50,30 @@ FUNCTION WIDE add_product(const WIDE a[3], const WIDE b[3], WIDE sum)
     return fma(a[2], b[2], fma(a[1], b[1], fma(a[0], b[0], sum)));
 }
 
+#if VECTORS > 1
+// The difference of the q-th derivatives: velocities, accelerations, jerks.
+FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, WIDE difference[3])
+{
+    UNROLL
+    for (int k = 0; k < 3; ++k)
+        difference[k] = source->higher[q - 1][k] - sink->higher[q - 1][k];
+}
+#endif
+
+#if REGULAR
+// Whether a source with these differences from a sink is its neighbour: the smaller of the squared distances now, r2, and
+// a step later is below the reach. Sums and lists ask this alone, with the same numbers, and every step of it rounds in
+// one way: so a source is in a list if and only if it is in no sum. Where all signs of r and v change, it says the same.
+FUNCTION LOGICAL is_neighbour(const WIDE r[3], WIDE r2, const WIDE v[3], WIDE mass, const Sink *sink)
+{
+    WIDE later[3];
+    UNROLL
+    for (int k = 0; k < 3; ++k)
+        later[k] = fma(sink->step, v[k], r[k]);
+    return nearer(r2, squared(later)) < fma(sink->by_mass, mass, sink->plain);
+}
+#endif
+
 // Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the sink itself; both
 // are constants where the caller need not look.
 FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICAL is_other, WIDE sums[OUTPUTS],
@@ -57,7 +81,7 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICA
 {
     WIDE r[3];
     position_difference(source, sink, r);
-#if NEAREST
+#if NEAREST || REGULAR
     const WIDE r2 = squared(r);
     const WIDE s2 = r2 + sink->weight;
 #else
@@ -69,19 +93,21 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICA
 #if NEAREST
     *distance2 = nearer(*distance2, guarded && !is_other ? NO_DISTANCE2 : r2);
 #endif
+#if REGULAR
+    // Also of one at no distance, whose root is no number.
+    WIDE velocity[3];
+    higher_difference(source, sink, 1, velocity);
+    inverse = is_neighbour(r, r2, velocity, source->weight, sink) ? (REAL)0 : inverse;
+#endif
     const WIDE inverse2 = inverse * inverse;
     const WIDE potential = source->weight * inverse;
     const WIDE w = potential * inverse2;
     sums[0] -= potential;
 #if VECTORS > 1
-    // Velocities, accelerations and jerks.
     WIDE higher[VECTORS - 1][3];
     UNROLL
-    for (int q = 1; q < VECTORS; ++q) {
-        UNROLL
-        for (int k = 0; k < 3; ++k)
-            higher[q - 1][k] = source->higher[q - 1][k] - sink->higher[q - 1][k];
-    }
+    for (int q = 1; q < VECTORS; ++q)
+        higher_difference(source, sink, q, higher[q - 1]);
     const WIDE *const v = higher[0];
     const WIDE rv = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0]));
     const WIDE minus3_inverse2 = (REAL)-3 * inverse2;

@@ -19,6 +19,7 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
         predicted[((long)slot * ROWS + row) * CHUNK + THREAD] = rows[row];
 }
 
+#if !REGULAR
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits, in
 // any order. `sinks` has rows of radius2, x, y, z and, behind the room for WINDOW, the indices. A list that is longer
 // than its room is only counted to its end.
@@ -56,3 +57,4 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
         }
     }
 }
+#endif

@@ -62,7 +62,7 @@ FUNCTION Part part_of(const Step *step, int number)
 // places itself.
 FUNCTION GLOBAL const int *indices_of(GLOBAL const VECTOR *sinks, const Step *step)
 {
-    return (GLOBAL const int *)(sinks + ROWS * step->stride);
+    return (GLOBAL const int *)(sinks + SINK_ROWS * step->stride);
 }
 
 FUNCTION GLOBAL const double *records_of(GLOBAL const VECTOR *sinks, const Step *step)

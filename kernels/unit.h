@@ -1,4 +1,4 @@
-// All kernels of one order and precision. The name of a force kernel says its shape: threads that share a sink, few or
+// All kernels of one order, precision and scope. The name of a force kernel says its shape: threads that share a sink, few or
 // many sinks of a thread, and whether sources are predicted in it (f) or before (p) and it ends blocks (e).
 
 #include "body.h"
@@ -7,6 +7,7 @@
 #include "parts.h"
 #include "fetch.h"
 #include "sources.h"
+#include "left_out.h"
 
 // Sums in a row, sinks of a thread where one thread has a sink and where several share it, and steps of loops.
 #if PRECISION == DOUBLE

@@ -1,4 +1,4 @@
-// All kernels of one order and precision for CPUs, with WIDTH sinks side by side and the arguments of unit.h. The name
+// All kernels of one order, precision and scope for CPUs, with WIDTH sinks side by side and the arguments of unit.h. The name
 // of a force kernel says whether a thread has few or many vectors of sinks; the sources are predicted before (p).
 
 #include "prelude_wide.h"
@@ -9,6 +9,7 @@
 #include "step.h"
 #include "fetch.h"
 #include "wide_sources.h"
+#include "wide_left_out.h"
 #include "wide_sums.h"
 #include "wide_parts.h"
 

@@ -65,6 +65,7 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
     }
 }
 
+#if !REGULAR
 // Appends the sources with |r|^2 < radius2, without softening, to the lists of up to WINDOW sinks: all in 64 bits,
 // in any order. `sinks` has rows of radius2, x, y, z, each of `ni`, and the indices behind the room for WINDOW. A list
 // that is longer than its room is only counted to its end.
@@ -110,3 +111,4 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
         }
     }
 }
+#endif

@@ -32,11 +32,11 @@ FUNCTION Sink load_sinks(GLOBAL const VECTOR *sinks, const Step *step, int first
     Sink wide;
     for (int lane = 0; lane < WIDTH; ++lane) {
         const int number = min(first + lane, step->ni - 1);
-        VECTOR rows[ROWS];
+        VECTOR rows[SINK_ROWS];
         UNROLL
-        for (int row = 0; row < ROWS; ++row)
+        for (int row = 0; row < SINK_ROWS; ++row)
             rows[row] = sinks[row * step->stride + number];
-        const Body body = body_of_rows(rows);
+        const Body body = sink_of_rows(rows);
         LANE(wide.weight, REAL, lane) = body.weight;
         UNROLL
         for (int k = 0; k < 3; ++k) {
@@ -48,6 +48,11 @@ FUNCTION Sink load_sinks(GLOBAL const VECTOR *sinks, const Step *step, int first
             for (int q = 1; q < VECTORS; ++q)
                 LANE(wide.higher[q - 1][k], REAL, lane) = body.higher[q - 1][k];
         }
+#if REGULAR
+        LANE(wide.by_mass, REAL, lane) = body.by_mass;
+        LANE(wide.plain, REAL, lane) = body.plain;
+        LANE(wide.step, REAL, lane) = body.step;
+#endif
         LANE(*index, WHOLE, lane) = indices_of(sinks, step)[number];
     }
     return wide;

@@ -1,4 +1,4 @@
-//! What the library can compute: one constant descriptor for each order and precision.
+//! What the library can compute: one constant descriptor for each order, precision and scope.
 
 /// The order of the integrator that the forces are for: which derivatives are summed.
 #[repr(i32)]
@@ -63,14 +63,46 @@ impl Precision {
     }
 }
 
-/// What one order in one precision takes and gives.
+/// Which sources a force is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// All of them.
+    Whole,
+    /// Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal of Computational Physics
+    /// 12, 389). With `r` and `v` the differences of positions and velocities, source minus sink, a source is a
+    /// neighbour if the smaller of `|r|^2` and `|r + step v|^2` is below what [`Reach`](crate::Reach) says.
+    Regular,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 2] = [Scope::Whole, Scope::Regular];
+
+    /// The name, the same in every interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Whole => "whole",
+            Scope::Regular => "regular",
+        }
+    }
+
+    /// The scope of this name.
+    pub fn from_name(name: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// What one order in one precision and scope takes and gives.
 #[derive(Debug)]
 pub struct Descriptor {
     /// The order.
     pub order: Order,
     /// The precision.
     pub precision: Precision,
-    /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what a chip executes).
+    /// Which sources the forces are of.
+    pub scope: Scope,
+    /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what a chip executes). What
+    /// decides whether a source is a neighbour is not counted: about 18 operations more.
     pub flops_per_pair: u32,
     /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
     pub taylor: usize,
@@ -107,6 +139,24 @@ const BOUNDS_32: Bounds = Bounds { position: 1e18, mass: 1e37, weights: (-90, 30
 const BOUNDS_32_SNAP: Bounds = Bounds { weights: (-60, 0), ..BOUNDS_32 };
 const BOUNDS_64: Bounds = Bounds { position: 1e150, mass: 1e300, weights: (-900, 300), masses: (-900, 900) };
 
+impl Descriptor {
+    /// Whether neighbour lists can be had.
+    pub fn has_lists(&self) -> bool {
+        self.nearest || self.is_regular()
+    }
+
+    /// Whether neighbours are left out of the sums.
+    pub fn is_regular(&self) -> bool {
+        self.scope == Scope::Regular
+    }
+
+    /// What it is called: order, scope where it is not the whole force, and precision.
+    pub fn name(&self) -> String {
+        let scope = if self.is_regular() { "regular " } else { "" };
+        format!("order {} {scope}{}", self.order as i32, self.precision.name())
+    }
+}
+
 /// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
 /// itself among them.
 const fn entry(
@@ -124,6 +174,7 @@ const fn entry(
     Descriptor {
         order,
         precision,
+        scope: Scope::Whole,
         flops_per_pair,
         // GRAPE-5 has no prediction. A force of k derivatives leaves, from both ends of a step, k more.
         taylor: if derivatives == 1 { 1 } else { 2 * derivatives },
@@ -136,12 +187,17 @@ const fn entry(
     }
 }
 
+/// The same for forces without those of neighbours, which are found by a rule that names no nearest one.
+const fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Descriptor {
+    Descriptor { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
+}
+
 const SECOND: (Order, usize, u32) = (Order::Second, 1, 38);
 const FOURTH: (Order, usize, u32) = (Order::Fourth, 2, 60);
 const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
 const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
 
-/// Every order and precision that some backend computes.
+/// Every order, precision and scope that some backend computes.
 pub const CATALOGUE: &[Descriptor] = &[
     entry(
         SECOND,
@@ -172,6 +228,12 @@ pub const CATALOGUE: &[Descriptor] = &[
     ),
     entry(SIXTH, Precision::Double, "potential, acceleration to snap, nearest neighbour; all in 64 bits"),
     entry(EIGHTH, Precision::Double, "potential, acceleration to crackle, nearest neighbour; all in 64 bits"),
+    regular(
+        FOURTH,
+        Precision::Mixed,
+        "potential, acceleration, jerk of all but neighbours; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
 ];
 
 /// The precisions that some backend computes in some order.
@@ -185,7 +247,18 @@ pub fn precisions_of(order: Order) -> Vec<Precision> {
     Precision::ALL.into_iter().filter(|precision| descriptor(order, *precision).is_some()).collect()
 }
 
-/// The descriptor of an order in a precision, where some backend computes it.
+/// What is asked for with an order, a precision and a scope, in words.
+pub fn forces_of(order: Order, precision: Precision, scope: Scope) -> String {
+    let kind = if scope == Scope::Regular { "the regular force of " } else { "" };
+    format!("{kind}order {} in precision {}", order as i32, precision.name())
+}
+
+/// The descriptor of the whole forces of an order in a precision, where some backend computes them.
 pub fn descriptor(order: Order, precision: Precision) -> Option<&'static Descriptor> {
-    CATALOGUE.iter().find(|entry| entry.order == order && entry.precision == precision)
+    descriptor_of(order, precision, Scope::Whole)
+}
+
+/// The descriptor of an order in a precision and a scope, where some backend computes it.
+pub fn descriptor_of(order: Order, precision: Precision, scope: Scope) -> Option<&'static Descriptor> {
+    CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope))
 }

@@ -164,15 +164,13 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// The backend does not compute this order in this precision.
-    #[error("backend '{backend}' does not compute order {order} in precision {precision}; it does: {allowed}")]
+    /// The backend does not compute this order in this precision and scope.
+    #[error("backend '{backend}' does not compute {forces}; it does: {allowed}")]
     Unsupported {
         /// The backend's name.
         backend: &'static str,
-        /// The order asked for.
-        order: i32,
-        /// The precision asked for.
-        precision: &'static str,
+        /// What was asked for: order, precision and scope, in words.
+        forces: String,
         /// What it can do.
         allowed: String,
     },

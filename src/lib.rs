@@ -25,6 +25,6 @@ mod threads;
 
 pub use backend::Backend;
 pub use backend::cpu::Level;
-pub use catalogue::{Order, Precision};
+pub use catalogue::{Order, Precision, Scope};
 pub use error::{Error, Result, ResultCode};
-pub use system::{Forces, Nearest, Setup, Sink, Source, Statistics, System};
+pub use system::{Forces, Nearest, Reach, Setup, Sink, Source, Statistics, System};

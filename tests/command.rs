@@ -427,6 +427,11 @@ fn bench_measures_every_kind_of_work() {
         assert!((number(&row["flops_per_second"]) / (38.0 * rate) - 1.0).abs() < 1e-12, "{row}");
         assert!(number(&row["calls"]) >= 3.0);
     }
+    let report = json("bench --regular --n 300 --ni 8 --threads 1 --seconds 0.001");
+    let regular = report.as_array().expect("an array of rows").iter().filter(|row| row["scope"] == "regular");
+    let works: Vec<&str> = regular.map(|row| row["work"].as_str().unwrap()).collect();
+    let expected = ["n_times_n", "block_step", "block_step_lists", "one_sink", "one_sink_predicted", "set_source"];
+    assert_eq!(works, expected);
     let table = run("bench --n 100 --ni 1 --seconds 0.001");
     let table = String::from_utf8(table.stdout).unwrap();
     let (interactions, flops) = (table.find("Gint/s").unwrap(), table.find("TFLOPS").unwrap());
@@ -603,18 +608,32 @@ fn a_speedup_says_what_would_take_too_long() {
 }
 
 #[test]
-fn bench_of_all_has_every_order_and_precision_on_one_thread_and_on_all() {
+fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
     let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
     let mut found: Vec<String> = report
         .as_array()
         .expect("an array of rows")
         .iter()
         .filter(|row| row["work"] == "block_step")
-        .map(|row| format!("{} {} {}", row["order"], row["precision"].as_str().unwrap(), row["threads"]))
+        .map(|row| {
+            let [precision, scope] = ["precision", "scope"].map(|name| row[name].as_str().unwrap());
+            format!("{} {precision} {scope} {}", row["order"], row["threads"])
+        })
         .collect();
     found.sort();
-    let computed =
-        ["2 double", "2 mixed", "2 single", "4 double", "4 mixed", "4 single", "6 double", "6 mixed", "8 double"];
+    let computed = [
+        "2 double whole",
+        "2 mixed whole",
+        "2 single whole",
+        "4 double regular",
+        "4 double whole",
+        "4 mixed regular",
+        "4 mixed whole",
+        "4 single whole",
+        "6 double whole",
+        "6 mixed whole",
+        "8 double whole",
+    ];
     let expected: Vec<String> =
         computed.iter().flat_map(|what| [1, 2].map(|threads| format!("{what} {threads}"))).collect();
     assert_eq!(found, expected);
@@ -690,6 +709,7 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("info --level sse", ["--level is 'sse'", "portable"]),
         ("bench --order 5", ["--order is 5", "2, 4, 6, 8"]),
         ("bench --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
+        ("bench --order 6 --regular", ["--regular is with --order 6, mixed", "order 4"]),
         ("bench --seconds 0", ["--seconds is 0", "above zero"]),
         ("bench --sweep --limit 0", ["--limit is 0", "above zero"]),
         ("bench --sweep --plot speed.png", ["speed.png", ".svg"]),

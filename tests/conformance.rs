@@ -2,13 +2,19 @@
 
 use kyoho::catalogue::CATALOGUE;
 use kyoho::conformance::{CHECKS, Selection, run, targets};
-use kyoho::{Order, Precision};
+use kyoho::{Order, Precision, Scope};
 
-/// Runs the suite for one order and precision; the tests of a file run side by side.
+/// Runs the suite for the whole forces of one order and precision; the tests of a file run side by side.
 fn conforms(order: Order, precision: Precision) {
-    let selection = Selection { order: Some(order), precision: Some(precision), ..Selection::default() };
+    conforms_in(order, precision, Scope::Whole);
+}
+
+/// Runs the suite for one entry of the catalogue.
+fn conforms_in(order: Order, precision: Precision, scope: Scope) {
+    let (order, precision, scope) = (Some(order), Some(precision), Some(scope));
+    let selection = Selection { order, precision, scope, ..Selection::default() };
     let targets = targets(&selection);
-    assert!(!targets.is_empty(), "nothing on this machine computes order {order:?} in {precision:?}");
+    assert!(!targets.is_empty(), "nothing on this machine computes {order:?} {precision:?} {scope:?}");
     let mut failures = Vec::new();
     for target in targets {
         for outcome in run(&target) {
@@ -65,8 +71,18 @@ fn order_8_double_conforms() {
 }
 
 #[test]
+fn order_4_regular_mixed_conforms() {
+    conforms_in(Order::Fourth, Precision::Mixed, Scope::Regular);
+}
+
+#[test]
+fn order_4_regular_double_conforms() {
+    conforms_in(Order::Fourth, Precision::Double, Scope::Regular);
+}
+
+#[test]
 fn the_tests_of_this_file_cover_the_catalogue() {
-    assert_eq!(CATALOGUE.len(), 9);
+    assert_eq!(CATALOGUE.len(), 11);
 }
 
 #[test]

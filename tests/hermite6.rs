@@ -2,12 +2,8 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::process::Command;
-
 use common::pocl::by_opencl;
 use common::programs::{C, CPP, Language, Program, keeps_promises};
-use common::{folder, link_forward, link_library, succeed, text};
 
 /// Runs a program in some precisions, the first time in the one that is taken without a word; nothing may be said.
 fn keeps_its_promises(name: &'static str, forward: &str, language: Language, precisions: &[&str]) {
@@ -80,38 +76,4 @@ fn single_precision_is_not_computed_in_order_6_and_that_is_said() {
     let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_PRECISION", "single")];
     assert_eq!(program.run(&["KYOHO_PRECISION is 'single'; allowed: mixed, double"], &variables), "");
     assert_eq!(program.run(&["many"], &[("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", "many")]), "");
-}
-
-/// The functions that a header declares.
-fn declared(header: &str) -> BTreeSet<String> {
-    let lines = text(header);
-    lines.lines().filter_map(|line| Some(line.strip_prefix("int ")?.split_once('(')?.0.to_string())).collect()
-}
-
-#[test]
-fn a_library_has_the_names_of_its_header_and_no_other() {
-    let folder = folder("forward_symbols");
-    link_library(&folder);
-    for (forward, functions) in [("sapporo6", 7), ("yebisu", 10)] {
-        link_forward(&folder, forward);
-        let library = folder.join(format!("libkyoho_{forward}.so"));
-        let said = |command: &str, arguments: &[&str]| {
-            String::from_utf8(succeed(Command::new(command).args(arguments).arg(&library)).stdout).unwrap()
-        };
-        let names = |arguments: &[&str]| -> BTreeSet<String> {
-            let table = said("nm", arguments);
-            table.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_string())).collect()
-        };
-        let declared = declared(&format!("include/{forward}.h"));
-        assert_eq!(declared.len(), functions);
-        assert_eq!(names(&["-D", "--defined-only"]), declared);
-        let prefixed: BTreeSet<String> = declared.iter().map(|name| format!("kyoho_{forward}_{name}")).collect();
-        let called = names(&["-D", "--undefined-only"]);
-        let called: BTreeSet<String> = called.into_iter().filter(|name| !name.starts_with("_")).collect();
-        assert_eq!(called.iter().filter(|name| !name.contains('@')).cloned().collect::<BTreeSet<_>>(), prefixed);
-        let dynamic = said("readelf", &["-d"]);
-        for part in [format!("[libkyoho_{forward}.so.0]"), "[libkyoho.so.0]".into(), "[$ORIGIN]".into()] {
-            assert!(dynamic.contains(&part), "{part} is not in\n{dynamic}");
-        }
-    }
 }

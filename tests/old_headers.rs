@@ -128,6 +128,46 @@ fn yebisu_h_is_what_the_sources_make() {
     compare("include/yebisu.h", header("KYOHO_YEBISU_H", YEBISU, &[plain]));
 }
 
+const NBODY6: &str = "\
+// The interface of NBODY6 to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad and
+// Cohen, and potentials.
+//
+//     gpunb_open_(&nbmax);
+//     for each block step: gpunb_send_(&nj, m, x, v);
+//       for each part:     gpunb_regf_(&ni, h2, dtr, xi, vi, acc, jrk, pot, &lmax, &nbmax, list);
+//     for the energy:      gpupot_(&n, m, x, pot);
+//     gpunb_close_();
+//
+// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
+// x(3,n) in Fortran. Link with -lkyoho_nbody6. A call that fails returns non-zero, which Fortran does not see, and
+// writes one line to stderr; the force it was part of is NaN. A process has one board.";
+
+const NBODY6PP: &str = "\
+// The interface of NBODY6++GPU to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad
+// and Cohen, and potentials.
+//
+//     gpunb_open_(&nbmax, &rank);
+//     for each block step: gpunb_send_(&nj, m, x, v);
+//       for each part:     gpunb_regf_(&ni, h2, dtr, xi, vi, acc, jrk, pot, &lmax, &nbmax, list, &m_flag);
+//     for the energy:      gpupot_(&rank, &istart, &ni, &n, m, x, pot);
+//     gpunb_close_();
+//
+// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
+// x(3,n) in Fortran. Link with -lkyoho_nbody6pp. A call that fails returns non-zero, which Fortran does not see, and
+// writes one line to stderr; the force it was part of is NaN. A process has one board.";
+
+#[test]
+fn nbody6_h_is_what_the_sources_make() {
+    let plain = without_prefix("src/abi/nbody6/gpu2.rs", "kyoho_nbody6_");
+    compare("include/nbody6.h", header("KYOHO_NBODY6_H", NBODY6, &[plain]));
+}
+
+#[test]
+fn nbody6pp_h_is_what_the_sources_make() {
+    let plain = without_prefix("src/abi/nbody6/nbody6pp.rs", "kyoho_nbody6pp_");
+    compare("include/nbody6pp.h", header("KYOHO_NBODY6PP_H", NBODY6PP, &[plain]));
+}
+
 /// A program compiles as C and as C++, without a warning.
 fn compiles(folder_name: &str, source: &str) {
     let folder = folder(folder_name);
@@ -150,4 +190,8 @@ fn the_headers_compile_in_c_and_in_cpp() {
     let main =
         "int main(void) { predictor sink; Force force; return calc_force_on_predictors_epsj(1, &sink, &force, 8); }";
     compiles("yebisu_header", &format!("#include <yebisu.h>\n{main}\n"));
+    let main = "int main(void) { int n = 8; return gpunb_open_(&n) + gpunb_close_(); }";
+    compiles("nbody6_header", &format!("#include <nbody6.h>\n{main}\n"));
+    let main = "int main(void) { int n = 8, rank = 0; return gpunb_open_(&n, &rank) + gpunb_profile_(&rank); }";
+    compiles("nbody6pp_header", &format!("#include <nbody6pp.h>\n{main}\n"));
 }

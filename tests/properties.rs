@@ -95,6 +95,7 @@ fn sinks(seed: u64, count: usize) -> Vec<Sink> {
         index: index(&mut random),
         softening2: [0.0, 1.0 / 1024.0, 1.0][random.below(3)],
         radius2: [0.0, 1.0, 9.0, 1e4][random.below(4)],
+        step: 0.0,
         derivatives: [4.0, 1.0, 1.0, 2.0].map(|limit| random.grid_vector(limit)),
     };
     (0..count).map(sink).collect()

@@ -31,7 +31,8 @@ fn forces(setup: &Setup, length: i32, mass: i32, velocity: i32) -> Vec<Row> {
         system.set_source(number, &source).unwrap();
     }
     let softening2 = length * length / 1024.0;
-    let sink = |(number, body)| Sink { index: number as i32, softening2, radius2: 0.0, derivatives: scaled(body) };
+    let sink =
+        |(number, body)| Sink { index: number as i32, softening2, radius2: 0.0, step: 0.0, derivatives: scaled(body) };
     let forces = system.force(300, true, bodies().into_iter().enumerate().map(sink)).unwrap();
     let derivatives = |k| [forces.acceleration(k), forces.jerk(k), forces.snap(k), forces.crackle(k)];
     (0..300).map(|k| (forces.potential(k), derivatives(k), forces.nearest(k))).collect()
@@ -42,7 +43,7 @@ fn units_change_no_digit() {
     for entry in CATALOGUE {
         for level in Level::available() {
             let settings = Settings { level, ..Settings::from_environment().unwrap() };
-            let setup = settings.setup(entry.order, entry.precision).unwrap();
+            let setup = Setup { scope: entry.scope, ..settings.setup(entry.order, entry.precision).unwrap() };
             let plain = forces(&setup, 0, 0, 0);
             for (length, mass, velocity) in [(46, 0, 0), (46, -110, 20), (-40, 0, -10), (-40, 110, 3), (0, -120, 0)] {
                 let power = |exponent: i32| f64::from(exponent).exp2();

@@ -1,8 +1,8 @@
 //! The C interfaces: the only `extern "C"` of the library.
 //!
 //! [`boundary`] is what every entry point stands behind. [`native`] is the library's own interface, whose systems are
-//! found by [`handles`]. The old interfaces are [`g6`], [`g5`] and [`hermite6`]; what they share is in [`arrays`],
-//! [`opening`], [`process`], [`refused`] and [`speech`].
+//! found by [`handles`]. The old interfaces are [`g6`], [`g5`], [`hermite6`] and [`nbody6`]; what they share is
+//! in [`arrays`], [`opening`], [`process`], [`refused`] and [`speech`].
 
 pub mod arrays;
 pub mod boundary;
@@ -11,6 +11,7 @@ pub mod g6;
 pub mod handles;
 pub mod hermite6;
 pub mod native;
+pub mod nbody6;
 pub mod opening;
 pub mod process;
 pub mod refused;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Order, Precision, Scope};
 use crate::config::{self, DeviceChoice, Selection, Settings, Wanted};
 use crate::error::{Error, Result};
 use crate::system::{Setup, System};
@@ -33,6 +33,8 @@ pub struct Interface {
     pub name: &'static str,
     /// The order of its forces.
     pub order: Order,
+    /// Which sources they are of.
+    pub scope: Scope,
     /// Their precision where the environment names none.
     pub precision: Precision,
     /// The function that opens the board.
@@ -56,7 +58,7 @@ impl Opened {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        let Interface { name, order, precision, with_others, .. } = self.interface;
+        let Interface { name, order, scope, precision, with_others, .. } = self.interface;
         if let Some(held) = &mut self.held {
             let (held, _) = held.get(self.interface.opener)?;
             if devices.is_some() && setup(order, precision, devices)?.0.devices != held.devices {
@@ -66,6 +68,7 @@ impl Opened {
         }
         self.broken = true;
         let (setup, because) = setup(order, precision, devices)?;
+        let setup = Setup { scope, ..setup };
         let system = system(name, &setup, &because)?;
         self.held = Some(Owned::new((setup, system)));
         self.broken = false;

@@ -204,7 +204,8 @@ pub trait Device: Send {
     fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize>;
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
-    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index.
+    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index. In the
+    /// regular scope they are exactly those that the sums leave out.
     fn neighbours(
         &mut self,
         sources: &Sources,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::backend::Backend;
 use crate::backend::cpu::Level;
-use crate::catalogue::{self, Order, Precision};
+use crate::catalogue::{self, Order, Precision, Scope};
 use crate::error::{Error, Result};
 use crate::system::Setup;
 
@@ -103,7 +103,7 @@ impl Settings {
         }
     }
 
-    /// What to make a system of, for an order and a precision.
+    /// What to make a system of, for the whole forces of an order in a precision.
     pub fn setup(&self, order: Order, precision: Precision) -> Result<Setup> {
         let Selection { backend, devices, .. } = self.select()?;
         Ok(self.setup_on(order, precision, backend, devices))
@@ -114,6 +114,7 @@ impl Settings {
         Setup {
             order,
             precision,
+            scope: Scope::Whole,
             backend,
             devices,
             threads: self.threads,

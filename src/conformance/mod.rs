@@ -1,4 +1,4 @@
-//! What every backend must do in every order, precision and instruction set, as a suite of named checks.
+//! What every backend must do in every order, precision, scope and instruction set, as a suite of named checks.
 //!
 //! `cargo test` and `kyoho verify` run the same [`CHECKS`] for the same [`targets`]. A check computes something with a
 //! [`System`](crate::System), compares it with [`crate::reference`], and notes what it found in [`Findings`].
@@ -26,10 +26,23 @@ pub struct Check {
     pub name: &'static str,
     /// What is promised.
     pub promise: &'static str,
-    /// Whether it needs an order that finds neighbours.
-    pub neighbours: bool,
+    /// What it needs of the target.
+    pub needs: Needs,
     /// Computes, compares and notes; an error of the library is a failure.
     pub run: fn(&Target, &mut Findings) -> Result<()>,
+}
+
+/// What a check needs of a target to say something of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: it is for every target.
+    Nothing,
+    /// That it finds nearest neighbours.
+    Nearest,
+    /// That neighbour lists can be had of it.
+    Lists,
+    /// That it leaves neighbours out of forces.
+    Regular,
 }
 
 /// A check that was run on a target.
@@ -43,7 +56,13 @@ pub struct Outcome {
 impl Check {
     /// Whether the check says something of this target.
     pub fn applies_to(&self, target: &Target) -> bool {
-        !self.neighbours || target.descriptor().nearest
+        let descriptor = target.descriptor();
+        match self.needs {
+            Needs::Nothing => true,
+            Needs::Nearest => descriptor.nearest,
+            Needs::Lists => descriptor.has_lists(),
+            Needs::Regular => descriptor.is_regular(),
+        }
     }
 
     /// Runs the check.

@@ -125,7 +125,7 @@ pub fn at(index: i32, position: [f64; 3]) -> Source {
 
 /// A sink that rests at a place.
 pub fn sink_at(index: i32, position: [f64; 3], softening2: f64) -> Sink {
-    Sink { index, softening2, radius2: 0.0, derivatives: padded([position]) }
+    Sink { index, softening2, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
 }
 
 /// The bodies themselves as sinks, at the time of their coefficients.
@@ -135,6 +135,7 @@ pub fn sinks_of(sources: &[Source], softening2: f64) -> Vec<Sink> {
         index: source.index,
         softening2,
         radius2: 0.0,
+        step: 0.0,
         derivatives: std::array::from_fn(|q| source.taylor[q].map(|component| FACTORIALS[q] * component)),
     };
     sources.iter().map(sink).collect()

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use crate::backend::{Backend, DeviceDescription, DeviceKind, alike, cpu::Level};
-use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision};
-use crate::system::Setup;
+use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision, Scope};
 use crate::system::slices::Deal;
+use crate::system::{Setup, Sink, Source};
 
-/// An order and a precision on some devices, threads and instruction set.
+use super::models;
+
+/// An order, a precision and a scope on some devices, threads and instruction set.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// What systems are made of.
@@ -17,12 +19,22 @@ pub struct Target {
 impl Target {
     /// What it computes; every target is an entry of the catalogue.
     pub fn descriptor(&self) -> &'static Descriptor {
-        catalogue::descriptor(self.setup.order, self.setup.precision).expect("targets are made from the catalogue")
+        let Setup { order, precision, scope, .. } = self.setup;
+        catalogue::descriptor_of(order, precision, scope).expect("targets are made from the catalogue")
     }
 
     /// The same on other threads and devices.
     pub fn with(&self, threads: usize, devices: &[usize]) -> Target {
         Target { setup: Setup { threads, devices: devices.to_vec(), ..self.setup.clone() } }
+    }
+
+    /// The bodies themselves as sinks, with neighbours if these are left out of forces: some in a Plummer model.
+    pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {
+        let mut sinks = models::sinks_of(sources, softening2);
+        for (sink, source) in sinks.iter_mut().zip(sources).filter(|_| self.descriptor().is_regular()) {
+            (sink.radius2, sink.step) = (0.02 / source.mass, 0.0625);
+        }
+        sinks
     }
 
     /// Half a unit in the last place of the numbers that pairs are computed in.
@@ -45,8 +57,8 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Setup { order, precision, backend, devices, threads, level, shape, deal, .. } = &self.setup;
-        write!(formatter, "order {} {} {}", *order as i32, precision.name(), backend.name())?;
+        let Setup { backend, devices, threads, level, shape, deal, .. } = &self.setup;
+        write!(formatter, "{} {}", self.descriptor().name(), backend.name())?;
         if *backend == Backend::Cpu {
             write!(formatter, " {} threads {threads}", level.name())?;
         }
@@ -67,6 +79,8 @@ pub struct Selection {
     pub order: Option<Order>,
     /// Of this precision.
     pub precision: Option<Precision>,
+    /// Of this scope.
+    pub scope: Option<Scope>,
     /// At this instruction set of the CPU.
     pub level: Option<Level>,
     /// On these devices of the backend alone.
@@ -124,7 +138,8 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
 pub fn targets(selection: &Selection) -> Vec<Target> {
     let mut targets = Vec::new();
     for entry in CATALOGUE {
-        if !wanted(selection.order, entry.order) || !wanted(selection.precision, entry.precision) {
+        let has_order = wanted(selection.order, entry.order) && wanted(selection.precision, entry.precision);
+        if !has_order || !wanted(selection.scope, entry.scope) {
             continue;
         }
         for backend in Backend::ALL.into_iter().filter(|backend| wanted(selection.backend, *backend)) {
@@ -139,6 +154,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                     setup: Setup {
                         order: entry.order,
                         precision: entry.precision,
+                        scope: entry.scope,
                         backend,
                         devices: devices.clone(),
                         threads: *threads,

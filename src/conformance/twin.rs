@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::backend::{Machine, ThisMachine};
-use crate::catalogue::Order;
+use crate::catalogue::{Order, Scope};
 use crate::error::Result;
-use crate::reference::{DoubleDouble, Force, Predicted, Real, force, neighbours, predict, predict_one};
-use crate::system::{MAX_VECTORS, Sink, Source, System};
+use crate::reference::real::norm;
+use crate::reference::{
+    DoubleDouble, Force, Predicted, Real, force, is_left_out, least_distance2, neighbours, predict, predict_one, reach2,
+};
+use crate::system::{MAX_VECTORS, Reach, Sink, Source, System};
 
 use super::accuracy::{Errors, measure};
 use super::findings::Findings;
@@ -17,6 +20,8 @@ use super::target::Target;
 #[derive(Debug)]
 pub struct Model {
     order: Order,
+    scope: Scope,
+    reach: Reach,
     sources: BTreeMap<usize, Source>,
     time: f64,
     /// Whether sources are predicted to the time; else they are as they were written.
@@ -29,12 +34,26 @@ struct Block {
     predicted: Vec<Predicted<DoubleDouble>>,
     sinks: Vec<Sink>,
     skip_own_index: bool,
+    reach: Reach,
+}
+
+/// How far rounding may move a distance: see [`Target::rounding`] and [`Target::coordinate_rounding`].
+#[derive(Debug, Clone, Copy)]
+struct Blur {
+    terms: f64,
+    coordinates: f64,
 }
 
 impl Model {
     /// Without sources, at time 0.
-    pub fn new(order: Order) -> Model {
-        Model { order, sources: BTreeMap::new(), time: 0.0, predicts: true, block: Block::default() }
+    pub fn new(order: Order, scope: Scope) -> Model {
+        let (sources, block) = (BTreeMap::new(), Block::default());
+        Model { order, scope, reach: Reach::default(), sources, time: 0.0, predicts: true, block }
+    }
+
+    /// Sets how far the neighbours reach that the next blocks leave out.
+    pub fn set_reach(&mut self, reach: Reach) {
+        self.reach = reach;
     }
 
     /// Writes the source at an address.
@@ -73,25 +92,74 @@ impl Model {
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
         let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.moment(source));
         let predicted = self.sources.range(..nj).map(predicted).collect();
-        self.block = Block { predicted, sinks: sinks.to_vec(), skip_own_index };
+        self.block = Block { predicted, sinks: sinks.to_vec(), skip_own_index, reach: self.reach };
     }
 
     /// The forces of the block that was started last.
     pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
-        let Block { predicted, sinks, skip_own_index } = &self.block;
-        sinks.iter().map(|sink| force(self.order, predicted, *skip_own_index, sink)).collect()
+        let Block { predicted, sinks, skip_own_index, reach } = &self.block;
+        let of_sink = |sink: &Sink| match self.scope {
+            Scope::Whole => force(self.order, predicted, *skip_own_index, sink),
+            Scope::Regular => {
+                let counts = |source: &&Predicted<DoubleDouble>| !is_left_out(*source, sink, *reach);
+                let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
+                force(self.order, &counted, *skip_own_index, sink)
+            }
+        };
+        sinks.iter().map(of_sink).collect()
+    }
+
+    /// The force on a sink of all sources but its neighbours, where a list says of those on the boundary whether they are.
+    fn force_without(&self, sink: &Sink, list: &[i32], blur: Blur) -> Force<DoubleDouble> {
+        let Block { predicted, skip_own_index, .. } = &self.block;
+        let counts = |source: &&Predicted<DoubleDouble>| match self.is_left_out(source, sink, blur) {
+            Some(is_left_out) => !is_left_out,
+            None => list.binary_search(&source.index).is_err(),
+        };
+        let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
+        force(self.order, &counted, *skip_own_index, sink)
+    }
+
+    /// Whether the regular force of a sink of the block leaves a source out, unless rounding decides.
+    fn is_left_out(&self, source: &Predicted<DoubleDouble>, sink: &Sink, blur: Blur) -> Option<bool> {
+        if reach2(source, sink, self.block.reach) <= DoubleDouble::from_f64(0.0) {
+            return Some(false);
+        }
+        let of_both = |k: usize| norm(source.derivatives[k]) + norm(sink.derivatives[k]);
+        let distance = least_distance2(source, sink).sqrt().to_f64();
+        let reach = reach2(source, sink, self.block.reach).sqrt().to_f64();
+        let of_terms = blur.terms * (distance + reach + sink.step.abs() * of_both(1));
+        let off = 8.0 * (of_terms + blur.coordinates * of_both(0));
+        ((distance - reach).abs() > off).then_some(distance < reach)
     }
 
     /// The neighbours of a sink of that block.
     pub fn neighbours(&self, sink: usize) -> Vec<i32> {
-        neighbours(&self.block.predicted, self.block.skip_own_index, &self.block.sinks[sink])
+        let [surely, _] = self.neighbours_of(sink, Blur { terms: 0.0, coordinates: 0.0 });
+        surely
     }
 
-    /// The same with a radius that is a little smaller or larger.
-    fn neighbours_within(&self, sink: usize, factor: f64) -> Vec<i32> {
-        let mut sink = self.block.sinks[sink];
-        sink.radius2 *= factor;
-        neighbours(&self.block.predicted, self.block.skip_own_index, &sink)
+    /// The neighbours of a sink whatever is rounded, and those that some rounding makes neighbours.
+    fn neighbours_of(&self, sink: usize, blur: Blur) -> [Vec<i32>; 2] {
+        let Block { predicted, sinks, skip_own_index, .. } = &self.block;
+        let sink = &sinks[sink];
+        match self.scope {
+            // Lists of these are made in 64 bits.
+            Scope::Whole => [-1e-12, 1e-12].map(|off| {
+                let off = if blur.terms == 0.0 { 0.0 } else { off };
+                neighbours(predicted, *skip_own_index, &Sink { radius2: sink.radius2 * (1.0 + off), ..*sink })
+            }),
+            Scope::Regular => [false, true].map(|if_rounding_decides| {
+                let is_other = |source: &&Predicted<_>| !(*skip_own_index && source.index == sink.index);
+                let is_one =
+                    |source: &&Predicted<_>| self.is_left_out(source, sink, blur).unwrap_or(if_rounding_decides);
+                let mut found: Vec<i32> =
+                    predicted.iter().filter(is_other).filter(is_one).map(|source| source.index).collect();
+                found.sort_unstable();
+                found.dedup();
+                found
+            }),
+        }
     }
 }
 
@@ -117,7 +185,7 @@ impl Twin {
     /// The same with the system on another machine.
     pub fn on(machine: Box<dyn Machine>, target: &Target) -> Result<Twin> {
         let system = System::on(machine, &target.setup)?;
-        Ok(Twin { target: target.clone(), system, model: Model::new(target.setup.order) })
+        Ok(Twin { target: target.clone(), system, model: Model::new(target.setup.order, target.setup.scope) })
     }
 
     /// Both with these sources at the addresses 0, 1, ...
@@ -147,6 +215,12 @@ impl Twin {
         self.model.set_unpredicted();
     }
 
+    /// Sets how far the neighbours reach that the next blocks of both leave out.
+    pub fn set_reach(&mut self, reach: Reach) {
+        self.system.set_reach(reach);
+        self.model.set_reach(reach);
+    }
+
     /// Starts a block on both.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) -> Result<()> {
         self.system.start(nj, skip_own_index, sinks.iter().copied())?;
@@ -156,10 +230,21 @@ impl Twin {
 
     /// Waits for the block and compares the forces: the errors in units of what rounding allows.
     pub fn wait(&mut self) -> Result<Errors> {
-        let expected = self.model.forces();
+        let blur @ Blur { terms, coordinates } = self.blur();
+        self.system.wait()?;
+        let expected = match self.model.scope {
+            Scope::Whole => self.model.forces(),
+            // Whether a source on the boundary is a neighbour is for the system to say, if only it says so in both.
+            Scope::Regular => {
+                let mut expected = Vec::new();
+                for (number, sink) in self.model.block.sinks.iter().enumerate() {
+                    expected.push(self.model.force_without(sink, self.system.neighbours(number)?, blur));
+                }
+                expected
+            }
+        };
         let Block { predicted, sinks, .. } = &self.model.block;
-        let (terms, coordinates) = (self.target.rounding(), self.target.coordinate_rounding());
-        let computed = self.system.wait()?;
+        let computed = self.system.forces()?;
         if computed.len() != sinks.len() {
             // A row too few or too many is no error of a force.
             return Ok(Errors { wrong_nearest: computed.len().abs_diff(sinks.len()), ..Errors::default() });
@@ -167,6 +252,10 @@ impl Twin {
         Ok(measure(&self.target, computed, &expected, predicted, sinks, |force, quantity| {
             terms * force.scale.terms[quantity] + coordinates * force.scale.coordinates[quantity]
         }))
+    }
+
+    fn blur(&self) -> Blur {
+        Blur { terms: self.target.rounding(), coordinates: self.target.coordinate_rounding() }
     }
 
     /// Computes the forces of a block and notes where the two differ.
@@ -191,7 +280,10 @@ impl Twin {
         findings.expect(errors.wrong_nearest == 0, || {
             format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
         });
-        Ok(())
+        match self.model.scope {
+            Scope::Whole => Ok(()),
+            Scope::Regular => self.compare_lists(findings, what),
+        }
     }
 
     /// Compares sources as they were written, with zeros for the coefficients that the order does not keep.
@@ -217,10 +309,10 @@ impl Twin {
     /// Compares the neighbour lists of the last block; sources that are on the boundary to the last bits may be in a
     /// list or not.
     pub fn compare_lists(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
+        let blur = self.blur();
         for sink in 0..self.model.block.sinks.len() {
             let found = self.system.neighbours(sink)?;
-            let surely = self.model.neighbours_within(sink, 1.0 - 1e-12);
-            let perhaps = self.model.neighbours_within(sink, 1.0 + 1e-12);
+            let [surely, perhaps] = self.model.neighbours_of(sink, blur);
             let sorted = found.windows(2).all(|pair| pair[0] < pair[1]);
             let missing = surely.iter().find(|index| found.binary_search(index).is_err());
             let stray = found.iter().find(|index| perhaps.binary_search(index).is_err());

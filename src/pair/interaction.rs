@@ -17,6 +17,8 @@ pub trait Interaction: Send + Sync + 'static {
     const OUTPUTS: usize;
     /// Whether the nearest source is found on the way.
     const NEAREST: bool;
+    /// Whether neighbours are left out; see [`super::regular`].
+    const REGULAR: bool = false;
 
     /// Adds one pair. `differences` are source minus sink: `r`, `v`, ...; `inverse` is `s2^(-1/2)`, or zero for a pair
     /// that does not count.
@@ -66,6 +68,22 @@ impl Interaction for Fourth {
             sums[1 + k] = w.mul_add(r[k], sums[1 + k]);
             sums[4 + k] = w.mul_add(alpha3.neg_mul_add(r[k], v[k]), sums[4 + k]);
         }
+    }
+}
+
+/// The regular force of order 4: that of sources that are no neighbours.
+pub struct RegularFourth;
+
+impl Interaction for RegularFourth {
+    const VECTORS: usize = Fourth::VECTORS;
+    const TAYLOR: usize = Fourth::TAYLOR;
+    const OUTPUTS: usize = Fourth::OUTPUTS;
+    const NEAREST: bool = false;
+    const REGULAR: bool = true;
+
+    #[inline(always)]
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+        Fourth::add(differences, inverse, mass, sums);
     }
 }
 

@@ -1,11 +1,11 @@
-//! One object for an order, a precision and an instruction set.
+//! One object for an order, a precision, a scope and an instruction set.
 
 use std::marker::PhantomData;
 
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Descriptor, Order, Precision, Scope};
 use crate::system::{Chunk, Sink};
 
-use super::interaction::{Eighth, Fourth, Interaction, Second, Sixth};
+use super::interaction::{Eighth, Fourth, Interaction, RegularFourth, Second, Sixth};
 use super::lanes::{Element, Lanes};
 use super::portable::{Array, LANES_32, LANES_64};
 use super::sum::guard;
@@ -70,7 +70,7 @@ impl Level {
     }
 }
 
-/// The loops of an order and precision, compiled for an instruction set.
+/// The loops of an order, precision and scope, compiled for an instruction set.
 pub trait Kernel<E: Element>: Send + Sync {
     /// Lanes of a vector.
     fn lanes(&self) -> usize;
@@ -88,6 +88,9 @@ pub trait Kernel<E: Element>: Send + Sync {
     fn sum_group(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sums: &mut LaneSums<E>);
     /// Adds a tile to the sums of one sink of a group, the lanes spread over sources.
     fn sum_spread(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sink: usize, sums: &mut LaneSums<E>);
+    /// Appends the sources of a tile that the sums of one sink of a group leave out as its neighbours; none where the scope
+    /// leaves out none.
+    fn find(&self, tile: &Tile<E>, group: &Group<E>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>);
 }
 
 /// The pass that finds neighbours, compiled for an instruction set.
@@ -125,6 +128,13 @@ macro_rules! level {
                 tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>,
             ) {
                 sum::tile::<I, L, PARTS, SPREAD, GUARD>(tile, group, sink, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn find_left_out<I: Interaction, L: Lanes, const PARTS: usize>(
+                tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>,
+            ) {
+                neighbours::left_out::<I, L, PARTS>(tile, group, sink, skip_own_index, found);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -172,6 +182,12 @@ macro_rules! level {
                 fn sum_spread(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>) {
                     Self::sum::<true>(guard, tile, group, sink, sums);
                 }
+                fn find(&self, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>) {
+                    if I::REGULAR {
+                        // SAFETY: as in `sum`.
+                        unsafe { find_left_out::<I, L, PARTS>(tile, group, sink, skip_own_index, found) }
+                    }
+                }
             }
 
             impl Finder for This {
@@ -189,23 +205,25 @@ macro_rules! level {
                 Box::new(Bound::<I, L, PARTS, This> { order: PhantomData, vectors: PhantomData, level: PhantomData })
             }
 
-            pub fn kernel_32(order: Order, precision: Precision) -> Option<Box<dyn Kernel<f32>>> {
-                Some(match (order, precision) {
-                    (Order::Second, Precision::Single) => bind::<Second, $f32, 1>(),
-                    (Order::Second, Precision::Mixed) => bind::<Second, $f32, 2>(),
-                    (Order::Fourth, Precision::Single) => bind::<Fourth, $f32, 1>(),
-                    (Order::Fourth, Precision::Mixed) => bind::<Fourth, $f32, 2>(),
-                    (Order::Sixth, Precision::Mixed) => bind::<Sixth, $f32, 2>(),
+            pub fn kernel_32(descriptor: &Descriptor) -> Option<Box<dyn Kernel<f32>>> {
+                Some(match (descriptor.order, descriptor.precision, descriptor.scope) {
+                    (Order::Second, Precision::Single, Scope::Whole) => bind::<Second, $f32, 1>(),
+                    (Order::Second, Precision::Mixed, Scope::Whole) => bind::<Second, $f32, 2>(),
+                    (Order::Fourth, Precision::Single, Scope::Whole) => bind::<Fourth, $f32, 1>(),
+                    (Order::Fourth, Precision::Mixed, Scope::Whole) => bind::<Fourth, $f32, 2>(),
+                    (Order::Fourth, Precision::Mixed, Scope::Regular) => bind::<RegularFourth, $f32, 2>(),
+                    (Order::Sixth, Precision::Mixed, Scope::Whole) => bind::<Sixth, $f32, 2>(),
                     _ => return None,
                 })
             }
 
-            pub fn kernel_64(order: Order, precision: Precision) -> Option<Box<dyn Kernel<f64>>> {
-                Some(match (order, precision) {
-                    (Order::Second, Precision::Double) => bind::<Second, $f64, 1>(),
-                    (Order::Fourth, Precision::Double) => bind::<Fourth, $f64, 1>(),
-                    (Order::Sixth, Precision::Double) => bind::<Sixth, $f64, 1>(),
-                    (Order::Eighth, Precision::Double) => bind::<Eighth, $f64, 1>(),
+            pub fn kernel_64(descriptor: &Descriptor) -> Option<Box<dyn Kernel<f64>>> {
+                Some(match (descriptor.order, descriptor.precision, descriptor.scope) {
+                    (Order::Second, Precision::Double, Scope::Whole) => bind::<Second, $f64, 1>(),
+                    (Order::Fourth, Precision::Double, Scope::Whole) => bind::<Fourth, $f64, 1>(),
+                    (Order::Fourth, Precision::Double, Scope::Regular) => bind::<RegularFourth, $f64, 1>(),
+                    (Order::Sixth, Precision::Double, Scope::Whole) => bind::<Sixth, $f64, 1>(),
+                    (Order::Eighth, Precision::Double, Scope::Whole) => bind::<Eighth, $f64, 1>(),
                     _ => return None,
                 })
             }
@@ -244,14 +262,14 @@ macro_rules! at_level {
     };
 }
 
-/// The kernel of an order in a precision whose pairs are computed in 32 bits; a level that the CPU lacks is portable.
-pub fn kernel_32(level: Level, order: Order, precision: Precision) -> Option<Box<dyn Kernel<f32>>> {
-    at_level!(level, module => module::kernel_32(order, precision))
+/// The kernel of an entry of the catalogue whose pairs are computed in 32 bits; a level that the CPU lacks is portable.
+pub fn kernel_32(level: Level, descriptor: &Descriptor) -> Option<Box<dyn Kernel<f32>>> {
+    at_level!(level, module => module::kernel_32(descriptor))
 }
 
-/// The kernel of an order in a precision whose pairs are computed in 64 bits; a level that the CPU lacks is portable.
-pub fn kernel_64(level: Level, order: Order, precision: Precision) -> Option<Box<dyn Kernel<f64>>> {
-    at_level!(level, module => module::kernel_64(order, precision))
+/// The kernel of an entry of the catalogue whose pairs are computed in 64 bits; a level that the CPU lacks is portable.
+pub fn kernel_64(level: Level, descriptor: &Descriptor) -> Option<Box<dyn Kernel<f64>>> {
+    at_level!(level, module => module::kernel_64(descriptor))
 }
 
 /// The neighbour pass; a level that the CPU lacks is portable.

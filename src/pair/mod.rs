@@ -12,7 +12,7 @@
 //! - crackle `w j - 9 alpha S - 9 beta J - 3 gamma A` with `gamma = (3 v.a + r.j)/s2 + alpha (3 beta - 4 alpha^2)`.
 //!
 //! [`lanes`] is what a vector of numbers can do; `avx512`, `avx2` and [`portable`] do it. [`interaction`] is the
-//! physics; [`tile`] the shape of the data; [`sum`] the loop over a tile; [`predict`] the Taylor series; [`kernel`]
+//! physics, [`regular`] which pairs it leaves out; [`tile`] the shape of the data; [`sum`] the loop over a tile; [`predict`] the Taylor series; [`kernel`]
 //! binds an order, a precision and an instruction set into one object.
 
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +25,7 @@ pub mod lanes;
 pub mod neighbours;
 pub mod portable;
 pub mod predict;
+pub mod regular;
 pub mod sum;
 pub mod tile;
 #[cfg(target_arch = "x86_64")]

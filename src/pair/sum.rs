@@ -5,7 +5,8 @@ use crate::system::slices::CHUNK;
 
 use super::interaction::{Interaction, MAX_OUTPUTS};
 use super::lanes::{Element, Lanes, MAX_LANES};
-use super::tile::{Group, LaneSums, Tile, VECTORS_ROW};
+use super::regular::{Criterion, squared};
+use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, criterion_row};
 
 /// What a loop must look out for.
 pub mod guard {
@@ -19,6 +20,55 @@ pub mod guard {
 
 /// Sums of 32 bits are added to those of 64 bits after this many steps.
 const STEPS_32: usize = 32;
+
+/// What the loop needs of the sinks in its lanes.
+pub struct LaneSinks<L, const PARTS: usize> {
+    softening2: L,
+    position: [[L; 3]; PARTS],
+    higher: [[L; 3]; MAX_VECTORS],
+    /// What decides which sources are their neighbours, where these are left out.
+    pub criterion: Criterion<L>,
+}
+
+impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
+    /// The sinks of an interaction, from the lanes of each row of a group.
+    #[inline(always)]
+    pub fn new<I: Interaction>(lanes: impl Fn(usize) -> L) -> LaneSinks<L, PARTS> {
+        let zero = L::splat(L::Element::from_f64(0.0));
+        let mut higher = [[zero; 3]; MAX_VECTORS];
+        for (vector, components) in higher.iter_mut().enumerate().take(I::VECTORS).skip(1) {
+            *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k));
+        }
+        let [by_mass, plain, step] = match I::REGULAR {
+            true => std::array::from_fn(|k| lanes(criterion_row(PARTS, I::VECTORS) + k)),
+            false => [zero; 3],
+        };
+        LaneSinks {
+            softening2: lanes(0),
+            position: std::array::from_fn(|part| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * part + k))),
+            higher,
+            criterion: Criterion { by_mass, plain, step },
+        }
+    }
+
+    /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
+    #[inline(always)]
+    pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
+        let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
+        differences[0] = std::array::from_fn(|k| {
+            let r = source(VECTORS_ROW + k) - self.position[0][k];
+            match PARTS {
+                2 => r + (source(VECTORS_ROW + 3 + k) - self.position[1][k]),
+                _ => r,
+            }
+        });
+        for (vector, components) in differences.iter_mut().enumerate().take(I::VECTORS).skip(1) {
+            let row = VECTORS_ROW + 3 * (PARTS - 1 + vector);
+            *components = std::array::from_fn(|k| source(row + k) - self.higher[vector][k]);
+        }
+        differences
+    }
+}
 
 /// Adds a tile of sources to the sums of a group.
 ///
@@ -55,13 +105,8 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
         false => unsafe { L::index_load(group.indices.as_ptr()) },
     };
     let zero = L::splat(L::Element::from_f64(0.0));
-    let softening2 = lanes(0);
-    let position: [[L; 3]; PARTS] =
-        std::array::from_fn(|part| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * part + k)));
-    let mut higher = [[zero; 3]; MAX_VECTORS];
-    for (vector, components) in higher.iter_mut().enumerate().take(I::VECTORS).skip(1) {
-        *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k));
-    }
+    let sinks = LaneSinks::<L, PARTS>::new::<I>(lanes);
+    let softening2 = sinks.softening2;
 
     // SAFETY: LaneSums has MAX_LANES numbers a row.
     let mut distance2 = unsafe { L::load(sums.distance2.as_ptr()) };
@@ -75,24 +120,14 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
         let end = tile.count.min(place + steps * stride);
         let mut parts = [zero; MAX_OUTPUTS];
         while place < end {
-            let mut differences = [[zero; 3]; MAX_VECTORS];
-            for k in 0..3 {
-                let mut r = source(VECTORS_ROW + k, place) - position[0][k];
-                if PARTS == 2 {
-                    r = r + (source(VECTORS_ROW + 3 + k, place) - position[1][k]);
-                }
-                differences[0][k] = r;
-            }
-            for vector in 1..I::VECTORS {
-                for k in 0..3 {
-                    differences[vector][k] =
-                        source(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k, place) - higher[vector][k];
-                }
-            }
+            let differences = sinks.differences::<I>(|row| source(row, place));
             let [x, y, z] = differences[0];
             let (s2, r2) = if I::NEAREST {
                 let xy2 = y.mul_add(y, x * x);
                 (xy2 + z.mul_add(z, softening2), z.mul_add(z, xy2))
+            } else if I::REGULAR {
+                let r2 = squared(differences[0]);
+                (r2 + softening2, r2)
             } else {
                 (z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2))), zero)
             };
@@ -110,7 +145,12 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
                 };
                 inverse = inverse.keep(counts);
             }
-            I::add(&differences, inverse, source(0, place), &mut parts);
+            let mass = source(0, place);
+            if I::REGULAR {
+                let is_neighbour = sinks.criterion.is_neighbour(differences[0], r2, differences[1], mass);
+                inverse = L::select(is_neighbour, zero, inverse);
+            }
+            I::add(&differences, inverse, mass, &mut parts);
             if I::NEAREST {
                 let mut nearer = r2.less(distance2);
                 if let Some(differ) = differ {

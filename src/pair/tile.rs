@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 use crate::system::slices::CHUNK;
-use crate::system::{IndexRange, Nearest, SomeSinks};
+use crate::system::{IndexRange, Nearest, Neighbourhood, SomeSinks};
 
 use super::interaction::MAX_OUTPUTS;
 use super::lanes::{Element, MAX_LANES};
@@ -141,8 +141,8 @@ impl<E: Element> Tile<E> {
     }
 }
 
-/// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many parts as a tile's), velocity, ...; lanes
-/// without a sink repeat the last one.
+/// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many parts as a tile's), velocity, ..., and the
+/// three numbers of [`Neighbourhood::criterion`]; lanes without a sink repeat the last one.
 pub struct Group<E> {
     rows: [[E; MAX_LANES]; MAX_ROWS],
     /// The indices.
@@ -153,12 +153,18 @@ pub struct Group<E> {
     pub unsoftened: bool,
 }
 
-/// Rows of a tile or group at the highest order: one, and three for each vector with the position in two parts.
-const MAX_ROWS: usize = 1 + 3 * (1 + crate::system::MAX_VECTORS);
+/// Rows of a group at the highest order: one, three for each vector with the position in two parts, and three.
+const MAX_ROWS: usize = criterion_row(2, crate::system::MAX_VECTORS) + 3;
+
+/// The first row of a group behind its vectors.
+pub const fn criterion_row(parts: usize, vectors: usize) -> usize {
+    VECTORS_ROW + 3 * (parts - 1 + vectors)
+}
 
 impl<E: Element> Group<E> {
-    /// Packs sinks; `lanes` is the number of lanes of the loop, `parts` the numbers that hold a coordinate.
-    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize) -> Group<E> {
+    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate. A neighbourhood is needed where
+    /// neighbours are left out.
+    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, neighbourhood: Option<Neighbourhood>) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
         for lane in 0..MAX_LANES {
@@ -175,6 +181,10 @@ impl<E: Element> Group<E> {
                 for vector in 1..vectors {
                     rows[VECTORS_ROW + 3 * (parts - 1 + vector) + k][lane] = E::from_f64(sink.derivatives[vector][k]);
                 }
+            }
+            let criterion = neighbourhood.map_or([0.0; 3], |neighbourhood| neighbourhood.criterion(&sink));
+            for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(criterion) {
+                row[lane] = E::from_f64(number);
             }
         }
         // Below this, |r|^2 + eps2 may be no normal number.

@@ -85,7 +85,7 @@ pub fn predict_all<'a, R: Real>(
     sources.into_iter().map(|source| predict_one(order, source, time)).collect()
 }
 
-fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {
+pub(super) fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {
     std::array::from_fn(|k| source[k] - R::from_f64(sink[k]))
 }
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn sink(index: i32, position: [f64; 3]) -> Sink {
-        Sink { index, softening2: 0.0, radius2: 0.0, derivatives: padded([position]) }
+        Sink { index, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
     }
 
     #[test]
@@ -242,7 +242,12 @@ mod tests {
         let at = |time: f64| {
             let sources = predict_all::<DoubleDouble>(Order::Eighth, [&moving], time);
             let derivatives = predict::<f64>(Order::Eighth, &observer, time);
-            force(Order::Eighth, &sources, true, &Sink { index: 2, softening2: 0.25, radius2: 0.0, derivatives })
+            force(
+                Order::Eighth,
+                &sources,
+                true,
+                &Sink { index: 2, softening2: 0.25, radius2: 0.0, step: 0.0, derivatives },
+            )
         };
         let step = 2f64.powi(-16);
         let (before, now, after) = (at(-step), at(0.0), at(step));

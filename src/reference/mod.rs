@@ -6,7 +6,9 @@
 pub mod double_double;
 pub mod forces;
 pub mod real;
+pub mod regular;
 
 pub use double_double::DoubleDouble;
 pub use forces::{Force, Predicted, Scale, force, neighbours, predict, predict_all, predict_one};
 pub use real::Real;
+pub use regular::{is_left_out, least_distance2, reach2};

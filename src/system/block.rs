@@ -17,10 +17,44 @@ pub struct Sink {
     pub index: i32,
     /// The squared softening length of its pairs.
     pub softening2: f64,
-    /// The squared radius of its neighbour list; zero for none.
+    /// The squared radius of its neighbour list; zero for none. In [`Scope::Regular`](crate::Scope::Regular) what
+    /// [`Reach`] says.
     pub radius2: f64,
+    /// The regular time step, over which a source that comes near is a neighbour. Other scopes take no notice of it.
+    pub step: f64,
     /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
     pub derivatives: [[f64; 3]; MAX_VECTORS],
+}
+
+/// How far the neighbours of a sink reach in [`Scope::Regular`](crate::Scope::Regular): the squared distance below which a
+/// source is one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// `radius2` of the sink times the mass of the source: heavy sources are neighbours from further off.
+    #[default]
+    ByMass,
+    /// `radius2` of the sink, whatever the source.
+    Plain,
+}
+
+/// How the sinks of a block choose their neighbours, for devices, whose masses have a factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Neighbourhood {
+    reach: Reach,
+    mass_factor: f64,
+}
+
+impl Neighbourhood {
+    /// What a pair needs of a sink beside its vectors: `by_mass`, `plain` and the step, such that the reach is `by_mass`
+    /// times the mass of the source on the device, plus `plain`. One of the two is zero.
+    #[inline(always)]
+    pub fn criterion(&self, sink: &Sink) -> [f64; 3] {
+        let radius2 = sink.radius2.max(0.0);
+        match self.reach {
+            Reach::ByMass => [radius2 / self.mass_factor, 0.0, sink.step],
+            Reach::Plain => [0.0, radius2, sink.step],
+        }
+    }
 }
 
 /// The sinks of one force call and the sources that act on them.
@@ -39,6 +73,15 @@ pub struct Block {
     /// The power of two that devices multiply masses with, and divide sums by, so that products stay in the range of
     /// their numbers. It changes no bit of a sum that needs none.
     pub mass_factor: f64,
+    /// How far the neighbours of its sinks reach, where they are left out of the sums.
+    pub reach: Reach,
+}
+
+impl Block {
+    /// How its sinks choose the neighbours that are left out of the sums.
+    pub fn neighbourhood(&self) -> Neighbourhood {
+        Neighbourhood { reach: self.reach, mass_factor: self.mass_factor }
+    }
 }
 
 /// The nearest source of a sink.

@@ -45,6 +45,9 @@ impl System {
                 return Err(Error::NotFinite { what: name(what), value: *value });
             }
         }
+        if self.descriptor.is_regular() && !sink.step.is_finite() {
+            return Err(Error::NotFinite { what: name("the step"), value: sink.step });
+        }
         let largest = self.descriptor.bounds.position;
         if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
             return Err(self.too_large(name("the position"), *value, largest));

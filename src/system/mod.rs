@@ -16,14 +16,15 @@ mod sources;
 use std::collections::{HashMap, HashSet};
 
 use crate::backend::{Backend, DeviceDescription, Machine, ThisMachine, cpu::Level};
-use crate::catalogue::{self, Descriptor, Order, Precision};
+use crate::catalogue::{self, Descriptor, Order, Precision, Scope};
 use crate::error::{Error, Result};
 use crate::pair::predict;
 use crate::threads::Threads;
 
-pub use block::{Block, MAX_VECTORS, Nearest, Parts, Sink, Sums, add_in_pairs};
+pub use block::{Block, MAX_VECTORS, Nearest, Neighbourhood, Parts, Reach, Sink, Sums, add_in_pairs};
 pub use forces::Forces;
 pub use records::{Line, Record, Records};
+pub(crate) use sinks::by_kind;
 pub use sinks::{Sinks, SomeSinks};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
 
@@ -41,6 +42,8 @@ pub struct Setup {
     pub order: Order,
     /// Their precision.
     pub precision: Precision,
+    /// Which sources they are of.
+    pub scope: Scope,
     /// The backend that computes them.
     pub backend: Backend,
     /// The devices among the backend's, among which blocks are dealt; one may be named twice.
@@ -98,6 +101,7 @@ pub struct System {
     time: f64,
     /// Whether sources are predicted to the time; else they are as they were written.
     predicts: bool,
+    reach: Reach,
     block: Block,
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
     candidates: Sinks,
@@ -119,7 +123,7 @@ impl System {
 
     /// The same with the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
-        let descriptor = catalogue::descriptor(setup.order, setup.precision)
+        let descriptor = catalogue::descriptor_of(setup.order, setup.precision, setup.scope)
             .ok_or_else(|| unsupported(setup, catalogue::CATALOGUE))?;
         check_devices(setup)?;
         let mut log = None;
@@ -134,6 +138,7 @@ impl System {
             staged: Vec::new(),
             time: 0.0,
             predicts: true,
+            reach: Reach::default(),
             block: Block::default(),
             candidates: Sinks::default(),
             threads,
@@ -160,16 +165,17 @@ impl System {
         self.devices.set_crossover(pairs);
     }
 
-    /// Goes on with other devices, or with the same ones opened anew, of the same order and precision. Sources, time
+    /// Goes on with other devices, or with the same ones opened anew, of the same order, precision and scope. Sources, time
     /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
         self.require_no_block("move")?;
-        if (setup.order, setup.precision) != (self.descriptor.order, self.descriptor.precision) {
-            let name = |order: Order, precision: Precision| format!("order {} {}", order as i32, precision.name());
+        let wanted = catalogue::descriptor_of(setup.order, setup.precision, setup.scope);
+        if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.descriptor)) {
+            let Descriptor { order, precision, scope, .. } = *self.descriptor;
             return Err(Error::BadOption {
                 name: "what the system is moved to".into(),
-                value: name(setup.order, setup.precision),
-                allowed: name(self.descriptor.order, self.descriptor.precision),
+                value: catalogue::forces_of(setup.order, setup.precision, setup.scope),
+                allowed: catalogue::forces_of(order, precision, scope),
             });
         }
         check_devices(setup)?;
@@ -263,6 +269,12 @@ impl System {
         self.predicts = false;
     }
 
+    /// Sets how far the neighbours reach that the next blocks leave out, in [`Scope::Regular`]; [`Reach::ByMass`] until it is
+    /// set. Other scopes take no notice of it.
+    pub fn set_reach(&mut self, reach: Reach) {
+        self.reach = reach;
+    }
+
     /// The time that was set last.
     pub fn time(&self) -> f64 {
         self.time
@@ -321,11 +333,12 @@ impl System {
             log.settle(&mut self.sources)?;
         }
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
-        self.lists_wanted = look.radius && self.descriptor.nearest;
+        self.lists_wanted = look.radius && self.descriptor.has_lists();
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.predicts = self.predicts;
         self.block.nj = nj;
+        self.block.reach = self.reach;
         self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
         self.begin()?;
         self.stage = Stage::Started;
@@ -383,7 +396,17 @@ impl System {
     /// Waits for the forces of the block that was started.
     pub fn wait(&mut self) -> Result<Forces<'_>> {
         self.wait_each(|_, _| ())?;
-        Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
+        self.forces()
+    }
+
+    /// The forces of the last block once more, until another is started.
+    pub fn forces(&self) -> Result<Forces<'_>> {
+        match self.stage {
+            Stage::Done => {
+                Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
+            }
+            _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
+        }
     }
 
     /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be
@@ -448,11 +471,14 @@ impl System {
 
     /// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radius2`, without
     /// softening, ascending, each once. Sources written since do not matter.
+    ///
+    /// In [`Scope::Regular`] they are exactly the sources that the forces of the block leave out. If a device fails, and what
+    /// goes on would choose others, it is an error: the block has to be started again.
     pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {
         if self.stage != Stage::Done {
             return Err(Error::CallOrder { call: "neighbours", when: "before the forces of a block were waited for" });
         }
-        if !self.descriptor.nearest {
+        if !self.descriptor.has_lists() {
             return Err(Error::CallOrder {
                 call: "neighbours",
                 when: "in a system of order 2, which finds none; allowed: orders 4, 6, 8",
@@ -482,12 +508,18 @@ impl System {
             match made {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    self.compute_elsewhere(error).inspect_err(|_| {
+                    let before = self.descriptor.is_regular().then(|| self.sums.values.clone());
+                    self.compute_elsewhere(error.clone()).inspect_err(|_| {
                         // Devices that came since, where the block failed too, know nothing of it.
                         if !self.devices.know_block() {
                             self.stage = Stage::Idle;
                         }
                     })?;
+                    // The caller has the forces of other devices, which may have left out other sources.
+                    if before.is_some_and(|before| before != self.sums.values) {
+                        self.stage = Stage::Idle;
+                        return Err(error);
+                    }
                 }
             }
         }
@@ -578,12 +610,10 @@ fn check_devices(setup: &Setup) -> Result<()> {
 }
 
 fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
-    let allowed: Vec<String> =
-        catalogue.iter().map(|entry| format!("{} {}", entry.order as i32, entry.precision.name())).collect();
+    let allowed: Vec<String> = catalogue.iter().map(Descriptor::name).collect();
     Error::Unsupported {
         backend: setup.backend.name(),
-        order: setup.order as i32,
-        precision: setup.precision.name(),
+        forces: catalogue::forces_of(setup.order, setup.precision, setup.scope),
         allowed: allowed.join(", "),
     }
 }
@@ -597,6 +627,7 @@ mod tests {
         let setup = Setup {
             order: Order::Fourth,
             precision: Precision::Double,
+            scope: Scope::Whole,
             backend: Backend::Cpu,
             devices: vec![0],
             threads: 1,
@@ -607,7 +638,7 @@ mod tests {
             fall_back: false,
         };
         let mut system = System::new(&setup).unwrap();
-        let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+        let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
         let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0]]);
         system.set_source(0, &source).unwrap();
         let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();

@@ -13,7 +13,32 @@ use super::checks::sum_of_components;
 /// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
 const HEAD: usize = 3;
 
-/// The sinks of a block, with the vectors that the order needs and no others.
+/// Numbers of a sink: behind the vectors its step, where it has one.
+const fn width(vectors: usize, steps: bool) -> usize {
+    HEAD + 3 * vectors + steps as usize
+}
+
+/// Calls what is compiled for each number of vectors that sinks have, and with and without steps.
+macro_rules! by_kind {
+    ($kind:expr, $vectors:ident, $steps:ident => $call:expr) => {
+        by_kind!(@each $kind, $vectors, $steps, $call, (1, false) (1, true) (2, false) (2, true) (3, false) (3, true))
+    };
+    (@each $kind:expr, $vectors:ident, $steps:ident, $call:expr, $(($count:literal, $with:literal))*) => {
+        match $kind {
+            $(($count, $with) => by_kind!(@one $vectors, $steps, $call, $count, $with),)*
+            (_, false) => by_kind!(@one $vectors, $steps, $call, $crate::system::MAX_VECTORS, false),
+            (_, true) => by_kind!(@one $vectors, $steps, $call, $crate::system::MAX_VECTORS, true),
+        }
+    };
+    (@one $vectors:ident, $steps:ident, $call:expr, $count:expr, $with:literal) => {{
+        const $vectors: usize = $count;
+        const $steps: bool = $with;
+        $call
+    }};
+}
+pub(crate) use by_kind;
+
+/// The sinks of a block, with the vectors that the order needs and no others, and with steps where the scope needs them.
 ///
 /// Memory of larger blocks is kept as it is: what was written once is only written over.
 #[derive(Debug, Clone)]
@@ -22,11 +47,12 @@ pub struct Sinks {
     /// So many of the first are the block's.
     count: usize,
     vectors: usize,
+    steps: bool,
 }
 
 impl Default for Sinks {
     fn default() -> Sinks {
-        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_VECTORS }
+        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_VECTORS, steps: true }
     }
 }
 
@@ -35,16 +61,22 @@ impl Default for Sinks {
 pub struct SomeSinks<'a> {
     numbers: &'a [f64],
     vectors: usize,
+    steps: bool,
 }
 
 impl<'a> SomeSinks<'a> {
     fn width(&self) -> usize {
-        HEAD + 3 * self.vectors
+        width(self.vectors, self.steps)
     }
 
     /// Vectors that they have.
     pub fn vectors(&self) -> usize {
         self.vectors
+    }
+
+    /// Whether they have steps.
+    pub fn have_steps(&self) -> bool {
+        self.steps
     }
 
     /// How many they are.
@@ -59,24 +91,20 @@ impl<'a> SomeSinks<'a> {
 
     /// The sink at a place; vectors that the order does not need are zero.
     pub fn get(&self, place: usize) -> Sink {
-        match self.vectors {
-            1 => self.with::<1>(place),
-            2 => self.with::<2>(place),
-            3 => self.with::<3>(place),
-            _ => self.with::<MAX_VECTORS>(place),
-        }
+        by_kind!((self.vectors, self.steps), VECTORS, STEPS => self.with::<VECTORS, STEPS>(place))
     }
 
-    /// The sink at a place of sinks that have `VECTORS` vectors.
+    /// The sink at a place of sinks that have `VECTORS` vectors, and steps if it is said so.
     #[inline(always)]
-    pub fn with<const VECTORS: usize>(&self, place: usize) -> Sink {
-        let width = HEAD + 3 * VECTORS;
+    pub fn with<const VECTORS: usize, const STEPS: bool>(&self, place: usize) -> Sink {
+        let width = width(VECTORS, STEPS);
         let row = &self.numbers[place * width..][..width];
         let mut derivatives = [[0.0; 3]; MAX_VECTORS];
         for (vector, numbers) in derivatives[..VECTORS].iter_mut().zip(row[HEAD..].chunks_exact(3)) {
             vector.copy_from_slice(numbers);
         }
-        Sink { index: row[0].to_bits() as i32, softening2: row[1], radius2: row[2], derivatives }
+        let step = if STEPS { row[width - 1] } else { 0.0 };
+        Sink { index: row[0].to_bits() as i32, softening2: row[1], radius2: row[2], step, derivatives }
     }
 
     /// Each of them.
@@ -101,14 +129,17 @@ impl<'a> SomeSinks<'a> {
     }
 }
 
-/// Writes a sink that has `VECTORS` vectors.
+/// Writes a sink that has `VECTORS` vectors, and a step if it is said so.
 #[inline(always)]
-fn put<const VECTORS: usize>(row: &mut [f64], sink: &Sink) {
-    let row = &mut row[..HEAD + 3 * VECTORS];
+fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
+    let row = &mut row[..width(VECTORS, STEPS)];
     row[0] = f64::from_bits(u64::from(sink.index.cast_unsigned()));
     (row[1], row[2]) = (sink.softening2, sink.radius2);
     for (numbers, vector) in row[HEAD..].chunks_exact_mut(3).zip(&sink.derivatives) {
         numbers.copy_from_slice(vector);
+    }
+    if STEPS {
+        row[width(VECTORS, STEPS) - 1] = sink.step;
     }
 }
 
@@ -126,6 +157,7 @@ pub(super) struct Look {
 struct Limits {
     position: f64,
     vectors: usize,
+    steps: bool,
 }
 
 /// Fewer sinks are copied sooner than other threads are awake.
@@ -147,8 +179,8 @@ impl Sinks {
 
     /// All of them.
     pub fn all(&self) -> SomeSinks<'_> {
-        let vectors = self.vectors;
-        SomeSinks { numbers: &self.numbers[..self.count * (HEAD + 3 * vectors)], vectors }
+        let Sinks { vectors, steps, .. } = *self;
+        SomeSinks { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
     }
 
     /// Those at some places.
@@ -158,8 +190,7 @@ impl Sinks {
 
     /// Copies all that come.
     pub(super) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, descriptor: &Descriptor) -> Result<Look> {
-        (self.count, self.vectors) = (0, descriptor.vectors);
-        let width = HEAD + 3 * self.vectors;
+        let width = self.empty(descriptor);
         self.reserve(sinks.size_hint().0, width)?;
         let (mut look, limits) = (Look::NOTHING, Limits::of(descriptor));
         for sink in sinks {
@@ -182,8 +213,7 @@ impl Sinks {
         descriptor: &Descriptor,
         threads: &Threads,
     ) -> Result<Look> {
-        (self.count, self.vectors) = (0, descriptor.vectors);
-        let width = HEAD + 3 * self.vectors;
+        let width = self.empty(descriptor);
         self.reserve(count, width)?;
         if self.numbers.len() < count * width {
             self.numbers.resize(count * width, 0.0);
@@ -204,6 +234,12 @@ impl Sinks {
         Ok(looks.into_iter().fold(Look::NOTHING, Look::and))
     }
 
+    /// Forgets the sinks; the numbers of each that is to come.
+    fn empty(&mut self, descriptor: &Descriptor) -> usize {
+        (self.count, self.vectors, self.steps) = (0, descriptor.vectors, descriptor.is_regular());
+        width(self.vectors, self.steps)
+    }
+
     /// Memory for so many more.
     fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
         let wanted = self.count.saturating_add(more).saturating_mul(width);
@@ -215,34 +251,29 @@ impl Sinks {
 
 /// Makes sinks, from the one of this number on.
 fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> Look {
-    match limits.vectors {
-        1 => fill_with::<1>(places, first, sink, limits),
-        2 => fill_with::<2>(places, first, sink, limits),
-        3 => fill_with::<3>(places, first, sink, limits),
-        _ => fill_with::<MAX_VECTORS>(places, first, sink, limits),
-    }
+    by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sink, limits))
 }
 
-/// The same, for sinks with `VECTORS` vectors.
-fn fill_with<const VECTORS: usize>(
+/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+fn fill_with<const VECTORS: usize, const STEPS: bool>(
     places: &mut [f64],
     first: usize,
     sink: &impl Fn(usize) -> Sink,
     limits: Limits,
 ) -> Look {
-    let limits = Limits { vectors: VECTORS, ..limits };
+    let limits = Limits { vectors: VECTORS, steps: STEPS, ..limits };
     let mut look = Look::NOTHING;
-    for (row, number) in places.chunks_exact_mut(HEAD + 3 * VECTORS).zip(first..) {
+    for (row, number) in places.chunks_exact_mut(width(VECTORS, STEPS)).zip(first..) {
         let sink = sink(number);
         look.take(&sink, limits);
-        put::<VECTORS>(row, &sink);
+        put::<VECTORS, STEPS>(row, &sink);
     }
     look
 }
 
 impl Limits {
     fn of(descriptor: &Descriptor) -> Limits {
-        Limits { position: descriptor.bounds.position, vectors: descriptor.vectors }
+        Limits { position: descriptor.bounds.position, vectors: descriptor.vectors, steps: descriptor.is_regular() }
     }
 }
 
@@ -260,6 +291,9 @@ impl Look {
         self.good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
         self.good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
         self.good &= (higher + sink.radius2).abs() < f64::INFINITY;
+        if limits.steps {
+            self.good &= sink.step.abs() < f64::INFINITY;
+        }
         self.radius |= sink.radius2 > 0.0;
     }
 
@@ -273,8 +307,8 @@ impl FromIterator<Sink> for Sinks {
         let mut all = Sinks::default();
         for sink in sinks {
             let first = all.numbers.len();
-            all.numbers.resize(first + HEAD + 3 * MAX_VECTORS, 0.0);
-            put::<MAX_VECTORS>(&mut all.numbers[first..], &sink);
+            all.numbers.resize(first + width(MAX_VECTORS, true), 0.0);
+            put::<MAX_VECTORS, true>(&mut all.numbers[first..], &sink);
             all.count += 1;
         }
         all

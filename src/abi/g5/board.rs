@@ -245,6 +245,7 @@ impl Board {
             index: 0,
             softening2: own.get(number).copied().unwrap_or(common),
             radius2: 0.0,
+            step: 0.0,
             derivatives: padded([positions[number]]),
         };
         if let Some(system) = &mut self.system {

@@ -8,7 +8,7 @@ use crate::abi::arrays::Output;
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Order, Precision, Scope};
 use crate::config::{DeviceChoice, Settings};
 use crate::error::{Error, Result};
 use crate::system::{Sink, Source};
@@ -16,6 +16,7 @@ use crate::system::{Sink, Source};
 const INTERFACE: Interface = Interface {
     name: "g6",
     order: Order::Fourth,
+    scope: Scope::Whole,
     precision: Precision::Mixed,
     opener: "g6_open",
     with_others: "with other devices than those that are open; call g6_close first",

@@ -129,6 +129,7 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
             index: index.get(sink),
             softening2,
             radius2: radius2.get(sink),
+            step: 0.0,
             derivatives: padded([position.get(sink), velocity.get(sink)]),
         };
         board().begin(nj, softening2, ni, sink).map(|()| 0)

@@ -6,7 +6,7 @@ use crate::Nearest;
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Order, Precision, Scope};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
 use crate::system::{Sink, Source, System};
@@ -17,6 +17,7 @@ use super::softenings::Softenings;
 const INTERFACE: Interface = Interface {
     name: "hermite6",
     order: Order::Sixth,
+    scope: Scope::Whole,
     precision: Precision::Double,
     opener: "initialize",
     with_others: "with other devices than those that are open; allowed: the same",

@@ -143,7 +143,7 @@ mod tests {
                 let before = softenings.set(address, softening2, true).unwrap();
                 groups.write(address, &source, before, softening2);
             }
-            let sink = |_| Sink { index: 9, softening2: 0.0, radius2: 0.0, derivatives: [[0.0; 3]; 4] };
+            let sink = |_| Sink { index: 9, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; 4] };
             let sums = groups.sum(&mut all, &softenings, Moment::AsWritten, 2, 1, sink).unwrap();
             assert!((sums[0].values[0] - potential).abs() < 1e-12, "{}", sums[0].values[0]);
             assert_eq!(groups.systems.len(), systems);

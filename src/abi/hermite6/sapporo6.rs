@@ -227,6 +227,7 @@ pub unsafe extern "C" fn kyoho_sapporo6_calc_force_on_predictors(
                 index: ids.get(sink),
                 softening2: softening2[sink],
                 radius2: 0.0,
+                step: 0.0,
                 derivatives: padded([pos.get(sink), vel.get(sink), acc.get(sink)]),
             };
             let take = |sink: usize, summed: &Summed, nearest| results.take(sink, summed, nearest, softening2[sink]);

@@ -248,7 +248,13 @@ unsafe fn forces(
             (0..ni).try_for_each(|sink| index(sink, sinks.get(sink).id).map(|_| ()))?;
             let sink = |number| {
                 let Predictor { pos, vel, acc, id, eps2, .. } = sinks.get(number);
-                Sink { index: id as i32, softening2: eps2, radius2: 0.0, derivatives: padded([pos, vel, acc]) }
+                Sink {
+                    index: id as i32,
+                    softening2: eps2,
+                    radius2: 0.0,
+                    step: 0.0,
+                    derivatives: padded([pos, vel, acc]),
+                }
             };
             let take = |sink, summed: &Summed, nearest| output.set(sink, result(summed, nearest));
             board().force(softening, nj, ni, sink, take).map(|()| 0)

@@ -93,6 +93,7 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
             index: element(indices, row, 0),
             softening2: element(each, row, common),
             radius2: element(radii2, row, 0.0),
+            step: 0.0,
             derivatives: derivatives.map(|array| vector(array, row)),
         }
     };

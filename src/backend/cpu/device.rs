@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::error::{Error, Result};
 use crate::pair::kernel::{self, Finder, Kernel};
-use crate::pair::lanes::Element;
+use crate::pair::lanes::{Element, MAX_LANES};
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
 use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, add_in_pairs};
 use crate::threads::Threads;
+
+use super::lists;
 
 /// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
 const SINKS_OF_TASK: usize = 64;
@@ -131,8 +133,9 @@ impl<E: Element> CpuDevice<E> {
         let rest = block.sinks.len() % lanes;
         let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
         let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
+        let neighbourhood = self.options.descriptor.is_regular().then(|| block.neighbourhood());
         for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
-            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts()));
+            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), neighbourhood));
             let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
             if first_sink < together.len() {
                 self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
@@ -251,7 +254,7 @@ impl<E: Element> CpuDevice<E> {
     }
 }
 
-fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
+pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
     (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, mass_factor: block.mass_factor })
 }
@@ -451,53 +454,27 @@ impl<E: Element> Device for CpuDevice<E> {
         sinks: Range<usize>,
         found: &mut [Vec<i32>],
     ) -> Result<()> {
-        struct Search {
-            slice: usize,
-            found: Vec<Vec<i32>>,
-            full: bool,
+        let members = block.sinks.range(sinks);
+        let threads = if members.len() * block.nj < ALONE { &self.alone } else { &*self.threads };
+        if self.options.descriptor.is_regular() {
+            // What the sums left out, in the numbers that they decided by.
+            let kernel = &*self.kernel;
+            let neighbourhood = Some(block.neighbourhood());
+            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), neighbourhood);
+            let groups: Vec<Group<E>> = members.chunks(MAX_LANES).map(group).collect();
+            let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
+            let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
+                kernel.find(tile, &groups[sink / MAX_LANES], sink % MAX_LANES, block.skip_own_index, list);
+            };
+            return lists::make((sources, block), members, threads, kernel.rows(), predict, find, found);
         }
-        let mut searches: Vec<Search> =
-            (0..SLICES).map(|slice| Search { slice, found: vec![Vec::new(); sinks.len()], full: false }).collect();
-        let finder = &*self.finder;
-        let taylor = self.options.descriptor.taylor;
-        let members: Vec<Sink> = block.sinks.range(sinks).iter().collect();
-        let alone = members.len() * block.nj < ALONE;
-        let threads = if alone { &self.alone } else { &*self.threads };
-        threads.run(
-            searches.iter_mut(),
-            &Mutex::new(Vec::new()),
-            || Tile::new(FINDER_ROWS).ok(),
-            |search, tile| {
-                let Some(tile) = tile else {
-                    search.full = true;
-                    return;
-                };
-                for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
-                    let Some(chunk) = sources.chunk(number) else { continue };
-                    finder.predict(chunk, taylor, key(chunk, block, number).1, tile);
-                    for (sink, list) in members.iter().zip(&mut search.found) {
-                        if sink.radius2 > 0.0 {
-                            search.full |= list.try_reserve(tile.count).is_err();
-                            if !search.full {
-                                finder.find(tile, sink, block.skip_own_index, list);
-                            }
-                        }
-                    }
-                }
-            },
-        );
-        let total: usize = searches.iter().flat_map(|search| &search.found).map(Vec::len).sum();
-        let no_memory = Error::OutOfMemory { what: "neighbour lists", bytes: total * size_of::<i32>() };
-        if searches.iter().any(|search| search.full) {
-            return Err(no_memory);
-        }
-        for search in &searches {
-            for (list, part) in found.iter_mut().zip(&search.found) {
-                list.try_reserve(part.len()).map_err(|_| no_memory.clone())?;
-                list.extend_from_slice(part);
-            }
-        }
-        Ok(())
+        let (finder, taylor) = (&*self.finder, self.options.descriptor.taylor);
+        let all: Vec<Sink> = members.iter().collect();
+        let predict = |chunk: &Chunk, moment, tile: &mut Tile<f64>| finder.predict(chunk, taylor, moment, tile);
+        let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
+            finder.find(tile, &all[sink], block.skip_own_index, list);
+        };
+        lists::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
     }
 
     fn bytes(&self) -> usize {
@@ -511,12 +488,12 @@ mod tests {
     use super::*;
     use crate::backend::cpu::Level;
     use crate::catalogue::{Order, Precision, descriptor};
-    use crate::system::{MAX_VECTORS, Source};
+    use crate::system::{MAX_VECTORS, Reach, Source};
 
     fn device(threads: usize) -> CpuDevice<f64> {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
-        let kernel = kernel::kernel_64(level, descriptor.order, descriptor.precision).unwrap();
+        let kernel = kernel::kernel_64(level, descriptor).unwrap();
         let options = DeviceOptions { descriptor, threads, level, shape: None };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads).unwrap()), options)
     }
@@ -537,13 +514,15 @@ mod tests {
                 let source = Source::from_derivatives(address as i32, 1.0, 0.0, [[address as f64; 3]; 4]);
                 sources.write(address, &source).unwrap();
             }
-            let sink = Sink { index: -1, softening2: 1.0, radius2: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+            let sink =
+                Sink { index: -1, softening2: 1.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
             let block = Block {
                 sinks: std::iter::repeat_n(sink, sinks).collect(),
                 skip_own_index: true,
                 time: 1.0,
                 nj: sources.count(),
                 mass_factor: 1.0,
+                reach: Reach::ByMass,
                 predicts: true,
             };
             device.start(&Updates::of(&sources), &block, &Share::whole(sinks)).unwrap();

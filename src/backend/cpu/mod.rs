@@ -1,9 +1,11 @@
 //! The CPU backend: the kernels of [`crate::pair`] on every core.
 
 mod device;
+mod lists;
 
 use std::sync::{Arc, OnceLock};
 
+use crate::catalogue::forces_of;
 use crate::error::{Error, Result};
 use crate::pair::kernel;
 use crate::pair::lanes::Element;
@@ -29,17 +31,16 @@ pub fn describe() -> DeviceDescription {
 
 /// Opens the CPU.
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let (order, precision) = (options.descriptor.order, options.descriptor.precision);
-    if let Some(kernel) = kernel::kernel_32(options.level, order, precision) {
+    let descriptor = options.descriptor;
+    if let Some(kernel) = kernel::kernel_32(options.level, descriptor) {
         return device(kernel, options);
     }
-    if let Some(kernel) = kernel::kernel_64(options.level, order, precision) {
+    if let Some(kernel) = kernel::kernel_64(options.level, descriptor) {
         return device(kernel, options);
     }
     Err(Error::Unsupported {
         backend: Backend::Cpu.name(),
-        order: order as i32,
-        precision: precision.name(),
+        forces: forces_of(descriptor.order, descriptor.precision, descriptor.scope),
         allowed: "single, mixed, double".into(),
     })
 }

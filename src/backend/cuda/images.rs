@@ -1,4 +1,4 @@
-//! The compiled GPU text that the library embeds: a pack of images for each order and precision.
+//! The compiled GPU text that the library embeds: a pack of images for each entry of the catalogue.
 //!
 //! `kernels/generate` makes the packs and says which GPUs have an image of their own.
 
@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
 
-use crate::catalogue::{Order, Precision};
+use crate::catalogue::{Order, Precision, Scope, forces_of};
 use crate::error::{Error, Result};
 
 /// A GPU's compute capability: its major and its minor number.
@@ -50,14 +50,17 @@ impl fmt::Display for Target {
     }
 }
 
-/// The image of an order and precision that suits a GPU best.
-pub fn image(order: Order, precision: Precision, compute: Compute) -> Result<Image> {
-    let Some(pack) = PACKS.iter().find(|pack| pack.order == order && pack.precision == precision) else {
+/// What an entry of the catalogue is known by.
+pub type Entry = (Order, Precision, Scope);
+
+/// The image of an entry of the catalogue that suits a GPU best.
+pub fn image(entry: Entry, compute: Compute) -> Result<Image> {
+    let Some(pack) = PACKS.iter().find(|pack| pack.entry == entry) else {
         let names: Vec<String> = PACKS.iter().map(Pack::name).collect();
+        let (order, precision, scope) = entry;
         return Err(Error::Unsupported {
             backend: "cuda",
-            order: order as i32,
-            precision: precision.name(),
+            forces: forces_of(order, precision, scope),
             allowed: names.join(", "),
         });
     };
@@ -71,37 +74,38 @@ pub fn image(order: Order, precision: Precision, compute: Compute) -> Result<Ima
 }
 
 struct Pack {
-    order: Order,
-    precision: Precision,
+    entry: Entry,
     file: &'static [u8],
 }
 
 impl Pack {
     fn name(&self) -> String {
-        format!("order {} {}", self.order as i32, self.precision.name())
+        let (order, precision, scope) = self.entry;
+        forces_of(order, precision, scope)
     }
 }
 
 macro_rules! pack {
-    ($order:ident, $precision:ident, $file:literal) => {
+    ($order:ident, $precision:ident, $scope:ident, $file:literal) => {
         Pack {
-            order: Order::$order,
-            precision: Precision::$precision,
+            entry: (Order::$order, Precision::$precision, Scope::$scope),
             file: include_bytes!(concat!("../../../kernels/generated/", $file)),
         }
     };
 }
 
 static PACKS: &[Pack] = &[
-    pack!(Second, Single, "order2_single.pack"),
-    pack!(Second, Mixed, "order2_mixed.pack"),
-    pack!(Second, Double, "order2_double.pack"),
-    pack!(Fourth, Single, "order4_single.pack"),
-    pack!(Fourth, Mixed, "order4_mixed.pack"),
-    pack!(Fourth, Double, "order4_double.pack"),
-    pack!(Sixth, Mixed, "order6_mixed.pack"),
-    pack!(Sixth, Double, "order6_double.pack"),
-    pack!(Eighth, Double, "order8_double.pack"),
+    pack!(Second, Single, Whole, "order2_single.pack"),
+    pack!(Second, Mixed, Whole, "order2_mixed.pack"),
+    pack!(Second, Double, Whole, "order2_double.pack"),
+    pack!(Fourth, Single, Whole, "order4_single.pack"),
+    pack!(Fourth, Mixed, Whole, "order4_mixed.pack"),
+    pack!(Fourth, Double, Whole, "order4_double.pack"),
+    pack!(Sixth, Mixed, Whole, "order6_mixed.pack"),
+    pack!(Sixth, Double, Whole, "order6_double.pack"),
+    pack!(Eighth, Double, Whole, "order8_double.pack"),
+    pack!(Fourth, Mixed, Regular, "order4_regular_mixed.pack"),
+    pack!(Fourth, Double, Regular, "order4_regular_double.pack"),
 ];
 
 // What `pack` in kernels/generate writes: MAGIC, the number of images, the target and length of each, and the images as
@@ -112,12 +116,12 @@ const DICTIONARY: u32 = 1 << 22;
 /// GPUs soldered to boards: NVIDIA promises nothing for cubins that were made for cards of the same major number.
 const SOLDERED: [Compute; 2] = [(8, 7), (10, 1)];
 
-struct Entry {
+struct Section {
     target: Target,
     length: usize,
 }
 
-fn entries(file: &[u8]) -> Option<(Vec<Entry>, &[u8])> {
+fn entries(file: &[u8]) -> Option<(Vec<Section>, &[u8])> {
     let (numbers, _) = file.strip_prefix(MAGIC)?.as_chunks::<4>();
     let mut numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
     let count = numbers.next()? as usize;
@@ -127,14 +131,14 @@ fn entries(file: &[u8]) -> Option<(Vec<Entry>, &[u8])> {
             0 => Target::Ptx,
             number => Target::Cubin((number / 10, number % 10)),
         };
-        entries.push(Entry { target, length: numbers.next()? as usize });
+        entries.push(Section { target, length: numbers.next()? as usize });
     }
     Some((entries, file.get(MAGIC.len() + 4 + 8 * count..)?))
 }
 
 /// Which of these images suits a GPU best.
-fn choose(entries: &[Entry], compute: Compute) -> Option<usize> {
-    let minor = |entry: &Entry| match entry.target {
+fn choose(entries: &[Section], compute: Compute) -> Option<usize> {
+    let minor = |entry: &Section| match entry.target {
         Target::Cubin((major, minor)) if major == compute.0 && minor <= compute.1 && !SOLDERED.contains(&compute) => {
             Some(minor)
         }
@@ -144,7 +148,7 @@ fn choose(entries: &[Entry], compute: Compute) -> Option<usize> {
     cubins.max().map(|(_, place)| place).or_else(|| entries.iter().position(|entry| entry.target == Target::Ptx))
 }
 
-fn extract(images: &[u8], entries: &[Entry], chosen: usize) -> io::Result<Vec<u8>> {
+fn extract(images: &[u8], entries: &[Section], chosen: usize) -> io::Result<Vec<u8>> {
     let mut reader = Lzma2Reader::new(images, DICTIONARY, None);
     let before: usize = entries[..chosen].iter().map(|entry| entry.length).sum();
     io::copy(&mut reader.by_ref().take(before as u64), &mut io::sink())?;
@@ -156,7 +160,7 @@ fn extract(images: &[u8], entries: &[Entry], chosen: usize) -> io::Result<Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::CATALOGUE;
+    use crate::catalogue::descriptor_of;
 
     #[test]
     fn each_gpu_gets_the_image_that_suits_it_best() {
@@ -190,20 +194,25 @@ mod tests {
     #[test]
     fn kernels_wait_for_those_before_where_the_text_says_so() {
         for (compute, waits) in [((8, 9), false), ((9, 0), true), ((12, 1), true), ((11, 0), false), ((13, 0), false)] {
-            assert_eq!(image(Order::Fourth, Precision::Mixed, compute).unwrap().waits(), waits, "{compute:?}");
+            assert_eq!(
+                image((Order::Fourth, Precision::Mixed, Scope::Whole), compute).unwrap().waits(),
+                waits,
+                "{compute:?}"
+            );
         }
     }
 
     #[test]
     fn what_the_catalogue_has_and_nothing_else_has_images() {
-        for order in Order::ALL {
-            for precision in Precision::ALL {
-                let there = CATALOGUE.iter().any(|it| it.order == order && it.precision == precision);
-                match image(order, precision, (9, 0)) {
-                    Ok(_) => assert!(there, "order {} {}", order as i32, precision.name()),
+        let entries = Order::ALL.into_iter().flat_map(|order| Precision::ALL.map(|precision| (order, precision)));
+        for (order, precision) in entries {
+            for scope in Scope::ALL {
+                let there = descriptor_of(order, precision, scope).is_some();
+                match image((order, precision, scope), (9, 0)) {
+                    Ok(_) => assert!(there, "{}", forces_of(order, precision, scope)),
                     Err(error) => {
                         assert!(!there, "{error}");
-                        assert!(error.to_string().contains("order 4 mixed"), "{error}");
+                        assert!(error.to_string().contains("order 4 in precision mixed"), "{error}");
                     }
                 }
             }

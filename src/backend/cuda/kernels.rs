@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::backend::gpu::Addresses;
 use crate::backend::gpu::model::END_SINKS;
 use crate::backend::gpu::shapes::{SHAPES, end_threads};
 use crate::backend::gpu::step::Step;
+use crate::backend::gpu::{Addresses, finder};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::slices::CHUNK;
@@ -26,6 +26,8 @@ pub struct Kernels {
     force: [Function; SHAPES.len()],
     end: Function,
     neighbours: Function,
+    /// Whether that finds what the sums left out, among predicted sources.
+    finds_left_out: bool,
     /// `END_THREADS` in `kernels/parts.h`.
     pub(super) end_threads: usize,
     /// Whether kernels may be started before those ahead have ended.
@@ -48,7 +50,8 @@ macro_rules! launch {
 impl Kernels {
     /// Loads the code for a device.
     pub fn new(context: &Arc<Context>, descriptor: &Descriptor) -> Result<Kernels> {
-        let image = images::image(descriptor.order, descriptor.precision, context.properties().compute)?;
+        let image =
+            images::image((descriptor.order, descriptor.precision, descriptor.scope), context.properties().compute)?;
         let module = Module::new(context, image.bytes())?;
         let mut force = Vec::with_capacity(SHAPES.len());
         for shape in SHAPES {
@@ -59,7 +62,8 @@ impl Kernels {
             predict: module.function("predict_sources")?,
             force: std::array::from_fn(|shape| force[shape]),
             end: module.function("end_block")?,
-            neighbours: module.function("find_neighbours")?,
+            neighbours: module.function(finder(descriptor))?,
+            finds_left_out: descriptor.is_regular(),
             end_threads: end_threads(descriptor, MOST_THREADS),
             may_overlap: image.waits(),
             _module: module,
@@ -209,7 +213,8 @@ impl Kernels {
         sinks: u64,
         (lengths, lists, room): (u64, u64, i32),
     ) -> Result<()> {
-        let [octets, indices, _, slots, _] = *store;
+        let [octets, indices, _, slots, predicted] = *store;
+        let sources = if self.finds_left_out { predicted } else { octets };
         let groups = step.chunks.min(4096);
         // SAFETY: the caller's promise; the types are those of the kernel.
         unsafe {
@@ -220,7 +225,7 @@ impl Kernels {
                 CHUNK,
                 false,
                 *step,
-                octets,
+                sources,
                 indices,
                 slots,
                 sinks,

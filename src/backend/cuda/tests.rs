@@ -12,10 +12,10 @@ use crate::backend::gpu::GpuDevice;
 use crate::backend::gpu::pack::{self, ROW};
 use crate::backend::gpu::step::Step;
 use crate::backend::{self, Backend, Device, DeviceOptions, Machine, ThisMachine, Updates, cpu::Level};
-use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, descriptor};
+use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, Scope, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, SLICES, Share};
-use crate::system::{Block, Line, Parts, Records, Setup, Sink, Source, Sources, System, padded, records};
+use crate::system::{Block, Line, Parts, Reach, Records, Setup, Sink, Source, Sources, System, padded, records};
 
 type CudaDevice = GpuDevice<Cuda>;
 
@@ -58,7 +58,7 @@ fn kernel(name: &str, parameters: *mut *mut c_void) {
         let results = results + 8 * step.results_from as u64;
         let distances = results + 8 * outputs * stride;
         let (sums, nearest) = (results, distances + 8 * stride);
-        let indices = rows + pack::rows(descriptor) as u64 * stride * ROW as u64;
+        let indices = rows + pack::sink_rows(descriptor) as u64 * stride * ROW as u64;
         assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
         let end = if descriptor.nearest { nearest + 4 * stride } else { distances };
         if !fake::has(results, (end - results) as usize) || !fake::has(indices, 4 * sinks) || !fake::has(flag, 4) {
@@ -107,9 +107,18 @@ fn block(ni: usize, nj: usize) -> Block {
         index: number as i32 - 3,
         softening2: 0.0,
         radius2: 1.0,
+        step: 0.0,
         derivatives: padded([[number as f64; 3]]),
     };
-    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 1.0, predicts: true, nj, mass_factor: 1.0 }
+    Block {
+        sinks: (0..ni).map(sink).collect(),
+        skip_own_index: true,
+        time: 1.0,
+        predicts: true,
+        nj,
+        mass_factor: 1.0,
+        reach: Reach::ByMass,
+    }
 }
 
 /// Records of the first sources, each of one line.
@@ -424,6 +433,7 @@ fn setup(backend: Backend, fall_back: bool) -> Setup {
     Setup {
         order: Order::Fourth,
         precision: Precision::Double,
+        scope: Scope::Whole,
         backend,
         devices: vec![0],
         threads: 1,

@@ -23,13 +23,14 @@ macro_rules! text {
 }
 
 /// The files that `kernels/unit.h` begins with, in its order.
-const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 7] = [
     ("body.h", text!("body.h")),
     ("pair.h", text!("pair.h")),
     ("step.h", text!("step.h")),
     ("parts.h", text!("parts.h")),
     ("fetch.h", text!("fetch.h")),
     ("sources.h", text!("sources.h")),
+    ("left_out.h", text!("left_out.h")),
 ];
 
 /// The lines of a text that are the preprocessor's, with those that they go on in.
@@ -56,7 +57,7 @@ fn structure(text: &'static str, name: &str) -> (&'static str, Vec<(String, Stri
     (body, fields.collect())
 }
 
-/// What a C compiler makes of the text for an order and a precision: numbers by their names, and the shapes, which have
+/// What a C compiler makes of the text for an entry of the catalogue: numbers by their names, and the shapes, which have
 /// names of their own.
 fn numbers(descriptor: &Descriptor, wanted: &[&str]) -> BTreeMap<String, f64> {
     let mut unit = text!("unit.h").to_owned();
@@ -75,11 +76,13 @@ fn numbers(descriptor: &Descriptor, wanted: &[&str]) -> BTreeMap<String, f64> {
         wanted.iter().map(|name| format!("printf(\"{name} %.17g\\n\", (double)({name}));\n")).collect();
     let program = format!(
         "#include <stdio.h>\n#define TEXT(name) TEXT_OF(name)\n#define TEXT_OF(name) #name\n\
-         #define ORDER {}\n#define PRECISION {}\n#define CAN_END 1\n#define MOST_THREADS 1024\n#define uint unsigned\n{structures}\n\
+         #define ORDER {}\n#define PRECISION {}\n#define REGULAR {}\n#define CAN_END 1\n#define MOST_THREADS 1024\n#define uint unsigned\n{structures}\n\
          int main(void) {{\n{unit}\n{constants}printf(\"Step %zu\\n\", sizeof(Step));\nreturn 0;\n}}\n",
-        descriptor.order as i32, descriptor.precision as i32
+        descriptor.order as i32,
+        descriptor.precision as i32,
+        i32::from(descriptor.is_regular())
     );
-    let name = format!("kyoho_text_{}_{}_{}", std::process::id(), descriptor.order as i32, descriptor.precision as i32);
+    let name = format!("kyoho_text_{}_{}", std::process::id(), descriptor.name().replace(' ', "_"));
     let path = std::env::temp_dir().join(name);
     let mut compiler = Command::new("gcc");
     let mut compiling =
@@ -119,6 +122,7 @@ fn constants_are_those_of_the_text() {
             ("NEAREST", f64::from(u8::from(descriptor.nearest))),
             ("SOURCE_ROWS", (pack::chunk_numbers(descriptor) / CHUNK) as f64),
             ("ROWS", pack::rows(descriptor) as f64),
+            ("SINK_ROWS", pack::sink_rows(descriptor) as f64),
             ("END_SINKS", END_SINKS as f64),
             ("END_THREADS", end_threads as f64),
             ("FETCH_THREADS", FETCH_THREADS as f64),
@@ -131,7 +135,7 @@ fn constants_are_those_of_the_text() {
         ];
         let found = numbers(descriptor, &expected.map(|(name, _)| name));
         for (name, expected) in expected {
-            assert_eq!(found[name], expected, "{name} of order {:?} {:?}", descriptor.order, descriptor.precision);
+            assert_eq!(found[name], expected, "{name} of {}", descriptor.name());
         }
         assert_eq!(found["Step"], size_of::<Step>() as f64);
         shapes_are_those_of(&found, descriptor);
@@ -151,8 +155,7 @@ fn shapes_are_those_of(found: &BTreeMap<String, f64>, descriptor: &Descriptor) {
         ];
         for (name, expected) in expected {
             let name = format!("{}.{name}", shape.name);
-            let what = (descriptor.order, descriptor.precision);
-            assert_eq!(found.get(&name), Some(&(expected as f64)), "{name} of {what:?}");
+            assert_eq!(found.get(&name), Some(&(expected as f64)), "{name} of {}", descriptor.name());
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The constants of a device, measured once in a process for each order and precision.
+//! The constants of a device, measured once in a process for each entry of the catalogue.
 //!
 //! They choose launch shapes and so change how fast a block is, never what it gives: see `gpu::cut`.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::catalogue::{Descriptor, Order, Precision};
+use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::slices::{CHUNK, SLICES};
 
@@ -16,8 +16,8 @@ use super::pack;
 use super::shapes::SHAPES;
 use super::step::{Moment, Step};
 
-/// What was measured in this process: device, order, precision, constants.
-static MEASURED: Mutex<Vec<(String, Order, Precision, Costs)>> = Mutex::new(Vec::new());
+/// What was measured in this process: device, entry of the catalogue, constants.
+static MEASURED: Mutex<Vec<(String, &'static Descriptor, Costs)>> = Mutex::new(Vec::new());
 
 /// Chunks of a slice of the sources that are measured with.
 const CHUNKS_OF_SLICE: usize = 2;
@@ -31,9 +31,7 @@ pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
     let device = gpu.identity();
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = |(at, order, precision, _): &&(String, Order, Precision, Costs)| {
-        (at, *order, *precision) == (&device, descriptor.order, descriptor.precision)
-    };
+    let is_known = |(at, of, _): &&(String, &'static Descriptor, Costs)| *at == device && std::ptr::eq(*of, descriptor);
     if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
@@ -42,7 +40,7 @@ pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
     match Bench::new(gpu, descriptor).and_then(Bench::measure) {
         Ok(costs) => {
             log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured.push((device, descriptor.order, descriptor.precision, costs));
+            measured.push((device, descriptor, costs));
             costs
         }
         Err(error) => {
@@ -72,7 +70,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
         }
         let most = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
         let sinks = most.next_multiple_of(STRIDE);
-        let (chunks, rows) = (SLICES * CHUNKS_OF_SLICE, pack::rows(descriptor));
+        let chunks = SLICES * CHUNKS_OF_SLICE;
+        let (rows, sink_rows) = (pack::rows(descriptor), pack::sink_rows(descriptor));
         let queue = gpu.queue()?;
         let mut held = Vec::new();
         let mut zeros = |bytes: usize| -> Result<Address<G>> {
@@ -88,9 +87,9 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let parts = SLICES * sinks;
         let parts = [zeros(parts * descriptor.outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
         let ticket = zeros(4)?;
-        let body = zeros(sinks * (rows * pack::ROW + 4))?;
+        let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
-        let mut bodies = gpu.staging(sinks * rows * pack::ROW, "a measurement")?;
+        let mut bodies = gpu.staging(sinks * sink_rows * pack::ROW, "a measurement")?;
         bodies.as_mut_slice::<u8>().fill(0x3f);
         // SAFETY: both have that length; the copy is waited for before one of them is dropped.
         unsafe { gpu.write(&queue, bodies.as_ptr(), (&held[held.len() - 1], 0), bodies.bytes())? };

@@ -106,7 +106,7 @@ impl<G: Gpu> GpuDevice<G> {
             inbox: Inbox::new(&gpu, descriptor)?,
             parts,
             outbox: G::Outbox::new(&gpu)?,
-            windows: Windows::new(&gpu)?,
+            windows: Windows::new(&gpu, descriptor)?,
             pieces: Vec::new(),
             share: Share::whole(0),
             sequence: 0,
@@ -234,7 +234,7 @@ impl<G: Gpu> GpuDevice<G> {
             step.groups = piece.sinks.len().div_ceil(self.plan.group_sinks(number, descriptor)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(share.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(descriptor, sinks, piece.stride);
+            let at = self.inbox.pack(descriptor, (sinks, block.neighbourhood()), piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
@@ -389,15 +389,27 @@ impl<G: Gpu> Device for GpuDevice<G> {
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let window = block.sinks.range(sinks);
+        let (moment, store) = (Moment::of(block), self.store.addresses());
         let step = Step {
-            moment: Moment::of(block),
+            moment,
             ni: window.len() as i32,
             chunks: sources.chunks_below(block.nj) as i32,
+            slice_step: 1,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
             ..Step::default()
         };
-        self.windows.find((&mut self.gpu, &self.queues[0]), step, self.store.addresses(), window, found)
+        if self.options.descriptor.is_regular() {
+            // The lists are of sources as the sums saw them, of all slices.
+            let share = Share::whole(block.sinks.len());
+            if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share)) {
+                // SAFETY: the store has room for all chunks, and is neither dropped nor grown before the queue has ended.
+                unsafe { self.gpu.predict(&self.queues[0], &step, &store, false)? };
+                self.predicted = Some((moment, share));
+            }
+        }
+        let window = (window, block.neighbourhood());
+        self.windows.find((&mut self.gpu, &self.queues[0]), step, store, window, found)
     }
 
     fn estimate(&self, ni: usize, nj: usize, deal: Deal, devices: usize) -> Option<f64> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::{Line, Records, SomeSinks};
+use crate::system::{Line, Neighbourhood, Records, SomeSinks};
 
 use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
@@ -28,7 +28,7 @@ impl<G: Gpu> Inbox<G> {
             host: gpu.staging(bytes, "sinks")?,
             device: gpu.memory(bytes, "sinks")?,
             filled: 0,
-            bytes_of_sink: pack::rows(descriptor) * pack::ROW + 4,
+            bytes_of_sink: pack::sink_rows(descriptor) * pack::ROW + 4,
         })
     }
 
@@ -50,9 +50,9 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Packs the sinks of a piece; where they are.
-    pub fn pack(&mut self, descriptor: &Descriptor, sinks: SomeSinks, stride: usize) -> Range<usize> {
+    pub fn pack(&mut self, descriptor: &Descriptor, sinks: (SomeSinks, Neighbourhood), stride: usize) -> Range<usize> {
         let start = self.filled;
-        let rows = pack::rows(descriptor) * stride;
+        let rows = pack::sink_rows(descriptor) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
         let (vectors, indices) = vectors.split_at_mut(rows);
         pack::sinks(descriptor, sinks, stride, vectors, bytemuck::cast_slice_mut(&mut indices[..stride / 4]));

@@ -20,4 +20,4 @@ pub use calibration::costs;
 pub use device::GpuDevice;
 pub use driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
 pub use inbox::Inbox;
-pub use windows::{ROWS as WINDOW_ROWS, WINDOW};
+pub use windows::{ROWS as WINDOW_ROWS, WINDOW, finder};

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::catalogue::{Descriptor, Precision};
 use crate::system::slices::CHUNK;
-use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, SomeSinks, TAYLOR};
+use crate::system::{Chunk, MAX_VECTORS, Neighbourhood, OCTET, Sink, SomeSinks, TAYLOR, by_kind};
 
 /// Bytes of a row of a body.
 pub const ROW: usize = 16;
@@ -38,50 +38,100 @@ pub fn rows(descriptor: &Descriptor) -> usize {
     }
 }
 
-/// Writes sinks as rows, `stride` sinks apart, and their indices.
-pub fn sinks(descriptor: &Descriptor, sinks: SomeSinks, stride: usize, to: &mut [Vector], indices: &mut [i32]) {
-    match sinks.vectors() {
-        1 => sinks_with::<1>(descriptor, sinks, stride, to, indices),
-        2 => sinks_with::<2>(descriptor, sinks, stride, to, indices),
-        3 => sinks_with::<3>(descriptor, sinks, stride, to, indices),
-        _ => sinks_with::<MAX_VECTORS>(descriptor, sinks, stride, to, indices),
+/// The rows of a sink: `SINK_ROWS` in `kernels/body.h`.
+pub fn sink_rows(descriptor: &Descriptor) -> usize {
+    match (descriptor.is_regular(), descriptor.precision) {
+        (false, _) => rows(descriptor),
+        (true, Precision::Double) => criterion_number(descriptor.vectors).div_ceil(2) + 1,
+        (true, _) => rows(descriptor) + 1,
     }
 }
 
-/// The same, for sinks with `VECTORS` vectors.
-fn sinks_with<const VECTORS: usize>(
+/// The first number of a sink in 64 bits behind its vectors, which are behind one more number.
+const fn criterion_number(vectors: usize) -> usize {
+    1 + 3 * vectors
+}
+
+/// Writes sinks as rows, `stride` sinks apart, and their indices. The neighbourhood is for sums that leave neighbours out.
+pub fn sinks(
     descriptor: &Descriptor,
-    sinks: SomeSinks,
+    (sinks, neighbourhood): (SomeSinks, Neighbourhood),
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
 ) {
-    let rows = rows(descriptor);
-    match descriptor.precision {
-        Precision::Double => fill::<VECTORS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
-            let components = sink.derivatives.as_flattened();
-            let number = |place: usize| match place {
-                0..3 => components[place],
-                3 => sink.softening2,
-                _ => components.get(place - 1).copied().unwrap_or(0.0),
+    let kind = (sinks.vectors(), sinks.have_steps());
+    by_kind!(kind, VECTORS, STEPS => {
+        sinks_with::<VECTORS, STEPS>(descriptor, (sinks, neighbourhood), stride, to, indices)
+    })
+}
+
+/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+fn sinks_with<const VECTORS: usize, const STEPS: bool>(
+    descriptor: &Descriptor,
+    (sinks, neighbourhood): (SomeSinks, Neighbourhood),
+    stride: usize,
+    to: &mut [Vector],
+    indices: &mut [i32],
+) {
+    let rows = sink_rows(descriptor);
+    match (descriptor.precision, descriptor.is_regular()) {
+        (Precision::Double, false) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
+            let number = |place: usize| number_64(sink, place);
+            std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
+        }),
+        (Precision::Double, true) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
+            let criterion = neighbourhood.criterion(sink);
+            let first = criterion_number(descriptor.vectors);
+            let number = |place: usize| match place.checked_sub(first) {
+                Some(place) => criterion.get(place).copied().unwrap_or(0.0),
+                None => number_64(sink, place),
             };
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
-        Precision::Mixed => fill::<VECTORS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
-            let x = sink.derivatives[0];
-            let high = x.map(|component| component as f32);
-            std::array::from_fn(|row| match row {
-                0 => row_32(high, sink.softening2 as f32),
-                1 => row_32(std::array::from_fn(|k| (x[k] - f64::from(high[k])) as f32), 0.0),
-                _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
+        (Precision::Mixed, false) => {
+            fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
+                std::array::from_fn(|row| row_mixed(sink, row))
             })
-        }),
-        _ => fill::<VECTORS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
+        }
+        (Precision::Mixed, true) => {
+            fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
+                let criterion = neighbourhood.criterion(sink);
+                std::array::from_fn(|row| match row + 1 == rows {
+                    true => row_32(criterion.map(|number| number as f32), 0.0),
+                    false => row_mixed(sink, row),
+                })
+            })
+        }
+        _ => fill::<VECTORS, STEPS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
                 row_32(sink.derivatives[row].map(|component| component as f32), weight)
             })
         }),
+    }
+}
+
+/// A number of a sink in 64 bits: its position, the squared softening, and its other vectors.
+#[inline(always)]
+fn number_64(sink: &Sink, place: usize) -> f64 {
+    let components = sink.derivatives.as_flattened();
+    match place {
+        0..3 => components[place],
+        3 => sink.softening2,
+        _ => components.get(place - 1).copied().unwrap_or(0.0),
+    }
+}
+
+/// A row of a sink in [`Precision::Mixed`].
+#[inline(always)]
+fn row_mixed(sink: &Sink, row: usize) -> Vector {
+    let x = sink.derivatives[0];
+    let high = x.map(|component| component as f32);
+    match row {
+        0 => row_32(high, sink.softening2 as f32),
+        1 => row_32(std::array::from_fn(|k| (x[k] - f64::from(high[k])) as f32), 0.0),
+        _ => row_32(sink.derivatives[row - 1].map(|component| component as f32), 0.0),
     }
 }
 
@@ -91,7 +141,7 @@ fn row_32([x, y, z]: [f32; 3], w: f32) -> Vector {
 }
 
 #[inline(always)]
-fn fill<const VECTORS: usize, const MOST: usize>(
+fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
     rows: usize,
     sinks: SomeSinks,
     stride: usize,
@@ -105,7 +155,7 @@ fn fill<const VECTORS: usize, const MOST: usize>(
     }
     let indices = &mut indices[..sinks.len()];
     for place in 0..sinks.len() {
-        let sink = sinks.with::<VECTORS>(place);
+        let sink = sinks.with::<VECTORS, STEPS>(place);
         let made = rows_of(&sink);
         for row in 0..MOST {
             if row < rows {
@@ -151,35 +201,40 @@ mod tests {
     use super::*;
     use crate::catalogue::CATALOGUE;
     use crate::system::slices::SLICES;
-    use crate::system::{MASS, Sinks, Source, Sources, TIME};
+    use crate::system::{Block, MASS, Reach, Sinks, Source, Sources, TIME};
 
     fn sink(number: usize) -> Sink {
         let place = |k: usize| (number as f64 + 1.0) * std::f64::consts::PI * 10f64.powi(k as i32 - 1);
         Sink {
             index: 7 - number as i32,
             softening2: 0.25 + number as f64,
-            radius2: 0.0,
+            radius2: 2.0 + number as f64,
+            step: 0.125 * number as f64,
             derivatives: [0, 3, 6, 9].map(|first| std::array::from_fn(|k| place(first + k))),
         }
     }
 
     #[test]
-    fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs() {
+    fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs_and_at_last_of_the_criterion() {
         for descriptor in CATALOGUE {
             let (count, stride) = (5, 8);
             let given: Vec<Sink> = (0..count).map(sink).collect();
-            let mut vectors = vec![Vector([!0; 2]); rows(descriptor) * stride];
+            let mut vectors = vec![Vector([!0; 2]); sink_rows(descriptor) * stride];
             let mut indices = vec![-1; stride];
-            sinks(descriptor, given.iter().copied().collect::<Sinks>().all(), stride, &mut vectors, &mut indices);
+            let given_sinks: Sinks = given.iter().copied().collect();
+            let block = Block { reach: Reach::ByMass, mass_factor: 4.0, ..Block::default() };
+            sinks(descriptor, (given_sinks.all(), block.neighbourhood()), stride, &mut vectors, &mut indices);
             let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
             let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
             for (place, sink) in given.iter().enumerate() {
                 let x = sink.derivatives[0];
                 assert_eq!(indices[place], sink.index);
+                let criterion = [sink.radius2 / 4.0, 0.0, sink.step];
                 if descriptor.precision == Precision::Double {
-                    let found: Vec<f64> = (0..rows(descriptor)).flat_map(|row| wholes(row, place)).collect();
+                    let found: Vec<f64> = (0..sink_rows(descriptor)).flat_map(|row| wholes(row, place)).collect();
                     let mut expected = [&x[..], &[sink.softening2]].concat();
                     expected.extend(sink.derivatives[1..descriptor.vectors].as_flattened());
+                    expected.extend(criterion.iter().filter(|_| descriptor.is_regular()));
                     assert_eq!(found[..expected.len()], expected);
                     continue;
                 }
@@ -195,9 +250,12 @@ mod tests {
                     let row = rows(descriptor) - descriptor.vectors + vector;
                     assert_eq!(halves(row, place)[..3], sink.derivatives[vector].map(|component| component as f32));
                 }
+                if descriptor.is_regular() {
+                    assert_eq!(halves(rows(descriptor), place)[..3], criterion.map(|number| number as f32));
+                }
             }
             // What lies between the sinks and the next row is left alone.
-            assert!((0..rows(descriptor)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
+            assert!((0..sink_rows(descriptor)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
             assert_eq!(indices[count], -1);
         }
     }

@@ -1,18 +1,26 @@
 //! Neighbour lists of a window of sinks.
 
+use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::SomeSinks;
+use crate::system::{Neighbourhood, SomeSinks};
 
 use super::driver::{Address, Gpu, Memory, Staging};
+use super::pack::{self, ROW, Vector};
 use super::step::Step;
 
-/// Sinks of a window, `WINDOW` in `kernels/sources.h`.
+/// Sinks of a window, `WINDOW` in `kernels/step.h`.
 pub const WINDOW: usize = 256;
 /// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
 pub const ROWS: usize = 4;
 
+/// The kernel that finds neighbours.
+pub fn finder(descriptor: &Descriptor) -> &'static str {
+    if descriptor.is_regular() { "find_left_out" } else { "find_neighbours" }
+}
+
 /// Memory for the lists of a window.
 pub struct Windows<G: Gpu> {
+    descriptor: &'static Descriptor,
     sinks: G::Staging,
     /// The sinks where kernels read them.
     copy: G::Memory,
@@ -24,10 +32,12 @@ pub struct Windows<G: Gpu> {
 
 impl<G: Gpu> Windows<G> {
     /// With room for short lists.
-    pub fn new(gpu: &G) -> Result<Windows<G>> {
+    pub fn new(gpu: &G, descriptor: &'static Descriptor) -> Result<Windows<G>> {
+        let bytes = WINDOW * (bytes_of_sink(descriptor) + 4);
         Ok(Windows {
-            sinks: gpu.staging(WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
-            copy: gpu.memory(WINDOW * (8 * ROWS + 4), "sinks with neighbours")?,
+            descriptor,
+            sinks: gpu.staging(bytes, "sinks with neighbours")?,
+            copy: gpu.memory(bytes, "sinks with neighbours")?,
             lengths: gpu.memory(WINDOW * 4, "lengths of lists")?,
             lists: gpu.memory(0, "neighbour lists")?,
             found: gpu.staging(WINDOW * 4, "lengths of lists")?,
@@ -46,7 +56,7 @@ impl<G: Gpu> Windows<G> {
         (gpu, queue): (&mut G, &G::Queue),
         mut step: Step,
         store: [Address<G>; 5],
-        window: SomeSinks,
+        (window, neighbourhood): (SomeSinks, Neighbourhood),
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         if step.chunks == 0 || window.iter().all(|sink| sink.radius2 <= 0.0) {
@@ -54,7 +64,7 @@ impl<G: Gpu> Windows<G> {
         }
         for (part, found) in window.chunks(WINDOW).zip(found.chunks_mut(WINDOW)) {
             step.ni = part.len() as i32;
-            self.pack(part);
+            self.pack(part, neighbourhood);
             // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
             unsafe { gpu.write(queue, self.sinks.as_ptr(), (&self.copy, 0), self.copy.bytes())? };
             let longest = loop {
@@ -88,10 +98,16 @@ impl<G: Gpu> Windows<G> {
         Ok(())
     }
 
-    fn pack(&mut self, window: SomeSinks) {
-        let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(WINDOW * ROWS * 8);
-        let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);
+    fn pack(&mut self, window: SomeSinks, neighbourhood: Neighbourhood) {
+        let behind = WINDOW * bytes_of_sink(self.descriptor);
+        let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(behind);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
+        if self.descriptor.is_regular() {
+            let rows: &mut [Vector] = bytemuck::cast_slice_mut(rows);
+            pack::sinks(self.descriptor, (window, neighbourhood), window.len(), rows, indices);
+            return;
+        }
+        let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);
         for (place, sink) in window.iter().enumerate() {
             let [x, y, z] = sink.derivatives[0];
             for (row, number) in [sink.radius2, x, y, z].into_iter().enumerate() {
@@ -108,4 +124,9 @@ impl<G: Gpu> Windows<G> {
         self.room = room;
         Ok(())
     }
+}
+
+/// Bytes of a sink without its index: what the force needs of it where the list is of what that leaves out.
+fn bytes_of_sink(descriptor: &Descriptor) -> usize {
+    if descriptor.is_regular() { pack::sink_rows(descriptor) * ROW } else { ROWS * size_of::<f64>() }
 }

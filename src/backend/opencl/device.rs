@@ -13,7 +13,7 @@ use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::{Descriptor, Precision};
 use crate::error::Result;
 use crate::system::slices::Share;
-use crate::system::{Block, Line, MAX_VECTORS, Parts, Records, Sink, Source, Sources, records};
+use crate::system::{Block, Line, MAX_VECTORS, Parts, Reach, Records, Sink, Source, Sources, records};
 
 use super::driver::{Address, Context, Event, Kind, Memory, Program, Properties, Queue, Staging};
 use super::kernels::Kernels;
@@ -74,7 +74,7 @@ fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
     let source = |index| Source::from_derivatives(index, 1.0, 0.0, [[f64::from(index), 0.0, 0.0]]);
     sources.write(0, &source(0))?;
     sources.write(1, &source(1))?;
-    let sink = Sink { index: 0, softening2: 1.0, radius2: 4.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+    let sink = Sink { index: 0, softening2: 1.0, radius2: 4.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
     let block = Block {
         sinks: [sink].into_iter().collect(),
         skip_own_index: true,
@@ -82,6 +82,7 @@ fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
         predicts: true,
         nj: 2,
         mass_factor: 1.0,
+        reach: Reach::ByMass,
     };
     let lines = records::lines(taylor, [(1, source(1))]);
     let updates = Updates { fresh: Records::new(&lines, lines.len()), ..Updates::of(&sources) };

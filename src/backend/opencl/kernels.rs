@@ -2,10 +2,10 @@
 
 use bytemuck::bytes_of;
 
-use crate::backend::gpu::Addresses;
 use crate::backend::gpu::model::END_SINKS;
 use crate::backend::gpu::shapes::end_threads;
 use crate::backend::gpu::step::Step;
+use crate::backend::gpu::{Addresses, finder};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
 use crate::system::slices::CHUNK;
@@ -26,6 +26,8 @@ pub struct Kernels {
     force: Vec<(Kernel, usize)>,
     end: Kernel,
     neighbours: Kernel,
+    /// Whether that finds what the sums left out, among predicted sources.
+    finds_left_out: bool,
     /// Threads of a group that predicts or looks for neighbours, and of one that ends a block.
     threads: usize,
     end_threads: usize,
@@ -75,7 +77,8 @@ impl Kernels {
             predict: program.kernel("predict_sources")?,
             force,
             end: program.kernel("end_block")?,
-            neighbours: program.kernel("find_neighbours")?,
+            neighbours: program.kernel(finder(descriptor))?,
+            finds_left_out: descriptor.is_regular(),
             threads,
             end_threads,
             end_sinks,
@@ -186,8 +189,9 @@ impl Kernels {
         sinks: Address,
         (lengths, lists, room): (Address, Address, i32),
     ) -> Result<()> {
-        let [octets, indices, _, slots, _] = *store;
-        set!(self.neighbours, step, octets, indices, slots, sinks, lengths, lists, &room);
+        let [octets, indices, _, slots, predicted] = *store;
+        let sources = if self.finds_left_out { predicted } else { octets };
+        set!(self.neighbours, step, sources, indices, slots, sinks, lengths, lists, &room);
         let groups = step.chunks.clamp(1, MOST_GROUPS) as usize;
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { queue.launch(&mut self.neighbours, groups, self.threads) }

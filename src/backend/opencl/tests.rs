@@ -11,7 +11,7 @@ use crate::backend::{Device, DeviceOptions, Updates, cpu::Level};
 use crate::catalogue::{Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, Share};
-use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Records, Sink, Source, Sources, records};
+use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Reach, Records, Sink, Source, Sources, records};
 
 type OpenClDevice = GpuDevice<OpenCl>;
 
@@ -40,6 +40,7 @@ fn block(ni: usize, nj: usize) -> Block {
         index: number as i32,
         softening2: 1e-4,
         radius2: 0.04,
+        step: 0.0,
         derivatives: {
             let Source { taylor, .. } = source(number);
             let mut derivatives = [[0.0; 3]; MAX_VECTORS];
@@ -47,7 +48,15 @@ fn block(ni: usize, nj: usize) -> Block {
             derivatives
         },
     };
-    Block { sinks: (0..ni).map(sink).collect(), skip_own_index: true, time: 0.25, predicts: true, nj, mass_factor: 1.0 }
+    Block {
+        sinks: (0..ni).map(sink).collect(),
+        skip_own_index: true,
+        time: 0.25,
+        predicts: true,
+        nj,
+        mass_factor: 1.0,
+        reach: Reach::ByMass,
+    }
 }
 
 /// What a device handed in: the bits of the sums, and the nearest source, of each sink.

@@ -26,6 +26,8 @@ files![
     "fetch.h",
     "sources.h",
     "wide_sources.h",
+    "left_out.h",
+    "wide_left_out.h",
     "parts.h",
     "wide_parts.h",
     "force.h",
@@ -37,7 +39,7 @@ files![
 /// no warnings, which some print.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 
-/// The kernels of an order and a precision for a family of devices.
+/// The kernels of an entry of the catalogue for a family of devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Groups of many threads.
@@ -66,6 +68,9 @@ impl Unit {
     pub fn options(self, descriptor: &Descriptor) -> String {
         let (order, precision) = (descriptor.order as i32, descriptor.precision as i32);
         let mut options = format!("{OPTIONS} -DORDER={order} -DPRECISION={precision}");
+        if descriptor.is_regular() {
+            options.push_str(" -DREGULAR=1");
+        }
         match self {
             Unit::Groups { is_nvidia: true } => options.push_str(" -DNVIDIA"),
             Unit::Groups { is_nvidia: false } => {}
@@ -85,7 +90,7 @@ impl Unit {
 
     /// What it is, for people.
     pub fn name(self, descriptor: &Descriptor) -> String {
-        let what = format!("order {} {}", descriptor.order as i32, descriptor.precision.name());
+        let what = descriptor.name();
         match self {
             Unit::Groups { .. } => what,
             Unit::Wide(width) => format!("{what}, vectors of {width}"),
@@ -126,7 +131,7 @@ mod tests {
                 assert_eq!(text.matches(&format!("#define FORCE_NAME {}\n", shape.name)).count(), 1, "{}", shape.name);
             }
             assert_eq!(text.matches("#define FORCE_NAME ").count(), shapes.len());
-            for kernel in ["fetch", "predict_sources", "end_block", "find_neighbours"] {
+            for kernel in ["fetch", "predict_sources", "end_block", "find_neighbours", "find_left_out"] {
                 assert_eq!(text.matches(&format!("\n{kernel}(")).count(), 1, "{kernel}");
             }
         }

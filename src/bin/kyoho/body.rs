@@ -61,7 +61,7 @@ fn first<const N: usize, const M: usize>(vectors: [Vector; M]) -> [Vector; N] {
 
 /// A sink without neighbour list, of position, velocity, acceleration and jerk.
 pub fn sink(number: usize, softening: f64, derivatives: [Vector; 4]) -> Sink {
-    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, derivatives }
+    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, step: 0.0, derivatives }
 }
 
 /// The length of a vector.

@@ -39,10 +39,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     out!()?;
-    out!("order  precision  flops a pair  what it gives")?;
+    out!("order  precision  scope    flops a pair  what it gives")?;
     for entry in CATALOGUE {
-        let (order, precision) = (entry.order as i32, entry.precision.name());
-        out!("{order:>5}  {precision:<9}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;
+        let (order, precision, scope) = (entry.order as i32, entry.precision.name(), entry.scope.name());
+        out!("{order:>5}  {precision:<9}  {scope:<7}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use indicatif::ProgressBar;
 use kyoho::catalogue;
 use kyoho::config::DeviceChoice;
 use kyoho::conformance::{self, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
-use kyoho::{Backend, Level, Order, Precision};
+use kyoho::{Backend, Level, Order, Precision, Scope, Setup};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
@@ -22,6 +22,9 @@ pub struct Arguments {
     /// Only this precision: single, mixed, double
     #[arg(long)]
     precision: Option<String>,
+    /// Only forces of this scope: whole, regular (of all sources but neighbours)
+    #[arg(long)]
+    scope: Option<String>,
     /// Only this instruction set of the CPU: portable, avx2, avx512
     #[arg(long)]
     level: Option<String>,
@@ -43,7 +46,7 @@ pub struct Arguments {
 /// Separations of pairs at a distance of 1 from the origin.
 const SEPARATIONS: [f64; 5] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10];
 
-/// A line of the table: an order, a precision, a backend and a level, on every choice of threads and devices.
+/// A line of the table: an order, a precision, a scope, a backend and a level, on every choice of threads and devices.
 struct Row {
     targets: Vec<Target>,
     errors: Errors,
@@ -102,9 +105,10 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
     let levels: Vec<Level> = Level::available().collect();
     let backend = arguments.backend.as_deref();
     let precision = arguments.precision.as_deref();
-    let level = arguments.level.as_deref();
+    let (scope, level) = (arguments.scope.as_deref(), arguments.level.as_deref());
     let mut selection = Selection {
         devices: None,
+        scope: scope.map(|name| named("--scope", name, &Scope::ALL, Scope::name)).transpose()?,
         backend: backend.map(|name| named("--backend", name, &Backend::ALL, Backend::name)).transpose()?,
         order: arguments.order.map(order).transpose()?,
         precision: precision
@@ -130,7 +134,7 @@ fn rows(selection: &Selection) -> Result<Vec<Vec<Target>>> {
     let mut rows: Vec<Vec<Target>> = Vec::new();
     let kind = |target: &Target| {
         let setup = &target.setup;
-        (setup.order, setup.precision, setup.backend, setup.level)
+        (setup.order, setup.precision, setup.scope, setup.backend, setup.level)
     };
     for target in conformance::targets(selection) {
         match rows.last_mut() {
@@ -159,7 +163,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
     out!("Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.", arguments.bodies)?;
     out!()?;
     out!(
-        "order  precision  backend  level     acc worst   acc mean  jerk worst  jerk mean  snap worst  crackle w.   pot worst  wrong nearest  checks"
+        "order  precision  scope    backend  level     acc worst   acc mean  jerk worst  jerk mean  snap worst  crackle w.   pot worst  wrong nearest  checks"
     )?;
     for row in rows {
         let setup = &row.plain().setup;
@@ -168,9 +172,10 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
         let if_any = |there: bool, text: String| if there { text } else { "-".into() };
         let from = |order: Order, error: f64| if_any(setup.order >= order, format!("{error:.2e}"));
         out!(
-            "{:>5}  {:<9}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10}  {:>10}  {:>10.2e}  {:>13}  {}",
+            "{:>5}  {:<9}  {:<7}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10}  {:>10}  {:>10.2e}  {:>13}  {}",
             setup.order as i32,
             setup.precision.name(),
+            setup.scope.name(),
             setup.backend.name(),
             level_name(row.plain()),
             acceleration.worst,
@@ -202,22 +207,26 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
 }
 
 fn print_pairs(rows: &[Row]) -> Result<()> {
-    let line = |names: [&str; 4], cells: [String; SEPARATIONS.len()]| {
+    let line = |names: [&str; 5], cells: [String; SEPARATIONS.len()]| {
         let cells = cells.map(|cell| format!("{cell:>8}")).join("  ");
-        let [order, precision, backend, level] = names;
-        format!("{order:>5}  {precision:<9}  {backend:<7}  {level:<8}   {cells}")
+        let [order, precision, scope, backend, level] = names;
+        format!("{order:>5}  {precision:<9}  {scope:<7}  {backend:<7}  {level:<8}   {cells}")
     };
     out!()?;
     out!("Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
     out!()?;
     out!(
         "{}",
-        line(["order", "precision", "backend", "level"], SEPARATIONS.map(|separation| format!("{separation:.0e}")))
+        line(
+            ["order", "precision", "scope", "backend", "level"],
+            SEPARATIONS.map(|separation| format!("{separation:.0e}"))
+        )
     )?;
     for row in rows {
         let setup = &row.plain().setup;
         let order = (setup.order as i32).to_string();
-        let names = [order.as_str(), setup.precision.name(), setup.backend.name(), level_name(row.plain())];
+        let Setup { precision, scope, backend, .. } = setup;
+        let names = [order.as_str(), precision.name(), scope.name(), backend.name(), level_name(row.plain())];
         out!("{}", line(names, row.pairs.map(|error| format!("{error:.1e}"))))?;
     }
     Ok(())
@@ -243,6 +252,7 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
         json!({
             "order": setup.order as i32,
             "precision": setup.precision.name(),
+            "scope": setup.scope.name(),
             "backend": setup.backend.name(),
             "level": level_name(row.plain()),
             "errors": {

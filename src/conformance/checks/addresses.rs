@@ -1,12 +1,12 @@
 //! Sources at any address, in any order, and how many of them take part.
 
 use crate::conformance::models::{Random, at, grid, sink_at, sinks_of};
-use crate::conformance::{Check, Twin};
+use crate::conformance::{Check, Needs, Twin};
 
 pub const SPARSE: Check = Check {
     name: "sparse addresses",
     promise: "sources at addresses far apart act like others",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(31, 4);
         let mut twin = Twin::new(target)?;
@@ -24,7 +24,7 @@ pub const SPARSE: Check = Check {
 pub const REWRITTEN: Check = Check {
     name: "rewritten addresses",
     promise: "addresses are written in any order, and the last write of each counts",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut random = Random::new(32);
         let mut twin = Twin::new(target)?;
@@ -44,7 +44,7 @@ pub const REWRITTEN: Check = Check {
 pub const UNSET: Check = Check {
     name: "addresses never written",
     promise: "addresses below nj that were never written exert no force and are no neighbours",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         // Were they sources at the origin with index 0, these sinks would notice.
         let sinks = [sink_at(1, [0.0; 3], 0.0), sink_at(0, [1e-3; 3], 0.25)];
@@ -61,14 +61,14 @@ pub const UNSET: Check = Check {
 pub const NONE_AT_ALL: Check = Check {
     name: "no sources, no sinks",
     promise: "nj = 0 gives zeros and no neighbours; no sinks are no error",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(34, 100);
         let mut twin = Twin::with(target, &sources)?;
         let mut sinks = sinks_of(&sources[..17], 0.0);
         sinks.iter_mut().for_each(|sink| sink.radius2 = 100.0);
         twin.compare(findings, "nj = 0", 0, true, &sinks)?;
-        if target.descriptor().nearest {
+        if target.descriptor().has_lists() {
             twin.compare_lists(findings, "nj = 0")?;
         }
         for nj in [100, 0] {
@@ -81,7 +81,7 @@ pub const NONE_AT_ALL: Check = Check {
 pub const SHRINKING_AND_GROWING: Check = Check {
     name: "shrinking and growing nj",
     promise: "only the sources below the nj of each call act",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(35, 600);
         let mut twin = Twin::with(target, &sources)?;
@@ -97,7 +97,7 @@ pub const SHRINKING_AND_GROWING: Check = Check {
 pub const GROWTH: Check = Check {
     name: "growth",
     promise: "the number of sources grows beyond 2^18",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut twin = Twin::new(target)?;
         let mut written = 0;

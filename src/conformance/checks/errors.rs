@@ -1,7 +1,7 @@
 //! What is wrong is an error, and nothing is lost.
 
 use crate::conformance::models::{at, grid, sink_at, sinks_of};
-use crate::conformance::{Check, Findings, Twin};
+use crate::conformance::{Check, Findings, Needs, Twin};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::{Sink, Source};
 
@@ -17,7 +17,7 @@ fn expect_error<T>(findings: &mut Findings, what: &str, found: Result<T>, expect
 pub const OVERFLOW: Check = Check {
     name: "overflow",
     promise: "a sum that overflows is an error, and the system works on after it",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(61, 280);
         let mut twin = Twin::with(target, &sources)?;
@@ -43,7 +43,7 @@ pub const OVERFLOW: Check = Check {
 pub const REJECTED_SOURCES: Check = Check {
     name: "rejected sources and times",
     promise: "a source or time that is NaN, infinite or too large is an error that changes nothing",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(62, 50);
         let mut twin = Twin::with(target, &sources)?;
@@ -90,7 +90,7 @@ pub const REJECTED_SOURCES: Check = Check {
 pub const REJECTED_SINKS: Check = Check {
     name: "rejected sinks",
     promise: "a sink that is NaN, infinite or too large is an error that names it and changes nothing",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(63, 50);
         let mut twin = Twin::with(target, &sources)?;
@@ -130,7 +130,7 @@ pub const REJECTED_SINKS: Check = Check {
 pub const CALL_ORDER: Check = Check {
     name: "order of calls",
     promise: "calls that make no sense where they come are errors, and the block under way is not disturbed",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(64, 50);
         let sinks = sinks_of(&sources[..3], 0.0);
@@ -145,7 +145,7 @@ pub const CALL_ORDER: Check = Check {
         expect_error(findings, "neighbours before wait", lists, code);
         twin.finish(findings, "the block that was started first")?;
         expect_error(findings, "wait twice", twin.system.wait().map(|_| ()), code);
-        let (sink, code) = match target.descriptor().nearest {
+        let (sink, code) = match target.descriptor().has_lists() {
             true => (3, ResultCode::BadCount),
             false => (0, ResultCode::CallOrder),
         };

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::catalogue::Order;
 use crate::conformance::models::{self, at, grid, sink_at, sinks_of, source};
-use crate::conformance::{Check, Limits, Problem, Twin, plummer_problem};
+use crate::conformance::{Check, Limits, Needs, Problem, Twin, plummer_problem};
 
 static PLUMMER_1024: LazyLock<Problem> = LazyLock::new(|| plummer_problem(1024, 1));
 /// The model and the bodies that the tolerances of the catalogue are meant for.
@@ -13,7 +13,7 @@ static PLUMMER_16384: LazyLock<Problem> = LazyLock::new(|| plummer_problem(16384
 pub const PLUMMER: Check = Check {
     name: "plummer",
     promise: "forces in a Plummer model of 1024 bodies, softened by 1/64, have the relative errors of the precision",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let errors = PLUMMER_1024.errors(target)?;
         let limits = Limits::of(target.setup.precision);
@@ -31,7 +31,7 @@ pub const PLUMMER: Check = Check {
 pub const TOLERANCE: Check = Check {
     name: "tolerance",
     promise: "64 bodies spread over a Plummer model of 16384 have accelerations within the catalogue's tolerance",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let errors = PLUMMER_16384.errors(target)?;
         findings.measure("acceleration, worst", errors.acceleration.worst, target.descriptor().tolerance);
@@ -43,7 +43,7 @@ pub const TOLERANCE: Check = Check {
 pub const UNIFORM_SPHERE: Check = Check {
     name: "uniform sphere",
     promise: "forces in a uniform sphere without softening are right to the rounding of their terms",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = models::uniform_sphere(1000);
         let sinks = sinks_of(&sources[..40], 0.0);
@@ -57,7 +57,7 @@ const SINKS: [usize; 16] = [1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 64, 65, 
 pub const NUMBERS_OF_SINKS: Check = Check {
     name: "numbers of sinks",
     promise: "a block of any number of sinks gets its forces",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut twin = Twin::with(target, &grid(11, 300))?;
         let sinks = sinks_of(&grid(11, 300), 0.0);
@@ -76,7 +76,7 @@ const SOURCES: [usize; 22] =
 pub const NUMBERS_OF_SOURCES: Check = Check {
     name: "numbers of sources",
     promise: "any number of sources acts, each once",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(12, 12345);
         let mut twin = Twin::with(target, &sources)?;
@@ -93,7 +93,7 @@ pub const NUMBERS_OF_SOURCES: Check = Check {
 pub const CLOSE_PAIRS: Check = Check {
     name: "close pairs",
     promise: "the distance of a close pair far from the origin has the bits that the precision promises",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let centre = [1.0, -3.0, 0.7];
         for exponent in (4..=30).step_by(2) {
@@ -111,7 +111,7 @@ pub const RANGE: Check = Check {
     name: "range",
     promise: "forces that are numbers of the precision are right at any distance whose square is one; from order 6 on, \
               below 1e-15 and above 1e15, where speeds are of the size of the distance",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let bounds = target.descriptor().bounds;
         for distance in [1e-100_f64, 1e-17, 1e-12, 1e-6, 1e6, 1e12, 1e17, 1e100] {

@@ -6,6 +6,7 @@ mod forces;
 mod neighbours;
 mod pairs;
 mod prediction;
+mod regular;
 mod repeat;
 
 use super::Check;
@@ -45,6 +46,13 @@ pub static CHECKS: &[Check] = &[
     neighbours::INDICES,
     neighbours::NEAREST_DISTANCES,
     neighbours::NO_NEAREST,
+    regular::BORDER,
+    regular::CLOSE,
+    regular::STEPS,
+    regular::MASSES,
+    regular::REACHES,
+    regular::SELF,
+    regular::UNITS,
     repeat::REPEATED,
     repeat::THREADS_AND_DEVICES,
     repeat::TURNS_OF_DEVICES,

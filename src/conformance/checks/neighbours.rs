@@ -1,7 +1,7 @@
 //! Neighbour lists and nearest neighbours.
 
 use crate::conformance::models::{Random, at, grid, sink_at, sinks_of};
-use crate::conformance::{Check, Twin};
+use crate::conformance::{Check, Needs, Twin};
 use crate::system::Sink;
 
 fn within(sink: Sink, radius2: f64) -> Sink {
@@ -14,7 +14,7 @@ const LIST_LENGTHS: [usize; 9] = [0, 1, 2, 255, 256, 257, 1000, 5000, 6000];
 pub const LENGTHS: Check = Check {
     name: "lists of any length",
     promise: "a list holds every source with |r|^2 < radius2, the boundary excluded, ascending; each sink has its radius",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         // The source at x = n has an index that falls with n; a radius of n leaves it out.
         let mut twin = Twin::new(target)?;
@@ -44,7 +44,7 @@ pub const LENGTHS: Check = Check {
 pub const RADII: Check = Check {
     name: "radii",
     promise: "the lists of blocks of any size are those of the reference, and empty where the radius is zero",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         let sources = grid(51, 120);
         let mut twin = Twin::with(target, &sources)?;
@@ -63,7 +63,7 @@ pub const RADII: Check = Check {
 pub const LATER_WRITES: Check = Check {
     name: "lists after later writes",
     promise: "lists are those of the last block, whatever was written and whichever time was set since",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         let sources = grid(53, 300);
         let mut twin = Twin::with(target, &sources)?;
@@ -89,7 +89,7 @@ pub const LATER_WRITES: Check = Check {
 pub const MANY_LATER_WRITES: Check = Check {
     name: "lists after many later writes",
     promise: "lists are those of the last block also after every source was written again, several times",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         let sources = grid(54, 200);
         let mut twin = Twin::with(target, &sources)?;
@@ -115,7 +115,7 @@ pub const MANY_LATER_WRITES: Check = Check {
 pub const INDICES: Check = Check {
     name: "indices in lists",
     promise: "lists name indices, each once, without the sink's own unless it counts",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         let places = [(5, 1.0), (-7, 2.0), (5, 3.0), (i32::MAX, 1.5), (i32::MIN, 0.5), (1 << 24, 0.1), (9, 0.0)];
         let sources = places.map(|(index, x)| at(index, [x, 0.0, 0.0]));
@@ -134,7 +134,7 @@ pub const INDICES: Check = Check {
 pub const NEAREST_DISTANCES: Check = Check {
     name: "nearest at any distance",
     promise: "the nearest source is found at separations from 1e-8 to beyond 1e10",
-    neighbours: true,
+    needs: Needs::Nearest,
     run: |target, findings| {
         for separation in [1e-8, 1e-3, 1.0, 1e7, 1e11, 3e15] {
             let mut twin = Twin::new(target)?;
@@ -161,7 +161,7 @@ pub const NEAREST_DISTANCES: Check = Check {
 pub const NO_NEAREST: Check = Check {
     name: "no nearest",
     promise: "a sink that no source counts for has no nearest source",
-    neighbours: true,
+    needs: Needs::Nearest,
     run: |target, findings| {
         let mut twin = Twin::with(target, &[at(1, [1.0, 0.0, 0.0])])?;
         let sinks = [sink_at(1, [0.0; 3], 0.0), sink_at(2, [0.0; 3], 0.0)];

@@ -1,12 +1,12 @@
 //! Which pairs count, and what each adds.
 
 use crate::conformance::models::{at, grid, sink_at, sinks_of, source};
-use crate::conformance::{Check, Twin};
+use crate::conformance::{Check, Needs, Twin};
 
 pub const SELF_EXCLUSION: Check = Check {
     name: "self exclusion",
     promise: "a body does not feel itself at zero softening, whatever its address",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut sources = grid(21, 300);
         let sinks = sinks_of(&sources, 0.0);
@@ -19,7 +19,7 @@ pub const SELF_EXCLUSION: Check = Check {
 pub const EQUAL_INDICES: Check = Check {
     name: "equal indices",
     promise: "every source with the sink's index is skipped, and two sinks may have one index",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut sources = grid(22, 600);
         sources.iter_mut().for_each(|source| source.index %= 5);
@@ -35,7 +35,7 @@ pub const EQUAL_INDICES: Check = Check {
 pub const EXTREME_INDICES: Check = Check {
     name: "extreme indices",
     promise: "indices are compared exactly: beyond 2^24, negative, and the largest",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let large = 1 << 24;
         let indices = [large, large + 1, large + 2, -1, -5, 0, i32::MAX, i32::MAX - 1, i32::MIN, i32::MIN + 1];
@@ -60,7 +60,7 @@ pub const EXTREME_INDICES: Check = Check {
 pub const OWN_INDEX_COUNTS: Check = Check {
     name: "own index counts if asked",
     promise: "without skipping, a body feels itself: -m/eps if softened, nothing if not",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(24, 280);
         let mut twin = Twin::with(target, &sources)?;
@@ -79,7 +79,7 @@ pub const OWN_INDEX_COUNTS: Check = Check {
 pub const SINKS_THAT_ARE_NO_SOURCES: Check = Check {
     name: "sinks that are no sources",
     promise: "the field at any point is that of all sources, also where a source is",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(25, 300);
         let mut twin = Twin::with(target, &sources)?;
@@ -97,7 +97,7 @@ pub const SINKS_THAT_ARE_NO_SOURCES: Check = Check {
 pub const COINCIDENT: Check = Check {
     name: "coincident bodies",
     promise: "bodies at one place add nothing to each other's force at zero softening, and -m/eps to the potential else",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         for place in [[0.0; 3], [0.1, -0.7, 1.3], [1e5, 3.3e-4, -77.7]] {
             let heap: Vec<_> = (0..20).map(|index| source(index, 1.0, [place, [f64::from(index); 3]])).collect();
@@ -116,7 +116,7 @@ pub const COINCIDENT: Check = Check {
 pub const MASSLESS: Check = Check {
     name: "massless bodies",
     promise: "sources without mass exert no force but are neighbours like others",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let mut sources = grid(27, 270);
         sources.iter_mut().step_by(2).for_each(|source| source.mass = 0.0);
@@ -130,7 +130,7 @@ pub const MASSLESS: Check = Check {
 pub const SOFTENING: Check = Check {
     name: "softening of each sink",
     promise: "each sink has its own softening",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(28, 300);
         let mut sinks = sinks_of(&sources[..45], 0.0);

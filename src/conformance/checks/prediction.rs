@@ -2,7 +2,7 @@
 
 use crate::catalogue::Order;
 use crate::conformance::models::{Random, grid, sinks_of};
-use crate::conformance::{Check, Twin};
+use crate::conformance::{Check, Needs, Twin};
 use crate::system::Source;
 
 /// Sources whose series have every term, from times of their own; all numbers are on a grid, so that 64 bits hold
@@ -22,7 +22,7 @@ fn moving(seed: u64, bodies: usize) -> Vec<Source> {
 pub const POLYNOMIAL: Check = Check {
     name: "predicted polynomial",
     promise: "predicted sources are x + v dt + (a/2) dt^2 + (j/6) dt^3 + ... and its derivatives, to the last bit",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let taylor = std::array::from_fn(|k| [(k + 1) as f64; 3]);
         let known = Source { index: 1, mass: 1.0, time: 1.0, taylor };
@@ -49,7 +49,7 @@ pub const POLYNOMIAL: Check = Check {
 pub const TIMES: Check = Check {
     name: "times",
     promise: "forces are those of the sources at the time that was set, each from its own time, forwards and backwards",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = moving(42, 300);
         let mut twin = Twin::with(target, &sources)?;
@@ -67,7 +67,7 @@ pub const TIMES: Check = Check {
 pub const ORDER_OF_CALLS: Check = Check {
     name: "writes around set_time",
     promise: "sources written after the time was set, and those that a larger nj brings in, are predicted too",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = moving(44, 600);
         let other = moving(45, 600);
@@ -99,7 +99,7 @@ pub const ORDER_OF_CALLS: Check = Check {
 pub const UNPREDICTED: Check = Check {
     name: "unpredicted",
     promise: "set_unpredicted takes sources as they were written, whatever was kept of the same time, until set_time",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = moving(47, 600);
         let other = moving(48, 600);
@@ -136,7 +136,7 @@ pub const UNPREDICTED: Check = Check {
 pub const UNPREDICTED_LISTS: Check = Check {
     name: "unpredicted lists",
     promise: "neighbour lists are of the sources that the block saw: predicted, or as they were written",
-    neighbours: true,
+    needs: Needs::Lists,
     run: |target, findings| {
         let mut twin = Twin::with(target, &moving(50, 600))?;
         let mut sinks = sinks_of(&grid(51, 20), 1.0 / 64.0);

@@ -7,7 +7,7 @@ use crate::backend::gpu::shapes::{SHAPES, Shape, WIDE_SHAPES};
 use crate::backend::{Backend, DeviceKind};
 use crate::catalogue::Descriptor;
 use crate::conformance::models::{grid, plummer, sinks_of};
-use crate::conformance::{Check, Target, Twin};
+use crate::conformance::{Check, Needs, Target, Twin};
 use crate::error::Result;
 use crate::system::slices::{Deal, chunks_below};
 use crate::system::{Forces, Setup, Sink, Source, System};
@@ -34,25 +34,38 @@ fn system(target: &Target, sources: &[Source]) -> Result<System> {
     Ok(system)
 }
 
+/// The forces on some sinks and, where neighbours are left out of them, their lists.
+fn answer(system: &mut System, nj: usize, sinks: &[Sink]) -> Result<Vec<u64>> {
+    let mut found = bits(system.force(nj, true, sinks.iter().copied())?);
+    if system.descriptor().is_regular() {
+        for sink in 0..sinks.len() {
+            let list = system.neighbours(sink)?;
+            found.push(list.len() as u64);
+            found.extend(list.iter().map(|index| *index as u64));
+        }
+    }
+    Ok(found)
+}
+
 /// Blocks of one sink up to many, some large enough for several threads.
-fn blocks(sources: &[Source]) -> Vec<(usize, Vec<Sink>)> {
-    let sinks = sinks_of(&sources[..150], 1e-4);
+fn blocks(target: &Target, sources: &[Source]) -> Vec<(usize, Vec<Sink>)> {
+    let sinks = target.sinks_of(&sources[..150], 1e-4);
     [(40_000, 1), (6500, 6), (6500, 40), (300, 150)].map(|(nj, ni)| (nj, sinks[..ni].to_vec())).to_vec()
 }
 
 fn answers(target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
     let mut system = system(target, sources)?;
     system.set_time(0.125)?;
-    blocks(sources).into_iter().map(|(nj, sinks)| Ok(bits(system.force(nj, true, sinks)?))).collect()
+    blocks(target, sources).into_iter().map(|(nj, sinks)| answer(&mut system, nj, &sinks)).collect()
 }
 
 pub const REPEATED: Check = Check {
     name: "repeated calls",
     promise: "a call gives the same bits again, whatever was computed in between",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = plummer(1500);
-        let sinks = sinks_of(&sources[..40], 0.0);
+        let sinks = target.sinks_of(&sources[..40], 0.0);
         let mut system = system(target, &sources)?;
         for ni in [1, 5, 40] {
             system.set_time(0.25)?;
@@ -73,7 +86,7 @@ pub const REPEATED: Check = Check {
 pub const THREADS_AND_DEVICES: Check = Check {
     name: "threads and devices",
     promise: "any number of threads and devices gives the same bits",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = plummer(40_000);
         let first = target.setup.devices[0];
@@ -115,7 +128,7 @@ fn deals(target: &Target) -> impl Iterator<Item = Option<Deal>> {
 pub const TURNS_OF_DEVICES: Check = Check {
     name: "devices that take turns",
     promise: "blocks of one device and blocks of several see the same sources",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         // The CPU is always dealt slices, and one device has no turns to take.
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
@@ -124,7 +137,7 @@ pub const TURNS_OF_DEVICES: Check = Check {
         // On GPUs large enough that the model deals the larger blocks to several.
         let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
         let sources = plummer(60 * unit);
-        let sinks = sinks_of(&sources[..30 * unit], 1e-4);
+        let sinks = target.sinks_of(&sources[..30 * unit], 1e-4);
         let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
             let mut system =
                 system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
@@ -174,13 +187,13 @@ impl Blocks {
     /// Each with sources that are to be predicted, with those that are, and after few and many were written.
     fn answers(self, target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
         let mut system = system(target, sources)?;
-        let sinks = sinks_of(&sources[..self.sinks[self.sinks.len() - 1]], 1e-4);
+        let sinks = target.sinks_of(&sources[..self.sinks[self.sinks.len() - 1]], 1e-4);
         let mut found = Vec::new();
         for (step, nj) in self.sources.iter().copied().enumerate() {
             for ni in self.sinks.iter().copied() {
                 system.set_time(step as f64 / 64.0 + ni as f64 / 131_072.0)?;
                 for _ in 0..2 {
-                    found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
+                    found.push(answer(&mut system, nj, &sinks[..ni])?);
                 }
                 for (place, source) in sources[..ni].iter().enumerate() {
                     system.set_source(7 * place % nj, source)?;
@@ -195,7 +208,7 @@ impl Blocks {
 pub const LAUNCH_SHAPES: Check = Check {
     name: "launch shapes",
     promise: "any launch shape of a kind of device gives the same bits, on any number of devices",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         // The CPU backend has none, and targets of one device stand for the others.
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() != 1 {
@@ -233,10 +246,10 @@ pub const LAUNCH_SHAPES: Check = Check {
 pub const SEVERAL_SYSTEMS: Check = Check {
     name: "several systems",
     promise: "systems in several threads at once do not disturb each other",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = plummer(2000);
-        let sinks = sinks_of(&sources[..60], 0.0);
+        let sinks = target.sinks_of(&sources[..60], 0.0);
         let work = &|part: usize| -> Result<Vec<u64>> {
             let mut system = system(target, &sources[100 * part..])?;
             let mut found = Vec::new();
@@ -261,10 +274,10 @@ pub const SEVERAL_SYSTEMS: Check = Check {
 pub const MOVED: Check = Check {
     name: "moved systems",
     promise: "a system that is moved to other devices keeps its sources, time and counts, and gives the same bits",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = plummer(3000);
-        let sinks = sinks_of(&sources[..70], 1e-4);
+        let sinks = target.sinks_of(&sources[..70], 1e-4);
         let mut system = system(target, &sources[..2500])?;
         system.set_time(0.25)?;
         sources.iter().enumerate().skip(2500).try_for_each(|(address, source)| system.set_source(address, source))?;
@@ -289,7 +302,7 @@ pub const MOVED: Check = Check {
 pub const SMALL_BLOCKS: Check = Check {
     name: "small blocks on the CPU",
     promise: "blocks that the CPU takes over and blocks of the devices see the same sources",
-    neighbours: false,
+    needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(71, 900);
         let target = Target { setup: Setup { crossover: Some(800 * 10), ..target.setup.clone() } };
@@ -302,7 +315,7 @@ pub const SMALL_BLOCKS: Check = Check {
             twin.start(800, true, &sinks[..ni])?;
             (0..12).try_for_each(|k| twin.set_source(3 * k + step, &sources[40 * k + step]))?;
             twin.finish(findings, &what)?;
-            if target.descriptor().nearest {
+            if target.descriptor().has_lists() {
                 twin.compare_lists(findings, &what)?;
             }
             (0..12).try_for_each(|k| twin.set_source(5 * k + step, &sources[30 * k + step]))?;

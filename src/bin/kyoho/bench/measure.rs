@@ -42,8 +42,9 @@ impl Particle {
         }
     }
 
-    fn sink(&self, number: usize) -> Sink {
-        body::sink(number, SOFTENING, self.motion)
+    /// As a sink whose neighbours reach so far for each unit of their mass, where these are left out.
+    fn sink(&self, number: usize, radius2: f64) -> Sink {
+        Sink { radius2, ..body::sink(number, SOFTENING, self.motion) }
     }
 }
 
@@ -54,8 +55,20 @@ pub struct Bench {
     /// For each row.
     seconds: f64,
     time: f64,
+    /// The squared radius of each sink.
+    radius2: f64,
     /// The source that is written next.
     next: usize,
+}
+
+/// Neighbours that a body near the half-mass radius has, about as many as integrators choose.
+const NEIGHBOURS: f64 = 64.0;
+
+/// The squared radius, for each unit of mass, within which so many of `n` bodies of equal mass are, which have 1 together.
+fn radius2_of_regular(n: usize) -> f64 {
+    // Half of them are within about 0.8.
+    let radius = 0.8 * (2.0 * NEIGHBOURS / n as f64).cbrt().min(1.0);
+    radius * radius * n as f64
 }
 
 /// The bodies of a system of `n` sources; several systems may share them.
@@ -76,12 +89,18 @@ impl Bench {
         for (number, body) in bodies.iter().enumerate() {
             system.set_source(number, &body.source(setup.order, number, 0.0))?;
         }
-        Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, next: 0 })
+        let radius2 = if system.descriptor().is_regular() { radius2_of_regular(bodies.len()) } else { 0.0 };
+        Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
     }
 
     /// The number of sources.
     pub fn nj(&self) -> usize {
         self.bodies.len()
+    }
+
+    /// Whether lists of neighbours belong to the forces.
+    pub fn makes_lists(&self) -> bool {
+        self.system.descriptor().is_regular()
     }
 
     /// The number of devices.
@@ -96,19 +115,23 @@ impl Bench {
 
     /// One call of such a row, and what it computed.
     pub fn call(&mut self, work: Work, ni: usize) -> Result<Forces<'_>> {
-        if work == Work::BlockStep {
+        if matches!(work, Work::BlockStep | Work::BlockStepLists) {
             // Blocks go through the sources, as those of an integrator do.
             for _ in 0..ni {
                 self.set_next()?;
             }
         }
-        if matches!(work, Work::BlockStep | Work::OneSinkPredicted) {
+        if matches!(work, Work::BlockStep | Work::BlockStepLists | Work::OneSinkPredicted) {
             self.time += 1.0 / (1u64 << 30) as f64;
             self.system.set_time(self.time)?;
         }
-        let bodies = &self.bodies[..];
-        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number))?;
-        Ok(self.system.wait()?)
+        let (bodies, radius2) = (&self.bodies[..], self.radius2);
+        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number, radius2))?;
+        self.system.wait()?;
+        if work == Work::BlockStepLists {
+            (0..ni).try_for_each(|sink| self.system.neighbours(sink).map(|_| ()))?;
+        }
+        Ok(self.system.forces()?)
     }
 
     /// The seconds of one call, not the first.
@@ -147,6 +170,7 @@ impl Bench {
             devices: setup.devices.clone(),
             order: descriptor.order as i32,
             precision: descriptor.precision.name(),
+            scope: descriptor.scope.name(),
             threads: on_cpu.then_some(setup.threads),
             level: on_cpu.then_some(setup.level.name()),
             ni,

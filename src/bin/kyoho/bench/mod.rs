@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use kyoho::backend::gpu::shapes::SHAPES;
 use kyoho::catalogue::{self, CATALOGUE, Descriptor};
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::{Order, Setup};
+use kyoho::{Order, Scope, Setup};
 
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
     #[arg(long)]
     precision: Option<String>,
+    /// The regular force, of all sources but some 64 neighbours of each sink, which are listed; mixed and double of order 4
+    #[arg(long)]
+    regular: bool,
     /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000; of --speedup
     /// 16384,65536,131072,262144,1048576]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
@@ -37,8 +40,8 @@ pub struct Arguments {
     /// of --speedup 1,16,256,1024,16384]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     ni: Vec<u32>,
-    /// Every order and precision; on the CPU on one thread and on all
-    #[arg(long, conflicts_with_all = ["order", "precision", "drawn"])]
+    /// Every order, precision and scope; on the CPU on one thread and on all
+    #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn"])]
     all: bool,
     /// Block steps of 1, 2, 4, ... sinks up to the number of sources, beside the model of the device if it has one; as a
     /// table and as a picture
@@ -90,7 +93,8 @@ impl Arguments {
     /// a block is.
     fn setup(&self, settings: &Settings, descriptor: &Descriptor) -> Result<Setup> {
         let setup = settings.setup(descriptor.order, descriptor.precision)?;
-        Ok(Setup { shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
+        let scope = descriptor.scope;
+        Ok(Setup { scope, shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
     }
 }
 
@@ -141,7 +145,13 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
         allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
     })?;
     let precision = precision(order, arguments.precision.as_deref(), None, settings)?;
-    Ok(catalogue::descriptor(order, precision).into_iter().collect())
+    let scope = if arguments.regular { Scope::Regular } else { Scope::Whole };
+    let found = catalogue::descriptor_of(order, precision, scope).ok_or_else(|| Failure::Argument {
+        option: "--regular",
+        value: format!("with --order {number}, {}", precision.name()),
+        allowed: "order 4 in precision mixed or double".into(),
+    })?;
+    Ok(vec![found])
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kyoho::Scope;
 use serde::Serialize;
 
 /// What one row measures.
@@ -12,6 +13,8 @@ pub enum Work {
     NTimesN,
     /// Writes `ni` sources, sets a new time, computes the forces on `ni` sinks.
     BlockStep,
+    /// The same, and the lists of the neighbours that the forces leave out.
+    BlockStepLists,
     /// One sink at the time of the call before.
     OneSink,
     /// One sink at a new time: all sources are predicted.
@@ -26,6 +29,7 @@ impl Work {
         match self {
             Work::NTimesN => "N x N",
             Work::BlockStep => "block step",
+            Work::BlockStepLists => "block step, lists",
             Work::OneSink => "one sink, same time",
             Work::OneSinkPredicted => "one sink, new time",
             Work::SetSource => "set_source",
@@ -44,6 +48,7 @@ pub struct Row {
     pub devices: Vec<usize>,
     pub order: i32,
     pub precision: &'static str,
+    pub scope: &'static str,
     /// Of the CPU backend only, as the level.
     pub threads: Option<usize>,
     pub level: Option<&'static str>,
@@ -66,13 +71,14 @@ pub struct Row {
 impl Row {
     /// What was measured on, in words.
     pub fn title(&self) -> String {
-        let Row { device, order, precision, .. } = self;
+        let Row { device, order, precision, scope, .. } = self;
+        let scope = if *scope == Scope::Whole.name() { "" } else { ", regular" };
         let threads = self.threads.map_or(String::new(), |threads| match threads {
             1 => ", 1 thread".into(),
             _ => format!(", {threads} threads"),
         });
         let level = self.level.map_or(String::new(), |level| format!(", {level}"));
-        format!("{device}{level}{threads}: order {order}, {precision}")
+        format!("{device}{level}{threads}: order {order}, {precision}{scope}")
     }
 
     /// Some row of a block step, for tests.
@@ -85,6 +91,7 @@ impl Row {
             devices: vec![0],
             order: 4,
             precision: "mixed",
+            scope: "whole",
             threads: None,
             level: None,
             ni: 1,
@@ -101,16 +108,15 @@ impl Row {
 }
 
 /// The names of the columns of a row.
-pub const HEADER: &str =
-    "order  precision  threads  level     work                       ni        nj     microseconds    Gint/s   TFLOPS";
+pub const HEADER: &str = "order  precision  scope    threads  level     work                       ni        nj     microseconds    Gint/s   TFLOPS";
 
 impl fmt::Display for Row {
     fn fmt(&self, line: &mut fmt::Formatter) -> fmt::Result {
-        let Row { work, order, precision, ni, nj, .. } = self;
+        let Row { work, order, precision, scope, ni, nj, .. } = self;
         let rate = |rate: Option<f64>, unit: f64| rate.map_or("-".into(), |rate| format!("{:.4}", rate / unit));
         write!(
             line,
-            "{order:>5}  {precision:<9}  {:>7}  {:<8}  {:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
+            "{order:>5}  {precision:<9}  {scope:<7}  {:>7}  {:<8}  {:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
             self.threads.map_or("-".into(), |threads| threads.to_string()),
             self.level.unwrap_or("-"),
             work.name(),

@@ -44,6 +44,9 @@ fn of_sources(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> R
     keep(bench.forces(Work::NTimesN, nj)?)?;
     for ni in arguments.ni(nj) {
         keep(bench.forces(Work::BlockStep, ni)?)?;
+        if bench.makes_lists() {
+            keep(bench.forces(Work::BlockStepLists, ni)?)?;
+        }
     }
     let same = bench.forces(Work::OneSink, 1)?;
     let mut new = bench.forces(Work::OneSinkPredicted, 1)?;

@@ -1,0 +1,76 @@
+//! The interfaces of NBODY6 and NBODY6++GPU to a GPU, as programs in Fortran and C use them.
+
+mod common;
+
+use std::process::Command;
+
+use common::pocl::by_opencl;
+use common::programs::{C, Program, alone, keeps_promises};
+use common::{compiler, folder, link_forward, link_library, root, succeed};
+
+const LIBRARIES: [&str; 2] = ["nbody6", "nbody6pp"];
+
+/// Builds the Fortran program that is called like a library of `forwards/`, and links that.
+fn caller_of(forward: &str, folder_name: &str) -> Command {
+    let folder = folder(folder_name);
+    link_library(&folder);
+    link_forward(&folder, forward);
+    let sources = ["caller", forward].map(|name| root().join(format!("fortran_tests/{name}.f90")));
+    let program = folder.join(forward);
+    // Bodies that are at one place are so exactly.
+    let options = ["-std=f2018", "-O2", "-g", "-fcheck=all", "-Wall", "-Wextra", "-Werror", "-Wno-compare-reals"];
+    let mut compiler = compiler("gfortran", &folder);
+    succeed(compiler.args(options).arg("-o").arg(&program).args(sources).arg(format!("-lkyoho_{forward}")));
+    let mut command = Command::new(program);
+    command.current_dir(folder);
+    command
+}
+
+#[test]
+fn fortran_callers_on_the_cpu() {
+    for forward in LIBRARIES {
+        let program = caller_of(forward, &format!("{forward}_caller"));
+        for precision in [None, Some("double")] {
+            let mut command = alone(Command::new(program.get_program()));
+            command.env("KYOHO_BACKEND", "cpu").envs(precision.map(|precision| ("KYOHO_PRECISION", precision)));
+            assert_eq!(keeps_promises(&mut command), "", "{forward}, precision {precision:?}");
+        }
+    }
+}
+
+#[test]
+fn fortran_callers_by_opencl() {
+    for forward in LIBRARIES {
+        let program = caller_of(forward, &format!("{forward}_caller_by_opencl"));
+        for precision in ["mixed", "double"] {
+            let command = Command::new(program.get_program());
+            let mut command = by_opencl(command, &[("KYOHO_PRECISION", precision)]);
+            assert_eq!(keeps_promises(&mut command), "", "{forward}, precision {precision}");
+        }
+    }
+}
+
+/// Runs a program in the precision that is taken without a word and in double; nothing may be said.
+fn keeps_its_promises(name: &'static str, forward: &str) {
+    let program = Program::build_with_forward(name, forward, C, name);
+    assert_eq!(program.run(&[], &[("KYOHO_BACKEND", "cpu")]), "", "no precision");
+    assert_eq!(program.run(&[], &[("KYOHO_BACKEND", "cpu"), ("KYOHO_PRECISION", "double")]), "", "double");
+}
+
+#[test]
+fn wrong_calls_of_nbody6() {
+    keeps_its_promises("nbody6_errors", "nbody6");
+}
+
+#[test]
+fn wrong_calls_of_nbody6pp() {
+    keeps_its_promises("nbody6pp_errors", "nbody6pp");
+}
+
+#[test]
+fn an_environment_that_cannot_be_had_is_said() {
+    let program = Program::build_with_forward("nbody6_broken", "nbody6", C, "nbody6_broken");
+    let run = |what, variable| program.run(&[what], &[("KYOHO_BACKEND", "cpu"), variable]);
+    assert_eq!(run("regular force of order 4 in precision single", ("KYOHO_PRECISION", "single")), "");
+    assert_eq!(run("many", ("KYOHO_THREADS", "many")), "");
+}
