@@ -15,7 +15,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 ROOT := $(DESTDIR)$(PREFIX)
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
-FORWARDS := sapporo6 yebisu
+FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 
 # What a program that links the static library may define itself.
 WEAK := 'g6*' 'g5_*' get_device_count

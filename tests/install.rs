@@ -29,7 +29,7 @@ int main(void) { printf("%s %d", kyoho_version(), g6_npipes()); return g5_get_nu
 "#;
 
 /// Libraries of old names, each with a program that uses it.
-const FORWARDS: [(&str, &str); 2] = [
+const FORWARDS: [(&str, &str); 4] = [
     (
         "sapporo6",
         "#include <sapporo6.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", initialize()) != 1; }\n",
@@ -37,6 +37,15 @@ const FORWARDS: [(&str, &str); 2] = [
     (
         "yebisu",
         "#include <yebisu.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", initialize(1)) != 1; }\n",
+    ),
+    (
+        "nbody6",
+        "#include <nbody6.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", gpunb_devinit_()) != 1; }\n",
+    ),
+    (
+        "nbody6pp",
+        "#include <nbody6pp.h>\n#include <stdio.h>\n\
+         int main(void) { int rank = 0; return printf(\"%d\", gpunb_devinit_(&rank)) != 1; }\n",
     ),
 ];
 
@@ -71,6 +80,10 @@ fn programs_build_and_run_against_an_installation() {
         "lib/libkyoho_yebisu.so",
         "lib/libkyoho_yebisu.so.0",
         "include/yebisu.h",
+        "lib/libkyoho_nbody6.so.0",
+        "include/nbody6.h",
+        "lib/libkyoho_nbody6pp.so.0",
+        "include/nbody6pp.h",
     ] {
         assert!(prefix.join(file).exists(), "{file} was not installed");
     }

@@ -58,6 +58,11 @@ fn keeps_its_promises(name: &'static str, forward: &str) {
 }
 
 #[test]
+fn nbody6_in_a_program_that_forks() {
+    keeps_its_promises("nbody6_fork", "nbody6");
+}
+
+#[test]
 fn wrong_calls_of_nbody6() {
     keeps_its_promises("nbody6_errors", "nbody6");
 }

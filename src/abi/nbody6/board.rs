@@ -80,6 +80,9 @@ impl Board {
 
     /// Opens the system for regular forces, if it is not open yet.
     pub fn open(&mut self, function: &'static str) -> Outcome<()> {
+        if self.regular.is_inherited() {
+            *self = Board::new();
+        }
         self.regular.open(function, None)
     }
 
@@ -152,6 +155,10 @@ impl Board {
         sinks: Range<usize>,
         mut take: impl FnMut(usize, f64),
     ) -> Outcome<()> {
+        // All sources are sent with each call: a fork has nothing to lose.
+        if self.potentials.is_inherited() {
+            self.potentials = Opened::new(POTENTIALS);
+        }
         let system = self.potentials.system()?;
         system.abandon();
         for address in 0..bodies.count() {
