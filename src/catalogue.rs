@@ -102,7 +102,7 @@ pub struct Descriptor {
     /// Which sources the forces are of.
     pub scope: Scope,
     /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what a chip executes). What
-    /// decides whether a source is a neighbour is not counted: about 18 operations more.
+    /// decides whether a source is a neighbour is not counted: about 16 operations more.
     pub flops_per_pair: u32,
     /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
     pub taylor: usize,
@@ -150,10 +150,9 @@ impl Descriptor {
         self.scope == Scope::Regular
     }
 
-    /// What it is called: order, scope where it is not the whole force, and precision.
+    /// What it is called.
     pub fn name(&self) -> String {
-        let scope = if self.is_regular() { "regular " } else { "" };
-        format!("order {} {scope}{}", self.order as i32, self.precision.name())
+        name_of(self.order, self.precision, self.scope)
     }
 }
 
@@ -247,10 +246,10 @@ pub fn precisions_of(order: Order) -> Vec<Precision> {
     Precision::ALL.into_iter().filter(|precision| descriptor(order, *precision).is_some()).collect()
 }
 
-/// What is asked for with an order, a precision and a scope, in words.
-pub fn forces_of(order: Order, precision: Precision, scope: Scope) -> String {
-    let kind = if scope == Scope::Regular { "the regular force of " } else { "" };
-    format!("{kind}order {} in precision {}", order as i32, precision.name())
+/// What is computed in an order, a precision and a scope, in words; the scope is named where it is not the whole force.
+pub fn name_of(order: Order, precision: Precision, scope: Scope) -> String {
+    let scope = if scope == Scope::Regular { "regular " } else { "" };
+    format!("order {} {scope}{}", order as i32, precision.name())
 }
 
 /// The descriptor of the whole forces of an order in a precision, where some backend computes them.

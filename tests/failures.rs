@@ -5,9 +5,10 @@ mod fakes;
 use std::sync::Mutex;
 
 use fakes::{At, Fakes, How, order_4_double};
-use kyoho::conformance::models::{grid, sinks_of};
+use kyoho::backend::{Device, DeviceOptions, Machine};
+use kyoho::conformance::models::{grid, plummer, sinks_of};
 use kyoho::conformance::{Findings, Target, Twin};
-use kyoho::{Backend, Forces, Precision, Result, ResultCode, Setup, Sink, Source, System};
+use kyoho::{Backend, Forces, Level, Precision, Result, ResultCode, Scope, Setup, Sink, Source, System};
 
 /// A plain target of order 4 in double, on a backend of fakes.
 fn target(backend: Backend, devices: &[usize]) -> Target {
@@ -222,6 +223,9 @@ fn a_move_that_fails_leaves_the_system_on_its_devices_or_on_none() {
     let wrong = Setup { precision: Precision::Single, ..other };
     let error = twin.system.move_to(&wrong).unwrap_err();
     assert!(error.to_string().contains("order 4 single") && error.to_string().contains("order 4 double"), "{error}");
+    let error =
+        twin.system.move_to(&Setup { precision: Precision::Double, scope: Scope::Regular, ..wrong }).unwrap_err();
+    assert!(error.to_string().contains("order 4 regular double"), "{error}");
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 
@@ -361,5 +365,48 @@ fn the_log_says_who_failed_and_who_goes_on() {
         "backend opencl failed: no memory for a fake's copy: 1 bytes; backend cpu goes on",
     ] {
         assert!(said.iter().any(|text| text == line), "{said:#?}");
+    }
+}
+
+/// A machine whose CUDA devices give other bits than what takes over from them, where the CPU has more than one level.
+struct OfOtherBits(Fakes);
+
+impl Machine for OfOtherBits {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        self.0.devices(backend)
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        let level = if backend == Backend::Cuda { Level::Portable } else { Level::best() };
+        self.0.open(backend, number, DeviceOptions { level, ..options })
+    }
+
+    fn records(&self) -> usize {
+        self.0.records()
+    }
+}
+
+#[test]
+fn lists_of_a_regular_force_that_another_device_would_choose_otherwise_are_an_error_and_the_next_block_is_computed() {
+    let sources = plummer(500);
+    let setup = Setup { scope: Scope::Regular, ..automatic(target(Backend::Cuda, &[0])).setup };
+    let target = Target { setup };
+    let sinks = target.sinks_of(&sources[..20], 0.0);
+    for (is_alike, at) in [(true, At::Neighbours), (false, At::Neighbours), (false, At::Wait)] {
+        let fakes = Fakes::new(50);
+        let machine: Box<dyn Machine> = if is_alike { fakes.machine() } else { Box::new(OfOtherBits(fakes.clone())) };
+        let mut twin = Twin::on(machine, &target).unwrap();
+        sources.iter().enumerate().for_each(|(k, source)| twin.set_source(k, source).unwrap());
+        fakes.fail(at, 0, How::Breaks);
+        twin.system.force(500, true, sinks.iter().copied()).unwrap();
+        let list = twin.system.neighbours(3).map(<[i32]>::to_vec);
+        // A device that fails before it has handed over its forces leaves none that others could contradict.
+        let fails = at == At::Neighbours && !is_alike && Level::best() != Level::Portable;
+        assert_eq!(code(list), fails.then_some(ResultCode::DeviceFailed), "{at:?}, alike: {is_alike}");
+        assert_eq!(code(twin.system.forces().map(|_| ())), fails.then_some(ResultCode::CallOrder));
+        let mut findings = Findings::default();
+        twin.compare(&mut findings, "the next block", 500, true, &sinks).unwrap();
+        assert!(findings.passed(), "{:#?}", findings.failures());
+        assert_ne!(backend_of(&twin.system), Backend::Cuda);
     }
 }

@@ -110,14 +110,29 @@ impl Model {
     }
 
     /// The force on a sink of all sources but its neighbours, where a list says of those on the boundary whether they are.
+    /// If it cannot, since a neighbour has the index of one of them, any force is right.
     fn force_without(&self, sink: &Sink, list: &[i32], blur: Blur) -> Force<DoubleDouble> {
         let Block { predicted, skip_own_index, .. } = &self.block;
-        let counts = |source: &&Predicted<DoubleDouble>| match self.is_left_out(source, sink, blur) {
-            Some(is_left_out) => !is_left_out,
-            None => list.binary_search(&source.index).is_err(),
+        let (mut counted, mut listed, mut on_boundary) = (Vec::new(), Vec::new(), Vec::new());
+        for source in predicted {
+            match self.is_left_out(source, sink, blur) {
+                Some(false) => counted.push(*source),
+                Some(true) => listed.push(source.index),
+                None => on_boundary.push(source),
+            }
+        }
+        let is_ambiguous = |source: &&Predicted<DoubleDouble>| {
+            let same = on_boundary.iter().filter(|other| other.index == source.index).count();
+            list.binary_search(&source.index).is_ok() && (same > 1 || listed.contains(&source.index))
         };
-        let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
-        force(self.order, &counted, *skip_own_index, sink)
+        let is_known = !on_boundary.iter().any(is_ambiguous);
+        let outside = on_boundary.iter().filter(|source| list.binary_search(&source.index).is_err());
+        counted.extend(outside.map(|source| **source));
+        let mut force = force(self.order, &counted, *skip_own_index, sink);
+        if !is_known {
+            force.scale.terms = [f64::INFINITY; 5];
+        }
+        force
     }
 
     /// Whether the regular force of a sink of the block leaves a source out, unless rounding decides.

@@ -171,11 +171,10 @@ impl System {
         self.require_no_block("move")?;
         let wanted = catalogue::descriptor_of(setup.order, setup.precision, setup.scope);
         if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.descriptor)) {
-            let Descriptor { order, precision, scope, .. } = *self.descriptor;
             return Err(Error::BadOption {
                 name: "what the system is moved to".into(),
-                value: catalogue::forces_of(setup.order, setup.precision, setup.scope),
-                allowed: catalogue::forces_of(order, precision, scope),
+                value: catalogue::name_of(setup.order, setup.precision, setup.scope),
+                allowed: self.descriptor.name(),
             });
         }
         check_devices(setup)?;
@@ -613,7 +612,7 @@ fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
     let allowed: Vec<String> = catalogue.iter().map(Descriptor::name).collect();
     Error::Unsupported {
         backend: setup.backend.name(),
-        forces: catalogue::forces_of(setup.order, setup.precision, setup.scope),
+        forces: catalogue::name_of(setup.order, setup.precision, setup.scope),
         allowed: allowed.join(", "),
     }
 }

@@ -5,7 +5,7 @@ mod lists;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::catalogue::forces_of;
+use crate::catalogue::{CATALOGUE, Descriptor};
 use crate::error::{Error, Result};
 use crate::pair::kernel;
 use crate::pair::lanes::Element;
@@ -40,8 +40,8 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     }
     Err(Error::Unsupported {
         backend: Backend::Cpu.name(),
-        forces: forces_of(descriptor.order, descriptor.precision, descriptor.scope),
-        allowed: "single, mixed, double".into(),
+        forces: descriptor.name(),
+        allowed: CATALOGUE.iter().map(Descriptor::name).collect::<Vec<_>>().join(", "),
     })
 }
 

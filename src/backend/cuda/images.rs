@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
 
-use crate::catalogue::{Order, Precision, Scope, forces_of};
+use crate::catalogue::{Order, Precision, Scope, name_of};
 use crate::error::{Error, Result};
 
 /// A GPU's compute capability: its major and its minor number.
@@ -60,7 +60,7 @@ pub fn image(entry: Entry, compute: Compute) -> Result<Image> {
         let (order, precision, scope) = entry;
         return Err(Error::Unsupported {
             backend: "cuda",
-            forces: forces_of(order, precision, scope),
+            forces: name_of(order, precision, scope),
             allowed: names.join(", "),
         });
     };
@@ -81,7 +81,7 @@ struct Pack {
 impl Pack {
     fn name(&self) -> String {
         let (order, precision, scope) = self.entry;
-        forces_of(order, precision, scope)
+        name_of(order, precision, scope)
     }
 }
 
@@ -209,10 +209,10 @@ mod tests {
             for scope in Scope::ALL {
                 let there = descriptor_of(order, precision, scope).is_some();
                 match image((order, precision, scope), (9, 0)) {
-                    Ok(_) => assert!(there, "{}", forces_of(order, precision, scope)),
+                    Ok(_) => assert!(there, "{}", name_of(order, precision, scope)),
                     Err(error) => {
                         assert!(!there, "{error}");
-                        assert!(error.to_string().contains("order 4 in precision mixed"), "{error}");
+                        assert!(error.to_string().contains("order 4 mixed"), "{error}");
                     }
                 }
             }
