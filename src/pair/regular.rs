@@ -29,7 +29,11 @@ impl<L: Lanes> Criterion<L> {
     /// `r2` as [`squared`] gives it, and a step later is below the reach.
     #[inline(always)]
     pub fn is_neighbour(&self, r: [L; 3], r2: L, v: [L; 3], mass: L) -> L::Mask {
-        let later = squared(std::array::from_fn(|k| self.step.mul_add(v[k], r[k])));
+        let mut later = r;
+        for k in 0..3 {
+            later[k] = self.step.mul_add(v[k], r[k]);
+        }
+        let later = squared(later);
         let least = L::select(later.less(r2), later, r2);
         least.less(self.by_mass.mul_add(mass, self.plain))
     }
