@@ -30,8 +30,8 @@ impl<L: Lanes> Criterion<L> {
     #[inline(always)]
     pub fn is_neighbour(&self, r: [L; 3], r2: L, v: [L; 3], mass: L) -> L::Mask {
         let mut later = r;
-        for k in 0..3 {
-            later[k] = self.step.mul_add(v[k], r[k]);
+        for (later, v) in later.iter_mut().zip(v) {
+            *later = self.step.mul_add(v, *later);
         }
         let later = squared(later);
         let least = L::select(later.less(r2), later, r2);

@@ -53,6 +53,7 @@ impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
 
     /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "see below")]
     pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
         let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
         // Loops: what the standard library calls in between may not be inlined where instructions are a level's own.
