@@ -1,9 +1,9 @@
 // The neighbours that the sums leave out.
 
 #if REGULAR
-// Appends the sources that the sums leave out to the lists of up to WINDOW sinks, in any order. The sources were predicted
-// before; `sinks` has the rows of sinks, each of `ni`, and the indices behind the room for WINDOW. A list that is longer
-// than its room is only counted to its end.
+// Appends the sources that the sums leave out to the lists of up to WINDOW sinks, in any order. The sources were
+// predicted before; `sinks` has the rows of sinks, each of `ni`, and the indices behind the room for WINDOW. A list that
+// is longer than its room is only counted to its end.
 KERNEL(CHUNK, 1)
 find_left_out(const Step step, GLOBAL const VECTOR *predicted, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)

@@ -61,9 +61,10 @@ FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, WID
 #endif
 
 #if REGULAR
-// Whether a source with these differences from a sink is its neighbour: the smaller of the squared distances now, r2, and
-// a step later is below the reach. Sums and lists ask this alone, with the same numbers, and every step of it rounds in
-// one way: so a source is in a list if and only if it is in no sum. Where all signs of r and v change, it says the same.
+// Whether a source with these differences from a sink is its neighbour: the smaller of the squared distances now, r2,
+// and a step later is below the reach. Sums and lists ask this alone, with the same numbers, and every step of it rounds
+// in one way: so a source is in a list if and only if it is in no sum. Where all signs of r and v change, it says the
+// same.
 FUNCTION LOGICAL is_neighbour(const WIDE r[3], WIDE r2, const WIDE v[3], WIDE mass, const Sink *sink)
 {
     WIDE later[3];

@@ -1,5 +1,5 @@
-// All kernels of one order, precision and scope. The name of a force kernel says its shape: threads that share a sink, few or
-// many sinks of a thread, and whether sources are predicted in it (f) or before (p) and it ends blocks (e).
+// All kernels of one order, precision and scope. The name of a force kernel says its shape: threads that share a sink,
+// few or many sinks of a thread, and whether sources are predicted in it (f) or before (p) and it ends blocks (e).
 
 #include "body.h"
 #include "pair.h"

@@ -1,5 +1,5 @@
-// All kernels of one order, precision and scope for CPUs, with WIDTH sinks side by side and the arguments of unit.h. The name
-// of a force kernel says whether a thread has few or many vectors of sinks; the sources are predicted before (p).
+// All kernels of one order, precision and scope for CPUs, with WIDTH sinks side by side and the arguments of unit.h. The
+// name of a force kernel says whether a thread has few or many vectors of sinks; the sources are predicted before (p).
 
 #include "prelude_wide.h"
 #include "wide.h"

@@ -1,27 +1,21 @@
 // The neighbours that the sums leave out.
 
 #if REGULAR
-// WIDTH sources of a tile from a place on, side by side.
+// WIDTH sources of a tile from a place on, side by side, with masses and velocities.
 FUNCTION Sink sources_at(GLOBAL const REAL *tile, int place)
 {
     Sink sources;
+    load_positions(tile, place, &sources);
     sources.weight = LOAD(WIDTH, tile + WEIGHT * CHUNK + place);
     UNROLL
-    for (int k = 0; k < 3; ++k) {
-        sources.position[k] = LOAD(WIDTH, tile + (POSITION + k) * CHUNK + place);
-#if PRECISION == MIXED
-        sources.low[k] = LOAD(WIDTH, tile + (LOW + k) * CHUNK + place);
-#endif
-        UNROLL
-        for (int q = 1; q < VECTORS; ++q)
-            sources.higher[q - 1][k] = LOAD(WIDTH, tile + (HIGHER + 3 * (q - 1) + k) * CHUNK + place);
-    }
+    for (int k = 0; k < 3; ++k)
+        sources.higher[0][k] = LOAD(WIDTH, tile + (HIGHER + k) * CHUNK + place);
     return sources;
 }
 
-// Appends the sources that the sums leave out to the lists of up to WINDOW sinks, in any order. The sources were predicted
-// before; `sinks` has the rows of sinks, each of `ni`, and the indices behind the room for WINDOW. A list that is longer
-// than its room is only counted to its end.
+// Appends the sources that the sums leave out to the lists of up to WINDOW sinks, in any order. The sources were
+// predicted before; `sinks` has the rows of sinks, each of `ni`, and the indices behind the room for WINDOW. A list that
+// is longer than its room is only counted to its end.
 KERNEL(1, 1)
 find_left_out(const Step step, GLOBAL const VECTOR *predicted, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *sinks, GLOBAL uint *lengths, GLOBAL int *lists, int room)

@@ -44,13 +44,7 @@ FUNCTION int place_of(const Step *step, GLOBAL const REAL *tile, GLOBAL const in
     LOGICAL first = CHUNK;
     for (int place = (run + 1) * RUN - WIDTH; place >= run * RUN; place -= WIDTH) {
         Sink sources;
-        UNROLL
-        for (int k = 0; k < 3; ++k) {
-            sources.position[k] = LOAD(WIDTH, tile + (POSITION + k) * CHUNK + place);
-#if PRECISION == MIXED
-            sources.low[k] = LOAD(WIDTH, tile + (LOW + k) * CHUNK + place);
-#endif
-        }
+        load_positions(tile, place, &sources);
         // The other way round, which changes signs alone.
         WIDE r[3];
         position_difference(sink, &sources, r);

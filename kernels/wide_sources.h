@@ -33,6 +33,18 @@ FUNCTION Body source_at(GLOBAL const REAL *tile, int place)
     return body;
 }
 
+// The positions of WIDTH sources of a tile from a place on, side by side.
+FUNCTION void load_positions(GLOBAL const REAL *tile, int place, Sink *sources)
+{
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        sources->position[k] = LOAD(WIDTH, tile + (POSITION + k) * CHUNK + place);
+#if PRECISION == MIXED
+        sources->low[k] = LOAD(WIDTH, tile + (LOW + k) * CHUNK + place);
+#endif
+    }
+}
+
 // Predicts the chunks of this launch's slices; a group has one.
 KERNEL(1, 1)
 predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *slots, GLOBAL VECTOR *predicted)
