@@ -45,9 +45,11 @@ impl Amuse {
     /// Python on the CPU backend, in a folder of its own in which the library's logs are kept.
     fn python(&self, name: &str, variables: &[(&str, &str)]) -> (Command, PathBuf) {
         let folder = common::folder(name);
-        let mut python = alone(Command::new(self.environment.join("bin/python")));
-        python.current_dir(&folder).env("PYTHONPATH", root().join("tests/amuse"));
-        // AMUSE finds its tools by this. Its workers are started by Open MPI, which minds root and too few cores.
+        // What hangs is to fail.
+        let mut python = alone(Command::new("timeout"));
+        python.args(["--kill-after=10", "900"]).arg(self.environment.join("bin/python")).current_dir(&folder);
+        python.env("PYTHONPATH", root().join("tests/amuse")).env("AMUSERC", root().join("tests/amuse/amuserc"));
+        // AMUSE finds its tools by this. Open MPI, which its workers use, minds root and too few cores.
         let path = std::env::var("PATH").unwrap();
         python.env("PATH", format!("{}:{path}", self.environment.join("bin").display()));
         for (name, value) in [
