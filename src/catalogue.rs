@@ -1,5 +1,7 @@
 //! What the library can compute: one constant descriptor for each order, precision and scope.
 
+use crate::error::Error;
+
 /// The order of the integrator that the forces are for: which derivatives are summed.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -250,6 +252,19 @@ pub fn precisions_of(order: Order) -> Vec<Precision> {
 pub fn name_of(order: Order, precision: Precision, scope: Scope) -> String {
     let scope = if scope == Scope::Regular { "regular " } else { "" };
     format!("order {} {scope}{}", order as i32, precision.name())
+}
+
+/// The error of a backend that does not compute an order in a precision and a scope.
+pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Precision, Scope)) -> Error {
+    let kind = if scope == Scope::Regular { "the regular force of " } else { "" };
+    let computed = CATALOGUE.iter().filter(|entry| entry.scope == scope);
+    let allowed: Vec<String> =
+        computed.map(|entry| format!("{} {}", entry.order as i32, entry.precision.name())).collect();
+    Error::Unsupported {
+        backend,
+        forces: format!("{kind}order {} in precision {}", order as i32, precision.name()),
+        allowed: allowed.join(", "),
+    }
 }
 
 /// The descriptor of the whole forces of an order in a precision, where some backend computes them.

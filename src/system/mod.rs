@@ -124,7 +124,7 @@ impl System {
     /// The same with the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
         let descriptor = catalogue::descriptor_of(setup.order, setup.precision, setup.scope)
-            .ok_or_else(|| unsupported(setup, catalogue::CATALOGUE))?;
+            .ok_or_else(|| catalogue::unsupported(setup.backend.name(), (setup.order, setup.precision, setup.scope)))?;
         check_devices(setup)?;
         let mut log = None;
         let devices = Devices::open(machine, descriptor, setup, &mut log)?;
@@ -605,15 +605,6 @@ fn check_devices(setup: &Setup) -> Result<()> {
             value: count as i64,
             allowed: format!("1 to {MAX_DEVICES}"),
         }),
-    }
-}
-
-fn unsupported(setup: &Setup, catalogue: &[Descriptor]) -> Error {
-    let allowed: Vec<String> = catalogue.iter().map(Descriptor::name).collect();
-    Error::Unsupported {
-        backend: setup.backend.name(),
-        forces: catalogue::name_of(setup.order, setup.precision, setup.scope),
-        allowed: allowed.join(", "),
     }
 }
 

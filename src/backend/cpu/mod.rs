@@ -5,8 +5,8 @@ mod lists;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::catalogue::{CATALOGUE, Descriptor};
-use crate::error::{Error, Result};
+use crate::catalogue::unsupported;
+use crate::error::Result;
 use crate::pair::kernel;
 use crate::pair::lanes::Element;
 use crate::threads::Threads;
@@ -38,11 +38,7 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     if let Some(kernel) = kernel::kernel_64(options.level, descriptor) {
         return device(kernel, options);
     }
-    Err(Error::Unsupported {
-        backend: Backend::Cpu.name(),
-        forces: descriptor.name(),
-        allowed: CATALOGUE.iter().map(Descriptor::name).collect::<Vec<_>>().join(", "),
-    })
+    Err(unsupported(Backend::Cpu.name(), (descriptor.order, descriptor.precision, descriptor.scope)))
 }
 
 fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
 
-use crate::catalogue::{Order, Precision, Scope, name_of};
+use crate::catalogue::{Order, Precision, Scope, name_of, unsupported};
 use crate::error::{Error, Result};
 
 /// A GPU's compute capability: its major and its minor number.
@@ -56,13 +56,7 @@ pub type Entry = (Order, Precision, Scope);
 /// The image of an entry of the catalogue that suits a GPU best.
 pub fn image(entry: Entry, compute: Compute) -> Result<Image> {
     let Some(pack) = PACKS.iter().find(|pack| pack.entry == entry) else {
-        let names: Vec<String> = PACKS.iter().map(Pack::name).collect();
-        let (order, precision, scope) = entry;
-        return Err(Error::Unsupported {
-            backend: "cuda",
-            forces: name_of(order, precision, scope),
-            allowed: names.join(", "),
-        });
+        return Err(unsupported("cuda", entry));
     };
     let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", pack.name()) };
     let (entries, images) = entries(pack.file).ok_or_else(|| damaged("its table cannot be read"))?;
@@ -212,7 +206,7 @@ mod tests {
                     Ok(_) => assert!(there, "{}", name_of(order, precision, scope)),
                     Err(error) => {
                         assert!(!there, "{error}");
-                        assert!(error.to_string().contains("order 4 mixed"), "{error}");
+                        assert!(error.to_string().contains("4 mixed, "), "{error}");
                     }
                 }
             }
