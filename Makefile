@@ -20,6 +20,9 @@ FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 # What a program that links the static library may define itself.
 WEAK := 'g6*' 'g5_*' get_device_count
 
+$(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
+$(if $(filter-out 1,$(words [$(DESTDIR)$(PREFIX)])),$(error the prefix is '$(DESTDIR)$(PREFIX)'; allowed: without spaces))
+
 .PHONY: demo test check build install uninstall demo-tools test-tools
 
 demo: demo-tools build
@@ -43,7 +46,8 @@ install: build
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
 	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
 	ln -sf libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so
-	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) $(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
+	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
+		$(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
 	chmod 644 $(ROOT)/lib/libkyoho.a
 	install -m 644 include/kyoho.h include/g6.h include/g5.h include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho

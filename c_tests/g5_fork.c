@@ -28,11 +28,20 @@ static void child(void)
     PROMISE("without a word", said()[0] == 0);
 }
 
+static void child_before_the_first_board(void)
+{
+    PROMISE("sources are refused", g5_set_xmj(0, N, b.x, b.mass) != 0);
+    PROMISE("with the reason", one_line("g5_set_xmj", "fork of process", "to open one here with g5_open"));
+    PROMISE("a child may open", g5_open() == 0 && forces() == 0);
+    PROMISE("without a word", said()[0] == 0);
+}
+
 int main(void)
 {
     b = make_bodies(N, 0);
     g5_open();
     g5_set_eps_to_all(0.1);
+    in_a_fork("a child of a process that has opened the interface and used no board", child_before_the_first_board);
     PROMISE("forces before the fork", forces() == 0);
     memcpy(first, acc, sizeof acc);
     in_a_fork("a child", child);

@@ -1,5 +1,5 @@
-/* A program that forks, before and after it opens the board. The board belongs to the process that opened it: a child is
- * told so, and may open one of its own. With an argument, the backend serves no child of a process that uses it, which
+/* A program that forks, before and after it opens the board. The board belongs to the process that opened it: a child
+ * is told so, and may open one of its own. With an argument, the backend serves no child of a process that uses it, which
  * is told these words. */
 #include "forks.h"
 
@@ -42,7 +42,8 @@ static void open_again(void)
         return;
     }
     PROMISE("a child may open a board of its own", g6_open(0) == 0);
-    PROMISE("whose sources are not the parent's", get_forces(N, 1, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn) == 0);
+    PROMISE("whose sources are not the parent's",
+            get_forces(N, 1, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn) == 0);
     PROMISE("but none", acc[0][0] == 0 && pot[0] == 0);
     set_bodies(&b);
     same_forces("and it computes");
@@ -70,6 +71,12 @@ static void child_that_closes_the_parents_board(void)
     open_again();
 }
 
+/* Helpers of the parent may be on their way to sleep when a child comes to be, which waits for none of them. */
+static void child_that_closes_at_once(void)
+{
+    PROMISE("a child closes the board", g6_close(0) == 0);
+}
+
 static void child_within_a_force_calculation(void)
 {
     PROMISE("a calculation that the parent began is not the child's",
@@ -81,6 +88,7 @@ static void child_within_a_force_calculation(void)
 int main(int argc, char **argv)
 {
     static double none[N];
+    int k;
     backend_says = argc > 1 ? argv[1] : NULL;
     b = make_bodies(N, 1);
     in_a_fork("a child before the first board", child_that_opens_the_first_board);
@@ -90,6 +98,10 @@ int main(int argc, char **argv)
     memcpy(first, acc, sizeof acc);
     in_a_fork("a child that uses the board", child_that_uses_the_parents_board);
     in_a_fork("a child that closes the board", child_that_closes_the_parents_board);
+    for (k = 0; k < 100; k++) {
+        get_forces(N, 64, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn);
+        in_a_fork("a child right after a force", child_that_closes_at_once);
+    }
     same_forces("the parent goes on");
     g6calc_firsthalf(0, N, N, b.index, b.x, b.v, acc, jerk, pot, 1e-4, none);
     in_a_fork("a child within a force calculation", child_within_a_force_calculation);

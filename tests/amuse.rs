@@ -76,7 +76,7 @@ impl Amuse {
         let opened = opened(&folder);
         assert!(!opened.is_empty(), "the worker did not use the library");
         let expected = format!("precision {precision}");
-        assert!(opened.iter().all(|line| line.contains(&expected) && line.contains("rank 0")), "{opened:?}");
+        assert!(opened.iter().all(|line| line.contains(&expected) && line.contains(", rank 0 (")), "{opened:?}");
         let rows = output.lines().filter_map(|line| {
             let numbers: Vec<f64> = line.split(' ').skip(1).map_while(|word| word.parse().ok()).collect();
             numbers.try_into().ok()

@@ -160,10 +160,11 @@ fn it_is_not_put_in_their_place_unasked_and_goes_without_a_trace() {
     }
     make("install", &prefix, &["PROFILE=dev", "DROPIN=1"]);
     // What is not of this library stays where it is.
-    let others = ["lib/libpg5.so", "include/gp5util.h"].map(|file| prefix.join(file));
+    let others = ["lib/libpg5.so", "include/gp5util.h", "lib/pkgconfig/sapporo_light.pc"].map(|file| prefix.join(file));
     for other in &others {
         std::fs::remove_file(other).unwrap();
-        std::fs::write(other, "another's").unwrap();
+        // That of another library may name the folder, which may be called after this one.
+        std::fs::write(other, format!("prefix={}/kyoho\n", prefix.display())).unwrap();
     }
     make("uninstall", &prefix, &[]);
     let mut left = Vec::new();

@@ -1,5 +1,6 @@
 //! What belongs to one process. A fork inherits its parent's memory without the threads and the devices behind it.
 
+use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,11 +14,21 @@ extern "C" fn count_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A thing that serves the process that made it and no fork of that.
+/// A thing that serves the process that made it and no fork of that. In a fork it is left where it lies: giving it back
+/// would wait for threads and drivers that are not there.
 pub struct Owned<T> {
-    thing: T,
+    thing: ManuallyDrop<T>,
     process: u32,
     forks: u32,
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if !self.is_inherited() {
+            // SAFETY: this is the end of the thing's owner, which alone drops it.
+            unsafe { ManuallyDrop::drop(&mut self.thing) };
+        }
+    }
 }
 
 impl<T> Owned<T> {
@@ -28,7 +39,7 @@ impl<T> Owned<T> {
             // SAFETY: the function adds to a number, which may be done between fork and exec.
             unsafe { libc::pthread_atfork(None, None, Some(count_fork)) };
         });
-        Owned { thing, process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+        Owned { thing: ManuallyDrop::new(thing), process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
     }
 
     /// Whether this process is a fork of the one that made it.

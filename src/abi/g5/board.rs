@@ -66,6 +66,9 @@ static COMMON_SOFTENING2: AtomicU64 = AtomicU64::new(0);
 /// The devices that `g5_open_special` named.
 static DEVICES: Mutex<Option<DeviceChoice>> = Mutex::new(None);
 
+/// That `g5_open` was called, by which process.
+static OPENED: Mutex<Option<Owned<()>>> = Mutex::new(None);
+
 /// A board could not be made, and the line that says why was written: none can until the interface is opened again.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
@@ -109,9 +112,12 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
     // Boards are made when they are used, but whether they can be made is said here.
     let chosen = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
-    let made = setup.and_then(|(setup, _)| System::new(&Setup { threads: 1, ..setup }));
+    let made = setup.and_then(|(setup, because)| Ok((System::new(&setup)?, because)));
     BROKEN.store(made.is_err(), Ordering::Relaxed);
-    Ok(made.map(|_| ())?)
+    let (system, because) = made?;
+    opening::opened("g5", &system, &because);
+    *lock(&OPENED) = Some(Owned::new(()));
+    Ok(())
 }
 
 /// Forgets all sources of all boards.
@@ -119,11 +125,12 @@ pub fn close() {
     for board in &ALL {
         let mut board = lock(board);
         if let Some(Ok(system)) = board.system.as_mut().map(|system| system.get(OPENER)) {
-            opening::closed("g5", system);
+            opening::closed("g5 board", system);
         }
         *board = Board::new();
     }
     *lock(&DEVICES) = None;
+    *lock(&OPENED) = None;
     BROKEN.store(false, Ordering::Relaxed);
 }
 
@@ -299,6 +306,9 @@ impl Board {
             if BROKEN.load(Ordering::Relaxed) {
                 return Err(Failure::Told);
             }
+            if let Some(opened) = lock(&OPENED).as_mut() {
+                opened.get(OPENER)?;
+            }
             let made = make(place);
             BROKEN.store(made.is_err(), Ordering::Relaxed);
             self.system = Some(Owned::new(made?));
@@ -314,7 +324,7 @@ fn make(place: Place) -> Result<System> {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
-    opening::system("g5", &Setup { threads, ..setup }, &because)
+    opening::system("g5 board", &Setup { threads, ..setup }, &because)
 }
 
 #[cfg(test)]

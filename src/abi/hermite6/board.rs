@@ -105,7 +105,8 @@ impl Board {
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         if self.opened.is_inherited() {
-            *self = Board::new();
+            // The systems of the groups, too, are left where they lie.
+            std::mem::forget(std::mem::replace(self, Board::new()));
         }
         self.opened.open(function, devices)
     }

@@ -91,7 +91,7 @@ impl Groups {
 
 /// A system that has some of the sources of another.
 fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
-    log::info!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
+    log::debug!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
     let mut system = System::new(all.setup())?;
     for (address, source) in addresses.iter().zip(all.sources(addresses.iter().copied())) {
         if let Some(source) = source {
