@@ -21,7 +21,7 @@ FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 WEAK := 'g6*' 'g5_*' get_device_count
 
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
-$(if $(filter-out 1,$(words [$(DESTDIR)$(PREFIX)])),$(error the prefix is '$(DESTDIR)$(PREFIX)'; allowed: without spaces))
+$(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
 .PHONY: demo test check build install uninstall demo-tools test-tools
 

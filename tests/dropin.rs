@@ -125,11 +125,13 @@ fn clients_of_sapporo2_in_cpp_find_order_6_behind_its_module() {
 #[test]
 fn a_configure_script_finds_it_as_amuses_does() {
     let folder = folder("dropin_configure");
-    let script = "AC_INIT([client], [1.0])\nAC_PROG_CC\nAC_SEARCH_LIBS([get_device_count], [sapporo], [SYMBOL=yes], [SYMBOL=no])\n\
+    let script = "AC_INIT([client], [1.0])\nAC_PROG_CC\n\
+        AC_SEARCH_LIBS([get_device_count], [sapporo], [SYMBOL=yes], [SYMBOL=no])\n\
         SAPPORO=$LIBS LIBS=\nAC_SEARCH_LIBS([g6_npipes], [g6], [SYMBOL6=yes], [SYMBOL6=no])\n\
         PKG_CHECK_MODULES([SAPPORO_LIGHT], [sapporo_light], [MODULE=yes], [MODULE=no])\n\
         PKG_CHECK_MODULES([G6LIB], [g6lib], [MODULE6=yes], [MODULE6=no])\n\
-        AS_ECHO([\"symbols $SYMBOL $SYMBOL6, modules $MODULE $MODULE6, libraries $SAPPORO $LIBS $SAPPORO_LIGHT_LIBS\"])\n";
+        AS_ECHO([\"symbols $SYMBOL $SYMBOL6, \
+        modules $MODULE $MODULE6, libraries $SAPPORO $LIBS $SAPPORO_LIGHT_LIBS\"])\n";
     std::fs::write(folder.join("configure.ac"), script).unwrap();
     succeed(Command::new("sh").current_dir(&folder).args(["-c", "aclocal && autoconf"]));
     let lib = prefix().join("lib");
