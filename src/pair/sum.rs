@@ -52,19 +52,22 @@ impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
     }
 
     /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
+    // Iterators in the place of these loops leave the differences in memory.
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
         let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
-        differences[0] = std::array::from_fn(|k| {
-            let r = source(VECTORS_ROW + k) - self.position[0][k];
-            match PARTS {
-                2 => r + (source(VECTORS_ROW + 3 + k) - self.position[1][k]),
-                _ => r,
+        for k in 0..3 {
+            let mut r = source(VECTORS_ROW + k) - self.position[0][k];
+            if PARTS == 2 {
+                r = r + (source(VECTORS_ROW + 3 + k) - self.position[1][k]);
             }
-        });
-        for (vector, components) in differences.iter_mut().enumerate().take(I::VECTORS).skip(1) {
-            let row = VECTORS_ROW + 3 * (PARTS - 1 + vector);
-            *components = std::array::from_fn(|k| source(row + k) - self.higher[vector][k]);
+            differences[0][k] = r;
+        }
+        for vector in 1..I::VECTORS {
+            for k in 0..3 {
+                differences[vector][k] = source(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k) - self.higher[vector][k];
+            }
         }
         differences
     }
