@@ -49,6 +49,11 @@ vector! {
         unsafe { _mm256_and_ps(a, b) }
     }
     #[inline(always)]
+    fn bits(mask: Self::Mask) -> u32 {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm256_movemask_ps(mask) as u32 }
+    }
+    #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
         // SAFETY: see `Lanes`.
         unsafe { F32(_mm256_blendv_ps(no.0, yes.0, mask)) }
@@ -119,6 +124,11 @@ vector! {
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm256_and_pd(a, b) }
+    }
+    #[inline(always)]
+    fn bits(mask: Self::Mask) -> u32 {
+        // SAFETY: see `Lanes`.
+        unsafe { _mm256_movemask_pd(mask) as u32 }
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {

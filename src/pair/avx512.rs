@@ -47,6 +47,10 @@ vector! {
         a & b
     }
     #[inline(always)]
+    fn bits(mask: Self::Mask) -> u32 {
+        u32::from(mask)
+    }
+    #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
         // SAFETY: see `Lanes`.
         unsafe { F32(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
@@ -119,6 +123,10 @@ vector! {
     #[inline(always)]
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
         a & b
+    }
+    #[inline(always)]
+    fn bits(mask: Self::Mask) -> u32 {
+        u32::from(mask)
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {

@@ -91,6 +91,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     fn less(self, other: Self) -> Self::Mask;
     /// Where both are true.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// A bit for each lane, the lowest for the first: one where the mask is true.
+    fn bits(mask: Self::Mask) -> u32;
     /// `yes` where the mask is true, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// This where the mask is true, else zero.

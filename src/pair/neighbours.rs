@@ -5,7 +5,7 @@ use crate::system::Sink;
 use crate::system::slices::CHUNK;
 
 use super::interaction::Interaction;
-use super::lanes::{Element, Lanes, MAX_LANES};
+use super::lanes::{Lanes, MAX_LANES};
 use super::regular::squared;
 use super::sum::LaneSinks;
 use super::tile::{Group, Tile, VECTORS_ROW, criterion_row};
@@ -55,29 +55,22 @@ pub fn left_out<I: Interaction, L: Lanes, const PARTS: usize>(
 ) {
     let sources = tile.rows();
     assert!(sources.len() >= criterion_row(PARTS, I::VECTORS) * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
-    let [zero, one] = [0.0, 1.0].map(L::Element::from_f64);
     let sinks = LaneSinks::<L, PARTS>::new::<I>(|row| L::splat(group.row(row)[sink]));
-    let mut marks = [zero; CHUNK];
-    let mut some = L::splat(zero);
+    let own_index = group.indices[sink];
     for place in (0..tile.count).step_by(L::COUNT) {
         // SAFETY: rows have CHUNK numbers each, `place` is below `count` and a multiple of COUNT, which divides CHUNK; the
         // assertion above covers the rows.
         let source = |row: usize| unsafe { L::load(sources.as_ptr().add(row * CHUNK + place)) };
         let [r, v, ..] = sinks.differences::<I>(source);
-        let is_neighbour = sinks.criterion.is_neighbour(r, squared(r), v, source(0));
-        let mark = L::select(is_neighbour, L::splat(one), L::splat(zero));
-        some = some + mark;
-        // SAFETY: as above, with one row.
-        unsafe { mark.store(marks.as_mut_ptr().add(place)) };
+        let mut bits = L::bits(sinks.criterion.is_neighbour(r, squared(r), v, source(0)));
+        while bits != 0 {
+            let place = place + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let index = tile.indices()[place];
+            // What fills the last lanes is no source.
+            if place < tile.count && !(skip_own_index && index == own_index) {
+                found.push(index);
+            }
+        }
     }
-    let mut counts = [zero; MAX_LANES];
-    // SAFETY: no vector has more lanes.
-    unsafe { some.store(counts.as_mut_ptr()) };
-    if counts[..L::COUNT].iter().all(|count| *count == zero) {
-        return;
-    }
-    let own_index = group.indices[sink];
-    let marked = marks.iter().zip(tile.indices()).take(tile.count).filter(|(mark, _)| **mark != zero);
-    let neighbours = marked.map(|(_, index)| *index).filter(|index| !(skip_own_index && *index == own_index));
-    found.extend(neighbours);
 }

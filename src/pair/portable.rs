@@ -104,6 +104,10 @@ macro_rules! portable {
                 std::array::from_fn(|lane| a[lane] & b[lane])
             }
             #[inline(always)]
+            fn bits(mask: Self::Mask) -> u32 {
+                mask.iter().rev().fold(0, |bits, is_true| bits << 1 | u32::from(*is_true))
+            }
+            #[inline(always)]
             fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
                 Array(std::array::from_fn(|lane| if mask[lane] { yes.0[lane] } else { no.0[lane] }))
             }

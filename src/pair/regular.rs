@@ -29,11 +29,8 @@ impl<L: Lanes> Criterion<L> {
     /// `r2` as [`squared`] gives it, and a step later is below the reach.
     #[inline(always)]
     pub fn is_neighbour(&self, r: [L; 3], r2: L, v: [L; 3], mass: L) -> L::Mask {
-        let mut later = r;
-        for (later, v) in later.iter_mut().zip(v) {
-            *later = self.step.mul_add(v, *later);
-        }
-        let later = squared(later);
+        let later =
+            squared([self.step.mul_add(v[0], r[0]), self.step.mul_add(v[1], r[1]), self.step.mul_add(v[2], r[2])]);
         let least = L::select(later.less(r2), later, r2);
         least.less(self.by_mass.mul_add(mass, self.plain))
     }

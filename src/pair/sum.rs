@@ -52,11 +52,11 @@ impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
     }
 
     /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
+    // Iterators in the place of these loops leave the differences in memory.
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "see below")]
     pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
         let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
-        // Loops: what the standard library calls in between may not be inlined where instructions are a level's own.
         for k in 0..3 {
             let mut r = source(VECTORS_ROW + k) - self.position[0][k];
             if PARTS == 2 {
