@@ -45,7 +45,7 @@ int gpunb_send_(int *nj, double *m, double (*x)[3], double (*v)[3]);
 // Each sink has a position `xi`, a velocity `vi`, a squared radius `h2` and a regular step `dtr`. Any number of them
 // can be passed. With r and v the differences of position and velocity, source less sink, a source of mass m is a
 // neighbour if the smaller of r^2 and (r + dtr v)^2 is less than `h2` where `m_flag` is 0, and less than m `h2` where
-// it is anything else. A sink that is a source too is a neighbour of itself. There is no softening; other sources at
+// it is anything else. A sink that is a source with mass is its own neighbour. There is no softening; other sources at
 // the sink's place, if they are no neighbours for want of mass or radius, give nothing. Of the sources that are left:
 //
 // - `acc` = sum m r / r^3; `jrk`: its derivative in time
