@@ -36,6 +36,7 @@ impl<T> Owned<T> {
     pub fn new(thing: T) -> Owned<T> {
         static COUNTING: Once = Once::new();
         COUNTING.call_once(|| {
+            // It fails where there is no memory for an entry; forks are then not seen.
             // SAFETY: the function adds to a number, which may be done between fork and exec.
             unsafe { libc::pthread_atfork(None, None, Some(count_fork)) };
         });
