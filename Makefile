@@ -75,6 +75,6 @@ demo-tools:
 	packaging/need gcc:gcc
 
 test-tools:
-	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf nm:binutils pkg-config:pkgconf python3:python3 pip3:python3-pip \
-		mpicc:libopenmpi-dev mpirun:openmpi-bin \
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake nm:binutils pkg-config:pkgconf \
+		python3:python3 pip3:python3-pip mpicc:libopenmpi-dev mpirun:openmpi-bin \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
