@@ -457,6 +457,12 @@ impl System {
         }
     }
 
+    /// Forgets the last block, too: its lists cannot be had any more, and sources are not kept for them.
+    pub fn forget_block(&mut self) {
+        self.abandon();
+        self.stage = Stage::Idle;
+    }
+
     /// Start and wait in one call.
     pub fn force(
         &mut self,

@@ -100,8 +100,8 @@ impl Board {
     pub fn send(&mut self, bodies: Result<Bodies>) -> Outcome<()> {
         self.sent = Sent::Refused(bodies.as_ref().map_or(0, Bodies::count));
         let (bodies, system) = (bodies?, self.regular.system()?);
-        // Lists that were not read again would keep the sources that they are of. A block without sinks has none.
-        system.force(0, false, [])?;
+        // Lists that nobody reads again would keep the sources that they are of.
+        system.forget_block();
         system.set_unpredicted();
         for address in 0..bodies.count() {
             system.set_source(address, &bodies.source(address))?;

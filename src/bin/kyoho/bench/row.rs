@@ -108,7 +108,8 @@ impl Row {
 }
 
 /// The names of the columns of a row.
-pub const HEADER: &str = "order  precision  scope    threads  level     work                       ni        nj     microseconds    Gint/s   TFLOPS";
+pub const HEADER: &str = "order  precision  scope    threads  level     work                       ni        nj     \
+                          microseconds    Gint/s   TFLOPS";
 
 impl fmt::Display for Row {
     fn fmt(&self, line: &mut fmt::Formatter) -> fmt::Result {
