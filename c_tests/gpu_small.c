@@ -3,6 +3,8 @@
  * for each order and precision; see gpu_library.h.
  *
  *     compute-sanitizer --tool memcheck ./gpu_small path/to/libkyoho.so [cuda, opencl or cpu] [order] [precision]
+ *
+ * With `few` behind these there are fewer sources and small blocks alone: little enough for racecheck in a minute.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -10,8 +12,11 @@
 
 #include "gpu_library.h"
 
-/* Sources at addresses one after another, and a few far from one another. */
-enum { DENSE = 6000, SPARSE = 40, ALL = DENSE + SPARSE, MOST = 1100 };
+/* The most sources at addresses one after another, a few far from one another, and the most sinks. */
+enum { DENSE = 6000, SPARSE = 40, MOST_SOURCES = DENSE + SPARSE, MOST = 1100 };
+
+/* Sources at addresses one after another, and all of them. */
+static int dense = DENSE, all = MOST_SOURCES;
 
 struct source {
     int32_t address, index;
@@ -30,7 +35,7 @@ struct answer {
     int32_t nearest;
 };
 
-static struct source sources[ALL];
+static struct source sources[MOST_SOURCES];
 static struct sink sinks[MOST];
 static struct answer answers[2][MOST];
 static int order, precision;
@@ -45,12 +50,12 @@ static void draw_vector(double to[3], double scale) {
 
 static void make_sources(void) {
     seed = 11;
-    for (int s = 0; s < ALL; s++) {
+    for (int s = 0; s < all; s++) {
         struct source *source = &sources[s];
         memset(source, 0, sizeof *source);
-        source->address = s < DENSE ? s : DENSE + 1000 + 7001 * (s - DENSE);
+        source->address = s < dense ? s : dense + 1000 + 7001 * (s - dense);
         source->index = 3 * s - 500;
-        source->mass = (1.5 + draw(&seed)) / ALL;
+        source->mass = (1.5 + draw(&seed)) / all;
         for (int q = 0; q < 8; q++) draw_vector(source->x[q], q ? 0.5 : 1);
     }
 }
@@ -58,7 +63,7 @@ static void make_sources(void) {
 /* Sinks of which every second is a source. Without softening each of these lies where another source is, too. */
 static void make_sinks(void) {
     for (int i = 0; i < MOST; i++) {
-        const struct source *source = &sources[5 * i % DENSE];
+        const struct source *source = &sources[5 * i % dense];
         for (int q = 0; q < 4; q++) draw_vector(sinks[i].x[q], q ? 0.5 : 1);
         sinks[i].index = i % 2 ? source->index : -1000 - i;
         if (i % 2) memcpy(sinks[i].x, source->x, sizeof sinks[i].x);
@@ -68,8 +73,8 @@ static void make_sinks(void) {
 
 /* Writes `count` sources, `step` apart among those that lie below `end`. */
 static void write_sources(int first, int count, int step, int end) {
-    static int32_t addresses[ALL], indices[ALL];
-    static double masses[ALL], times[ALL], x[ALL][8][3];
+    static int32_t addresses[MOST_SOURCES], indices[MOST_SOURCES];
+    static double masses[MOST_SOURCES], times[MOST_SOURCES], x[MOST_SOURCES][8][3];
     for (int n = 0; n < count; n++) {
         struct source *source = &sources[(first + n * step) % end];
         if (source->written) {
@@ -102,7 +107,7 @@ static void set_times(double time) {
 }
 
 /* Sources as they were when the block began. */
-static struct source at_start[ALL];
+static struct source at_start[MOST_SOURCES];
 
 /* Vectors that a pair needs; the series has twice as many terms, but in order 2 one. */
 static int vectors(void) {
@@ -143,7 +148,7 @@ static void check_sink(int number, int nj, double softening2, const struct answe
     static const char *const names[] = {"the acceleration", "the jerk", "the snap", "the crackle"};
     long double pot = 0, sums[4][3] = {{0}};
     double bound_pot = 0, bounds[4] = {0}, nearest = INFINITY, reported = INFINITY;
-    for (int s = 0; s < ALL; s++) {
+    for (int s = 0; s < all; s++) {
         const struct source *source = &at_start[s];
         double x[4][3], r[4][3] = {{0}}, size[4] = {0};
         if (!source->written || source->address >= nj || source->index == sink->index) continue;
@@ -197,9 +202,9 @@ static int ascending(const void *one, const void *other) {
 }
 
 static void check_list(int number, int nj) {
-    static int32_t right[ALL], found[ALL];
+    static int32_t right[MOST_SOURCES], found[MOST_SOURCES];
     int32_t expected = 0, count = -1;
-    for (int s = 0; s < ALL; s++) {
+    for (int s = 0; s < all; s++) {
         double x[4][3], r2 = 0;
         if (!at_start[s].written || at_start[s].address >= nj || at_start[s].index == sinks[number].index) continue;
         predict(&at_start[s], x);
@@ -208,7 +213,7 @@ static void check_list(int number, int nj) {
     }
     qsort(right, expected, sizeof *right, ascending);
     for (int s = 0; s < 2; s++) {
-        GIVES(KYOHO_OK, kyoho_neighbours(systems[s], number, ALL, found, &count));
+        GIVES(KYOHO_OK, kyoho_neighbours(systems[s], number, all, found, &count));
         CHECK(count == expected && memcmp(found, right, expected * sizeof *right) == 0);
     }
 }
@@ -227,7 +232,7 @@ static void block(int ni, int nj, double softening2, int lists, int later) {
     if (lists) given.radii2 = &sinks->radius2, given.radii2_stride = sizeof *sinks;
     memcpy(at_start, sources, sizeof sources);
     for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_start(systems[s], nj, &given));
-    if (later) write_sources(later, later, 17, DENSE);
+    if (later) write_sources(later, later, 17, dense);
     for (int s = 0; s < 2; s++) {
         struct answer *to = answers[s];
         kyoho_forces forces;
@@ -251,10 +256,10 @@ static void block(int ni, int nj, double softening2, int lists, int later) {
 }
 
 static const int sizes[] = {1, 5, 40, 300, 1100};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+static int size_count = sizeof sizes / sizeof *sizes;
 
 static void blocks(int nj, double softening2) {
-    for (int n = 0; n < SIZES; n++) block(sizes[n], nj, softening2, 0, 0);
+    for (int n = 0; n < size_count; n++) block(sizes[n], nj, softening2, 0, 0);
 }
 
 static void run(int backend) {
@@ -269,32 +274,32 @@ static void run(int backend) {
     make_sinks();
     set_times(0);
     block(5, 700, 1e-4, 1, 0); /* no source at all */
-    write_sources(0, 700, 1, DENSE);
+    write_sources(0, 700, 1, dense);
     blocks(700, 1e-4);
     /* As many particles move as are in a block: few records, which go with the block, and many. */
-    for (int n = 0; n < SIZES; n++) {
+    for (int n = 0; n < size_count; n++) {
         set_times((n + 1) / 256.0);
         block(sizes[n], 700, 1e-4, 0, 0);
         block(sizes[n], 500, 1e-4, 0, 0); /* at the same time: nothing is predicted again */
         write_sources(n, sizes[n] < 700 ? sizes[n] : 700, 7, 699);
     }
-    write_sources(700, DENSE - 700, 1, DENSE);
+    write_sources(700, dense - 700, 1, dense);
     set_times(1 / 32.0);
-    blocks(DENSE, 1e-4);
-    for (int n = 0; n < SIZES; n++) {
-        write_sources(100 * n, sizes[n], 7, DENSE);
-        block(sizes[n], DENSE, 1e-4, 0, sizes[SIZES - 1 - n]);
+    blocks(dense, 1e-4);
+    for (int n = 0; n < size_count; n++) {
+        write_sources(100 * n, sizes[n], 7, dense);
+        block(sizes[n], dense, 1e-4, 0, sizes[size_count - 1 - n]);
         set_times(now + 1 / 512.0);
-        block(sizes[n], DENSE, 1e-4, 1, sizes[n]);
+        block(sizes[n], dense, 1e-4, 1, sizes[n]);
     }
     /* Far addresses, of which each slice has some; places between them were never written. */
-    write_sources(DENSE, SPARSE, 1, ALL);
-    const int32_t end = sources[ALL - 1].address;
-    for (int n = 0; n < SIZES; n++) block(sizes[n], end + 1, 1e-4, n % 2, 0);
+    write_sources(dense, SPARSE, 1, all);
+    const int32_t end = sources[all - 1].address;
+    for (int n = 0; n < size_count; n++) block(sizes[n], end + 1, 1e-4, n % 2, 0);
     block(40, end, 1e-4, 1, 0);
     block(5, 2147483647, 1e-4, 1, 0);
     block(5, 0, 1e-4, 1, 0);
-    block(0, DENSE, 1e-4, 1, 0);
+    block(0, dense, 1e-4, 1, 0);
     /* Coincident pairs without softening: at coordinates that every precision has, and at rest. */
     for (int s = 0; s < 1000; s++) {
         for (int k = 0; k < 3; k++) {
@@ -312,7 +317,7 @@ static void run(int backend) {
         memcpy(sinks[i].x[0], source->x[0], sizeof source->x[0]);
     }
     blocks(1000, 0);
-    for (int n = 0; n < SIZES; n++) block(sizes[n], DENSE, 0, 1, 0);
+    for (int n = 0; n < size_count; n++) block(sizes[n], dense, 0, 1, 0);
     for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_free(systems[s]));
 }
 
@@ -328,6 +333,7 @@ int main(int count, char **arguments) {
         printf("no GPU: %s\n", kyoho_last_error(NULL));
         return NO_GPU;
     }
+    if (count > 5 && strcmp(arguments[5], "few") == 0) dense = 1600, all = dense + SPARSE, size_count = 3;
     for (order = 2; order <= 8; order += 2) {
         for (precision = KYOHO_PRECISION_SINGLE; precision <= KYOHO_PRECISION_DOUBLE; precision++) {
             int before = failures;

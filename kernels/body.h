@@ -12,12 +12,14 @@
 #define SHEAVES 8
 #define SLICES_OF_SHEAF (SLICES / SHEAVES)
 
+// Where a source is that takes no part: as it is stored, and in the numbers and units of pairs.
+#define FAR_AWAY 4e150
 #if PRECISION == DOUBLE
 #define REAL double
 #define WHOLE long
 #define VECTOR double2
 #define SMALLEST 2.2250738585072014e-308
-#define FAR_AWAY 4e150
+#define FAR_FROM_SINKS FAR_AWAY
 #define FARTHEST2 2e301
 #define NO_DISTANCE2 ((double)INFINITY_32)
 #else
@@ -25,7 +27,7 @@
 #define WHOLE int
 #define VECTOR float4
 #define SMALLEST 1.17549435e-38f
-#define FAR_AWAY 4e18
+#define FAR_FROM_SINKS 4e18
 #define FARTHEST2 2e37f
 #define NO_DISTANCE2 INFINITY_32
 #endif
@@ -162,10 +164,15 @@ FUNCTION Body sink_of_rows(const VECTOR rows[SINK_ROWS])
     return sink;
 }
 
-// Where and how the sources are predicted, and which addresses take part.
+// Where and how the sources are predicted, and which addresses take part. The factors are powers of two, which bring
+// the caller's units to those of pairs.
 typedef struct {
     double time;
     double mass_factor;
+    double position_factor;
+    double velocity_factor;
+    double acceleration_factor;
+    double jerk_factor;
     int nj;
     int predicts;
 } Moment;
@@ -195,7 +202,8 @@ FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, SERI
         rows[row] = *(GLOBAL const SERIES *)(source + row * OCTET);
 }
 
-// Predicted position, velocity, ... of the source at an address, and its mass; far away where the address takes no part.
+// Predicted position, velocity, ... of the source at an address, and its mass, in the caller's units; far away where
+// the address takes no part.
 FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
     SERIES vectors[VECTORS][3])
 {
@@ -211,7 +219,28 @@ FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL a
         for (int q = 0; q < VECTORS; ++q)
             vectors[q][component] = takes_part ? evaluate(q, coefficients, dt) : q == 0 ? FAR_AWAY : 0.0;
     }
-    return takes_part ? rows[1] * moment.mass_factor : 0.0;
+    return takes_part ? rows[1] : 0.0;
+}
+
+// The same in the units of pairs. In 64 bits those of lengths and times are the caller's.
+FUNCTION SERIES predict_for_pairs(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
+    SERIES vectors[VECTORS][3])
+{
+    const SERIES mass = predict_vectors(rows, address, moment, vectors);
+#if PRECISION != DOUBLE
+    const SERIES_LOGICAL takes_part = vectors[0][0] < FAR_AWAY;
+    const double factors[4] = {
+        moment.position_factor, moment.velocity_factor, moment.acceleration_factor, moment.jerk_factor};
+    UNROLL
+    for (int component = 0; component < 3; ++component) {
+        UNROLL
+        for (int q = 0; q < VECTORS; ++q) {
+            const SERIES scaled = vectors[q][component] * factors[q];
+            vectors[q][component] = q > 0 ? scaled : takes_part ? scaled : FAR_FROM_SINKS;
+        }
+    }
+#endif
+    return mass * moment.mass_factor;
 }
 
 #ifndef WIDTH
@@ -219,7 +248,7 @@ FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL a
 FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment moment, VECTOR rows[ROWS])
 {
     double vectors[VECTORS][3];
-    const double mass = predict_vectors(source, address, moment, vectors);
+    const double mass = predict_for_pairs(source, address, moment, vectors);
 #if PRECISION == DOUBLE
     double numbers[2 * ROWS];
     numbers[2 * ROWS - 1] = 0.0;

@@ -24,7 +24,7 @@ find_left_out(const Step step, GLOBAL const VECTOR *predicted, GLOBAL const int 
         for (int row = 0; row < ROWS; ++row)
             rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + THREAD];
         const Body source = body_of_rows(rows);
-        if (source.position[0] >= (REAL)FAR_AWAY)
+        if (source.position[0] >= (REAL)FAR_FROM_SINKS)
             continue;
         const int index = indices[(long)slot * CHUNK + THREAD];
         for (int number = 0; number < step.ni; ++number) {

@@ -93,7 +93,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
             for (int sheaf = 0; sheaf < apart; ++sheaf)
                 sums[sheaf] += apart < sheaves ? sums[sheaf + apart] : 0.0;
         }
-        results[(long)(first_sink + sink) * OUTPUTS + output] = sums[0] / step->moment.mass_factor;
+        results[(long)(first_sink + sink) * OUTPUTS + output] = sums[0] * unit_of_sum(step, output);
     }
 #if NEAREST
     for (int sink = THREAD; sink < here; sink += threads) {
@@ -168,7 +168,7 @@ FUNCTION void add_parts(const Step *step, int first_sink, int threads, GLOBAL co
         const int to = first_sink + sink;
         const int chunk = (int)(end->strands[0][sink] / strands), place = end->places[0][sink];
         const int there = place < CHUNK;
-        distances_of(results, step)[to] = there ? end->distances[0][sink] : (double)INFINITY_32;
+        distances_of(results, step)[to] = there ? end->distances[0][sink] * step->distance2_unit : (double)INFINITY_32;
         nearest_of(results, step)[to] =
             there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
     }

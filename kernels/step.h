@@ -2,6 +2,13 @@
 
 typedef struct {
     Moment moment;
+    // Powers of two, which bring sums to the caller's units.
+    double potential_unit;
+    double acceleration_unit;
+    double jerk_unit;
+    double snap_unit;
+    double crackle_unit;
+    double distance2_unit;
     // Sinks of this launch, and the distance between rows of sinks and of parts of sums.
     int ni;
     int stride;
@@ -39,6 +46,16 @@ typedef struct {
 // Sinks whose neighbours are found together, and numbers of each: the squared radius and the position.
 #define WINDOW 256
 #define WINDOW_ROWS 4
+
+// What brings a sum of a sink to the caller's units.
+FUNCTION double unit_of_sum(const Step *step, int output)
+{
+    return output == 0 ? step->potential_unit
+        : output < 4 ? step->acceleration_unit
+        : output < 7 ? step->jerk_unit
+        : output < 10 ? step->snap_unit
+                      : step->crackle_unit;
+}
 
 // The chunks of one part of a slice: those with numbers slice + SLICES * k for k from `first` to below `last`.
 typedef struct {

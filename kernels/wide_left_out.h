@@ -41,7 +41,7 @@ find_left_out(const Step step, GLOBAL const VECTOR *predicted, GLOBAL const int 
                 position_difference(&body, &sources, r);
                 higher_difference(&body, &sources, 1, v);
                 const LOGICAL is_near =
-                    is_neighbour(r, squared(r), v, sources.weight, &sink) && sources.position[0] < (REAL)FAR_AWAY;
+                    is_neighbour(r, squared(r), v, sources.weight, &sink) && sources.position[0] < (REAL)FAR_FROM_SINKS;
                 if (!ANY_LANE(is_near))
                     continue;
                 for (int lane = 0; lane < WIDTH; ++lane) {

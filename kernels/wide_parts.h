@@ -85,7 +85,7 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
             for (int sheaf = 0; sheaf < apart; ++sheaf)
                 sums[sheaf] += sums[sheaf + apart];
         }
-        const WIDE_64 sum = sums[0] / step.moment.mass_factor;
+        const WIDE_64 sum = sums[0] * unit_of_sum(&step, output);
         for (int sink = 0; sink < here; ++sink)
             results[(long)(first_sink + sink) * OUTPUTS + output] = LANE(sum, const double, sink);
     }
@@ -118,7 +118,7 @@ end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indice
                 indices_of(sinks, &step)[number], (REAL)distance2);
         }
         const int there = place < CHUNK;
-        distances_of(results, &step)[number] = there ? distance2 : (double)INFINITY_32;
+        distances_of(results, &step)[number] = there ? distance2 * step.distance2_unit : (double)INFINITY_32;
         nearest_of(results, &step)[number] = there ? indices[(long)slot * CHUNK + place] : 0;
     }
 #endif

@@ -58,7 +58,7 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
         SERIES source[SOURCE_ROWS], vectors[VECTORS][3];
         load_source(octets, slot, place, source);
         const SERIES mass =
-            predict_vectors(source, chunk * CHUNK + place + PLACES_OF_OCTET, step.moment, vectors);
+            predict_for_pairs(source, chunk * CHUNK + place + PLACES_OF_OCTET, step.moment, vectors);
         STORE(OCTET, CONVERTED(REAL, OCTET, mass), tile + WEIGHT * CHUNK + place);
         UNROLL
         for (int k = 0; k < 3; ++k) {

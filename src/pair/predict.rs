@@ -78,6 +78,7 @@ pub fn chunk<L: Wide, E: Element>(
 ) {
     let rows = tile.rows_mut();
     assert!(rows.len() >= (VECTORS_ROW + 3 * (parts - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    let factors: [f64; MAX_VECTORS] = std::array::from_fn(|derivative| moment.units.derivative_factor(derivative));
     for (octet, source) in chunk.octets().enumerate() {
         assert!(source.len() >= TAYLOR + 3 * taylor);
         for lane in (0..OCTET).step_by(L::COUNT) {
@@ -89,11 +90,11 @@ pub fn chunk<L: Wide, E: Element>(
             let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
             let dt = if moment.predicts { L::splat(moment.time) - load(TIME) } else { L::splat(0.0) };
             let dt = Vector(dt);
-            store(load(MASS) * L::splat(moment.mass_factor), 0);
+            store(load(MASS) * L::splat(moment.units.mass_factor()), 0);
             for component in 0..3 {
                 for derivative in 0..vectors {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
-                    let value = evaluate(derivative, taylor, dt, coefficient).0;
+                    let value = evaluate(derivative, taylor, dt, coefficient).0 * L::splat(factors[derivative]);
                     let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
                     let rest = store(value, VECTORS_ROW + 3 * first + component);
                     if derivative == 0 && parts == 2 {

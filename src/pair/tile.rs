@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 use crate::system::slices::CHUNK;
-use crate::system::{IndexRange, Nearest, Neighbourhood, SomeSinks};
+use crate::system::{IndexRange, Nearest, SinkUnits, SomeSinks, Units};
 
 use super::interaction::MAX_OUTPUTS;
 use super::lanes::{Element, MAX_LANES};
@@ -56,8 +56,8 @@ pub struct Moment {
     pub predicts: bool,
     /// The addresses of the chunk that take part.
     pub limit: usize,
-    /// The power of two that masses are multiplied with.
-    pub mass_factor: f64,
+    /// The units of its numbers.
+    pub units: Units,
 }
 
 /// The sources of a chunk, predicted, in rows of `CHUNK` numbers: mass, position (the leading and, if `parts` is two,
@@ -142,7 +142,7 @@ impl<E: Element> Tile<E> {
 }
 
 /// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many parts as a tile's), velocity, ..., and the
-/// three numbers of [`Neighbourhood::criterion`]; lanes without a sink repeat the last one.
+/// three numbers of [`SinkUnits::criterion`]; lanes without a sink repeat the last one.
 pub struct Group<E> {
     rows: [[E; MAX_LANES]; MAX_ROWS],
     /// The indices.
@@ -162,14 +162,16 @@ pub const fn criterion_row(parts: usize, vectors: usize) -> usize {
 }
 
 impl<E: Element> Group<E> {
-    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate. A neighbourhood is needed where
-    /// neighbours are left out.
-    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, neighbourhood: Option<Neighbourhood>) -> Group<E> {
+    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate.
+    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, units: &SinkUnits) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
+        let mut softening2 = f64::INFINITY;
         for lane in 0..MAX_LANES {
-            let sink = sinks.get(lane.min(sinks.len() - 1));
+            let callers = sinks.get(lane.min(sinks.len() - 1));
+            let sink = units.scaled(&callers);
             indices[lane] = sink.index;
+            softening2 = softening2.min(sink.softening2);
             rows[0][lane] = E::from_f64(sink.softening2);
             for k in 0..3 {
                 let mut rest = sink.derivatives[0][k];
@@ -182,8 +184,7 @@ impl<E: Element> Group<E> {
                     rows[VECTORS_ROW + 3 * (parts - 1 + vector) + k][lane] = E::from_f64(sink.derivatives[vector][k]);
                 }
             }
-            let criterion = neighbourhood.map_or([0.0; 3], |neighbourhood| neighbourhood.criterion(&sink));
-            for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(criterion) {
+            for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(units.criterion(&callers)) {
                 row[lane] = E::from_f64(number);
             }
         }
@@ -193,7 +194,7 @@ impl<E: Element> Group<E> {
             rows,
             indices,
             range: indices.into_iter().fold(IndexRange::EMPTY, IndexRange::with),
-            unsoftened: sinks.iter().any(|sink| sink.softening2 < smallest),
+            unsoftened: softening2 < smallest,
         }
     }
 

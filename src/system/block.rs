@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 
 use super::sinks::Sinks;
 use super::slices::SHEAVES;
+use super::units::Units;
 
 /// Vectors that a sink can have: position, velocity, acceleration, jerk.
 pub const MAX_VECTORS: usize = 4;
@@ -37,23 +38,35 @@ pub enum Reach {
     Plain,
 }
 
-/// How the sinks of a block choose their neighbours, for devices, whose masses have a factor.
+/// How the sinks of a block are brought into the units of pairs.
 #[derive(Debug, Clone, Copy)]
-pub struct Neighbourhood {
-    reach: Reach,
-    mass_factor: f64,
+pub struct SinkUnits {
+    distance2: f64,
+    derivatives: [f64; MAX_VECTORS],
+    by_mass: f64,
+    plain: f64,
+    time: f64,
 }
 
-impl Neighbourhood {
-    /// What a pair needs of a sink beside its vectors: `by_mass`, `plain` and the step, such that the reach is `by_mass`
-    /// times the mass of the source on the device, plus `plain`. One of the two is zero.
+impl SinkUnits {
+    /// The sink in the units of pairs.
+    #[inline(always)]
+    pub fn scaled(&self, sink: &Sink) -> Sink {
+        let mut scaled = *sink;
+        scaled.softening2 *= self.distance2;
+        for (vector, factor) in scaled.derivatives.iter_mut().zip(self.derivatives) {
+            vector.iter_mut().for_each(|component| *component *= factor);
+        }
+        scaled
+    }
+
+    /// What a pair needs of a sink beside its vectors where neighbours are left out: `by_mass`, `plain` and the step,
+    /// such that the reach is `by_mass` times the mass of the source, plus `plain`, all in the units of pairs. One of the
+    /// two is zero.
     #[inline(always)]
     pub fn criterion(&self, sink: &Sink) -> [f64; 3] {
         let radius2 = sink.radius2.max(0.0);
-        match self.reach {
-            Reach::ByMass => [radius2 / self.mass_factor, 0.0, sink.step],
-            Reach::Plain => [0.0, radius2, sink.step],
-        }
+        [radius2 * self.by_mass, radius2 * self.plain, sink.step * self.time]
     }
 }
 
@@ -70,17 +83,23 @@ pub struct Block {
     pub predicts: bool,
     /// Only addresses below this take part.
     pub nj: usize,
-    /// The power of two that devices multiply masses with, and divide sums by, so that products stay in the range of
-    /// their numbers. It changes no bit of a sum that needs none.
-    pub mass_factor: f64,
+    /// The units in which devices compute pairs, so that products stay in the range of their numbers. They change no bit
+    /// of a sum that needs none.
+    pub units: Units,
     /// How far the neighbours of its sinks reach, where they are left out of the sums.
     pub reach: Reach,
 }
 
 impl Block {
-    /// How its sinks choose the neighbours that are left out of the sums.
-    pub fn neighbourhood(&self) -> Neighbourhood {
-        Neighbourhood { reach: self.reach, mass_factor: self.mass_factor }
+    /// How its sinks are brought into the units of pairs.
+    pub fn sink_units(&self) -> SinkUnits {
+        let distance2 = self.units.distance2_factor();
+        let (by_mass, plain) = match self.reach {
+            Reach::ByMass => (distance2 / self.units.mass_factor(), 0.0),
+            Reach::Plain => (0.0, distance2),
+        };
+        let derivatives = std::array::from_fn(|derivative| self.units.derivative_factor(derivative));
+        SinkUnits { distance2, derivatives, by_mass, plain, time: self.units.time_factor() }
     }
 }
 

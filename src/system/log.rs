@@ -19,8 +19,6 @@ pub struct Log {
     room: usize,
     /// So many of the first are settled.
     settled: usize,
-    /// Whether a record was replaced before it was settled.
-    replaced: bool,
 }
 
 impl Log {
@@ -33,7 +31,6 @@ impl Log {
             capacity,
             room: capacity,
             settled: 0,
-            replaced: false,
         })
     }
 
@@ -100,7 +97,6 @@ impl Log {
     fn place_of_unsettled(&mut self, address: usize) -> usize {
         let place = self.current.place(address);
         if place >= self.settled {
-            self.replaced = true;
             return place;
         }
         self.settled -= 1;
@@ -110,9 +106,6 @@ impl Log {
 
     /// Brings the host's copy up to date; the records are still to be sent.
     pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
-        if std::mem::take(&mut self.replaced) {
-            sources.forget_magnitudes();
-        }
         self.unsettled().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
         self.settled = self.current.len();
         Ok(())

@@ -12,6 +12,7 @@ pub mod records;
 mod sinks;
 pub mod slices;
 mod sources;
+mod units;
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,12 +22,13 @@ use crate::error::{Error, Result};
 use crate::pair::predict;
 use crate::threads::Threads;
 
-pub use block::{Block, MAX_VECTORS, Nearest, Neighbourhood, Parts, Reach, Sink, Sums, add_in_pairs};
+pub use block::{Block, MAX_VECTORS, Nearest, Parts, Reach, Sink, SinkUnits, Sums, add_in_pairs};
 pub use forces::Forces;
 pub use records::{Line, Record, Records};
 pub(crate) use sinks::by_kind;
 pub use sinks::{Sinks, SomeSinks};
 pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
+pub use units::Units;
 
 use devices::Devices;
 use forces::check_finite;
@@ -225,7 +227,7 @@ impl System {
         if let Some(log) = &mut self.log
             && log.take(address, source, &self.sources)
         {
-            self.sources.note_magnitudes(source);
+            self.sources.count_sizes(address, source);
         } else {
             self.write(address, source)?;
         }
@@ -326,9 +328,7 @@ impl System {
         if !self.devices.take_records() {
             self.log = None;
         }
-        if (on_host || self.sources.may_need_mass_factor(&self.descriptor.bounds))
-            && let Some(log) = &mut self.log
-        {
+        if on_host && let Some(log) = &mut self.log {
             log.settle(&mut self.sources)?;
         }
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
@@ -338,7 +338,7 @@ impl System {
         self.block.predicts = self.predicts;
         self.block.nj = nj;
         self.block.reach = self.reach;
-        self.block.mass_factor = self.sources.mass_factor(&self.descriptor.bounds);
+        self.block.units = self.sources.units(&look.largest, self.descriptor);
         self.begin()?;
         self.stage = Stage::Started;
         Ok(())

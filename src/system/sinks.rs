@@ -150,6 +150,8 @@ pub(super) struct Look {
     pub good: bool,
     /// Some of them wants neighbours.
     pub radius: bool,
+    /// The largest magnitudes of components of their positions, velocities, ..., where units depend on them.
+    pub largest: [f64; MAX_VECTORS],
 }
 
 /// What good sinks keep to.
@@ -158,6 +160,7 @@ struct Limits {
     position: f64,
     vectors: usize,
     steps: bool,
+    scales_lengths: bool,
 }
 
 /// Fewer sinks are copied sooner than other threads are awake.
@@ -273,13 +276,18 @@ fn fill_with<const VECTORS: usize, const STEPS: bool>(
 
 impl Limits {
     fn of(descriptor: &Descriptor) -> Limits {
-        Limits { position: descriptor.bounds.position, vectors: descriptor.vectors, steps: descriptor.is_regular() }
+        Limits {
+            position: descriptor.bounds.position,
+            vectors: descriptor.vectors,
+            steps: descriptor.is_regular(),
+            scales_lengths: descriptor.bounds.scales_lengths,
+        }
     }
 }
 
 impl Look {
     /// What is seen of no sinks.
-    const NOTHING: Look = Look { good: true, radius: false };
+    const NOTHING: Look = Look { good: true, radius: false, largest: [0.0; MAX_VECTORS] };
 
     /// Looks at one of many, without a branch; which of them is wrong is looked for when one is.
     #[inline(always)]
@@ -295,10 +303,16 @@ impl Look {
             self.good &= sink.step.abs() < f64::INFINITY;
         }
         self.radius |= sink.radius2 > 0.0;
+        if limits.scales_lengths {
+            for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {
+                *largest = vector.iter().fold(*largest, |largest, component| largest.max(component.abs()));
+            }
+        }
     }
 
     fn and(self, other: Look) -> Look {
-        Look { good: self.good & other.good, radius: self.radius | other.radius }
+        let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
+        Look { good: self.good & other.good, radius: self.radius | other.radius, largest }
     }
 }
 

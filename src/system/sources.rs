@@ -1,9 +1,11 @@
 //! The host's copy of the sources: the truth that every device copies from.
 
-use crate::catalogue::Bounds;
+use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
 
+use super::block::MAX_VECTORS;
 use super::slices::{CHUNK, chunk_of, chunks_below};
+use super::units::{Census, Sizes, Units};
 
 /// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6, snap / 24, crackle / 120, and
 /// the next two derivatives of the position over 720 and 5040.
@@ -92,6 +94,8 @@ pub struct Chunk {
     index: [i32; CHUNK],
     range: IndexRange,
     set: [u64; CHUNK / 64],
+    /// What units are chosen by, of each source that is here or that will be put here.
+    sizes: [Sizes; CHUNK],
     stamp: u64,
 }
 
@@ -100,7 +104,14 @@ impl Chunk {
         let length = (TAYLOR + 3 * taylor) * (CHUNK / OCTET);
         let rows = bytemuck::try_zeroed_slice_box(length)
             .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
-        Ok(Chunk { rows, index: [0; CHUNK], range: IndexRange::EMPTY, set: [0; CHUNK / 64], stamp: 0 })
+        Ok(Chunk {
+            rows,
+            index: [0; CHUNK],
+            range: IndexRange::EMPTY,
+            set: [0; CHUNK / 64],
+            sizes: [Sizes::default(); CHUNK],
+            stamp: 0,
+        })
     }
 
     /// The octets, each of them `TAYLOR + 3 * taylor` rows.
@@ -154,15 +165,6 @@ impl Chunk {
         self.stamp = stamp;
     }
 
-    /// Those of the source at a place.
-    fn magnitudes(&self, place: usize) -> Magnitudes {
-        let rows = self.rows.len() / (CHUNK / OCTET);
-        let octet = &self.rows[place / OCTET * rows..][..rows];
-        let lane = place % OCTET;
-        let position = octet[TAYLOR..TAYLOR + 3].iter().fold(0.0f64, |largest, row| largest.max(row[lane].abs()));
-        Magnitudes { position, mass: octet[MASS][lane].abs() }
-    }
-
     fn read(&self, place: usize) -> Source {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &self.rows[place / OCTET * rows..][..rows];
@@ -194,41 +196,7 @@ pub struct Sources {
     count: usize,
     written: Vec<u32>,
     everything: bool,
-    /// Those of the sources, or larger ones where a source that had them was replaced.
-    magnitudes: Magnitudes,
-    may_be_less: bool,
-}
-
-/// The largest magnitudes of some sources.
-#[derive(Debug, Clone, Copy, Default)]
-struct Magnitudes {
-    position: f64,
-    mass: f64,
-}
-
-impl Magnitudes {
-    fn with(self, source: &Source) -> Magnitudes {
-        let position = source.taylor[0].iter().fold(self.position, |largest, value| largest.max(value.abs()));
-        Magnitudes { position, mass: self.mass.max(source.mass.abs()) }
-    }
-
-    /// Whether they may become less where a source with some magnitudes is replaced by one with others.
-    fn may_lose(self, before: Magnitudes, now: Magnitudes) -> bool {
-        let loses = |largest: f64, before: f64, now: f64| before >= largest && now < before;
-        loses(self.position, before.position, now.position) || loses(self.mass, before.mass, now.mass)
-    }
-
-    /// The binary exponent of the factor that brings masses and weights into bounds.
-    fn wanted_exponent(self, bounds: &Bounds) -> i32 {
-        if self.position == 0.0 || self.mass == 0.0 {
-            return 0;
-        }
-        let exponent = |value: f64| (value.to_bits() >> 52) as i32 - 1023;
-        let mass = exponent(self.mass);
-        let weight = mass - 3 * exponent(self.position);
-        let wanted = (bounds.weights.0 - weight).max(0) + (bounds.weights.1 - weight).min(0);
-        wanted.clamp(bounds.masses.0 - mass, bounds.masses.1 - mass).clamp(-1000, 1000)
-    }
+    census: Census,
 }
 
 impl Sources {
@@ -241,8 +209,7 @@ impl Sources {
             count: 0,
             written: Vec::new(),
             everything: false,
-            magnitudes: Magnitudes::default(),
-            may_be_less: false,
+            census: Census::new(),
         }
     }
 
@@ -272,15 +239,16 @@ impl Sources {
         }
     }
 
-    /// Devices may have to bear this source before it is put here.
+    /// The source at an address, which has a chunk and will be put here, is one of those that units are chosen for.
     #[inline]
-    pub fn note_magnitudes(&mut self, source: &Source) {
-        self.magnitudes = self.magnitudes.with(source);
-    }
-
-    /// Something that was noted is there no more.
-    pub fn forget_magnitudes(&mut self) {
-        self.may_be_less = true;
+    pub fn count_sizes(&mut self, address: usize, source: &Source) {
+        if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
+            let now = Census::sizes_of(source, self.taylor);
+            let before = std::mem::replace(&mut chunk.sizes[address % CHUNK], now);
+            if before != now {
+                self.census.replace(before, now);
+            }
+        }
     }
 
     /// The Taylor coefficients that are kept of a source.
@@ -335,38 +303,16 @@ impl Sources {
             empty => empty.insert(Box::new(Chunk::new(self.taylor)?)),
         };
         let place = address % CHUNK;
-        let is_set = chunk.is_set(place);
-        self.may_be_less |=
-            is_set && self.magnitudes.may_lose(chunk.magnitudes(place), Magnitudes::default().with(source));
-        self.count += usize::from(!is_set);
+        self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
-        self.note_magnitudes(source);
+        self.count_sizes(address, source);
         Ok(())
     }
 
-    /// Whether what was written, here or elsewhere, may call for a factor other than 1. If so, all has to be here when
-    /// the factor is asked for.
-    pub fn may_need_mass_factor(&self, bounds: &Bounds) -> bool {
-        self.magnitudes.wanted_exponent(bounds) != 0
-    }
-
-    /// The power of two with which masses are multiplied so that products with them stay in bounds.
-    pub fn mass_factor(&mut self, bounds: &Bounds) -> f64 {
-        if self.may_be_less && self.may_need_mass_factor(bounds) {
-            let chunks = self.chunks.iter().flatten();
-            self.magnitudes = chunks.fold(Magnitudes::default(), |largest, chunk| {
-                (0..CHUNK).filter(|place| chunk.is_set(*place)).fold(largest, |largest, place| {
-                    let Magnitudes { position, mass } = chunk.magnitudes(place);
-                    Magnitudes { position: largest.position.max(position), mass: largest.mass.max(mass) }
-                })
-            });
-            self.may_be_less = false;
-        }
-        match self.magnitudes.wanted_exponent(bounds) {
-            0 => 1.0,
-            exponent => f64::from(exponent).exp2(),
-        }
+    /// The units for pairs of all that was written and sinks whose vectors have these largest components.
+    pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
+        self.census.units(sinks, descriptor)
     }
 
     /// Whether a source was written to an address.
@@ -379,51 +325,5 @@ impl Sources {
         let place = address % CHUNK;
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
         Some(chunk.read(place))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalogue::{Order, Precision, descriptor};
-
-    fn source(mass: f64, x: f64) -> Source {
-        Source::from_derivatives(1, mass, 0.0, [[x, 0.0, 0.0]])
-    }
-
-    #[test]
-    fn the_factor_of_the_masses_is_that_of_the_sources_that_are_there() {
-        let bounds = &descriptor(Order::Fourth, Precision::Mixed).unwrap().bounds;
-        let factor_of = |all: &[(f64, f64)]| {
-            let mut sources = Sources::new(4);
-            for (address, (mass, x)) in all.iter().enumerate() {
-                sources.write(address, &source(*mass, *x)).unwrap();
-            }
-            sources.mass_factor(bounds)
-        };
-        let mut sources = Sources::new(4);
-        let mut all = vec![(1.0, 1.0); 300];
-        all.iter().enumerate().for_each(|(address, (mass, x))| sources.write(address, &source(*mass, *x)).unwrap());
-        for (address, mass, x) in
-            [(7, 1e30, 1.0), (8, 1.0, 1e-3), (7, 1e20, 1.0), (7, 1.0, 1.0), (9, 1.0, 1e15), (9, 1.0, 2.0)]
-        {
-            all[address] = (mass, x);
-            sources.write(address, &source(mass, x)).unwrap();
-            assert_eq!(sources.mass_factor(bounds), factor_of(&all), "a mass of {mass} at {x}");
-        }
-    }
-
-    #[test]
-    fn all_sources_are_looked_at_only_where_the_largest_may_have_become_less() {
-        let bounds = &descriptor(Order::Sixth, Precision::Mixed).unwrap().bounds;
-        let mut sources = Sources::new(6);
-        (0..300).for_each(|address| sources.write(address, &source(1.0, 0.25 + address as f64 / 1024.0)).unwrap());
-        assert!(sources.mass_factor(bounds) < 1.0);
-        sources.write(5, &source(1.0, 0.125)).unwrap();
-        sources.write(299, &source(1.0, 0.75)).unwrap();
-        assert!(!sources.may_be_less, "masses are as they were, and the outermost one went out");
-        sources.write(299, &source(1.0, 0.5)).unwrap();
-        assert!(sources.may_be_less);
-        assert!(sources.mass_factor(bounds) < 1.0 && !sources.may_be_less);
     }
 }

@@ -367,8 +367,8 @@ impl Device for Gpu {
         }
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
-        let Block { skip_own_index, time, predicts, nj, mass_factor, reach, .. } = *block;
-        let block = Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, mass_factor, reach };
+        let Block { skip_own_index, time, predicts, nj, units, reach, .. } = *block;
+        let block = Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, units, reach };
         self.work = Some(Work { block, share: share.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())

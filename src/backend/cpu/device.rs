@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::error::{Error, Result};
+use crate::pair::interaction::MAX_OUTPUTS;
 use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::{Element, MAX_LANES};
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, add_in_pairs};
+use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, Units, add_in_pairs};
 use crate::threads::Threads;
 
 use super::lists;
@@ -133,9 +134,9 @@ impl<E: Element> CpuDevice<E> {
         let rest = block.sinks.len() % lanes;
         let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
         let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
-        let neighbourhood = self.options.descriptor.is_regular().then(|| block.neighbourhood());
+        let units = block.sink_units();
         for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
-            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), neighbourhood));
+            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), &units));
             let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
             if first_sink < together.len() {
                 self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
@@ -256,7 +257,7 @@ impl<E: Element> CpuDevice<E> {
 
 pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
-    (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, mass_factor: block.mass_factor })
+    (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, units: block.units })
 }
 
 fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
@@ -278,6 +279,9 @@ struct Shared<'a, E> {
     sources: &'a Sources,
     chunks: usize,
     block: &'a Block,
+    /// What sums, and squared distances, are multiplied with to be the caller's.
+    sum_units: [f64; MAX_OUTPUTS],
+    distance2_unit: f64,
 }
 
 impl<E: Element> Shared<'_, E> {
@@ -342,28 +346,31 @@ impl<E: Element> Shared<'_, E> {
 
     /// Adds a slice's lanes to the sums of their sinks.
     fn add_slice(&self, units: &[Unit], lane_sums: &[LaneSums<E>], sums: &mut Sums) {
-        let unscale = 1.0 / self.block.mass_factor;
+        let add = |row: &mut [f64], sum_of: &dyn Fn(&[f64; MAX_LANES]) -> f64, lanes: &LaneSums<E>| {
+            let terms = lanes.values.iter().zip(&self.sum_units);
+            row.iter_mut().zip(terms).for_each(|(sum, (values, unit))| *sum += sum_of(values) * unit);
+        };
+        let nearest = |lanes: &LaneSums<E>, lane: usize| {
+            let Nearest { distance2, index } = lanes.nearest(lane);
+            Nearest { distance2: distance2 * self.distance2_unit, index }
+        };
         let mut sink = 0;
         for (unit, lanes) in units.iter().zip(lane_sums) {
             match unit.filling {
                 Filling::Sinks => {
                     for lane in 0..unit.sinks {
                         let row = &mut sums.values[(sink + lane) * self.outputs..][..self.outputs];
-                        row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += value[lane] * unscale);
+                        add(row, &|values| values[lane], lanes);
                         if self.nearest {
-                            sums.nearest[sink + lane].update(lanes.nearest(lane));
+                            sums.nearest[sink + lane].update(nearest(lanes, lane));
                         }
                     }
                 }
                 Filling::Sources(_) => {
                     let row = &mut sums.values[sink * self.outputs..][..self.outputs];
-                    row.iter_mut().zip(&lanes.values).for_each(|(sum, value)| *sum += across(*value) * unscale);
+                    add(row, &|values| across(*values), lanes);
                     if self.nearest {
-                        let nearest = (0..self.kernel.lanes()).fold(Nearest::NONE, |mut nearest, lane| {
-                            nearest.update(lanes.nearest(lane));
-                            nearest
-                        });
-                        sums.nearest[sink].update(nearest);
+                        (0..self.kernel.lanes()).for_each(|lane| sums.nearest[sink].update(nearest(lanes, lane)));
                     }
                 }
             }
@@ -416,6 +423,8 @@ impl<E: Element> Device for CpuDevice<E> {
             sources,
             chunks: sources.chunks_below(block.nj),
             block,
+            sum_units: std::array::from_fn(|output| block.units.sum_unit(output)),
+            distance2_unit: block.units.distance2_unit(),
         };
         let tasks = &mut self.tasks[..self.wanted];
         threads.run(
@@ -459,8 +468,8 @@ impl<E: Element> Device for CpuDevice<E> {
         if self.options.descriptor.is_regular() {
             // What the sums left out, in the numbers that they decided by.
             let kernel = &*self.kernel;
-            let neighbourhood = Some(block.neighbourhood());
-            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), neighbourhood);
+            let units = block.sink_units();
+            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units);
             let groups: Vec<Group<E>> = members.chunks(MAX_LANES).map(group).collect();
             let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
             let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
@@ -470,7 +479,9 @@ impl<E: Element> Device for CpuDevice<E> {
         }
         let (finder, taylor) = (&*self.finder, self.options.descriptor.taylor);
         let all: Vec<Sink> = members.iter().collect();
-        let predict = |chunk: &Chunk, moment, tile: &mut Tile<f64>| finder.predict(chunk, taylor, moment, tile);
+        let predict = |chunk: &Chunk, moment: Moment, tile: &mut Tile<f64>| {
+            finder.predict(chunk, taylor, Moment { units: Units::CALLERS, ..moment }, tile);
+        };
         let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
             finder.find(tile, &all[sink], block.skip_own_index, list);
         };
@@ -521,7 +532,7 @@ mod tests {
                 skip_own_index: true,
                 time: 1.0,
                 nj: sources.count(),
-                mass_factor: 1.0,
+                units: Units::CALLERS,
                 reach: Reach::ByMass,
                 predicts: true,
             };

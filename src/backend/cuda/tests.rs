@@ -15,7 +15,7 @@ use crate::backend::{self, Backend, Device, DeviceOptions, Machine, ThisMachine,
 use crate::catalogue::{CATALOGUE, Descriptor, Order, Precision, Scope, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, SLICES, Share};
-use crate::system::{Block, Line, Parts, Reach, Records, Setup, Sink, Source, Sources, System, padded, records};
+use crate::system::{Block, Line, Parts, Reach, Records, Setup, Sink, Source, Sources, System, Units, padded, records};
 
 type CudaDevice = GpuDevice<Cuda>;
 
@@ -116,7 +116,7 @@ fn block(ni: usize, nj: usize) -> Block {
         time: 1.0,
         predicts: true,
         nj,
-        mass_factor: 1.0,
+        units: Units::CALLERS,
         reach: Reach::ByMass,
     }
 }

@@ -115,7 +115,7 @@ fn constants_are_those_of_the_text() {
             ("OCTET", OCTET as f64),
             ("SLICES", SLICES as f64),
             ("SHEAVES", SHEAVES as f64),
-            ("FAR_AWAY", pack::far_away(descriptor.precision)),
+            ("FAR_AWAY", pack::FAR_AWAY),
             ("TAYLOR", descriptor.taylor as f64),
             ("VECTORS", descriptor.vectors as f64),
             ("OUTPUTS", descriptor.outputs as f64),

@@ -104,7 +104,16 @@ impl<'a, G: Gpu> Bench<'a, G> {
 
     fn step(&self, shape: usize, ni: usize) -> Step {
         Step {
-            moment: Moment { time: 1.0, mass_factor: 1.0, nj: i32::MAX, predicts: 1 },
+            moment: Moment {
+                time: 1.0,
+                mass_factor: 1.0,
+                position_factor: 1.0,
+                velocity_factor: 1.0,
+                acceleration_factor: 1.0,
+                jerk_factor: 1.0,
+                nj: i32::MAX,
+                predicts: 1,
+            },
             ni: ni as i32,
             stride: ni.next_multiple_of(STRIDE) as i32,
             chunks: (SLICES * CHUNKS_OF_SLICE) as i32,

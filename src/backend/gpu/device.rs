@@ -206,7 +206,6 @@ impl<G: Gpu> GpuDevice<G> {
         self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), lines)?;
 
         let mut step = Step {
-            moment,
             chunks: chunks as i32,
             first_slice: share.set as i32,
             slice_step: share.sets as i32,
@@ -216,7 +215,7 @@ impl<G: Gpu> GpuDevice<G> {
             is_dense: i32::from(self.store.is_dense()),
             is_predicted: i32::from(is_predicted),
             strands: cut.strands as i32,
-            ..Step::default()
+            ..Step::of(block)
         };
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
@@ -234,7 +233,7 @@ impl<G: Gpu> GpuDevice<G> {
             step.groups = piece.sinks.len().div_ceil(self.plan.group_sinks(number, descriptor)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(share.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(descriptor, (sinks, block.neighbourhood()), piece.stride);
+            let at = self.inbox.pack(descriptor, (sinks, block.sink_units()), piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
@@ -391,13 +390,12 @@ impl<G: Gpu> Device for GpuDevice<G> {
         let window = block.sinks.range(sinks);
         let (moment, store) = (Moment::of(block), self.store.addresses());
         let step = Step {
-            moment,
             ni: window.len() as i32,
             chunks: sources.chunks_below(block.nj) as i32,
             slice_step: 1,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
-            ..Step::default()
+            ..Step::of(block)
         };
         if self.options.descriptor.is_regular() {
             // The lists are of sources as the sums saw them, of all slices.
@@ -408,7 +406,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
                 self.predicted = Some((moment, share));
             }
         }
-        let window = (window, block.neighbourhood());
+        let window = (window, block.sink_units());
         self.windows.find((&mut self.gpu, &self.queues[0]), step, store, window, found)
     }
 

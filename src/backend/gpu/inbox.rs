@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::{Line, Neighbourhood, Records, SomeSinks};
+use crate::system::{Line, Records, SinkUnits, SomeSinks};
 
 use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
@@ -50,7 +50,7 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Packs the sinks of a piece; where they are.
-    pub fn pack(&mut self, descriptor: &Descriptor, sinks: (SomeSinks, Neighbourhood), stride: usize) -> Range<usize> {
+    pub fn pack(&mut self, descriptor: &Descriptor, sinks: (SomeSinks, SinkUnits), stride: usize) -> Range<usize> {
         let start = self.filled;
         let rows = pack::sink_rows(descriptor) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];

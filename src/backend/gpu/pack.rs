@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::catalogue::{Descriptor, Precision};
 use crate::system::slices::CHUNK;
-use crate::system::{Chunk, MAX_VECTORS, Neighbourhood, OCTET, Sink, SomeSinks, TAYLOR, by_kind};
+use crate::system::{Chunk, MAX_VECTORS, OCTET, Sink, SinkUnits, SomeSinks, TAYLOR, by_kind};
 
 /// Bytes of a row of a body.
 pub const ROW: usize = 16;
@@ -52,24 +52,24 @@ const fn criterion_number(vectors: usize) -> usize {
     1 + 3 * vectors
 }
 
-/// Writes sinks as rows, `stride` sinks apart, and their indices. The neighbourhood is for sums that leave neighbours out.
+/// Writes sinks as rows, `stride` sinks apart, and their indices.
 pub fn sinks(
     descriptor: &Descriptor,
-    (sinks, neighbourhood): (SomeSinks, Neighbourhood),
+    (sinks, units): (SomeSinks, SinkUnits),
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
 ) {
     let kind = (sinks.vectors(), sinks.have_steps());
     by_kind!(kind, VECTORS, STEPS => {
-        sinks_with::<VECTORS, STEPS>(descriptor, (sinks, neighbourhood), stride, to, indices)
+        sinks_with::<VECTORS, STEPS>(descriptor, (sinks, units), stride, to, indices)
     })
 }
 
 /// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
 fn sinks_with<const VECTORS: usize, const STEPS: bool>(
     descriptor: &Descriptor,
-    (sinks, neighbourhood): (SomeSinks, Neighbourhood),
+    (sinks, units): (SomeSinks, SinkUnits),
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
@@ -77,33 +77,36 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
     let rows = sink_rows(descriptor);
     match (descriptor.precision, descriptor.is_regular()) {
         (Precision::Double, false) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
-            let number = |place: usize| number_64(sink, place);
+            let sink = units.scaled(sink);
+            let number = |place: usize| number_64(&sink, place);
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
         (Precision::Double, true) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
-            let criterion = neighbourhood.criterion(sink);
+            let (sink, criterion) = (units.scaled(sink), units.criterion(sink));
             let first = criterion_number(descriptor.vectors);
             let number = |place: usize| match place.checked_sub(first) {
                 Some(place) => criterion.get(place).copied().unwrap_or(0.0),
-                None => number_64(sink, place),
+                None => number_64(&sink, place),
             };
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
         (Precision::Mixed, false) => {
             fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
-                std::array::from_fn(|row| row_mixed(sink, row))
+                let sink = units.scaled(sink);
+                std::array::from_fn(|row| row_mixed(&sink, row))
             })
         }
         (Precision::Mixed, true) => {
             fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
-                let criterion = neighbourhood.criterion(sink);
+                let (sink, criterion) = (units.scaled(sink), units.criterion(sink));
                 std::array::from_fn(|row| match row + 1 == rows {
                     true => row_32(criterion.map(|number| number as f32), 0.0),
-                    false => row_mixed(sink, row),
+                    false => row_mixed(&sink, row),
                 })
             })
         }
         _ => fill::<VECTORS, STEPS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
+            let sink = units.scaled(sink);
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
                 row_32(sink.derivatives[row].map(|component| component as f32), weight)
@@ -166,13 +169,9 @@ fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
     }
 }
 
-/// Where a place of a chunk is that no source was written to: `FAR_AWAY` in `kernels/body.h`.
-pub fn far_away(precision: Precision) -> f64 {
-    match precision {
-        Precision::Double => 4e150,
-        _ => 4e18,
-    }
-}
+/// Where a place of a chunk is that no source was written to, farther out than any source in any precision: `FAR_AWAY` in
+/// `kernels/body.h`.
+pub const FAR_AWAY: f64 = 4e150;
 
 /// Numbers of 64 bits of a chunk on a device.
 pub fn chunk_numbers(descriptor: &Descriptor) -> usize {
@@ -189,7 +188,7 @@ pub fn chunk(descriptor: &Descriptor, chunk: &Chunk, to: &mut [f64], indices: &m
         for place in (0..CHUNK).filter(|place| !chunk.is_set(*place)) {
             let octet = &mut to[place / OCTET * rows * OCTET..][..rows * OCTET];
             for component in 0..3 {
-                octet[(TAYLOR + component) * OCTET + place % OCTET] = far_away(descriptor.precision);
+                octet[(TAYLOR + component) * OCTET + place % OCTET] = FAR_AWAY;
             }
         }
     }
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
     use crate::catalogue::CATALOGUE;
     use crate::system::slices::SLICES;
-    use crate::system::{Block, MASS, Reach, Sinks, Source, Sources, TIME};
+    use crate::system::{Block, MASS, Reach, Sinks, Source, Sources, TIME, Units};
 
     fn sink(number: usize) -> Sink {
         let place = |k: usize| (number as f64 + 1.0) * std::f64::consts::PI * 10f64.powi(k as i32 - 1);
@@ -218,18 +217,26 @@ mod tests {
     fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs_and_at_last_of_the_criterion() {
         for descriptor in CATALOGUE {
             let (count, stride) = (5, 8);
+            let units = Units { mass: 2, length: 3, speed: -1 };
             let given: Vec<Sink> = (0..count).map(sink).collect();
             let mut vectors = vec![Vector([!0; 2]); sink_rows(descriptor) * stride];
             let mut indices = vec![-1; stride];
             let given_sinks: Sinks = given.iter().copied().collect();
-            let block = Block { reach: Reach::ByMass, mass_factor: 4.0, ..Block::default() };
-            sinks(descriptor, (given_sinks.all(), block.neighbourhood()), stride, &mut vectors, &mut indices);
+            let block = Block { reach: Reach::ByMass, units, ..Block::default() };
+            sinks(descriptor, (given_sinks.all(), block.sink_units()), stride, &mut vectors, &mut indices);
             let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
             let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
-            for (place, sink) in given.iter().enumerate() {
+            for (place, callers) in given.iter().enumerate() {
+                let sink = &block.sink_units().scaled(callers);
                 let x = sink.derivatives[0];
                 assert_eq!(indices[place], sink.index);
-                let criterion = [sink.radius2 / 4.0, 0.0, sink.step];
+                // The square of 2^3 over 2^2; a time is a length over a speed.
+                let criterion = [callers.radius2 * 16.0, 0.0, callers.step * 16.0];
+                assert_eq!(sink.softening2, callers.softening2 * 64.0);
+                let factors = [8.0, 0.5, 1.0 / 32.0, 1.0 / 512.0];
+                for (q, factor) in factors.into_iter().enumerate() {
+                    assert_eq!(sink.derivatives[q], callers.derivatives[q].map(|component| component * factor));
+                }
                 if descriptor.precision == Precision::Double {
                     let found: Vec<f64> = (0..sink_rows(descriptor)).flat_map(|row| wholes(row, place)).collect();
                     let mut expected = [&x[..], &[sink.softening2]].concat();
@@ -278,7 +285,7 @@ mod tests {
             for (place, index) in indices.into_iter().enumerate() {
                 let is_written = written.contains(&place);
                 for c in 0..3 {
-                    let expected = if is_written { source(place).taylor[0][c] } else { far_away(descriptor.precision) };
+                    let expected = if is_written { source(place).taylor[0][c] } else { FAR_AWAY };
                     assert_eq!(at(place, TAYLOR + c), expected, "place {place}");
                 }
                 if is_written {

@@ -10,8 +10,16 @@ use crate::system::Block;
 pub struct Moment {
     /// The time of the block.
     pub time: f64,
-    /// The power of two that masses are multiplied with.
+    /// The power of two that masses are multiplied with, to be in the units of pairs.
     pub mass_factor: f64,
+    /// The same for positions, and so on.
+    pub position_factor: f64,
+    /// See [`Moment::position_factor`].
+    pub velocity_factor: f64,
+    /// See [`Moment::position_factor`].
+    pub acceleration_factor: f64,
+    /// See [`Moment::position_factor`].
+    pub jerk_factor: f64,
     /// Only addresses below this take part.
     pub nj: i32,
     /// Whether sources are predicted to the time; else they are as they were written.
@@ -22,7 +30,17 @@ impl Moment {
     /// The moment of a block; no address is beyond the largest number that `nj` holds.
     pub fn of(block: &Block) -> Moment {
         let nj = block.nj.min(i32::MAX as usize) as i32;
-        Moment { time: block.time, mass_factor: block.mass_factor, nj, predicts: i32::from(block.predicts) }
+        let factor = |derivative: usize| block.units.derivative_factor(derivative);
+        Moment {
+            time: block.time,
+            mass_factor: block.units.mass_factor(),
+            position_factor: factor(0),
+            velocity_factor: factor(1),
+            acceleration_factor: factor(2),
+            jerk_factor: factor(3),
+            nj,
+            predicts: i32::from(block.predicts),
+        }
     }
 }
 
@@ -32,6 +50,18 @@ impl Moment {
 pub struct Step {
     /// Where and how the sources are predicted.
     pub moment: Moment,
+    /// The power of two that sums of potentials are multiplied with, to be in the caller's units.
+    pub potential_unit: f64,
+    /// The same for accelerations, and so on.
+    pub acceleration_unit: f64,
+    /// See [`Step::acceleration_unit`].
+    pub jerk_unit: f64,
+    /// See [`Step::acceleration_unit`].
+    pub snap_unit: f64,
+    /// See [`Step::acceleration_unit`].
+    pub crackle_unit: f64,
+    /// The same for squared distances.
+    pub distance2_unit: f64,
     /// Sinks of this launch.
     pub ni: i32,
     /// The distance between rows of sinks and of parts of sums.
@@ -67,6 +97,21 @@ pub struct Step {
 }
 
 impl Step {
+    /// A launch that says all that is the same for every launch of a block, and nothing else.
+    pub fn of(block: &Block) -> Step {
+        let unit = |derivative: usize| block.units.acceleration_unit(derivative);
+        Step {
+            moment: Moment::of(block),
+            potential_unit: block.units.potential_unit(),
+            acceleration_unit: unit(0),
+            jerk_unit: unit(1),
+            snap_unit: unit(2),
+            crackle_unit: unit(3),
+            distance2_unit: block.units.distance2_unit(),
+            ..Step::default()
+        }
+    }
+
     /// Chunks below nj of the slices of the launch.
     pub fn chunks_of_slices(&self) -> i32 {
         (self.chunks - self.first_slice + self.slice_step - 1) / self.slice_step

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
-use crate::system::{Neighbourhood, SomeSinks};
+use crate::system::{SinkUnits, SomeSinks};
 
 use super::driver::{Address, Gpu, Memory, Staging};
 use super::pack::{self, ROW, Vector};
@@ -56,7 +56,7 @@ impl<G: Gpu> Windows<G> {
         (gpu, queue): (&mut G, &G::Queue),
         mut step: Step,
         store: [Address<G>; 5],
-        (window, neighbourhood): (SomeSinks, Neighbourhood),
+        (window, units): (SomeSinks, SinkUnits),
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         if step.chunks == 0 || window.iter().all(|sink| sink.radius2 <= 0.0) {
@@ -64,7 +64,7 @@ impl<G: Gpu> Windows<G> {
         }
         for (part, found) in window.chunks(WINDOW).zip(found.chunks_mut(WINDOW)) {
             step.ni = part.len() as i32;
-            self.pack(part, neighbourhood);
+            self.pack(part, units);
             // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
             unsafe { gpu.write(queue, self.sinks.as_ptr(), (&self.copy, 0), self.copy.bytes())? };
             let longest = loop {
@@ -98,13 +98,13 @@ impl<G: Gpu> Windows<G> {
         Ok(())
     }
 
-    fn pack(&mut self, window: SomeSinks, neighbourhood: Neighbourhood) {
+    fn pack(&mut self, window: SomeSinks, units: SinkUnits) {
         let behind = WINDOW * bytes_of_sink(self.descriptor);
         let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(behind);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
         if self.descriptor.is_regular() {
             let rows: &mut [Vector] = bytemuck::cast_slice_mut(rows);
-            pack::sinks(self.descriptor, (window, neighbourhood), window.len(), rows, indices);
+            pack::sinks(self.descriptor, (window, units), window.len(), rows, indices);
             return;
         }
         let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);

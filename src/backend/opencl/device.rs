@@ -13,7 +13,7 @@ use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::{Descriptor, Precision};
 use crate::error::Result;
 use crate::system::slices::Share;
-use crate::system::{Block, Line, MAX_VECTORS, Parts, Reach, Records, Sink, Source, Sources, records};
+use crate::system::{Block, Line, MAX_VECTORS, Parts, Reach, Records, Sink, Source, Sources, Units, records};
 
 use super::driver::{Address, Context, Event, Kind, Memory, Program, Properties, Queue, Staging};
 use super::kernels::Kernels;
@@ -81,7 +81,7 @@ fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
         time: 0.0,
         predicts: true,
         nj: 2,
-        mass_factor: 1.0,
+        units: Units::CALLERS,
         reach: Reach::ByMass,
     };
     let lines = records::lines(taylor, [(1, source(1))]);

@@ -11,7 +11,7 @@ use crate::backend::{Device, DeviceOptions, Updates, cpu::Level};
 use crate::catalogue::{Descriptor, Order, Precision, descriptor};
 use crate::error::{Error, Result, ResultCode};
 use crate::system::slices::{Deal, Share};
-use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Reach, Records, Sink, Source, Sources, records};
+use crate::system::{Block, MAX_VECTORS, Nearest, Parts, Reach, Records, Sink, Source, Sources, Units, records};
 
 type OpenClDevice = GpuDevice<OpenCl>;
 
@@ -54,7 +54,7 @@ fn block(ni: usize, nj: usize) -> Block {
         time: 0.25,
         predicts: true,
         nj,
-        mass_factor: 1.0,
+        units: Units::CALLERS,
         reach: Reach::ByMass,
     }
 }

@@ -21,10 +21,10 @@ pub const OVERFLOW: Check = Check {
     run: |target, findings| {
         let sources = grid(61, 280);
         let mut twin = Twin::with(target, &sources)?;
-        let heavy = Source {
-            mass: target.descriptor().bounds.mass,
-            ..at(5, [target.descriptor().bounds.position.recip(), 0.0, 0.0])
-        };
+        let bounds = target.descriptor().bounds;
+        // So near that the weight overflows, but not so near that the square of the distance is no number.
+        let distance = if bounds.scales_lengths { 1e-16 } else { bounds.position.recip() };
+        let heavy = Source { mass: bounds.mass, ..at(5, [distance, 0.0, 0.0]) };
         for ni in [1, 20] {
             let sinks = sinks_of(&sources[..ni], 0.0);
             let mut near = sinks.clone();

@@ -8,6 +8,7 @@ mod pairs;
 mod prediction;
 mod regular;
 mod repeat;
+mod units;
 
 use super::Check;
 
@@ -53,6 +54,9 @@ pub static CHECKS: &[Check] = &[
     regular::REACHES,
     regular::SELF,
     regular::UNITS,
+    units::MASS_RATIOS,
+    units::DISTANCES,
+    units::ALONE,
     repeat::REPEATED,
     repeat::THREADS_AND_DEVICES,
     repeat::TURNS_OF_DEVICES,
