@@ -305,7 +305,11 @@ impl Look {
         self.radius |= sink.radius2 > 0.0;
         if limits.scales_lengths {
             for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {
-                *largest = vector.iter().fold(*largest, |largest, component| largest.max(component.abs()));
+                let [x, y, z] = vector.map(f64::abs);
+                // One instruction each, where `f64::max` has four.
+                let of_two = if x > y { x } else { y };
+                let of_vector = if z > of_two { z } else { of_two };
+                *largest = if of_vector > *largest { of_vector } else { *largest };
             }
         }
     }
