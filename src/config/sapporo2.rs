@@ -1,43 +1,36 @@
 //! The file `sapporo2.config`.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
 use super::Wanted;
 
+/// The longest file that is read: room for more devices than any machine has.
+const LONGEST: u64 = 64 << 10;
+
 /// Reads Sapporo2's file: a number of devices (0: all; -n: any n of them; n: those with the numbers on the next n
 /// lines). What follows a number on its line is a comment; an empty file means 0.
 pub fn read(path: &Path) -> Result<Option<Wanted>> {
-    let text = match std::fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(Error::BadOption {
-                name: path.display().to_string(),
-                value: error.to_string(),
-                allowed: "a file that can be read, or none".into(),
-            });
-        }
-    };
-    let mut lines = text.lines().enumerate();
+    let Some(text) = text(path)? else { return Ok(None) };
+    if text.trim().is_empty() {
+        return Ok(Some(Wanted::All));
+    }
+    let mut lines = text.lines();
+    let mut number = 0;
     let mut next = |allowed: &str| -> Result<i64> {
-        let (number, line) = lines.next().unwrap_or((text.lines().count(), ""));
+        number += 1;
+        let line = lines.next().unwrap_or("");
         let word: String = line
             .trim_start()
             .char_indices()
             .take_while(|(place, letter)| letter.is_ascii_digit() || (*place == 0 && matches!(letter, '-' | '+')))
             .map(|(_, letter)| letter)
             .collect();
-        word.parse().map_err(|_| Error::BadOption {
-            name: format!("{} line {}", path.display(), number + 1),
-            value: line.into(),
-            allowed: allowed.into(),
-        })
+        word.parse().map_err(|_| bad(&format!("{} line {number}", path.display()), line, allowed))
     };
-    if text.trim().is_empty() {
-        return Ok(Some(Wanted::All));
-    }
     let count = next("the number of devices: 0 for all, -n for any n, n for the n that the next lines name")?;
     match count {
         0 => Ok(Some(Wanted::All)),
@@ -46,14 +39,42 @@ pub fn read(path: &Path) -> Result<Option<Wanted>> {
             let list: Result<Vec<usize>> = (0..count)
                 .map(|_| {
                     let device = next("the number of a device, 0 or more")?;
-                    usize::try_from(device).map_err(|_| Error::BadOption {
-                        name: path.display().to_string(),
-                        value: device.to_string(),
-                        allowed: "numbers of devices, 0 or more".into(),
-                    })
+                    let allowed = "numbers of devices, 0 or more";
+                    usize::try_from(device).map_err(|_| bad(&path.display().to_string(), &device.to_string(), allowed))
                 })
                 .collect();
             Ok(Some(Wanted::List(list?)))
         }
     }
+}
+
+/// The text of the file, without a byte-order mark. Anything but a short regular file is an error: to read it may take
+/// for ever.
+fn text(path: &Path) -> Result<Option<String>> {
+    let refuse = |value: &str, allowed: &str| Err(bad(&path.display().to_string(), value, allowed));
+    let unreadable = |error: std::io::Error| refuse(&error.to_string(), "a file that can be read, or none");
+    let found = match path.metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return unreadable(error),
+    };
+    if !found.is_file() {
+        return refuse("no regular file", "a regular file, or none");
+    }
+    if found.len() > LONGEST {
+        return refuse(&format!("{} bytes long", found.len()), &format!("up to {LONGEST} bytes"));
+    }
+    let mut bytes = Vec::new();
+    if let Err(error) = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
+        return unreadable(error);
+    }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return refuse("text in UTF-16", "text in ASCII or UTF-8");
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()))
+}
+
+fn bad(name: &str, value: &str, allowed: &str) -> Error {
+    Error::BadOption { name: name.into(), value: value.into(), allowed: allowed.into() }
 }

@@ -41,6 +41,54 @@ fn a_broken_file_is_an_error_that_names_the_line() {
     assert!(settings(&[("KYOHO_DEVICES", "all")], Some("two")).is_err());
 }
 
+/// What is said of `sapporo2.config` where this puts something in its place.
+fn refused(put: impl FnOnce(&Path)) -> String {
+    let directory = std::env::temp_dir().join(format!("kyoho-refused-{:?}", std::thread::current().id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    put(&directory.join("sapporo2.config"));
+    let settings = Settings::from(&|_| None, &directory);
+    std::fs::remove_dir_all(&directory).unwrap();
+    settings.unwrap_err().to_string()
+}
+
+#[test]
+fn only_a_regular_file_is_read() {
+    let fifo = |path: &Path| {
+        let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the path ends with a zero.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+    };
+    let socket = |path: &Path| drop(std::os::unix::net::UnixListener::bind(path).unwrap());
+    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let folder = |path: &Path| std::fs::create_dir(path).unwrap();
+    for error in [refused(fifo), refused(socket), refused(device), refused(folder)] {
+        assert!(error.contains("sapporo2.config is 'no regular file'; allowed: a regular file"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_has_64_kib_at_most() {
+    let mut text = "30000 devices\n".to_string() + &"0\n".repeat(30000);
+    text.extend(std::iter::repeat_n('x', 65536 - text.len()));
+    assert_eq!(wanted(&[], Some(&text)), Wanted::List(vec![0; 30000]));
+    text.push('\n');
+    let error = refused(|path| std::fs::write(path, text).unwrap());
+    assert!(error.contains("sapporo2.config is '65537 bytes long'; allowed: up to 65536 bytes"), "{error}");
+    // Its length is known before any of it is read.
+    let error = refused(|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
+    assert!(error.contains("sapporo2.config is '1099511627776 bytes long'"), "{error}");
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_utf_16_is_named() {
+    assert_eq!(wanted(&[], Some("\u{feff}1 device\n3\n")), Wanted::List(vec![3]));
+    assert_eq!(wanted(&[], Some("\u{feff}")), Wanted::All);
+    for bytes in [b"\xff\xfe1\0\n\0", b"\xfe\xff\x001\0\n"] {
+        let error = refused(|path| std::fs::write(path, bytes).unwrap());
+        assert!(error.contains("sapporo2.config is 'text in UTF-16'; allowed: text in ASCII or UTF-8"), "{error}");
+    }
+}
+
 /// What the settings come to on a backend that shows so many devices: the devices and the sentence, or the error.
 fn selected(
     variables: &[(&str, &str)],
