@@ -1,4 +1,6 @@
 /* Wrong calls of the GRAPE-5 interface: a code, one line on stderr, NaN in the place of forces, and nothing lost. */
+#include <limits.h>
+
 #include "old_said.h"
 
 #include <g5.h>
@@ -56,10 +58,11 @@ int main(void)
     PROMISE("and forces fail", compute() != 0 && *said() && is_nan());
     g5_set_eps_to_all(0.5);
     PROMISE("until one is set", nearly_right());
-    PROMISE("there are boards 0 to 127", g5_set_nMC(128, 1) != 0 && one_line("g5_set_nMC", "128", "0 to 127"));
-    PROMISE("and no negative one",
-            g5_calculate_force_on_xMC(-1, x, a, p, 2) != 0 && one_line("g5_calculate_force_on_xMC", "-1", "0 to 127") &&
-            is_nan());
+    PROMISE("there is a board of any number", g5_set_nMC(128, 1) == 0 && g5_set_nMC(INT_MAX, 1) == 0 && !*said());
+    PROMISE("but of no negative one", g5_set_nMC(INT_MIN, 1) != 0 && one_line("g5_set_nMC", "-2147483648", "0 to"));
+    PROMISE("whose forces fail",
+            g5_calculate_force_on_xMC(-1, x, a, p, 2) != 0 &&
+                one_line("g5_calculate_force_on_xMC", "-1", "0 to 2147483647") && is_nan());
     PROMISE("sinks must be somewhere",
             g5_calculate_force_on_x(NULL, a, p, 2) != 0 && one_line("g5_calculate_force_on_x", "x is null", "") &&
             is_nan());

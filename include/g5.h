@@ -8,8 +8,8 @@
 //     g5_close();
 //
 // A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
-// Functions whose name ends in MC take the number of a board, 0 to 127; each board has its own sources, may be used
-// by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
+// Functions whose name ends in MC take the number of a board, any from 0 on; each board has its own sources, may be
+// used by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
 // Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
 // `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
 // was part of is NaN.
@@ -56,7 +56,7 @@ int g5_set_range(double xmin, double xmax, double mmin);
 // Sources may be written before or after. Addresses that were never written count as nothing.
 int g5_set_n(int n);
 
-// The same as `g5_set_n` for board `devid`, 0 to 127.
+// The same as `g5_set_n` for board `devid`, any number from 0 on.
 int g5_set_nMC(int devid, int n);
 
 // Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
@@ -66,13 +66,13 @@ int g5_set_nMC(int devid, int n);
 // long as the source at an address below n was refused and not written again, forces are NaN.
 int g5_set_xmj(int adr, int nj, double (*xj)[3], double *mj);
 
-// The same as `g5_set_xmj` for board `devid`, 0 to 127.
+// The same as `g5_set_xmj` for board `devid`, any number from 0 on.
 int g5_set_xmjMC(int devid, int adr, int nj, double (*xj)[3], double *mj);
 
 // As `g5_set_xmj`, with the masses before the positions.
 int g5_set_jp(int adr, int nj, double *mj, double (*xj)[3]);
 
-// The same as `g5_set_jp` for board `devid`, 0 to 127.
+// The same as `g5_set_jp` for board `devid`, any number from 0 on.
 int g5_set_jpMC(int devid, int adr, int nj, double *mj, double (*xj)[3]);
 
 // Sets the softening length, not squared, of all sinks on all boards that have none of their own; 0 until it is set.
@@ -86,25 +86,25 @@ int g5_set_eps2_to_all(double eps2);
 // The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks are set again.
 int g5_set_eps(int ni, double *eps);
 
-// The same as `g5_set_eps` for board `devid`, 0 to 127.
+// The same as `g5_set_eps` for board `devid`, any number from 0 on.
 int g5_set_epsMC(int devid, int ni, double *eps);
 
 // Sets the positions of `ni` sinks, which are copied. They have the common softening.
 int g5_set_xi(int ni, double (*xi)[3]);
 
-// The same as `g5_set_xi` for board `devid`, 0 to 127.
+// The same as `g5_set_xi` for board `devid`, any number from 0 on.
 int g5_set_xiMC(int devid, int ni, double (*xi)[3]);
 
 // As `g5_set_xi`, with a squared softening length for each sink.
 int g5_set_xei(int ni, double (*xi)[3], double *eps2);
 
-// The same as `g5_set_xei` for board `devid`, 0 to 127.
+// The same as `g5_set_xei` for board `devid`, any number from 0 on.
 int g5_set_xeiMC(int devid, int ni, double (*xi)[3], double *eps2);
 
 // Begins the force on the sinks. Sources that are written before `g5_get_force` do not change it.
 int g5_run(void);
 
-// The same as `g5_run` for board `devid`, 0 to 127.
+// The same as `g5_run` for board `devid`, any number from 0 on.
 int g5_runMC(int devid);
 
 // Ends the force calculation and writes acceleration and potential of the first `ni` sinks; it may be called again.
@@ -114,19 +114,19 @@ int g5_runMC(int devid);
 // and writes NaN to all `ni` rows.
 int g5_get_force(int ni, double (*a)[3], double *p);
 
-// The same as `g5_get_force` for board `devid`, 0 to 127.
+// The same as `g5_get_force` for board `devid`, any number from 0 on.
 int g5_get_forceMC(int devid, int ni, double (*a)[3], double *p);
 
 // `g5_set_xi`, `g5_run` and `g5_get_force` in one, for any number of sinks.
 int g5_calculate_force_on_x(double (*x)[3], double (*a)[3], double *p, int ni);
 
-// The same as `g5_calculate_force_on_x` for board `devid`, 0 to 127.
+// The same as `g5_calculate_force_on_x` for board `devid`, any number from 0 on.
 int g5_calculate_force_on_xMC(int devid, double (*x)[3], double (*a)[3], double *p, int ni);
 
 // `g5_set_xei`, `g5_run` and `g5_get_force` in one, for any number of sinks.
 int g5_calculate_force_on_xe(double (*x)[3], double *eps2, double (*a)[3], double *p, int ni);
 
-// The same as `g5_calculate_force_on_xe` for board `devid`, 0 to 127.
+// The same as `g5_calculate_force_on_xe` for board `devid`, any number from 0 on.
 int g5_calculate_force_on_xeMC(int devid, double (*x)[3], double *eps2, double (*a)[3], double *p, int ni);
 
 // The Fortran form of `g5_open`.

@@ -71,8 +71,8 @@ const G5: &str = "\
 //     g5_close();
 //
 // A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
-// Functions whose name ends in MC take the number of a board, 0 to 127; each board has its own sources, may be used
-// by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
+// Functions whose name ends in MC take the number of a board, any from 0 on; each board has its own sources, may be
+// used by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
 // Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
 // `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
 // was part of is NaN.";

@@ -92,6 +92,11 @@ fn g5_boards_of_several_threads() {
 }
 
 #[test]
+fn g5_boards_of_any_number() {
+    keeps_its_promises("g5_boards", &["single", "double"]);
+}
+
+#[test]
 fn g5_devices_that_a_thread_names_while_another_uses_boards() {
     keeps_its_promises("g5_devices", &["single"]);
 }

@@ -1,5 +1,7 @@
 //! The boards: each has its own sources and sinks, and comes to be when it is first used.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,9 +16,6 @@ use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
 use crate::system::{Setup, Sink, Source, System, padded};
-
-/// The number of boards.
-pub const BOARDS: usize = 128;
 
 /// The precision of the interface where the environment names none.
 const PRECISION: Precision = Precision::Single;
@@ -58,7 +57,16 @@ pub struct Board {
     forces: Vec<([f64; 3], f64)>,
 }
 
-static ALL: [Mutex<Board>; BOARDS] = [const { Mutex::new(Board::new()) }; BOARDS];
+/// A board that stays where it is for as long as the process lives.
+type Kept = &'static Mutex<Board>;
+
+/// The boards that were asked for, by their numbers. It is locked before a board is, never after.
+static ALL: Mutex<BTreeMap<c_int, Kept>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// The board that this thread asked for last. Most threads use one board, and so wait for no other thread.
+    static LAST: Cell<Option<(c_int, Kept)>> = const { Cell::new(None) };
+}
 
 /// The squared softening length of all sinks that have none of their own, as bits.
 static COMMON_SOFTENING2: AtomicU64 = AtomicU64::new(0);
@@ -76,14 +84,18 @@ static BROKEN: AtomicBool = AtomicBool::new(false);
 pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
     let number = match place {
         Place::Alone => 0,
+        Place::OneOfMany(number @ 0..) => number,
         Place::OneOfMany(number) => {
-            usize::try_from(number).ok().filter(|number| *number < BOARDS).ok_or_else(|| {
-                let allowed = format!("0 to {}", BOARDS - 1);
-                Error::BadCount { what: "devid, the number of the board,", value: i64::from(number), allowed }
-            })?
+            let allowed = format!("0 to {}", c_int::MAX);
+            return Err(Error::BadCount { what: "devid, the number of the board,", value: i64::from(number), allowed });
         }
     };
-    Ok(lock(&ALL[number]))
+    let board = match LAST.get() {
+        Some((last, board)) if last == number => board,
+        _ => *lock(&ALL).entry(number).or_insert_with(|| Box::leak(Box::new(Mutex::new(Board::new())))),
+    };
+    LAST.set(Some((number, board)));
+    Ok(lock(board))
 }
 
 /// A panic in one call says nothing about the next.
@@ -94,14 +106,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Checks that boards can be made; `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
     // Boards of the process that this one was forked from are forgotten.
-    for mut board in ALL.iter().map(lock) {
+    for mut board in lock(&ALL).values().map(|board| lock(board)) {
         if board.system.as_ref().is_some_and(Owned::is_inherited) {
             *board = Board::new();
         }
     }
     if devices.is_some() {
-        // A board that is being made is locked before the devices are: so it has to be here.
-        let boards: Vec<_> = ALL.iter().map(lock).collect();
+        // A board that is being made is locked before the devices are: so it has to be here. Nor may one be added.
+        let all = lock(&ALL);
+        let boards: Vec<_> = all.values().map(|board| lock(board)).collect();
         let mut chosen = lock(&DEVICES);
         if devices != *chosen && boards.iter().any(|board| board.system.is_some()) {
             let when = "with other devices than those that are open; call g5_close first";
@@ -122,8 +135,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
 
 /// Forgets all sources of all boards.
 pub fn close() {
-    for board in &ALL {
-        let mut board = lock(board);
+    for mut board in lock(&ALL).values().map(|board| lock(board)) {
         if let Some(Ok(system)) = board.system.as_mut().map(|system| system.get(OPENER)) {
             opening::closed("g5 board", system);
         }

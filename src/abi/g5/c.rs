@@ -73,7 +73,7 @@ pub unsafe extern "C" fn g5_set_n(n: c_int) -> c_int {
     calls::set_n("g5_set_n", Ok(Place::Alone), Ok(n))
 }
 
-/// The same as `g5_set_n` for board `devid`, 0 to 127.
+/// The same as `g5_set_n` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_nMC(devid: c_int, n: c_int) -> c_int {
     calls::set_n("g5_set_nMC", Ok(Place::OneOfMany(devid)), Ok(n))
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn g5_set_xmj(adr: c_int, nj: c_int, xj: *mut [f64; 3], mj
     unsafe { calls::set_sources("g5_set_xmj", Ok(Place::Alone), Ok(adr), Ok(nj), mj, xj) }
 }
 
-/// The same as `g5_set_xmj` for board `devid`, 0 to 127.
+/// The same as `g5_set_xmj` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_xmjMC(devid: c_int, adr: c_int, nj: c_int, xj: *mut [f64; 3], mj: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn g5_set_jp(adr: c_int, nj: c_int, mj: *mut f64, xj: *mut
     unsafe { calls::set_sources("g5_set_jp", Ok(Place::Alone), Ok(adr), Ok(nj), mj, xj) }
 }
 
-/// The same as `g5_set_jp` for board `devid`, 0 to 127.
+/// The same as `g5_set_jp` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_jpMC(devid: c_int, adr: c_int, nj: c_int, mj: *mut f64, xj: *mut [f64; 3]) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn g5_set_eps(ni: c_int, eps: *mut f64) -> c_int {
     unsafe { calls::set_softening("g5_set_eps", Ok(Place::Alone), Ok(ni), eps) }
 }
 
-/// The same as `g5_set_eps` for board `devid`, 0 to 127.
+/// The same as `g5_set_eps` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_epsMC(devid: c_int, ni: c_int, eps: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn g5_set_xi(ni: c_int, xi: *mut [f64; 3]) -> c_int {
     unsafe { calls::set_sinks("g5_set_xi", Ok(Place::Alone), Ok(ni), SinkArrays { position: xi, softening2: None }) }
 }
 
-/// The same as `g5_set_xi` for board `devid`, 0 to 127.
+/// The same as `g5_set_xi` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_xiMC(devid: c_int, ni: c_int, xi: *mut [f64; 3]) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn g5_set_xei(ni: c_int, xi: *mut [f64; 3], eps2: *mut f64
     }
 }
 
-/// The same as `g5_set_xei` for board `devid`, 0 to 127.
+/// The same as `g5_set_xei` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_xeiMC(devid: c_int, ni: c_int, xi: *mut [f64; 3], eps2: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn g5_run() -> c_int {
     calls::run("g5_run", Ok(Place::Alone))
 }
 
-/// The same as `g5_run` for board `devid`, 0 to 127.
+/// The same as `g5_run` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_runMC(devid: c_int) -> c_int {
     calls::run("g5_runMC", Ok(Place::OneOfMany(devid)))
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn g5_get_force(ni: c_int, a: *mut [f64; 3], p: *mut f64) 
     }
 }
 
-/// The same as `g5_get_force` for board `devid`, 0 to 127.
+/// The same as `g5_get_force` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_get_forceMC(devid: c_int, ni: c_int, a: *mut [f64; 3], p: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn g5_calculate_force_on_x(x: *mut [f64; 3], a: *mut [f64;
     }
 }
 
-/// The same as `g5_calculate_force_on_x` for board `devid`, 0 to 127.
+/// The same as `g5_calculate_force_on_x` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_calculate_force_on_xMC(
     devid: c_int,
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn g5_calculate_force_on_xe(
     }
 }
 
-/// The same as `g5_calculate_force_on_xe` for board `devid`, 0 to 127.
+/// The same as `g5_calculate_force_on_xe` for board `devid`, any number from 0 on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_calculate_force_on_xeMC(
     devid: c_int,
