@@ -105,6 +105,27 @@ static void blocks(void)
     end(2);
 }
 
+/* A program that has arrays of a fixed length, and was told of more pipes. */
+static void short_arrays(void)
+{
+    static struct { int index[4]; double x[4][3], v[4][3], h2[4]; } room;
+    static double long_acc[5][3], long_jerk[5][3], long_pot[5];
+    PROMISE("arrays have room for a block",
+            g6calc_firsthalf(0, 1, 4, room.index, room.x, room.v, NULL, NULL, NULL, 0.0, room.h2) == 0);
+    PROMISE("one that runs into another is an error",
+            g6calc_firsthalf(0, 1, 5, room.index, room.x, room.v, NULL, NULL, NULL, 0.0, room.h2) != 0 &&
+                one_line("g6calc_firsthalf", "ni is 5; allowed: 0 to 4", "KYOHO_NPIPES=4"));
+    PROMISE("and makes forces NaN",
+            g6calc_lasthalf(0, 1, 5, room.index, room.x, room.v, 0.0, room.h2, long_acc, long_jerk, long_pot) != 0 &&
+                isnan(long_acc[0][0]) && isnan(long_pot[4]));
+    PROMISE("in any order of the arrays",
+            g6calc_firsthalf(0, 1, 5, (int *)room.h2, room.v, room.x, NULL, NULL, NULL, 0.0, (double *)room.index) != 0 &&
+                one_line("g6calc_firsthalf", "ni is 5", "KYOHO_NPIPES"));
+    PROMISE("one array may stand for two",
+            g6calc_firsthalf(0, 1, 4, room.index, room.x, room.x, NULL, NULL, NULL, 0.0, room.h2) == 0 && !*said());
+    PROMISE("and the next force is right", begin(1, 2) == 0 && end(2) == 0 && acc[0][0] == 1.0);
+}
+
 static void lists(void)
 {
     int length = 5, list[2];
@@ -146,6 +167,7 @@ int main(void)
     sources();
     times();
     blocks();
+    short_arrays();
     lists();
     devices();
     repetition();

@@ -1,6 +1,7 @@
 //! The caller's arrays: any of them may overlap any other, and Fortran may align doubles to four bytes.
 
 use std::ffi::c_int;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 
@@ -35,6 +36,12 @@ impl<T: Copy> Input<T> {
     /// The number of items.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// The addresses of its bytes.
+    pub fn bytes(&self) -> Range<usize> {
+        let start = self.first.0.addr();
+        start..start.saturating_add(self.count.saturating_mul(size_of::<T>()))
     }
 
     /// The item at a place.

@@ -160,7 +160,8 @@ pub unsafe extern "C" fn g6_flush_jp_buffer(cid: c_int) -> c_int {
 /// list, 0 for none; they are copied. Sources with the sink's index are left out, others at its place give no
 /// acceleration. `eps2` is the squared softening of all. `aold`, `jold` and `phiold` are not used and never read. A
 /// force calculation that was not ended is forgotten. With `ni` = 0 nothing happens. Returns 0, or non-zero on an
-/// error; then the results will be NaN.
+/// error; then the results will be NaN. Where one of the arrays begins among the rows of another, they are shorter than
+/// `ni`, which is an error that says how many rows there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6calc_firsthalf(
     cid: c_int,

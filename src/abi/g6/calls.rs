@@ -1,6 +1,7 @@
 //! What the functions of the interface do, for every form of them.
 
 use std::ffi::c_int;
+use std::ops::Range;
 
 use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
@@ -125,6 +126,10 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
                 Input::new("h2", arrays.radius2, ni)?,
             )
         };
+        require_room(
+            ni,
+            &[("index", index.bytes()), ("xi", position.bytes()), ("vi", velocity.bytes()), ("h2", radius2.bytes())],
+        )?;
         let sink = |sink| Sink {
             index: index.get(sink),
             softening2,
@@ -135,6 +140,24 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
         board().begin(nj, softening2, ni, sink).map(|()| 0)
     };
     answer_or("g6calc_firsthalf", body, FAILED, || board().fail())
+}
+
+/// An error where one array of `ni` rows begins inside another: a caller with arrays of a fixed length was told of more
+/// pipes than they have room for, and has written one over the other. Two that begin at one place are one array.
+fn require_room(ni: usize, arrays: &[(&str, Range<usize>)]) -> Result<()> {
+    let pairs = arrays.iter().flat_map(|long| arrays.iter().map(move |inside| (long, inside)));
+    let rooms = pairs.filter(|((_, long), (_, inside))| long.start < inside.start && inside.start < long.end);
+    let rooms = rooms.map(|((long, bytes), (inside, start))| {
+        let row = (bytes.len() / ni).max(1);
+        ((start.start - bytes.start) / row, *long, *inside)
+    });
+    match rooms.filter(|(room, ..)| *room > 0).min() {
+        Some((room, long, inside)) => {
+            let allowed = format!("0 to {room}, after which {inside} begins inside {long}; set KYOHO_NPIPES={room}");
+            Err(Error::BadCount { what: "ni", value: ni as i64, allowed })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Where the caller wants results.
