@@ -6,7 +6,7 @@ use std::process::Command;
 
 use common::pocl::by_opencl;
 use common::programs::{C, Program, alone, keeps_promises};
-use common::{compiler, folder, link_forward, link_library, root, succeed};
+use common::{compiler, fake_driver, folder, link_forward, link_library, root, succeed};
 
 const LIBRARIES: [&str; 2] = ["nbody6", "nbody6pp"];
 
@@ -78,4 +78,35 @@ fn an_environment_that_cannot_be_had_is_said() {
     let run = |what, variable| program.run(&[what], &[("KYOHO_BACKEND", "cpu"), variable]);
     assert_eq!(run("single", ("KYOHO_PRECISION", "single")), "");
     assert_eq!(run("many", ("KYOHO_THREADS", "many")), "");
+}
+
+/// NBODY6 calls the functions as subroutines, and its loops over numbers that are NaN never end.
+#[test]
+fn a_failure_ends_the_process_where_the_environment_asks_for_it() {
+    let program = Program::build_with_forward("nbody6_stop", "nbody6", C, "nbody6_stop");
+    let driver = fake_driver("nbody6_stop_driver", &[]);
+    // What a call comes to where the backend that was asked for is not there: status, stdout, stderr.
+    let run = |call: &str, on_failure: Option<&str>| {
+        let mut command = alone(program.command());
+        command.arg(call).env("KYOHO_BACKEND", "cuda").env("LD_LIBRARY_PATH", &driver).env("FAKE_CUDA_DEVICES", "0");
+        let output = command.envs(on_failure.map(|value| ("KYOHO_ON_FAILURE", value))).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    for call in ["gpunb_devinit", "gpunb_open", "gpupot", "gpunb_send", "gpunb_regf"] {
+        for goes_on in [None, Some("nan"), Some("")] {
+            let (status, written, said) = run(call, goes_on);
+            assert_eq!((status, written.as_str()), (Some(7), "before\nafter\n"), "{call}, {goes_on:?}: {said}");
+            assert!(said.starts_with(&format!("kyoho: {call}")) && said.contains("cuda"), "{call}: {said}");
+        }
+        // The program writes to a buffer, which is not lost, and calls the library at its end once more.
+        let (status, written, said) = run(call, Some("stop"));
+        assert_eq!((status, written.as_str()), (Some(1), "before\nat the end\n"), "{call}: {said}");
+        let last = format!("kyoho: {call} failed, and KYOHO_ON_FAILURE is stop: the process ends with status 1");
+        let lines: Vec<&str> = said.lines().take(2).collect();
+        assert!(lines[0].contains("cuda") && lines[1] == last, "{call}: {said}");
+    }
+    let (status, written, said) = run("gpupot", Some("halt"));
+    assert_eq!((status, written.as_str()), (Some(7), "before\nafter\n"), "{said}");
+    assert!(said.contains("KYOHO_ON_FAILURE is 'halt'; allowed: nan, stop"), "{said}");
 }

@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use thiserror::Error as ThisError;
 
-use crate::config::Settings;
+use crate::config::{OnFailure, Settings};
 use crate::error::{Error, Result};
 
 use super::boundary;
@@ -51,7 +52,22 @@ pub fn answer_or<T>(
     // A logger of the caller's may panic too.
     protect(|| complain(function, &failure));
     protect(after_failure);
+    if OnFailure::of_process() == OnFailure::Stop {
+        stop(function);
+    }
     failed
+}
+
+/// Ends the process, as a program ends itself: what it has written reaches its files.
+fn stop(function: &'static str) {
+    // What a program does at its end may fail again, and two threads may fail at a time: the first ends it.
+    static STOPPING: AtomicBool = AtomicBool::new(false);
+    if !STOPPING.swap(true, Ordering::Relaxed) {
+        let line = format!("kyoho: {function} failed, and KYOHO_ON_FAILURE is stop: the process ends with status 1\n");
+        // A closed stderr is no reason to go on.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+        std::process::exit(1);
+    }
 }
 
 /// Does what may panic, at the end of a call that has failed anyhow.

@@ -42,16 +42,40 @@ pub struct Settings {
     /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`;
     /// without it the GPU's model decides.
     pub crossover: Option<u64>,
+    /// `KYOHO_ON_FAILURE`: what a failed call of an old interface does.
+    pub on_failure: OnFailure,
     /// `KYOHO_LOG`: how much is told; without it nothing, or `info` where there is a file for it.
     pub log: log::LevelFilter,
     /// `KYOHO_LOG_FILE`: where it is told, `%p` being the process; without it stderr.
     pub log_file: Option<PathBuf>,
 }
 
+/// What a call of an old interface does when it fails, whose caller may have no way to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFailure {
+    /// It returns, and forces are NaN.
+    #[default]
+    Nan,
+    /// It ends the process.
+    Stop,
+}
+
+impl OnFailure {
+    /// What this process is asked for, whatever else in its environment is wrong.
+    pub fn of_process() -> OnFailure {
+        on_failure(&|name| of_process(name)).unwrap_or_default()
+    }
+}
+
+/// The value of a variable of this process.
+fn of_process(name: &str) -> Option<String> {
+    Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+}
+
 impl Settings {
     /// The settings of this process.
     pub fn from_environment() -> Result<Settings> {
-        Settings::from(&|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()), Path::new("."))
+        Settings::from(&of_process, Path::new("."))
     }
 
     /// The settings that variables and the files of a directory make.
@@ -73,6 +97,7 @@ impl Settings {
             threads_because,
             level: level(&named)?,
             crossover: crossover(&named)?,
+            on_failure: on_failure(&named)?,
             log: choice(&named, "KYOHO_LOG", &["off", "error", "warn", "info", "debug"], |name| name.parse().ok())?
                 .unwrap_or(if log_file.is_some() { log::LevelFilter::Info } else { log::LevelFilter::Off }),
             log_file,
@@ -160,6 +185,11 @@ fn crossover(named: &Named) -> Result<Option<u64>> {
     };
     let allowed = "off, or a number of pairs, 0 or more".into();
     pairs.map(Some).ok_or_else(|| Error::BadOption { name: "KYOHO_CROSSOVER".into(), value, allowed })
+}
+
+fn on_failure(named: &Named) -> Result<OnFailure> {
+    let parse = |name: &str| Some(if name == "stop" { OnFailure::Stop } else { OnFailure::Nan });
+    Ok(choice(named, "KYOHO_ON_FAILURE", &["nan", "stop"], parse)?.unwrap_or_default())
 }
 
 /// More threads than any machine has.

@@ -362,6 +362,7 @@ fn unknown_values_are_errors_that_name_the_allowed_ones() {
         ("KYOHO_LOG", "loud", "info"),
         ("KYOHO_CROSSOVER", "-1", "off"),
         ("KYOHO_CROSSOVER", "on", "0 or more"),
+        ("KYOHO_ON_FAILURE", "halt", "allowed: nan, stop"),
     ];
     for (name, value, allowed) in cases {
         let error = settings(&[(name, value)], None).unwrap_err().to_string();
@@ -374,6 +375,13 @@ fn the_crossover_is_a_number_or_off_or_left_to_the_device() {
     let crossover = |value| settings(&[("KYOHO_CROSSOVER", value)], None).unwrap().crossover;
     assert_eq!([crossover("off"), crossover("0"), crossover(" 100000 ")], [Some(0), Some(0), Some(100_000)]);
     assert_eq!(settings(&[], None).unwrap().crossover, None);
+}
+
+#[test]
+fn a_failure_is_nan_unless_it_shall_stop_the_process() {
+    let on_failure = |variables: &[_]| settings(variables, None).unwrap().on_failure;
+    assert_eq!([on_failure(&[]), on_failure(&[("KYOHO_ON_FAILURE", "nan")])], [OnFailure::Nan; 2]);
+    assert_eq!(on_failure(&[("KYOHO_ON_FAILURE", " stop ")]), OnFailure::Stop);
 }
 
 #[test]
