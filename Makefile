@@ -56,6 +56,7 @@ install: build
 		install -m 755 $(BUILT)/libkyoho_$$name.so $(ROOT)/lib/libkyoho_$$name.so.$(VERSION); \
 		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(MAJOR); \
 		ln -sf libkyoho_$$name.so.$(MAJOR) $(ROOT)/lib/libkyoho_$$name.so; \
+		install -m 644 $(BUILT)/libkyoho_$$name.a $(ROOT)/lib; \
 		install -m 644 include/$$name.h $(ROOT)/include; \
 		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@NAME@|$$name|" packaging/kyoho_forward.pc.in \
 			> $(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
@@ -68,7 +69,8 @@ uninstall:
 	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/bin/kyoho
 	rm -f $(addprefix $(ROOT)/include/,kyoho.h g6.h g5.h kyoho.f90)
 	for name in $(FORWARDS); do \
-		rm -f $(ROOT)/lib/libkyoho_$$name.so* $(ROOT)/lib/pkgconfig/kyoho_$$name.pc $(ROOT)/include/$$name.h; \
+		rm -f $(ROOT)/lib/libkyoho_$$name.so* $(ROOT)/lib/libkyoho_$$name.a $(ROOT)/include/$$name.h \
+			$(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
 	done
 
 demo-tools:

@@ -84,6 +84,8 @@ fn programs_build_and_run_against_an_installation() {
         "include/nbody6.h",
         "lib/libkyoho_nbody6pp.so.0",
         "include/nbody6pp.h",
+        "lib/libkyoho_nbody6.a",
+        "lib/libkyoho_sapporo6.a",
     ] {
         assert!(prefix.join(file).exists(), "{file} was not installed");
     }
@@ -126,6 +128,19 @@ fn programs_build_and_run_against_an_installation() {
         run(Command::new("cc").arg(&source).arg("-o").arg(&program).arg(path).args(flags));
         let output = run(Command::new(&program).env_remove("LD_LIBRARY_PATH").env("KYOHO_BACKEND", "cpu"));
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "0");
+        // The static ones leave the program its own functions, and nothing to be found when it runs.
+        let own = prefix.join(format!("{forward}_own.c"));
+        std::fs::write(&own, "int predict_all(void) { return 3; }\nint gpunb_close_(void) { return 3; }\n").unwrap();
+        let flags = pkg_config_of(&package, &prefix, &["--cflags", "--libs", "--static"]);
+        let flags = flags.iter().map(|flag| match flag.strip_prefix("-lkyoho") {
+            Some(rest) => format!("-l:libkyoho{rest}.a"),
+            None => flag.clone(),
+        });
+        run(Command::new("cc").arg(&source).arg(&own).arg("-o").arg(&program).args(flags));
+        let output = run(Command::new(&program).env_remove("LD_LIBRARY_PATH").env("KYOHO_BACKEND", "cpu"));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "0");
+        let needs = run(Command::new("readelf").arg("-d").arg(&program));
+        assert!(!String::from_utf8(needs.stdout).unwrap().contains("kyoho"), "{forward}");
     }
 
     run(Command::new("make").current_dir(root).arg("uninstall").arg(format!("PREFIX={}", prefix.display())));
