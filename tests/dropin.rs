@@ -56,19 +56,39 @@ const G6: &str = "#include <g6lib.h>\n#include <stdio.h>\n\
 const G5: &str = "#include <gp5util.h>\n#include <stdio.h>\nstatic double x[JMEMSIZE][3];\n\
     int main(void) { printf(\"%d\", g5_get_jmemsize() == (int)(sizeof x / sizeof *x)); return 0; }\n";
 
+/// As Phantom-GRAPE's sample banana01 calls it.
+const PG6: &str = "#include <gp6util.h>\n#include <stdio.h>\n\
+    int main(void) {\n\
+    int index[1] = {7}, nn[1];\n\
+    double zero[1][3] = {{0, 0, 0}}, x[1][3] = {{2, 0, 0}}, acc[1][3], jrk[1][3], pot[1], h2[1] = {0};\n\
+    g6_open(0);\n\
+    g6_set_tunit(45);\n\
+    g6_set_j_particle(0, 0, 3, 0.0, 0.0, 4.0, zero[0], zero[0], zero[0], zero[0], zero[0]);\n\
+    g6_set_ti(0, 0.0);\n\
+    g6calc_firsthalf(0, 1, 1, index, x, zero, acc, jrk, pot, 0.0, h2);\n\
+    g6calc_lasthalf2n(0, 1, 1, index, x, zero, 0.0, h2, acc, jrk, pot, nn);\n\
+    printf(\"%d %g %d\", g6_npipes(), acc[0][0], nn[0]);\n\
+    g6_close(0);\n\
+    return 0; }\n";
+
 #[test]
 fn programs_link_it_by_each_of_the_old_names() {
     let libraries = format!("-L{}", prefix().join("lib").display());
     let headers = format!("-I{}", prefix().join("include").display());
-    for (library, text, expected) in
-        [("sapporo", G6, "16384 1"), ("g6", G6, "16384 1"), ("pg6", G6, "16384 1"), ("g5", G5, "1"), ("pg5", G5, "1")]
-    {
+    for (program, library, text, expected) in [
+        ("sapporo", "sapporo", G6, "16384 1"),
+        ("g6", "g6", G6, "16384 1"),
+        ("pg6", "pg6", G6, "16384 1"),
+        ("banana", "pg6", PG6, "16384 -1 3"),
+        ("g5", "g5", G5, "1"),
+        ("pg5", "pg5", G5, "1"),
+    ] {
         let shared = [libraries.clone(), headers.clone(), format!("-l{library}")];
-        assert_eq!(printed(&compile("cc", &format!("{library}_shared"), text, &shared)), expected, "{library}");
+        assert_eq!(printed(&compile("cc", &format!("{program}_shared"), text, &shared)), expected, "{program}");
         let alone = ["-lpthread", "-ldl", "-lm"].map(String::from);
         let archive = [headers.clone(), prefix().join(format!("lib/lib{library}.a")).display().to_string()];
-        let program = compile("cc", &format!("{library}_static"), text, &[&archive[..], &alone].concat());
-        assert_eq!(printed(&program), expected, "{library}");
+        let linked = compile("cc", &format!("{program}_static"), text, &[&archive[..], &alone].concat());
+        assert_eq!(printed(&linked), expected, "{program}");
     }
 }
 
@@ -157,7 +177,7 @@ fn it_is_not_put_in_their_place_unasked_and_goes_without_a_trace() {
     let prefix = folder("dropin_unasked");
     make("install", &prefix, &["PROFILE=dev"]);
     assert!(prefix.join("lib/libkyoho.so").exists());
-    for file in ["lib/libsapporo.so", "lib/libg6.a", "lib/pkgconfig/g6lib.pc", "include/g6lib.h"] {
+    for file in ["lib/libsapporo.so", "lib/libg6.a", "lib/pkgconfig/g6lib.pc", "include/g6lib.h", "include/gp6util.h"] {
         assert!(!prefix.join(file).exists(), "{file}");
     }
     make("install", &prefix, &["PROFILE=dev", "DROPIN=1"]);
