@@ -117,6 +117,7 @@ fn an_environment_that_cannot_be_had_is_said_once_and_makes_forces_nan() {
         ("KYOHO_CPU_LEVEL", "sse"),
         ("KYOHO_DEVICES", "-1"),
         ("KYOHO_LOG", "loud"),
+        ("KYOHO_ON_FAILURE", "halt"),
     ];
     for (name, value) in cases {
         assert_eq!(program.run(&[name], &[(name, value)]), "", "{name}={value}");
