@@ -1,5 +1,7 @@
 //! What can go wrong, each with the offending value and what is allowed instead.
 
+use std::borrow::Cow;
+
 use thiserror::Error as ThisError;
 
 /// What a call came to; the numbers never move, new ones fill the gaps.
@@ -104,7 +106,7 @@ pub enum Error {
         value: f64,
     },
     /// A finite number is too large for the precision, or a sum overflowed.
-    #[error("{what} is {value}, too large for precision {precision}; allowed: {allowed}")]
+    #[error("{what} is {}, too large for precision {precision}; allowed: {allowed}", shown(*value))]
     OutOfRange {
         /// The quantity, and whose it is.
         what: String,
@@ -137,7 +139,7 @@ pub enum Error {
         opener: &'static str,
     },
     /// An option, an environment variable or a configuration file has a value that is not allowed.
-    #[error("{name} is '{value}'; allowed: {allowed}")]
+    #[error("{name} is '{}'; allowed: {allowed}", shortened(value))]
     BadOption {
         /// The option, variable, or file and line.
         name: String,
@@ -220,5 +222,43 @@ impl Error {
     }
 }
 
+/// A number as messages show it: with an exponent where it would else have dozens of digits.
+pub fn shown(number: f64) -> String {
+    match number.abs() {
+        0.0 | 1e-5..1e16 => number.to_string(),
+        _ => format!("{number:e}"),
+    }
+}
+
+/// A text of the user as messages show it: of a long one the beginning and the length.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        None => text.into(),
+        Some((end, _)) => format!("{}... ({} bytes in all)", &text[..end], text.len()).into(),
+    }
+}
+
 /// Shorthand for results of this library.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_with_few_digits() {
+        let shown = [0.0, 1.5, -1e-5, 1e-300, -2.5e300, 1e15, 1e16, f64::NAN, f64::INFINITY].map(shown);
+        assert_eq!(shown, ["0", "1.5", "-0.00001", "1e-300", "-2.5e300", "1000000000000000", "1e16", "NaN", "inf"]);
+    }
+
+    #[test]
+    fn of_a_long_value_the_beginning_is_shown() {
+        let error = |value: String| {
+            Error::BadOption { name: "KYOHO_THREADS".into(), value, allowed: "1 to 4096".into() }.to_string()
+        };
+        assert_eq!(error("x".repeat(200)), format!("KYOHO_THREADS is '{}'; allowed: 1 to 4096", "x".repeat(200)));
+        let long = error("\u{fc}".repeat(60_000));
+        assert!(long.contains("... (120000 bytes in all)'; allowed: 1 to 4096") && long.len() < 500, "{long}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::catalogue::Descriptor;
+use crate::catalogue::{Descriptor, Precision};
 use crate::error::{Error, Result};
 
 use super::block::{Nearest, Sums};
@@ -97,12 +97,16 @@ pub(super) fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descri
     if are_finite(values) {
         return Ok(());
     }
+    let allowed = match descriptor.precision {
+        Precision::Double => "units in which no sum overflows",
+        _ => "units in which no sum overflows, or precision double",
+    };
     values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
         Err(Error::OutOfRange {
             what: format!("the force on sink {}", sinks.start + place / outputs),
             value: values[place],
             precision: descriptor.precision.name(),
-            allowed: "units in which no sum overflows, or precision double".into(),
+            allowed: allowed.into(),
         })
     })
 }

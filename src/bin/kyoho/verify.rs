@@ -16,7 +16,7 @@ pub struct Arguments {
     /// Only this backend: cpu, cuda, opencl
     #[arg(long)]
     backend: Option<String>,
-    /// Only this order: 2, 4
+    /// Only this order: 2, 4, 6, 8
     #[arg(long)]
     order: Option<i32>,
     /// Only this precision: single, mixed, double
