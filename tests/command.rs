@@ -247,6 +247,121 @@ fn a_resumed_run_has_the_same_bits() {
     }
 }
 
+/// The lines of a run's table.
+fn table(output: Output) -> Vec<String> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().skip_while(|line| !line.trim_start().starts_with("time "));
+    lines.skip(1).take_while(|line| !line.starts_with("initial")).map(String::from).collect()
+}
+
+#[test]
+fn an_interrupted_run_prints_the_same_lines_and_writes_the_same_files() {
+    // Sums of these intervals are rounded.
+    let settings = "--plummer 20 --seed 4 --eps 0.02 --backend cpu --interval 0.01";
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        let (whole, part) = (folder(&format!("uninterrupted-{format}")), folder(&format!("interrupted-{format}")));
+        let lines = table(run(&format!("run {settings} --t-end 0.06 --format {format} --output {}", whole.display())));
+        table(run(&format!("run {settings} --t-end 0.02 --format {format} --output {}", part.display())));
+        for (number, end) in [(2, "0.03"), (3, "0.06")] {
+            let snapshot = part.join(format!("snapshot-{number:06}.{extension}"));
+            let resume = format!("run --resume {} --t-end {end} --backend cpu", snapshot.display());
+            let resumed = table(run(&format!("{resume} --format {format} --output {}", part.display())));
+            assert_eq!(resumed, lines[number..][..resumed.len()]);
+        }
+        for number in 0..=6 {
+            let [whole, part] = [&whole, &part]
+                .map(|folder| std::fs::read(folder.join(format!("snapshot-{number:06}.{extension}"))).unwrap());
+            assert!(whole == part, "snapshot {number} in {format} has other bytes");
+        }
+    }
+    // With another interval, times are counted from where it was changed.
+    let (whole, part) = (folder("changed"), folder("changed-interrupted"));
+    let first = whole.with_file_name("uninterrupted-text").join("snapshot-000003.txt");
+    let resume = |from: &Path, end: &str, folder: &Path| {
+        let from = format!("run --resume {} --backend cpu --interval 0.007", from.display());
+        table(run(&format!("{from} --t-end {end} --output {}", folder.display())))
+    };
+    let lines = resume(&first, "0.065", &whole);
+    resume(&first, "0.044", &part);
+    assert_eq!(resume(&part.join("snapshot-000005.txt"), "0.065", &part), lines[2..]);
+    let [whole, part] = [whole, part].map(|folder| std::fs::read(folder.join("snapshot-000008.txt")).unwrap());
+    assert!(whole == part);
+}
+
+/// A Python that has h5py: the machine's, else one that is made of PyPI's packages and stays from
+/// run to run. None where `KYOHO_SKIP_AMUSE=1` says that they cannot be fetched.
+fn python_with_h5py() -> Option<PathBuf> {
+    let has_h5py = |python: &Path| {
+        let mut python = Command::new(python);
+        python.args(["-c", "import h5py"]).output().is_ok_and(|output| output.status.success())
+    };
+    if has_h5py(Path::new("python3")) {
+        return Some("python3".into());
+    }
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("h5py");
+    let python = environment.join("bin/python");
+    if has_h5py(&python) {
+        return Some(python);
+    }
+    if std::env::var_os("KYOHO_SKIP_AMUSE").is_some_and(|value| value == "1") {
+        eprintln!("KYOHO_SKIP_AMUSE=1: snapshots were not read by h5py");
+        return None;
+    }
+    let succeed = |command: &mut Command| {
+        let output = command.output().expect("python3 is there");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    // Debian's Python cannot give an environment its pip, but its pip can.
+    succeed(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&environment));
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--python"]).arg(&python).args(["install", "--quiet", "--disable-pip-version-check"]);
+    succeed(pip.args(["--timeout", "30", "h5py==3.16.0"]));
+    Some(python)
+}
+
+#[test]
+fn h5py_reads_snapshots_and_writes_inputs() {
+    let Some(python) = python_with_h5py() else { return };
+    let folder = folder("h5py");
+    let python = |script: &str| {
+        let output = Command::new(&python).current_dir(&folder).args(["-c", script]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for format in ["text", "hdf5"] {
+        let settings = format!("--backend cpu --order 6 --eps 0.1 --t-end 0.25 --format {format}");
+        json(&format!("run --plummer 20 {settings} --output {}", folder.display()));
+    }
+    let text = rows(&folder.join("snapshot-000016.txt"));
+    let read = python(
+        "import h5py\n\
+         with h5py.File('snapshot-000016.h5', 'r') as file:\n\
+         \x20   assert file.attrs['time'] == 0.25 and file.attrs['precision'] == b'mixed'\n\
+         \x20   vectors = ['positions', 'velocities', 'accelerations', 'jerks', 'snaps', 'crackles']\n\
+         \x20   assert sorted(file) == sorted(vectors + ['masses', 'steps'])\n\
+         \x20   for body in range(file.attrs['bodies']):\n\
+         \x20       row = [file['masses'][body], *[x for name in vectors for x in file[name][body]], file['steps'][body]]\n\
+         \x20       print(*[repr(float(x)) for x in row])\n",
+    );
+    let read: Vec<Vec<f64>> =
+        read.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+    assert_eq!(read, text);
+    // What h5py writes is an input, with a mass, a position and a velocity for each body.
+    python(
+        "import h5py\n\
+         with h5py.File('model.h5', 'w') as file:\n\
+         \x20   file['masses'] = [1.0, 1.0]\n\
+         \x20   file['positions'] = [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]\n\
+         \x20   file.create_dataset('velocities', data=[[0, 0.5, 0], [0, -0.5, 0]], dtype='f4', compression=None)\n",
+    );
+    std::fs::write(folder.join("model.txt"), "1 1 0 0 0 0.5 0\n1 -1 0 0 0 -0.5 0\n").unwrap();
+    let [hdf5, text] = ["model.h5", "model.txt"].map(|input| {
+        json(&format!("run {} --backend cpu --precision double", folder.join(input).display()))["energies"].clone()
+    });
+    assert_eq!(hdf5, text);
+}
+
 #[test]
 fn a_run_resumed_with_other_forces_begins_anew() {
     let folder = folder("other-forces");
@@ -678,6 +793,78 @@ fn snapshots_that_are_none_are_refused() {
 }
 
 #[test]
+fn damaged_snapshots_are_refused() {
+    let folder = folder("damaged");
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        let settings = format!("--backend cpu --t-end 0.1 --interval 0.1 --format {format}");
+        json(&format!("run --plummer 8 --eps 0.1 {settings} --output {}", folder.display()));
+        let whole = std::fs::read(folder.join(format!("snapshot-000001.{extension}"))).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() - 40] ^= 1;
+        for (content, reason) in [(&whole[..whole.len() - 3], "cut"), (&flipped, "bytes")] {
+            let path = folder.join("damaged");
+            std::fs::write(&path, content).unwrap();
+            let error = failure(1, &format!("run --resume {} --t-end 1 --backend cpu", path.display()));
+            assert!(error.contains("/damaged") && error.contains(reason), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+}
+
+#[test]
+fn where_nothing_can_be_written_nothing_runs() {
+    let folder = folder("unwritable");
+    let file = folder.join("file");
+    std::fs::write(&file, "").unwrap();
+    for arguments in [
+        format!("run --plummer 8 --plot {}/nowhere/energy.svg", folder.display()),
+        format!("run --plummer 8 --output {}/snapshots", file.display()),
+        format!("converge --n 8 --plot {}/nowhere/errors.svg", folder.display()),
+        format!("bench --sweep --n 8 --plot {}/nowhere/speed.svg", folder.display()),
+    ] {
+        let error = failure(1, &format!("{arguments} --backend cpu"));
+        assert!(error.contains(folder.to_str().unwrap()), "{error}");
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["file"]);
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_leaves_nothing_behind() {
+    let folder = folder("full");
+    // Files of up to a block of 512 or 1024 bytes.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} run --plummer 100 --eps 0.1 --backend cpu --output {}",
+        env!("CARGO_BIN_EXE_kyoho"),
+        folder.display()
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.contains("snapshot-000000.txt: "), "{error}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn messages_are_short_and_name_what_helps() {
+    let input = folder("messages").join("stars.txt");
+    std::fs::write(&input, "1e300 0 0 0 0 0 0\n1e300 1e-20 0 0 0 0 0\n").unwrap();
+    let error = failure_of(run(&format!("run {} --precision double --backend cpu", input.display())));
+    assert!(error.ends_with("too large for precision double; allowed: units in which no sum overflows"), "{error}");
+    let error = failure_of(kyoho().arg("info").env("KYOHO_THREADS", "7".repeat(120_000)).output().unwrap());
+    assert!(error.contains("... (120000 bytes in all)'; allowed: 1 to 4096") && error.len() < 500, "{error}");
+    let error = failure_of(kyoho().args(["info", "--devices", &"x".repeat(100_000)]).output().unwrap());
+    assert!(error.contains("... (100000 bytes in all)") && error.len() < 500, "{error}");
+    let help = String::from_utf8(run("verify --help").stdout).unwrap();
+    assert!(help.contains("Only this order: 2, 4, 6, 8"), "{help}");
+}
+
+/// The line of stderr of a call that must fail.
+fn failure_of(output: Output) -> String {
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap().trim_end().into()
+}
+
+#[test]
 fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
     for (arguments, parts) in [
         ("run", ["--plummer", "--resume"]),
@@ -701,6 +888,11 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 --eps -1", ["--eps is -1", "from zero"]),
         ("run --plummer 10 --order 2", ["--dt is not given", "whole number"]),
         ("run --plummer 10 --order 2 --dt 0.3", ["--dt is 0.3", "whole number"]),
+        ("run --plummer 10 --order 2 --dt 0", ["--dt is 0;", "above zero"]),
+        ("run --plummer 10 --order 2 --dt 1e-300", ["--dt is 1e-300;", "whole number"]),
+        ("run --plummer 10 --t-end 1e-300", ["--interval is 6.25e-302;", "from 2."]),
+        ("run --plummer 10 --output nowhere --format fits", ["--format is 'fits'", "text, hdf5"]),
+        ("run --plummer 10 --format hdf5", ["required", "--output"]),
         ("run --plummer 10 --dt-max 0.01 --dt-min 0.02", ["--dt-min is 0.02", "--dt-max"]),
         ("run --plummer 10 --plot energy.png", ["energy.png", ".svg"]),
         ("run --plummer 10 --backend gpu", ["--backend is 'gpu'", "cuda"]),

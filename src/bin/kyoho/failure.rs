@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kyoho::error::{shortened, shown};
 use thiserror::Error;
 
 /// Why a subcommand gave up: one line for the user.
@@ -11,7 +12,7 @@ pub enum Failure {
     #[error(transparent)]
     Library(#[from] kyoho::Error),
     /// An option whose value, alone or with the others, has no meaning.
-    #[error("{option} is {value}; allowed: {allowed}")]
+    #[error("{option} is {}; allowed: {allowed}", shortened(value))]
     Argument {
         /// The option.
         option: &'static str,
@@ -46,7 +47,8 @@ pub enum Failure {
     },
     /// A block that has other results on several devices than on one.
     #[error(
-        "{block}: on {devices} devices, {quantity} of sink {sink} is {found}; allowed: {expected}, the bits that it has on one"
+        "{block}: on {devices} devices, {quantity} of sink {sink} is {}; allowed: {}, the bits that it has on one",
+        shown(*found), shown(*expected)
     )]
     OtherBits {
         /// The block, in words.

@@ -7,11 +7,13 @@ mod bench;
 mod body;
 mod converge;
 mod failure;
+mod file;
 mod info;
 mod machine;
 mod picture;
 mod plummer;
 mod precision;
+mod progress;
 mod run;
 mod verify;
 

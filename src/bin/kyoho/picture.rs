@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
+use crate::file;
 
 /// Whether a picture of this name can be drawn.
 pub fn check(path: &Path) -> Result<()> {
@@ -14,6 +15,13 @@ pub fn check(path: &Path) -> Result<()> {
             allowed: "names that end in .svg".into(),
         }),
     }
+}
+
+/// Whether a picture can be written to this path: better known before hours of work than after
+/// them.
+pub fn try_path(path: &Path) -> Result<()> {
+    check(path)?;
+    file::try_writing(path).map_err(|error| Failure::file(path, error))
 }
 
 /// The whole decades, at least one, that hold all of these positive numbers; `None` without any.

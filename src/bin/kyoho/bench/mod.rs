@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if !(value > 0.0 && value.is_finite()) {
             return Err(Failure::Argument {
                 option,
-                value: value.to_string(),
+                value: kyoho::error::shown(value),
                 allowed: "finite numbers above zero".into(),
             });
         }

@@ -68,10 +68,10 @@ pub struct Curve {
     pub level: Option<(f64, String)>,
 }
 
-/// The path of the picture, which is one that can be drawn.
+/// The path of the picture, to which one can be drawn.
 pub fn path<'a>(given: Option<&'a Path>, default: &'a str) -> Result<&'a Path> {
     let path = given.unwrap_or(Path::new(default));
-    picture::check(path).map(|()| path)
+    picture::try_path(path).map(|()| path)
 }
 
 /// Draws.

@@ -4,6 +4,7 @@ mod plot;
 
 use std::path::{Path, PathBuf};
 
+use kyoho::error::shown;
 use kyoho::{Order, Precision, System};
 use serde::Serialize;
 
@@ -107,11 +108,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn check(arguments: &Arguments) -> Result<Vec<Order>> {
     let wrong = |option, value: String, allowed: &str| Failure::Argument { option, value, allowed: allowed.into() };
     if let Some(path) = &arguments.plot {
-        picture::check(path)?;
+        picture::try_path(path)?;
     }
     let Arguments { eps, steps, .. } = arguments;
     if !(eps.is_finite() && *eps > 0.0) {
-        return Err(wrong("--eps", eps.to_string(), "finite numbers above zero"));
+        return Err(wrong("--eps", shown(*eps), "finite numbers above zero"));
     }
     if !steps.is_power_of_two() || *steps > 1 << 20 {
         return Err(wrong("--steps", steps.to_string(), "powers of two up to 2^20"));

@@ -2,14 +2,20 @@
 
 use std::path::Path;
 
+use kyoho::error::{shortened, shown};
+
+use super::snapshot_hdf5;
 use crate::body::Body;
 use crate::failure::{Failure, Result};
 
-/// Reads the bodies of a file: one a line, mass, position and velocity; blank lines and what follows a `#` are
-/// comments. Exponents may be written as in Fortran (`1.5D+03`).
+/// Reads the bodies of a file in HDF5 or of a text: one a line, mass, position and velocity; blank
+/// lines and what follows a `#` are comments. Exponents may be written as in Fortran (`1.5D+03`).
 pub fn read(path: &Path) -> Result<Vec<Body>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
-    parse(&text, path)
+    let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    if snapshot_hdf5::is_hdf5(&content) {
+        return snapshot_hdf5::bodies(content, path);
+    }
+    parse(&String::from_utf8(content).map_err(|error| Failure::file(path, error))?, path)
 }
 
 fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
@@ -18,7 +24,7 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
         let [mass, position @ .., vx, vy, vz] = numbers::<7>(row, "mass x y z vx vy vz")
             .and_then(|numbers| match numbers[0] >= 0.0 {
                 true => Ok(numbers),
-                false => Err(format!("the mass is {}; allowed: zero and above", numbers[0])),
+                false => Err(format!("the mass is {}; allowed: zero and above", shown(numbers[0]))),
             })
             .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
         bodies.push(Body::new(mass, position, [vx, vy, vz]));
@@ -56,7 +62,7 @@ pub fn fill(numbers: &mut [f64], row: &str, names: &str) -> std::result::Result<
             .parse()
             .ok()
             .filter(|value: &f64| value.is_finite())
-            .ok_or_else(|| format!("'{word}' is no finite number"))?;
+            .ok_or_else(|| format!("'{}' is no finite number", shortened(word)))?;
     }
     Ok(())
 }

@@ -10,21 +10,21 @@ pub mod plan;
 mod plot;
 mod report;
 mod snapshot;
+mod snapshot_hdf5;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use kyoho::System;
 
 use crate::body::Body;
 use crate::failure::{Failure, Result};
-use crate::{picture, plummer};
+use crate::machine::named;
+use crate::{file, picture, plummer, progress};
 use energy::Energies;
 use plan::Plan;
 use report::{Report, Row};
-use snapshot::Snapshot;
+use snapshot::{Format, Origin, Snapshot};
 
 pub use options::Arguments;
 
@@ -33,37 +33,47 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.plot {
         picture::check(path)?;
     }
+    let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
     let mut settings = arguments.machine.settings()?;
     let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;
     let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
-    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?;
+    let input = arguments.input.as_deref().map(input::read).transpose()?;
 
-    let start = match (resumed, &arguments.input, arguments.plummer) {
-        (Some(snapshot), _, _) => going_on(&plan, snapshot),
-        (None, Some(path), _) => fresh(&plan, input::read(path)?),
-        (None, None, n) => {
+    // Nothing is left to go wrong with the files when the work begins.
+    let mut output = Output::new(arguments.output.as_deref(), format.transpose()?.unwrap_or(Format::Text))?;
+    if let Some(path) = &arguments.plot {
+        picture::try_path(path)?;
+    }
+    let start = match (resumed, input) {
+        (Some(snapshot), _) => going_on(&plan, snapshot),
+        (None, Some(bodies)) => fresh(&plan, bodies),
+        (None, None) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
-            fresh(&plan, plummer::standard(n.unwrap_or(2) as usize, arguments.seed, &mut unsoftened)?)
+            let n = arguments.plummer.unwrap_or(2) as usize;
+            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?)
         }
     };
+    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?;
     let system = System::new(&setup)?;
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
     report.begin(arguments.json)?;
 
-    let mut integrator = integrator::of(system, &plan, start.bodies.clone())?;
-    let first = energies.of(integrator.bodies())?;
-    let initial_energy = if start.initial_energy.is_nan() { first.total() } else { start.initial_energy };
-    report.initial_energy = initial_energy;
-    report.row(Row::new(start.time, first, initial_energy), arguments.json)?;
-    let mut output = Output::new(arguments.output.as_deref())?;
-    output.write(&Snapshot { initial_energy, bodies: integrator.bodies().to_vec(), ..start.clone() })?;
+    let mut meeting = start;
+    let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
+    let mut integrator = integrator::of(system, &plan, bodies.into_owned())?;
+    let energy = energies.of(integrator.bodies())?;
+    if meeting.initial_energy.is_nan() {
+        meeting.initial_energy = energy.total();
+    }
+    report.initial_energy = meeting.initial_energy;
+    report.row(Row::new(meeting.time(), energy, meeting.initial_energy), arguments.json)?;
+    output.write(&meeting, integrator.bodies())?;
 
-    let bar = progress_bar(intervals);
+    let bar = progress::bar(intervals * PROGRESS as u64);
     for done in 0..intervals {
         let began = Instant::now();
-        let interval_start = start.time + done as f64 * plan.interval;
         let approach = integrator.advance(&mut |fraction, blocks| {
             // Telling it for each of a million blocks would cost more than the blocks.
             if blocks % 256 == 0 {
@@ -71,18 +81,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             }
         })?;
         report.seconds += began.elapsed().as_secs_f64();
-        report.approach(approach, interval_start);
-        let time = start.time + (done + 1) as f64 * plan.interval;
-        let row = Row::new(time, energies.of(integrator.bodies())?, initial_energy);
+        report.approach(approach, meeting.time());
+        meeting.number = first + done + 1;
+        let row = Row::new(meeting.time(), energies.of(integrator.bodies())?, meeting.initial_energy);
         bar.suspend(|| report.row(row, arguments.json))?;
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
-        output.write(&Snapshot {
-            plan: plan.clone(),
-            number: start.number + done + 1,
-            time,
-            initial_energy,
-            bodies: integrator.bodies().to_vec(),
-        })?;
+        output.write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
     report.end(integrator.counts(), output.written, arguments.json)?;
@@ -94,41 +98,50 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// A run that goes on. With another order the integrator begins anew, as its state is that of the old one; with other
 /// forces the energy begins anew too.
-fn going_on(plan: &Plan, snapshot: Snapshot) -> Snapshot {
-    let Snapshot { plan: before, number, time, mut initial_energy, mut bodies } = snapshot;
+fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
+    let time = start.time();
+    let before = std::mem::replace(&mut start.plan, plan.clone());
     let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening);
     if other_forces || plan.order != before.order {
-        bodies.iter_mut().for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+        let bodies = start.bodies.to_mut().iter_mut();
+        bodies.for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
     }
     if other_forces {
-        initial_energy = f64::NAN;
+        start.initial_energy = f64::NAN;
     }
-    Snapshot { plan: plan.clone(), number, time, initial_energy, bodies }
+    if plan.interval != before.interval {
+        start.origin = Origin { number: start.number, time };
+    }
+    start
 }
 
 /// A run that begins; its initial energy is not known yet.
-fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot {
-    Snapshot { plan: plan.clone(), number: 0, time: 0.0, initial_energy: f64::NAN, bodies }
+fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
+    let origin = Origin { number: 0, time: 0.0 };
+    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
 }
 
 /// The folder that snapshots go to, if any.
 struct Output {
     folder: Option<PathBuf>,
+    format: Format,
     written: Vec<PathBuf>,
 }
 
 impl Output {
-    fn new(folder: Option<&std::path::Path>) -> Result<Output> {
+    fn new(folder: Option<&Path>, format: Format) -> Result<Output> {
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+            file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
         }
-        Ok(Output { folder: folder.map(PathBuf::from), written: Vec::new() })
+        Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new() })
     }
 
-    fn write(&mut self, snapshot: &Snapshot) -> Result<()> {
+    /// Writes the bodies of a meeting.
+    fn write(&mut self, meeting: &Snapshot, bodies: &[Body]) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        let path = folder.join(format!("snapshot-{:06}.txt", snapshot.number));
-        snapshot.write(&path)?;
+        let snapshot = Snapshot { bodies: bodies.into(), ..meeting.clone() };
+        let path = folder.join(format!("snapshot-{:06}.{}", snapshot.number, self.format.extension()));
+        snapshot.write(&path, self.format)?;
         self.written.push(path);
         Ok(())
     }
@@ -136,15 +149,3 @@ impl Output {
 
 /// Ticks of the progress bar in an interval.
 const PROGRESS: f64 = 1000.0;
-
-/// A bar on stderr, drawn only where that is a terminal.
-fn progress_bar(intervals: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {percent}% {elapsed} (left {eta})");
-    let bar = ProgressBar::new(intervals * PROGRESS as u64);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}

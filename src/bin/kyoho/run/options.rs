@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use kyoho::Order;
 use kyoho::config::Settings;
+use kyoho::error::shown;
 
 use super::plan::Plan;
 use super::snapshot::Snapshot;
@@ -16,7 +17,8 @@ use crate::precision::precision;
 #[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
-    /// A file of lines `mass x y z vx vy vz`; blank lines and what follows a # are comments
+    /// A file of lines `mass x y z vx vy vz`; blank lines and what follows a # are comments. Or one
+    /// in HDF5 with masses, positions and velocities
     pub input: Option<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
@@ -63,6 +65,9 @@ pub struct Arguments {
     /// Writes a snapshot at the start and after each interval into this folder
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// What snapshots are written as: text, hdf5 [default: text]
+    #[arg(long, value_name = "NAME", requires = "output")]
+    pub format: Option<String>,
     /// Draws the relative energy error against time
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
@@ -86,25 +91,32 @@ fn eta(order: Order) -> f64 {
 }
 
 /// Steps below this fraction of the interval could not be added to times exactly.
-const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
+pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// Of a shorter interval the shortest steps would be rounded.
+pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
 
 /// The plan of a run, and of how many intervals it is.
 pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapshot>) -> Result<(Plan, u64)> {
     let before = resumed.map(|snapshot| &snapshot.plan);
-    let time = resumed.map_or(0.0, |snapshot| snapshot.time);
+    let time = resumed.map_or(0.0, Snapshot::time);
     let t_end = arguments.t_end.unwrap_or(1.0);
     if !(t_end.is_finite() && t_end > time) {
-        return Err(wrong("--t-end", t_end, format!("times after {time}, where the run begins")));
+        return Err(wrong("--t-end", shown(t_end), format!("times after {}, where the run begins", shown(time))));
     }
     let number = |option, given: Option<f64>, from: fn(&Plan) -> f64, otherwise: f64, zero: bool| {
         let value = given.or(before.map(from)).unwrap_or(otherwise);
         match value.is_finite() && (value > 0.0 || zero && value == 0.0) {
             true => Ok(value),
-            false => Err(wrong(option, value, format!("finite numbers {} zero", if zero { "from" } else { "above" }))),
+            false => {
+                Err(wrong(option, shown(value), format!("finite numbers {} zero", if zero { "from" } else { "above" })))
+            }
         }
     };
     let order = match arguments.order {
-        Some(number) => Order::from_number(number).ok_or_else(|| wrong("--order", number, "2, 4, 6, 8".into()))?,
+        Some(number) => {
+            Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), "2, 4, 6, 8".into()))?
+        }
         None => before.map_or(Order::Fourth, |plan| plan.order),
     };
     let resumed = before.map(|plan| plan.precision);
@@ -113,8 +125,12 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
     let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
     let intervals = whole(t_end - time, interval).ok_or_else(|| {
-        wrong("--interval", interval, format!("times of which {} (to the end) is a whole number", t_end - time))
+        let all = shown(t_end - time);
+        wrong("--interval", shown(interval), format!("times of which {all} (to the end) is a whole number"))
     })?;
+    if interval < SHORTEST_INTERVAL {
+        return Err(wrong("--interval", shown(interval), format!("times from {SHORTEST_INTERVAL:e}")));
+    }
     let floor = interval * SHORTEST;
     let plan = Plan {
         order,
@@ -129,25 +145,28 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         interval,
     };
     if plan.shortest > plan.longest {
-        return Err(wrong("--dt-min", plan.shortest, format!("up to --dt-max, which is {}", plan.longest)));
+        let allowed = format!("up to --dt-max, which is {}", shown(plan.longest));
+        return Err(wrong("--dt-min", shown(plan.shortest), allowed));
     }
     if plan.order == Order::Second && (plan.step == 0.0 || whole(interval, plan.step).is_none()) {
-        let value = if plan.step == 0.0 { "not given".into() } else { plan.step.to_string() };
-        let allowed = format!("with --order 2, steps of which the interval {interval} is a whole number");
+        let is_missing = plan.step == 0.0 && arguments.dt.is_none();
+        let value = if is_missing { "not given".into() } else { shown(plan.step) };
+        let allowed =
+            format!("with --order 2, steps above zero of which the interval {} is a whole number", shown(interval));
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
 }
 
 /// How often `part` goes into `all`, if that is a whole number to rounding.
-fn whole(all: f64, part: f64) -> Option<u64> {
+pub fn whole(all: f64, part: f64) -> Option<u64> {
     let count = (all / part).round();
     let fits = (1.0..=1e12).contains(&count) && (count * part / all - 1.0).abs() < 1e-9;
     fits.then_some(count as u64)
 }
 
-fn wrong(option: &'static str, value: impl std::fmt::Display, allowed: String) -> Failure {
-    Failure::Argument { option, value: value.to_string(), allowed }
+fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
+    Failure::Argument { option, value, allowed }
 }
 
 #[cfg(test)]

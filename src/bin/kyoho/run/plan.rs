@@ -2,6 +2,9 @@
 
 use kyoho::{Order, Precision};
 
+use super::hermite::power_of_two;
+use super::options::SHORTEST;
+
 /// What rules an integration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -32,5 +35,10 @@ impl Plan {
     /// forces of less than 64 bits leave are noise.
     pub fn averages(&self) -> bool {
         self.order == Order::Sixth && self.precision < Precision::Double
+    }
+    /// The step, as a fraction of the interval, of a body that wants this one: a power of two, up
+    /// to one.
+    pub fn fraction(&self, wanted: f64) -> f64 {
+        power_of_two(wanted / self.interval).clamp(SHORTEST, 1.0)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kyoho::config::Settings;
+use kyoho::error::shown;
 use kyoho::{Order, Setup, System};
 use serde::Serialize;
 
@@ -38,8 +39,8 @@ impl Row {
 }
 
 /// A time without the last digits, which only tell of the rounding of the interval.
-fn rounded(time: f64) -> f64 {
-    format!("{time:.9e}").parse().unwrap_or(time)
+fn rounded(time: f64) -> String {
+    shown(format!("{time:.9e}").parse().unwrap_or(time))
 }
 
 /// The nearest that two bodies were seen to each other; bodies count from 1, in the order of the input.
@@ -134,11 +135,12 @@ impl Report {
 
     /// What runs, in a line.
     pub fn title(&self) -> String {
-        let Report { bodies, order, precision, eps, eta, eta4, .. } = self;
+        let Report { bodies, order, precision, .. } = self;
+        let [eps, eta] = [self.eps, self.eta].map(shown);
         if *order == Order::Second as i32 {
             return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}");
         }
-        let average = eta4.map_or(String::new(), |eta4| format!(", eta4 {eta4}"));
+        let average = self.eta4.map_or(String::new(), |eta4| format!(", eta4 {}", shown(eta4)));
         format!("{bodies} bodies, Hermite {order}, precision {precision}, eps {eps}, eta {eta}{average}")
     }
 

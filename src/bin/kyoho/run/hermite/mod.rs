@@ -16,9 +16,10 @@ use super::plan::Plan;
 use crate::body::{Body, Vector};
 use crate::failure::{Failure, Result};
 use criterion::Criterion;
-use schedule::{Schedule, next_step, power_of_two};
+use schedule::{Schedule, next_step};
 use scheme::given;
 
+pub use schedule::power_of_two;
 pub use scheme::Scheme;
 
 /// The Hermite integrator.
@@ -180,7 +181,7 @@ impl Integrator for Hermite {
         self.lost.fill([[0.0; 3]; 2]);
         self.schedule.clear();
         for (number, body) in self.bodies.iter().enumerate() {
-            self.schedule.put(number, power_of_two(body.step / self.plan.interval).min(1.0));
+            self.schedule.put(number, self.plan.fraction(body.step));
         }
         loop {
             let done = self.block_step()?;
@@ -338,7 +339,8 @@ mod tests {
     fn threads_change_no_bit_of_large_blocks() {
         let run = |threads: usize| {
             let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
-            let mut hermite = integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3), threads);
+            let mut hermite =
+                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3), threads);
             assert_eq!(hermite.pool.is_some(), threads > 1);
             hermite.advance(&mut |_, _| ()).unwrap();
             hermite.bodies().to_vec()

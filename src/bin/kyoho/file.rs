@@ -1,0 +1,89 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Result, Write};
+use std::path::Path;
+
+/// Writes a file, so that its name always stands for all of the old content or all of the new, also
+/// where the machine stops: the new content is on the disk before it gets the name.
+pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    let partial = path.with_extension("partial");
+    let written = write(&partial, content).and_then(|()| std::fs::rename(&partial, path));
+    if written.is_err() {
+        // Where this fails too, the first error tells more.
+        let _ = std::fs::remove_file(&partial);
+        return written;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems cannot do it for folders.
+        Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Whether a file of this name can be written; what is there stays as it is.
+pub fn try_writing(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create_new(true).open(path)?;
+            std::fs::remove_file(path)
+        }
+        Err(error) => Err(error),
+        Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().append(true).open(path).map(|_| ()),
+        // To open a pipe can take for ever.
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Whether files can be written in a folder, which is made if it is not there.
+pub fn try_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    try_writing(&folder.join("kyoho.partial"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("kyoho-file-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_leaves_nothing_behind() {
+        let folder = folder("replace");
+        let path = folder.join("snapshot.txt");
+        replace(&path, b"old").unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        std::fs::create_dir(folder.join("taken.txt")).unwrap();
+        assert!(replace(&folder.join("taken.txt"), b"new").is_err());
+        let mut left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["snapshot.txt", "taken.txt"]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_trial_leaves_everything_as_it_was() {
+        let folder = folder("trial");
+        let path = folder.join("energy.svg");
+        try_writing(&path).unwrap();
+        assert!(!path.exists());
+        std::fs::write(&path, "old").unwrap();
+        try_writing(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert!(try_writing(&folder).is_err() && try_writing(&folder.join("nowhere/energy.svg")).is_err());
+        assert!(try_folder(&path).is_err() && try_folder(&folder.join("a/b")).is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

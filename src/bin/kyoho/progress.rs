@@ -1,0 +1,18 @@
+//! Bars that show how far something is.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar on stderr, drawn only where that is a terminal.
+pub fn bar(length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg}{bar:40} {percent}% {elapsed} (left {eta})");
+    let bar = ProgressBar::new(length);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
