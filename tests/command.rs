@@ -845,6 +845,30 @@ fn a_snapshot_that_does_not_fit_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_model_that_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is() {
+    for (arguments, bytes) in [("plummer 1073741824", 48u64 << 30), ("run --plummer 1073741824", 208 << 30)] {
+        let script = format!("ulimit -v 8000000; exec {} {arguments} --backend cpu", env!("CARGO_BIN_EXE_kyoho"));
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("kyoho: no memory for the bodies of the Plummer model: {bytes} bytes\n");
+        assert_eq!((output.status.code(), error), (Some(1), expected));
+    }
+}
+
+/// Beyond 65536 bodies pairs are not summed.
+#[test]
+fn a_large_model_is_made_at_once_and_a_seed_names_it() {
+    let model = |seed: u32| {
+        let output = run(&format!("plummer 200000 --seed {seed}"));
+        assert!(output.status.success());
+        output.stdout
+    };
+    let first = model(3);
+    assert!(first == model(3) && first != model(4));
+    assert_eq!(first.iter().filter(|byte| **byte == b'\n').count(), 200_003);
+}
+
+#[test]
 fn messages_are_short_and_name_what_helps() {
     let input = folder("messages").join("stars.txt");
     std::fs::write(&input, "1e300 0 0 0 0 0 0\n1e300 1e-20 0 0 0 0 0\n").unwrap();

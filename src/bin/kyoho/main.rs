@@ -10,6 +10,7 @@ mod failure;
 mod file;
 mod info;
 mod machine;
+mod memory;
 mod picture;
 mod plummer;
 mod precision;

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn the_number_of_devices_that_has_other_bits_is_told() {
         // Only its own force tells where a body without mass is.
-        let mut bodies = bodies(600).to_vec();
+        let mut bodies = bodies(600).unwrap().to_vec();
         bodies[17].mass = 0.0;
         let mut benches = [1, 2, 3].map(|devices| on(devices, &bodies));
         for work in [Work::NTimesN, Work::BlockStep] {

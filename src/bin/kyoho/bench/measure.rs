@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kyoho::system::padded;
 use kyoho::{Backend, Forces, Order, Setup, Sink, Source, System};
 
-use crate::body::{self, Vector};
+use crate::body::{self, Body, Vector};
 use crate::failure::Result;
 use crate::plummer;
 
@@ -72,9 +72,10 @@ fn radius2_of_regular(n: usize) -> f64 {
 }
 
 /// The bodies of a system of `n` sources; several systems may share them.
-pub fn bodies(n: usize) -> Rc<[Particle]> {
-    let bodies = plummer::model(n, 1);
-    bodies.iter().map(|body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) }).collect()
+pub fn bodies(n: usize) -> Result<Rc<[Particle]>> {
+    let bodies = plummer::model(n, 1)?;
+    let particle = |body: &Body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) };
+    Ok(bodies.iter().map(particle).collect())
 }
 
 /// The seconds that measuring a row takes at least, if each call takes so many.

@@ -72,7 +72,7 @@ fn of_sources(
     works: &[(Work, usize)],
     lines: &mut Vec<Line>,
 ) -> Result<()> {
-    let bodies = measure::bodies(nj);
+    let bodies = measure::bodies(nj)?;
     let on_first = |count: usize| Setup { devices: setup.devices[..count].to_vec(), ..setup.clone() };
     let benches = doubled(setup.devices.len()).map(|count| Bench::new(arguments.seconds, &on_first(count), &bodies));
     let mut benches = benches.collect::<Result<Vec<_>>>()?;

@@ -29,7 +29,7 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
 
 /// The rows of one number of sources, printed as they are measured.
 fn curve(arguments: &Arguments, setup: &Setup, nj: usize, is_first: bool) -> Result<Vec<Row>> {
-    let mut bench = Bench::new(arguments.seconds, setup, &measure::bodies(nj))?;
+    let mut bench = Bench::new(arguments.seconds, setup, &measure::bodies(nj)?)?;
     let mut rows: Vec<Row> = Vec::new();
     for ni in doubled(nj) {
         let call = rows.last().map_or(0.0, |row| row.seconds * ni as f64 / row.ni as f64);

@@ -18,7 +18,7 @@ pub fn run(arguments: &Arguments, settings: &Settings, descriptors: &[&'static D
         for threads in threads(arguments, &setup) {
             let setup = Setup { threads, ..setup.clone() };
             for n in arguments.n() {
-                of_sources(arguments, Bench::new(arguments.seconds, &setup, &measure::bodies(n))?, &mut rows)?;
+                of_sources(arguments, Bench::new(arguments.seconds, &setup, &measure::bodies(n)?)?, &mut rows)?;
             }
         }
     }

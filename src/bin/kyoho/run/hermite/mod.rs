@@ -15,6 +15,7 @@ use super::integrator::{Approach, Counts, Integrator, closest};
 use super::plan::Plan;
 use crate::body::{Body, Vector};
 use crate::failure::{Failure, Result};
+use crate::memory::filled;
 use criterion::Criterion;
 use schedule::{Schedule, next_step};
 use scheme::given;
@@ -59,8 +60,8 @@ impl Hermite {
             scheme,
             pool: pool.flatten(),
             bodies,
-            lost: vec![[[0.0; 3]; 2]; n],
-            last: vec![0.0; n],
+            lost: filled(n, [[0.0; 3]; 2], "what rounding takes from the bodies")?,
+            last: filled(n, 0.0, "the times of the bodies")?,
             schedule: Schedule::default(),
             members: Vec::new(),
             outcomes: Vec::new(),
@@ -340,7 +341,7 @@ mod tests {
         let run = |threads: usize| {
             let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
             let mut hermite =
-                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3), threads);
+                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3).unwrap(), threads);
             assert_eq!(hermite.pool.is_some(), threads > 1);
             hermite.advance(&mut |_, _| ()).unwrap();
             hermite.bodies().to_vec()
