@@ -17,6 +17,10 @@ ROOT := $(DESTDIR)$(PREFIX)
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
 FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 
+HEADERS := kyoho.h g6.h g5.h $(addsuffix .h,$(FORWARDS))
+# Whether a header is Kyoho's: other libraries have some of the names too.
+IS_OURS := grep -qs '^\#ifndef KYOHO_'
+
 # What a program that links the static library may define itself.
 WEAK := 'g6*' 'g5_*' get_device_count
 
@@ -42,6 +46,13 @@ build:
 	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
 
 install: build
+	@for header in $(HEADERS); do \
+		file=$(ROOT)/include/$$header; \
+		if [ -e $$file ] && ! $(IS_OURS) $$file; then \
+			echo "$$file is not Kyoho's; allowed: another PREFIX, or to take it away first" >&2; \
+			exit 1; \
+		fi; \
+	done
 	install -d $(ROOT)/lib/pkgconfig $(ROOT)/include $(ROOT)/bin
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
 	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
@@ -49,7 +60,7 @@ install: build
 	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
 		$(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
 	chmod 644 $(ROOT)/lib/libkyoho.a
-	install -m 644 include/kyoho.h include/g6.h include/g5.h include/kyoho.f90 $(ROOT)/include
+	install -m 644 $(addprefix include/,$(HEADERS)) include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
 	set -e; for name in $(FORWARDS); do \
@@ -57,20 +68,21 @@ install: build
 		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(MAJOR); \
 		ln -sf libkyoho_$$name.so.$(MAJOR) $(ROOT)/lib/libkyoho_$$name.so; \
 		install -m 644 $(BUILT)/libkyoho_$$name.a $(ROOT)/lib; \
-		install -m 644 include/$$name.h $(ROOT)/include; \
 		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@NAME@|$$name|" packaging/kyoho_forward.pc.in \
 			> $(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
 	done
+# The libraries of older versions: the links of their major number lead to these now.
+	find $(ROOT)/lib -maxdepth 1 -name 'libkyoho*.so.$(MAJOR).*' ! -name '*.so.$(VERSION)' -exec rm -f {} +
 	$(if $(filter 1,$(DROPIN)),packaging/dropin install '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR))
 
 uninstall:
 	packaging/dropin remove '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR)
-	rm -f $(ROOT)/lib/libkyoho.so $(ROOT)/lib/libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so.$(VERSION)
-	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/bin/kyoho
-	rm -f $(addprefix $(ROOT)/include/,kyoho.h g6.h g5.h kyoho.f90)
-	for name in $(FORWARDS); do \
-		rm -f $(ROOT)/lib/libkyoho_$$name.so* $(ROOT)/lib/libkyoho_$$name.a $(ROOT)/include/$$name.h \
-			$(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
+	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/libkyoho_*.a $(ROOT)/lib/libkyoho.so* $(ROOT)/lib/libkyoho_*.so*
+	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
+	rm -f $(ROOT)/bin/kyoho $(ROOT)/include/kyoho.f90
+	for header in $(HEADERS); do \
+		file=$(ROOT)/include/$$header; \
+		if $(IS_OURS) $$file; then rm -f $$file; fi; \
 	done
 
 demo-tools:

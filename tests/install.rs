@@ -61,10 +61,11 @@ fn programs_build_and_run_against_an_installation() {
     let prefix = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("prefix");
     let _ = std::fs::remove_dir_all(&prefix);
     std::fs::create_dir_all(&prefix).unwrap();
-    run(Command::new("make")
-        .current_dir(root)
-        .args(["install", "PROFILE=dev"])
-        .arg(format!("PREFIX={}", prefix.display())));
+    let install = |prefix: &Path| {
+        let prefix = format!("PREFIX={}", prefix.display());
+        run(Command::new("make").current_dir(root).args(["install", "PROFILE=dev"]).arg(prefix))
+    };
+    install(&prefix);
     for file in [
         "lib/libkyoho.so",
         "lib/libkyoho.so.0",
@@ -143,8 +144,39 @@ fn programs_build_and_run_against_an_installation() {
         assert!(!String::from_utf8(needs.stdout).unwrap().contains("kyoho"), "{forward}");
     }
 
+    // An older version, whose libraries the links no longer lead to; one of another major number
+    // stays.
+    for library in ["libkyoho", "libkyoho_nbody6"] {
+        for version in ["0.0.7", "1.2.3"] {
+            std::fs::write(prefix.join(format!("lib/{library}.so.{version}")), "").unwrap();
+        }
+        std::fs::remove_file(prefix.join(format!("lib/{library}.so.0"))).unwrap();
+        std::os::unix::fs::symlink(format!("{library}.so.0.0.7"), prefix.join(format!("lib/{library}.so.0"))).unwrap();
+    }
+    install(&prefix);
+    for library in ["libkyoho", "libkyoho_nbody6"] {
+        assert!(!prefix.join(format!("lib/{library}.so.0.0.7")).exists());
+        assert!(prefix.join(format!("lib/{library}.so.1.2.3")).exists());
+        let link = std::fs::read_link(prefix.join(format!("lib/{library}.so.0"))).unwrap();
+        assert_eq!(link, Path::new(&format!("{library}.so.{version}")));
+    }
+
+    // What others have under the same names stays.
+    let others = ["include/g5.h", "lib/libg5.so.3", "lib/libpg5.a"].map(|file| prefix.join(file));
+    others.iter().for_each(|file| std::fs::write(file, "not Kyoho's").unwrap());
     run(Command::new("make").current_dir(root).arg("uninstall").arg(format!("PREFIX={}", prefix.display())));
-    let left: Vec<PathBuf> =
+    let mut left: Vec<PathBuf> =
         ["lib", "include", "bin"].iter().flat_map(|folder| files_below(&prefix.join(folder))).collect();
-    assert_eq!(left, Vec::<PathBuf>::new(), "uninstall leaves files");
+    left.sort();
+    assert_eq!(left, others, "uninstall leaves files or takes those of others");
+    for (more, file) in [("DROPIN=0", &others[0]), ("DROPIN=1", &others[2])] {
+        let mut install = Command::new("make");
+        install.current_dir(root).args(["install", "PROFILE=dev", more]).arg(format!("PREFIX={}", prefix.display()));
+        let output = install.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        let expected = format!("{} is not Kyoho's; allowed: another PREFIX", file.display());
+        assert!(!output.status.success() && error.contains(&expected), "{error}");
+        let _ = std::fs::remove_file(&others[0]);
+    }
+    assert_eq!(std::fs::read(&others[2]).unwrap(), b"not Kyoho's");
 }
