@@ -1,45 +1,48 @@
 //! Threads that share the tasks of a call; the caller's own is one of them.
+//!
+//! Helpers are no pool of rayon's: a thread of the caller's that is a worker of such a pool would,
+//! while it waits, take up other jobs of the caller's, and these may wait for what it holds.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::error::{Error, Result};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 /// The caller's thread and some helpers, which all systems with the same number of threads share.
 pub struct Threads {
     count: usize,
-    /// The process that the helpers live in: a fork of it has none.
-    process: u32,
-    helpers: Option<Arc<ThreadPool>>,
+    helpers: Option<Arc<Helpers>>,
 }
 
-/// Looks at the helpers before the caller's thread sleeps: waking it takes longer than they mostly do.
+/// Looks at the helpers before the caller's thread sleeps: waking it takes longer than they
+/// mostly do.
 const SPINS: usize = 2000;
+/// Looks for another call before a helper sleeps, since the next block is often near.
+const LOOKS: usize = 32;
 
 /// The helpers of each process and number; a fork finds none of its parent's.
-type Pools = HashMap<(u32, usize), Weak<ThreadPool>>;
+type Known = HashMap<(u32, usize), Weak<Helpers>>;
 
-static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 impl Threads {
-    /// This many threads, the caller's included.
-    pub fn new(count: usize) -> Result<Threads> {
+    /// This many threads, the caller's included, or as many of them as can be started.
+    pub fn new(count: usize) -> Threads {
         let helpers = match count {
             0 | 1 => None,
-            _ => Some(pool(count - 1)?),
+            _ => helpers(count - 1),
         };
-        Ok(Threads { count, process: std::process::id(), helpers })
+        Threads { count, helpers }
     }
 
     /// The caller's thread alone.
     pub fn alone() -> Threads {
-        Threads { count: 1, process: std::process::id(), helpers: None }
+        Threads { count: 1, helpers: None }
     }
 
-    /// The number of threads.
+    /// The number of threads that were asked for.
     pub fn count(&self) -> usize {
         self.count.max(1)
     }
@@ -57,8 +60,6 @@ impl Threads {
         new_scratch: impl Fn() -> S + Sync,
         work: impl Fn(T, &mut S) + Sync,
     ) {
-        let has_helpers = items.len() > 1 && self.process == std::process::id();
-        let helpers = self.helpers.as_deref().filter(|_| has_helpers);
         let wanted = items.len().clamp(1, self.count());
         let queue = Mutex::new(items);
         let worker = || {
@@ -73,47 +74,267 @@ impl Threads {
             }
             lock(scratch).push(own);
         };
-        let working = AtomicUsize::new(wanted - 1);
-        match helpers {
+        match self.helpers.as_deref().filter(|helpers| wanted > 1 && helpers.are_here()) {
             None => worker(),
-            Some(pool) => pool.in_place_scope(|scope| {
-                for _ in 1..wanted {
-                    scope.spawn(|_| {
-                        worker();
-                        working.fetch_sub(1, Ordering::Release);
-                    });
-                }
-                worker();
-                for _ in 0..SPINS {
-                    if working.load(Ordering::Acquire) == 0 {
-                        break;
-                    }
-                    std::hint::spin_loop();
-                }
-            }),
+            Some(helpers) => helpers.desk.share(wanted - 1, &worker),
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// Threads that sleep until a call wants help; they end when nobody has them any more.
+struct Helpers {
+    /// The process that they live in: a fork of it has none.
+    process: u32,
+    desk: Arc<Desk>,
+}
+
+impl Helpers {
+    /// Whether they live in this process.
+    fn are_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        // In a fork the lock may be held by a thread that is not there.
+        if self.are_here() {
+            lock(&self.desk.state).closed = true;
+            self.desk.news.notify_all();
+        }
+    }
+}
+
+/// Helpers that are known, or new ones. None if no thread can be started.
+fn helpers(count: usize) -> Option<Arc<Helpers>> {
+    let mut known = lock(&KNOWN);
+    let known = known.get_or_insert_default();
+    let process = std::process::id();
+    if let Some(helpers) = known.get(&(process, count)).and_then(Weak::upgrade) {
+        return Some(helpers);
+    }
+    let desk = Arc::new(Desk::default());
+    let start = |number: usize| {
+        let desk = Arc::clone(&desk);
+        thread::Builder::new().name(format!("kyoho-{number}")).spawn(move || desk.help()).map(drop)
+    };
+    let refused = (0..count).find_map(|number| Some((number, start(number).err()?)));
+    if let Some((started, error)) = &refused {
+        log::warn!(
+            "{started} of {count} helper threads could be started ({error}): these and the caller's thread compute"
+        );
+    }
+    if refused.is_some_and(|(started, _)| started == 0) {
+        return None;
+    }
+    let helpers = Arc::new(Helpers { process, desk });
+    known.insert((process, count), Arc::downgrade(&helpers));
+    Some(helpers)
+}
+
+/// Where calls that want help are put down.
+#[derive(Default)]
+struct Desk {
+    state: Mutex<State>,
+    /// A call was put down, or the helpers are to end.
+    news: Condvar,
+    /// The last helper of some call left it.
+    left: Condvar,
+    /// Calls that are down, to be looked at without the lock.
+    calls: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    /// Calls, and how many more helpers each takes.
+    calls: Vec<(Arc<Call>, usize)>,
+    /// Helpers that sleep, and callers that do.
+    asleep: usize,
+    waiting: usize,
+    closed: bool,
+}
+
+/// What the threads of a call do.
+struct Call {
+    /// What each of them does; it is not there any more when the call has ended.
+    work: &'static (dyn Fn() + Sync),
+    /// Helpers that are at it.
+    inside: AtomicUsize,
+    /// The panic of one of them.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Desk {
+    /// Does the work in the caller's thread and in up to so many helpers, as far as they come
+    /// before it is done.
+    fn share(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
+        // SAFETY: helpers call it only between entering and leaving the call. Before this function
+        // ends, also by a panic, the call is taken back, so that none enters any more, and all have
+        // left.
+        let work_of_helpers = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
+        let call = Arc::new(Call { work: work_of_helpers, inside: AtomicUsize::new(0), panic: Mutex::new(None) });
+        self.put_down(&call, helpers);
+        let own = catch_unwind(AssertUnwindSafe(work));
+        self.take_back(&call);
+        let of_helper = lock(&call.panic).take();
+        if let Some(panic) = own.err().or(of_helper) {
+            resume_unwind(panic);
+        }
+    }
+
+    fn put_down(&self, call: &Arc<Call>, helpers: usize) {
+        let mut state = lock(&self.state);
+        state.calls.push((Arc::clone(call), helpers));
+        self.calls.store(state.calls.len(), Ordering::Relaxed);
+        let asleep = state.asleep;
+        drop(state);
+        match helpers < asleep {
+            true => (0..helpers).for_each(|_| self.news.notify_one()),
+            false if asleep > 0 => self.news.notify_all(),
+            false => (),
+        }
+    }
+
+    /// Lets no more helpers enter a call and waits for those that did.
+    fn take_back(&self, call: &Arc<Call>) {
+        let mut state = lock(&self.state);
+        state.calls.retain(|(other, _)| !Arc::ptr_eq(other, call));
+        self.calls.store(state.calls.len(), Ordering::Relaxed);
+        drop(state);
+        for _ in 0..SPINS {
+            if call.inside.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = lock(&self.state);
+        state.waiting += 1;
+        while call.inside.load(Ordering::Acquire) > 0 {
+            state = wait(&self.left, state);
+        }
+        state.waiting -= 1;
+    }
+
+    /// What a helper does all its life.
+    fn help(&self) {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some((call, places)) = state.calls.iter_mut().find(|(_, places)| *places > 0) {
+                *places -= 1;
+                let call = Arc::clone(call);
+                call.inside.fetch_add(1, Ordering::Relaxed);
+                drop(state);
+                self.work_at(&call);
+                for _ in 0..LOOKS {
+                    if self.calls.load(Ordering::Relaxed) > 0 {
+                        break;
+                    }
+                    thread::yield_now();
+                }
+                state = lock(&self.state);
+            } else if state.closed {
+                return;
+            } else {
+                state.asleep += 1;
+                state = wait(&self.news, state);
+                state.asleep -= 1;
+            }
+        }
+    }
+
+    /// Helps with a call that was entered, and leaves it.
+    fn work_at(&self, call: &Call) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(call.work)) {
+            *lock(&call.panic) = Some(panic);
+        }
+        if call.inside.fetch_sub(1, Ordering::Release) == 1 && lock(&self.state).waiting > 0 {
+            self.left.notify_all();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pool(helpers: usize) -> Result<Arc<ThreadPool>> {
-    let mut pools = lock(&POOLS);
-    let pools = pools.get_or_insert_default();
-    let key = (std::process::id(), helpers);
-    if let Some(pool) = pools.get(&key).and_then(Weak::upgrade) {
-        return Ok(pool);
+fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    #[test]
+    fn each_item_is_done_once_whoever_does_it() {
+        let threads = [Threads::alone(), Threads::new(1), Threads::new(2), Threads::new(5)];
+        for (threads, items) in threads.iter().flat_map(|threads| [0, 1, 3, 200].map(|items| (threads, items))) {
+            let done: Vec<AtomicU32> = (0..items).map(|_| AtomicU32::new(0)).collect();
+            threads.each(done.iter(), |item| {
+                item.fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(done.iter().all(|item| item.load(Ordering::Relaxed) == 1), "{} threads", threads.count());
+        }
     }
-    let pool =
-        ThreadPoolBuilder::new().num_threads(helpers).thread_name(|number| format!("kyoho-{number}")).build().map_err(
-            |error| Error::DeviceFailed {
-                device: "cpu".into(),
-                reason: format!("{helpers} threads could not be started: {error}"),
-            },
-        )?;
-    let pool = Arc::new(pool);
-    pools.insert(key, Arc::downgrade(&pool));
-    Ok(pool)
+
+    #[test]
+    fn as_many_threads_work_as_are_wanted() {
+        let (threads, meeting) = (Threads::new(3), Barrier::new(3));
+        // Nobody goes on before all three are there.
+        threads.each(0..3, |_| {
+            meeting.wait();
+        });
+    }
+
+    #[test]
+    fn helpers_may_share_work_of_their_own_with_helpers_that_are_all_busy() {
+        let threads = Threads::new(3);
+        let done = AtomicU32::new(0);
+        threads.each(0..3, |_| {
+            threads.each(0..3, |_| {
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(done.into_inner(), 9);
+    }
+
+    #[test]
+    fn several_callers_share_the_same_helpers() {
+        let (threads, done) = (Threads::new(3), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        Threads::new(3).each(0..5, |_| {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), 4 * 200 * 5);
+        drop(threads);
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_is_the_callers_once_all_have_ended() {
+        let threads = Threads::new(3);
+        for bad in 0..3 {
+            let meeting = Barrier::new(3);
+            let ended = AtomicU32::new(0);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                threads.each(0..3, |item| {
+                    meeting.wait();
+                    assert!(item != bad, "item {item}");
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            }));
+            let words = outcome.unwrap_err().downcast::<String>().unwrap();
+            assert_eq!(*words, format!("item {bad}"));
+            assert_eq!(ended.into_inner(), 2);
+        }
+    }
 }

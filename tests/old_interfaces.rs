@@ -64,6 +64,19 @@ fn g6_in_a_client_that_defines_the_c_forms_itself() {
     keeps_its_promises("g6_own_c_forms", &["mixed"]);
 }
 
+/// Where threads cannot be started, those that there are compute, with a warning in the log and no more.
+#[test]
+fn g6_in_a_process_that_can_start_no_threads() {
+    let program = build("g6_no_threads");
+    for started in ["0", "1"] {
+        let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", "4")];
+        assert_eq!(program.run(&[started], &variables), "");
+        let log = program.run(&[started], &[&variables[..], &[("KYOHO_LOG", "warn")]].concat());
+        let warning = format!("{started} of 3 helper threads could be started");
+        assert!(log.contains(&warning), "{log}");
+    }
+}
+
 #[test]
 fn g6_opens_and_closes() {
     let program = build("g6_lifecycle");

@@ -230,7 +230,7 @@ impl Devices {
     /// of, if it is of one.
     fn open_all(&mut self, setup: &Setup, log: &mut Option<Log>) -> std::result::Result<(), (Option<usize>, Error)> {
         let count = setup.devices.len();
-        let threads = Threads::new(self.machine.threads(count)).map_err(|error| (None, error))?;
+        let threads = Threads::new(self.machine.threads(count));
         let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
         let machine = &*self.machine;
         let options = self.options(setup);

@@ -130,7 +130,7 @@ impl System {
         check_devices(setup)?;
         let mut log = None;
         let devices = Devices::open(machine, descriptor, setup, &mut log)?;
-        let threads = copiers(setup)?;
+        let threads = copiers(setup);
         Ok(System {
             descriptor,
             sources: Sources::new(descriptor.taylor),
@@ -180,7 +180,7 @@ impl System {
             });
         }
         check_devices(setup)?;
-        let threads = copiers(setup)?;
+        let threads = copiers(setup);
         self.stage = Stage::Idle;
         self.lists.reset();
         self.settle()?;
@@ -590,7 +590,7 @@ const MAX_DEVICES: usize = 64;
 const COPIERS: usize = 8;
 
 /// The threads that copy sinks.
-fn copiers(setup: &Setup) -> Result<Threads> {
+fn copiers(setup: &Setup) -> Threads {
     Threads::new(setup.threads.min(COPIERS))
 }
 

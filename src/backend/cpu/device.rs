@@ -506,7 +506,7 @@ mod tests {
         let level = Level::Portable;
         let kernel = kernel::kernel_64(level, descriptor).unwrap();
         let options = DeviceOptions { descriptor, threads, level, shape: None };
-        CpuDevice::new(kernel, Arc::new(Threads::new(threads).unwrap()), options)
+        CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
     }
 
     #[test]

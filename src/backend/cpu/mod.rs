@@ -42,8 +42,8 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
 }
 
 fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let threads = Threads::new(options.threads)?;
-    Ok(Box::new(device::CpuDevice::new(kernel, Arc::new(threads), options)))
+    let threads = Arc::new(Threads::new(options.threads));
+    Ok(Box::new(device::CpuDevice::new(kernel, threads, options)))
 }
 
 /// The processor's name, as the system gives it.
