@@ -319,8 +319,8 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 // - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
-// allowed), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED;
-// `kyoho_last_error(NULL)` has the text.
+// allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND,
+// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED; `kyoho_last_error(NULL)` has the text.
 kyoho_result kyoho_system_create(int32_t order,
                                  int32_t precision,
                                  int32_t backend,

@@ -1,6 +1,8 @@
 //! What can go wrong, each with the offending value and what is allowed instead.
 
 use std::borrow::Cow;
+use std::io;
+use std::path::Path;
 
 use thiserror::Error as ThisError;
 
@@ -148,6 +150,14 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// The process has as many files open as it may.
+    #[error("no file descriptor is free for {file} ({reason}); allowed: fewer open files, or a higher 'ulimit -n'")]
+    NoDescriptor {
+        /// The file that was to be opened, if it is there.
+        file: String,
+        /// What the system says.
+        reason: String,
+    },
     /// The caller's buffer is too small; it holds as much as fits.
     #[error("{what} needs room for {needed}, the buffer holds {room}")]
     BufferTooSmall {
@@ -201,6 +211,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error that this file could not be opened, if that is because no other could be.
+    pub(crate) fn no_descriptor(file: &Path, error: &io::Error) -> Option<Error> {
+        let is_full = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+        is_full.then(|| Error::NoDescriptor { file: file.display().to_string(), reason: error.to_string() })
+    }
+
     /// The error's number in the C interface.
     pub fn code(&self) -> ResultCode {
         match self {
@@ -211,7 +227,7 @@ impl Error {
             Error::NotFinite { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
             Error::CallOrder { .. } | Error::Forked { .. } => ResultCode::CallOrder,
-            Error::BadOption { .. } => ResultCode::BadOption,
+            Error::BadOption { .. } | Error::NoDescriptor { .. } => ResultCode::BadOption,
             Error::BufferTooSmall { .. } => ResultCode::BufferTooSmall,
             Error::NoBackend { .. } => ResultCode::NoBackend,
             Error::Unsupported { .. } => ResultCode::Unsupported,

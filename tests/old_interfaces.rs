@@ -78,6 +78,11 @@ fn g6_in_a_process_that_can_start_no_threads() {
 }
 
 #[test]
+fn g6_in_a_process_that_can_open_no_files() {
+    keeps_its_promises("g6_no_files", &["mixed"]);
+}
+
+#[test]
 fn g6_opens_and_closes() {
     let program = build("g6_lifecycle");
     assert_eq!(program.run(&["16384"], &[]), "");

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -152,12 +153,17 @@ pub fn start_log(settings: &Settings) -> Result<()> {
     if *started || settings.log == log::LevelFilter::Off {
         return Ok(());
     }
-    let open = |path| OpenOptions::new().create(true).append(true).open(path);
-    let file = settings.log_file.as_ref().map(open).transpose().map_err(|error| Error::BadOption {
-        name: "KYOHO_LOG_FILE".into(),
-        value: settings.log_file.as_ref().map_or(String::new(), |path| path.display().to_string()),
-        allowed: format!("a file that can be written ({error})"),
-    })?;
+    let open = |path: &PathBuf| {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.map_err(|error| {
+            Error::no_descriptor(path, &error).unwrap_or_else(|| Error::BadOption {
+                name: "KYOHO_LOG_FILE".into(),
+                value: path.display().to_string(),
+                allowed: format!("a file that can be written ({error})"),
+            })
+        })
+    };
+    let file = settings.log_file.as_ref().map(open).transpose()?;
     if log::set_logger(LOG.get_or_init(|| Log { file: file.map(Mutex::new) })).is_ok() {
         log::set_max_level(settings.log);
     }

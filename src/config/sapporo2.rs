@@ -52,7 +52,10 @@ pub fn read(path: &Path) -> Result<Option<Wanted>> {
 /// for ever.
 fn text(path: &Path) -> Result<Option<String>> {
     let refuse = |value: &str, allowed: &str| Err(bad(&path.display().to_string(), value, allowed));
-    let unreadable = |error: std::io::Error| refuse(&error.to_string(), "a file that can be read, or none");
+    let unreadable = |error: std::io::Error| match Error::no_descriptor(path, &error) {
+        Some(full) => Err(full),
+        None => refuse(&error.to_string(), "a file that can be read, or none"),
+    };
     let found = match path.metadata() {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

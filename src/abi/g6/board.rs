@@ -38,6 +38,8 @@ pub struct Board {
     pending: Pending,
     softening2: f64,
     npipes: Option<usize>,
+    /// Whether the block size was asked for in vain, and the line with the reason was written.
+    npipes_failed: bool,
 }
 
 static BOARD: Mutex<Board> = Mutex::new(Board::new());
@@ -96,6 +98,7 @@ impl Board {
             pending: Pending::Nothing,
             softening2: 0.0,
             npipes: None,
+            npipes_failed: false,
         }
     }
 
@@ -124,13 +127,16 @@ impl Board {
     }
 
     /// The largest number of sinks that callers should pass at once.
-    pub fn npipes(&mut self) -> Result<usize> {
+    pub fn npipes(&mut self) -> Outcome<usize> {
         if let Some(npipes) = self.npipes {
             return Ok(npipes);
         }
-        let settings = Settings::from_environment();
-        self.npipes = Some(settings.as_ref().map_or(NPIPES_OF_BROKEN, |settings| settings.npipes));
-        Ok(settings?.npipes)
+        // What is wrong may be mended, but is said once.
+        let was_told = std::mem::replace(&mut self.npipes_failed, true);
+        let settings =
+            Settings::from_environment().map_err(|error| if was_told { Failure::Told } else { error.into() })?;
+        self.npipes = Some(settings.npipes);
+        Ok(settings.npipes)
     }
 
     /// Writes a source. A refused one keeps its address out of every force until it is written again.

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn g6_reinitialize(cid: c_int) -> c_int {
 
 /// The largest number of sinks that callers should pass in one call: 16384, or what `KYOHO_NPIPES` says.
 ///
-/// It can be asked for before the board is opened and after it is closed. It is 1 where the environment is broken.
+/// It can be asked for before the board is opened and after it is closed. It is 1 as long as the environment is broken.
 /// More sinks than that are computed too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g6_npipes() -> c_int {

@@ -88,8 +88,8 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: i32, devices: *mut i32
 /// - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
-/// allowed), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED;
-/// `kyoho_last_error(NULL)` has the text.
+/// allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND,
+/// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED; `kyoho_last_error(NULL)` has the text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_create(
     order: i32,
