@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::pocl::by_opencl;
+use common::programs::{alone, keeps_promises};
 use common::{compiler, folder, link_library, root, succeed};
 
 /// Builds a program from files of the repository; its warnings are errors.
@@ -41,6 +42,22 @@ fn the_module_takes_plain_arrays_and_arrays_inside_derived_types() {
         let output = succeed(&mut program);
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     }
+}
+
+/// Debug builds of Fortran codes often trap exceptions; those of the library's own arithmetic are none of theirs.
+#[test]
+fn programs_that_trap_floating_point_exceptions() {
+    let folder = folder("fortran_traps");
+    link_library(&folder);
+    let options = [&FORTRAN[..], &["-ffpe-trap=invalid,zero,overflow", "-fcheck=all"]].concat();
+    let program = build("gfortran", &folder, "traps", &options, &["include/kyoho.f90", "fortran_tests/traps.f90"]);
+    for precision in [None, Some("double")] {
+        let mut command = alone(Command::new(program.get_program()));
+        command.env("KYOHO_BACKEND", "cpu").env("KYOHO_THREADS", "3");
+        command.envs(precision.map(|precision| ("KYOHO_PRECISION", precision)));
+        assert_eq!(keeps_promises(&mut command), "", "precision {precision:?}");
+    }
+    assert_eq!(keeps_promises(&mut by_opencl(program, &[])), "");
 }
 
 /// A Plummer model in standard units, cut at ten times its length, from a generator of a few lines.

@@ -7,6 +7,7 @@ use std::process::Command;
 use common::pocl::by_opencl;
 use common::programs::{C, Program, alone, keeps_promises};
 use common::{compiler, fake_driver, folder, link_forward, link_library, root, succeed};
+use kyoho::Level;
 
 const LIBRARIES: [&str; 2] = ["nbody6", "nbody6pp"];
 
@@ -19,8 +20,9 @@ fn caller_of(forward: &str, folder_name: &str) -> Command {
     let program = folder.join(forward);
     // Bodies that are at one place are so exactly.
     let options = ["-std=f2018", "-O2", "-g", "-fcheck=all", "-Wall", "-Wextra", "-Werror", "-Wno-compare-reals"];
+    let traps = "-ffpe-trap=invalid,zero,overflow";
     let mut compiler = compiler("gfortran", &folder);
-    succeed(compiler.args(options).arg("-o").arg(&program).args(sources).arg(format!("-lkyoho_{forward}")));
+    succeed(compiler.args(options).arg(traps).arg("-o").arg(&program).args(sources).arg(format!("-lkyoho_{forward}")));
     let mut command = Command::new(program);
     command.current_dir(folder);
     command
@@ -60,6 +62,22 @@ fn keeps_its_promises(name: &'static str, forward: &str) {
 #[test]
 fn nbody6_in_a_program_that_forks() {
     keeps_its_promises("nbody6_fork", "nbody6");
+}
+
+#[test]
+fn nbody6_for_callers_with_other_floating_point_environments() {
+    let program = Program::build_with_forward("nbody6_environments", "nbody6", C, "nbody6_environments");
+    for level in Level::available().map(Level::name) {
+        for precision in ["mixed", "double"] {
+            let variables = [
+                ("KYOHO_BACKEND", "cpu"),
+                ("KYOHO_THREADS", "3"),
+                ("KYOHO_CPU_LEVEL", level),
+                ("KYOHO_PRECISION", precision),
+            ];
+            assert_eq!(program.run(&[], &variables), "", "level {level}, precision {precision}");
+        }
+    }
 }
 
 #[test]

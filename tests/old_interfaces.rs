@@ -5,8 +5,10 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
-use common::programs::{OLD, Program};
+use common::pocl::by_opencl;
+use common::programs::{OLD, Program, keeps_promises};
 use common::{folder, link_library, succeed, text};
+use kyoho::Level;
 
 fn build(name: &'static str) -> Program {
     Program::build(name, OLD, name)
@@ -62,6 +64,34 @@ fn g6_in_every_form() {
 #[test]
 fn g6_in_a_client_that_defines_the_c_forms_itself() {
     keeps_its_promises("g6_own_c_forms", &["mixed"]);
+}
+
+/// Callers may trap floating-point exceptions, round in another way or flush denormals: results have
+/// the same bits, and the caller's environment stays as it is.
+#[test]
+fn callers_with_other_floating_point_environments() {
+    let program = build("environments");
+    for level in Level::available().map(Level::name) {
+        for precision in ALL {
+            let variables = [
+                ("KYOHO_BACKEND", "cpu"),
+                ("KYOHO_THREADS", "3"),
+                ("KYOHO_CPU_LEVEL", level),
+                ("KYOHO_PRECISION", precision),
+            ];
+            assert_eq!(program.run(&[], &variables), "", "level {level}, precision {precision}");
+        }
+    }
+}
+
+/// So it is where a driver compiles and computes, and where the CPU computes small blocks in its place.
+#[test]
+fn callers_with_other_floating_point_environments_by_opencl() {
+    let program = Program::build("environments", OLD, "environments_by_opencl");
+    for crossover in ["off", "1000000000"] {
+        let variables = [("KYOHO_PRECISION", "mixed"), ("KYOHO_THREADS", "3"), ("KYOHO_CROSSOVER", crossover)];
+        assert_eq!(keeps_promises(&mut by_opencl(program.command(), &variables)), "", "crossover {crossover}");
+    }
 }
 
 /// Where threads cannot be started, those that there are compute, with a warning in the log and no more.

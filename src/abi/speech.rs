@@ -12,6 +12,7 @@ use crate::config::{OnFailure, Settings};
 use crate::error::{Error, Result};
 
 use super::boundary;
+use super::floating_point::in_the_usual_environment;
 
 /// Why a call of an old interface failed.
 #[derive(Debug, ThisError)]
@@ -45,18 +46,20 @@ pub fn answer_or<T>(
     failed: T,
     after_failure: impl FnOnce(),
 ) -> T {
-    let failure = match boundary::protect(|| Ok(body())) {
-        Ok(Ok(value)) => return value,
-        Ok(Err(failure)) => failure,
-        Err(error) => Failure::Library(error),
-    };
-    // A logger of the caller's may panic too.
-    protect(|| complain(function, &failure));
-    protect(after_failure);
-    if OnFailure::of_process() == OnFailure::Stop {
-        stop(function);
-    }
-    failed
+    in_the_usual_environment(|| {
+        let failure = match boundary::protect(|| Ok(body())) {
+            Ok(Ok(value)) => return value,
+            Ok(Err(failure)) => failure,
+            Err(error) => Failure::Library(error),
+        };
+        // A logger of the caller's may panic too.
+        protect(|| complain(function, &failure));
+        protect(after_failure);
+        if OnFailure::of_process() == OnFailure::Stop {
+            stop(function);
+        }
+        failed
+    })
 }
 
 /// Ends the process, as a program ends itself: what it has written reaches its files.

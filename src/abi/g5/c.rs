@@ -114,13 +114,13 @@ pub unsafe extern "C" fn g5_set_jpMC(devid: c_int, adr: c_int, nj: c_int, mj: *m
 /// Sets the softening length, not squared, of all sinks on all boards that have none of their own; 0 until it is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_eps_to_all(eps: f64) -> c_int {
-    calls::set_common_softening2("g5_set_eps_to_all", Ok(eps * eps))
+    calls::set_common_softening2("g5_set_eps_to_all", || Ok(eps * eps))
 }
 
 /// As `g5_set_eps_to_all`, with the squared length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_eps2_to_all(eps2: f64) -> c_int {
-    calls::set_common_softening2("g5_set_eps2_to_all", Ok(eps2))
+    calls::set_common_softening2("g5_set_eps2_to_all", || Ok(eps2))
 }
 
 /// Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one for each.

@@ -90,8 +90,8 @@ pub unsafe fn set_sources(
 }
 
 /// Sets the softening of all sinks that have none of their own.
-pub fn set_common_softening2(function: &'static str, softening2: Result<f64>) -> c_int {
-    answer(function, || board::set_common_softening2(softening2).map(|()| 0), FAILED)
+pub fn set_common_softening2(function: &'static str, softening2: impl FnOnce() -> Result<f64>) -> c_int {
+    answer(function, || board::set_common_softening2(softening2()).map(|()| 0), FAILED)
 }
 
 /// Sets softening lengths, not squared, of the first sinks.

@@ -152,14 +152,14 @@ pub unsafe extern "C" fn g5_set_jpmc_(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_eps_to_all_(eps: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
-    unsafe { calls::set_common_softening2("g5_set_eps_to_all", scalar("eps", eps).map(|eps| eps * eps)) }
+    unsafe { calls::set_common_softening2("g5_set_eps_to_all", || scalar("eps", eps).map(|eps| eps * eps)) }
 }
 
 /// The Fortran form of `g5_set_eps2_to_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn g5_set_eps2_to_all_(eps2: *mut f64) -> c_int {
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
-    unsafe { calls::set_common_softening2("g5_set_eps2_to_all", scalar("eps2", eps2)) }
+    unsafe { calls::set_common_softening2("g5_set_eps2_to_all", || scalar("eps2", eps2)) }
 }
 
 /// The Fortran form of `g5_set_eps`.

@@ -19,6 +19,7 @@ use std::ffi::CString;
 
 use self::system::kyoho_system;
 use super::boundary::protect;
+use super::floating_point::in_the_usual_environment;
 use super::handles::Handles;
 use crate::error::{Error, Result, ResultCode};
 use crate::system::System;
@@ -38,13 +39,17 @@ thread_local! {
 
 /// Runs an entry point that belongs to no system.
 fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
-    match protect(body) {
+    in_the_usual_environment(|| match protect(body) {
         Ok(()) => ResultCode::Ok,
         Err(error) => {
-            remember(&error);
+            // A logger of the caller's may panic.
+            let _ = protect(|| {
+                remember(&error);
+                Ok(())
+            });
             error.code()
         }
-    }
+    })
 }
 
 /// Runs an entry point on a system; the text of its error stays with the system.
