@@ -1,12 +1,13 @@
 //! How errors are measured, and how large they may be.
 
-use rayon::prelude::*;
+use std::thread::available_parallelism;
 
 use crate::catalogue::{Order, Precision};
 use crate::error::Result;
 use crate::reference::real::norm;
 use crate::reference::{DoubleDouble, Force, Predicted, Real, force, predict_all};
 use crate::system::{Forces, Sink, Source, System};
+use crate::threads::Threads;
 
 use super::models;
 use super::target::Target;
@@ -106,8 +107,12 @@ impl Problem {
     /// Computes what is expected.
     pub fn new(sources: Vec<Source>, sinks: Vec<Sink>) -> Problem {
         let predicted = predict_all::<DoubleDouble>(Order::Eighth, &sources, 0.0);
-        let expected = sinks.par_iter().map(|sink| force(Order::Eighth, &predicted, true, sink)).collect();
-        Problem { sources, sinks, predicted, expected }
+        let mut expected = vec![None; sinks.len()];
+        let threads = Threads::new(available_parallelism().map_or(1, |count| count.get()));
+        threads.each(expected.iter_mut().zip(&sinks), |(expected, sink)| {
+            *expected = Some(force(Order::Eighth, &predicted, true, sink));
+        });
+        Problem { sources, sinks, predicted, expected: expected.into_iter().flatten().collect() }
     }
 
     /// The relative errors of a target.
