@@ -18,6 +18,7 @@ pub mod catalogue;
 pub mod config;
 pub mod conformance;
 pub mod error;
+pub mod memory;
 pub mod pair;
 pub mod reference;
 pub mod system;

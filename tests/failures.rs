@@ -52,8 +52,7 @@ fn steps(twin: &mut Twin, sources: &[Source], findings: &mut Findings) -> Result
         twin.compare_lists(findings, "its lists")?;
         (0..20).try_for_each(|k| twin.set_source(5 * k, &sources[k + 30]))?;
     }
-    twin.compare_predicted(findings, 0..sources.len());
-    Ok(())
+    twin.compare_predicted(findings, 0..sources.len())
 }
 
 #[test]

@@ -206,14 +206,8 @@ impl Play {
                 self.findings.expect(self.twin.system.neighbours(0).is_err(), || "lists of no block".into());
                 Ok(())
             }
-            Call::Predicted(first) => {
-                self.twin.compare_predicted(&mut self.findings, *first..first + 20);
-                Ok(())
-            }
-            Call::Sources(first) => {
-                self.twin.compare_sources(&mut self.findings, *first..first + 20);
-                Ok(())
-            }
+            Call::Predicted(first) => self.twin.compare_predicted(&mut self.findings, *first..first + 20),
+            Call::Sources(first) => self.twin.compare_sources(&mut self.findings, *first..first + 20),
             Call::Move(count) => {
                 self.lists = false;
                 // Of the real devices, if there are any, some are named more than once; fakes are as many as are wanted.

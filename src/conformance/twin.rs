@@ -302,23 +302,25 @@ impl Twin {
     }
 
     /// Compares sources as they were written, with zeros for the coefficients that the order does not keep.
-    pub fn compare_sources(&mut self, findings: &mut Findings, addresses: Range<usize>) {
+    pub fn compare_sources(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
         let kept = self.target.descriptor().taylor;
-        for (address, found) in addresses.clone().zip(self.system.sources(addresses)) {
+        for (address, found) in addresses.clone().zip(self.system.sources(addresses)?) {
             let mut expected = self.model.source(address).copied();
             expected.iter_mut().for_each(|source| source.taylor[kept..].fill([0.0; 3]));
             findings.expect_equal(&format!("the source written to address {address}"), found, expected);
         }
+        Ok(())
     }
 
     /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
-    pub fn compare_predicted(&mut self, findings: &mut Findings, addresses: Range<usize>) {
+    pub fn compare_predicted(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
         let vectors = self.target.descriptor().vectors;
         let first = |predicted: [[f64; 3]; MAX_VECTORS]| predicted[..vectors].to_vec();
-        for (address, found) in addresses.clone().zip(self.system.predicted(addresses)) {
+        for (address, found) in addresses.clone().zip(self.system.predicted(addresses)?) {
             let expected = self.model.predicted(address).map(first);
             findings.expect_equal(&format!("the source predicted at address {address}"), found.map(first), expected);
         }
+        Ok(())
     }
 
     /// Compares the neighbour lists of the last block; sources that are on the boundary to the last bits may be in a

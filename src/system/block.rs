@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 
 use super::sinks::Sinks;
 use super::slices::SHEAVES;
@@ -138,12 +139,10 @@ impl Sums {
     pub fn reserve(&mut self, sinks: usize, outputs: usize, nearest: bool) -> Result<()> {
         let values = sinks.saturating_mul(outputs);
         let nearest = if nearest { sinks } else { 0 };
-        let reserved = self.values.try_reserve(values.saturating_sub(self.values.len()));
-        let more = nearest.saturating_sub(self.nearest.len());
-        reserved.and_then(|()| self.nearest.try_reserve(more)).map_err(|_| Error::OutOfMemory {
-            what: "sums",
-            bytes: values.saturating_mul(size_of::<f64>()).saturating_add(nearest.saturating_mul(size_of::<Nearest>())),
-        })
+        let (more_values, more_nearest) =
+            (values.saturating_sub(self.values.len()), nearest.saturating_sub(self.nearest.len()));
+        memory::reserve(&mut self.values, more_values, "sums")?;
+        memory::reserve(&mut self.nearest, more_nearest, "nearest sources")
     }
 
     /// Empty sums of this many sinks.

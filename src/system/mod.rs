@@ -14,11 +14,12 @@ pub mod slices;
 mod sources;
 mod units;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::backend::{Backend, DeviceDescription, Machine, ThisMachine, cpu::Level};
 use crate::catalogue::{self, Descriptor, Order, Precision, Scope};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::pair::predict;
 use crate::threads::Threads;
 
@@ -205,11 +206,10 @@ impl System {
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();
         let log = self.log.as_ref().map_or(0, Log::bytes);
         let logged = self.unsettled().iter().map(|record| record.address());
-        let new: HashSet<u32> = (self.staged.iter().map(|(address, _)| *address).chain(logged))
-            .filter(|address| !self.sources.is_set(*address as usize))
-            .collect();
+        let new = (self.staged.iter().map(|(address, _)| *address).chain(logged))
+            .filter(|address| !self.sources.is_set(*address as usize));
         Statistics {
-            sources: (self.sources.count() + new.len()) as u64,
+            sources: (self.sources.count() + distinct(new)) as u64,
             bytes: (self.sources.bytes() + log + staged + self.devices.bytes() + self.lists.bytes()) as u64,
             ..self.statistics
         }
@@ -242,12 +242,7 @@ impl System {
             self.make_lists(None)?;
         }
         if self.last_block_is_needed() {
-            self.staged.try_reserve(1).map_err(|_| Error::OutOfMemory {
-                what: "staged sources",
-                bytes: self.staged.len() * size_of::<(u32, Source)>(),
-            })?;
-            self.staged.push((address as u32, *source));
-            return Ok(());
+            return memory::push(&mut self.staged, (address as u32, *source), "staged sources");
         }
         // What was written before must not come later.
         if self.log.is_some() || !self.staged.is_empty() {
@@ -513,15 +508,17 @@ impl System {
             match made {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    let before = self.descriptor.is_regular().then(|| self.sums.values.clone());
-                    self.compute_elsewhere(error.clone()).inspect_err(|_| {
+                    let before = std::mem::take(&mut self.sums);
+                    if let Err(error) = self.compute_elsewhere(error.clone()) {
+                        self.sums = before;
                         // Devices that came since, where the block failed too, know nothing of it.
                         if !self.devices.know_block() {
                             self.stage = Stage::Idle;
                         }
-                    })?;
+                        return Err(error);
+                    }
                     // The caller has the forces of other devices, which may have left out other sources.
-                    if before.is_some_and(|before| before != self.sums.values) {
+                    if self.descriptor.is_regular() && before.values != self.sums.values {
                         self.stage = Stage::Idle;
                         return Err(error);
                     }
@@ -533,27 +530,42 @@ impl System {
     /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
     /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was
     /// written.
-    pub fn predicted(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<[[f64; 3]; MAX_VECTORS]>> {
+    pub fn predicted(
+        &mut self,
+        addresses: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Option<[[f64; 3]; MAX_VECTORS]>>> {
         let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
         let predicted = |source: Source| {
             let step = if predicts { time - source.time } else { 0.0 };
             predict::derivatives(&source, descriptor, step)
         };
-        self.sources(addresses).into_iter().map(|source| source.map(predicted)).collect()
+        self.each_source(addresses, predicted)
     }
 
     /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
     /// keep; `None` where none was.
-    pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Vec<Option<Source>> {
-        let staged: HashMap<u32, &Source> = self.staged.iter().map(|(address, source)| (*address, source)).collect();
+    pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
+        self.each_source(addresses, |source| source)
+    }
+
+    /// What a function makes of the sources at some addresses.
+    fn each_source<T>(
+        &mut self,
+        addresses: impl IntoIterator<Item = usize>,
+        make: impl Fn(Source) -> T,
+    ) -> Result<Vec<Option<T>>> {
+        let mut staged: HashMap<u32, &Source> = HashMap::new();
+        let count = self.staged.len();
+        staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;
+        staged.extend(self.staged.iter().map(|(address, source)| (*address, source)));
         let mut current = |address: usize| {
             let staged = staged.get(&(address as u32)).map(|source| **source);
             let logged = || self.log.as_mut()?.read(address);
             let mut source = staged.or_else(logged).or_else(|| self.sources.read(address))?;
             source.taylor[self.descriptor.taylor..].fill([0.0; 3]);
-            Some(source)
+            Some(make(source))
         };
-        addresses.into_iter().map(&mut current).collect()
+        memory::collected(addresses.into_iter().map(&mut current), "copies of sources")
     }
 
     fn last_block_is_needed(&self) -> bool {
@@ -589,6 +601,21 @@ const MAX_DEVICES: usize = 64;
 /// More threads than this would wait for the memory's bandwidth.
 const COPIERS: usize = 8;
 
+/// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
+fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
+    const WINDOW: u64 = 1 << 18;
+    let (mut count, mut end) = (0, 0);
+    while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
+        end = first + WINDOW;
+        let mut seen = [0u64; WINDOW as usize / 64];
+        for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
+            seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
+        }
+        count += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    }
+    count
+}
+
 /// The threads that copy sinks.
 fn copiers(setup: &Setup) -> Threads {
     Threads::new(setup.threads.min(COPIERS))
@@ -617,6 +644,14 @@ fn check_devices(setup: &Setup) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_counted_once_wherever_they_lie() {
+        for addresses in [vec![], vec![7], vec![7, 7, 8], vec![u32::MAX, 0, 1 << 18, (1 << 18) - 1, 0, u32::MAX]] {
+            let expected: std::collections::HashSet<u32> = addresses.iter().copied().collect();
+            assert_eq!(distinct(addresses.iter().copied()), expected.len(), "{addresses:?}");
+        }
+    }
 
     #[test]
     fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::memory;
 
 use super::block::Block;
 use super::devices::Devices;
@@ -57,7 +58,7 @@ impl Lists {
 
     fn make(&mut self, sinks: Range<usize>, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
         self.sinks = 0..0;
-        self.found.resize_with(sinks.len().max(self.found.len()), Vec::new);
+        memory::lengthen(&mut self.found, sinks.len(), "the table of neighbour lists", Vec::new)?;
         self.found.iter_mut().for_each(Vec::clear);
         for first in sinks.clone().step_by(WINDOW) {
             let window = first..sinks.end.min(first + WINDOW);

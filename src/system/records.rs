@@ -111,7 +111,7 @@ impl<'a> Records<'a> {
     }
 
     /// Each record.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'a>> + use<'a> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'a>> + Clone + use<'a> {
         self.lines.chunks_exact(self.lines_of_record).map(Record)
     }
 

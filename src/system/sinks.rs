@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::catalogue::Descriptor;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::threads::Threads;
 
 use super::block::{MAX_VECTORS, Sink};
@@ -246,9 +247,8 @@ impl Sinks {
     /// Memory for so many more.
     fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
         let wanted = self.count.saturating_add(more).saturating_mul(width);
-        self.numbers
-            .try_reserve(wanted.saturating_sub(self.numbers.len()))
-            .map_err(|_| Error::OutOfMemory { what: "sinks", bytes: wanted.saturating_mul(size_of::<f64>()) })
+        let more = wanted.saturating_sub(self.numbers.len());
+        memory::reserve(&mut self.numbers, more, "sinks")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::catalogue::Descriptor;
 use crate::error::{Error, Result};
+use crate::memory::{self, Boxed};
 
 use super::block::MAX_VECTORS;
 use super::slices::{CHUNK, chunk_of, chunks_below};
@@ -191,7 +192,7 @@ const MANY: usize = 1 << 16;
 /// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
 pub struct Sources {
     taylor: usize,
-    chunks: Vec<Option<Box<Chunk>>>,
+    chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
     written: Vec<u32>,
@@ -235,7 +236,11 @@ impl Sources {
     /// Devices have to fetch the source at an address.
     pub fn note_written(&mut self, address: usize) {
         if self.written.len() < MANY {
-            self.written.push(address as u32);
+            match self.written.try_reserve(1) {
+                Ok(()) => self.written.push(address as u32),
+                // Devices that compare stamps find it too.
+                Err(_) => self.everything = true,
+            }
         }
     }
 
@@ -264,7 +269,7 @@ impl Sources {
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
-        let tables = self.chunks.capacity() * size_of::<Option<Box<Chunk>>>() + self.written.capacity() * 4;
+        let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
         tables + self.chunks.iter().flatten().count() * chunk
     }
 
@@ -291,16 +296,11 @@ impl Sources {
     pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
         if number >= self.chunks.len() {
-            let more = number + 1 - self.chunks.len();
-            self.chunks.try_reserve(more).map_err(|_| Error::OutOfMemory {
-                what: "the table of sources",
-                bytes: (number + 1) * size_of::<Option<Box<Chunk>>>(),
-            })?;
-            self.chunks.resize_with(number + 1, || None);
+            memory::lengthen(&mut self.chunks, number + 1, "the table of sources", || None)?;
         }
         let chunk = match &mut self.chunks[number] {
             Some(chunk) => chunk,
-            empty => empty.insert(Box::new(Chunk::new(self.taylor)?)),
+            empty => empty.insert(Boxed::new(Chunk::new(self.taylor)?, "sources")?),
         };
         let place = address % CHUNK;
         self.count += usize::from(!chunk.is_set(place));

@@ -150,8 +150,8 @@ impl Board {
         let softening2 = self.softenings.get(address).unwrap_or(f64::NAN);
         let system = self.opened.system()?;
         self.moment.set(system)?;
-        let predicted = system.predicted([address]).pop().flatten();
-        match (system.sources([address]).pop().flatten(), predicted) {
+        let predicted = system.predicted([address])?.pop().flatten();
+        match (system.sources([address])?.pop().flatten(), predicted) {
             (Some(source), Some([x, v, a, _])) => {
                 Ok(Predicted { index: source.index, mass: source.mass, softening2, derivatives: [x, v, a] })
             }

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use crate::abi::arrays::{self, Input};
 use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::system::Source;
 
 use super::board::{Moment, Predicted, Summed, board};
@@ -119,11 +120,5 @@ pub fn with_rows(function: &'static str, ni: c_int, call: impl FnOnce(usize) -> 
 
 /// The items of an array, which may be overwritten before they are last needed.
 pub fn copied(array: &Input<f64>) -> Result<Vec<f64>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(array.count()).map_err(|_| Error::OutOfMemory {
-        what: "the softenings of the sinks",
-        bytes: array.count().saturating_mul(size_of::<f64>()),
-    })?;
-    copy.extend(array.items());
-    Ok(copy)
+    memory::collected(array.items(), "the softenings of the sinks")
 }

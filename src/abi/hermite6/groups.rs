@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use crate::Nearest;
 use crate::abi::speech::Outcome;
 use crate::error::{Error, Result};
+use crate::memory::{self, Boxed};
 use crate::system::{Sink, Source, System};
 
 use super::board::{Moment, Summed};
@@ -28,7 +29,7 @@ pub struct Sum {
 /// again ends them.
 #[derive(Default)]
 pub struct Groups {
-    systems: BTreeMap<u64, System>,
+    systems: BTreeMap<u64, Boxed<System>>,
 }
 
 impl Groups {
@@ -63,10 +64,8 @@ impl Groups {
             }
             .into());
         }
-        let mut sums = Vec::new();
-        sums.try_reserve_exact(ni)
-            .map_err(|_| Error::OutOfMemory { what: "sums", bytes: ni.saturating_mul(size_of::<Sum>()) })?;
-        sums.resize(ni, Sum { values: [0.0; 10], nearest: Nearest::NONE });
+        let nothing = Sum { values: [0.0; 10], nearest: Nearest::NONE };
+        let mut sums = memory::collected(std::iter::repeat_n(nothing, ni), "sums")?;
         if softenings.distinct() < 2 {
             self.systems.clear();
             let softening2 = softenings.values().next().unwrap_or(0.0);
@@ -84,7 +83,10 @@ impl Groups {
     fn system(&mut self, all: &mut System, softenings: &Softenings, softening2: f64) -> Result<&mut System> {
         match self.systems.entry(key(softening2)) {
             Entry::Occupied(made) => Ok(made.into_mut()),
-            Entry::Vacant(place) => Ok(place.insert(make(all, &softenings.addresses(softening2))?)),
+            Entry::Vacant(place) => {
+                let made = make(all, &softenings.addresses(softening2)?)?;
+                Ok(place.insert(Boxed::new(made, "a system")?))
+            }
         }
     }
 }
@@ -93,7 +95,7 @@ impl Groups {
 fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
     log::debug!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
     let mut system = System::new(all.setup())?;
-    for (address, source) in addresses.iter().zip(all.sources(addresses.iter().copied())) {
+    for (address, source) in addresses.iter().zip(all.sources(addresses.iter().copied())?) {
         if let Some(source) = source {
             system.set_source(*address, &source)?;
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::abi::refused::Refused;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 
 /// The number by which sources of one squared softening are told from others. Of those that can be used, it is the
 /// greater the greater they are.
@@ -59,16 +60,13 @@ impl Softenings {
     }
 
     fn page(&mut self, number: usize) -> Result<&mut [f64; PAGE]> {
-        let no_memory =
-            || Error::OutOfMemory { what: "softenings of sources", bytes: (number + 1) * size_of::<usize>() };
-        if number >= self.pages.len() {
-            self.pages.try_reserve(number + 1 - self.pages.len()).map_err(|_| no_memory())?;
-            self.pages.resize_with(number + 1, || None);
-        }
+        const WHAT: &str = "softenings of sources";
+        memory::lengthen(&mut self.pages, number + 1, WHAT, || None)?;
         match &mut self.pages[number] {
             Some(page) => Ok(page),
             none => {
-                let mut page: Box<[f64; PAGE]> = bytemuck::try_zeroed_box().map_err(|()| no_memory())?;
+                let page = bytemuck::try_zeroed_box();
+                let mut page: Box<[f64; PAGE]> = page.map_err(|()| memory::none::<f64>(PAGE, WHAT))?;
                 page.fill(f64::NAN);
                 Ok(none.insert(page))
             }
@@ -91,11 +89,12 @@ impl Softenings {
     }
 
     /// The addresses of the sources that have a value, ascending.
-    pub fn addresses(&self, softening2: f64) -> Vec<usize> {
+    pub fn addresses(&self, softening2: f64) -> Result<Vec<usize>> {
         let pages = self.pages.iter().enumerate().filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
         let all =
             pages.flat_map(|(first, page)| page.iter().enumerate().map(move |(place, value)| (first + place, value)));
-        all.filter(|(_, value)| **value == softening2).map(|(address, _)| address).collect()
+        let own = all.filter(|(_, value)| **value == softening2).map(|(address, _)| address);
+        memory::collected(own, "addresses of sources")
     }
 }
 
@@ -111,11 +110,11 @@ mod tests {
         assert_eq!(softenings.set(1, 0.25, true), Ok(None));
         assert_eq!(softenings.set(9, 0.5, true), Ok(None));
         assert_eq!(softenings.values().collect::<Vec<_>>(), [0.25, 0.5]);
-        assert_eq!(softenings.addresses(0.5), [3, 9]);
+        assert_eq!(softenings.addresses(0.5).unwrap(), [3, 9]);
         assert_eq!(softenings.set(3, 0.25, true), Ok(Some(0.5)));
         assert_eq!(softenings.set(9, 0.25, true), Ok(Some(0.5)));
         assert_eq!(softenings.values().collect::<Vec<_>>(), [0.25]);
-        assert_eq!(softenings.addresses(0.25), [1, 3, 9]);
+        assert_eq!(softenings.addresses(0.25).unwrap(), [1, 3, 9]);
     }
 
     #[test]
@@ -124,7 +123,7 @@ mod tests {
         softenings.set(0, -0.0, true).unwrap();
         softenings.set(1, 0.0, true).unwrap();
         assert_eq!(softenings.distinct(), 1);
-        assert_eq!(softenings.addresses(0.0), [0, 1]);
+        assert_eq!(softenings.addresses(0.0).unwrap(), [0, 1]);
         assert_eq!(softenings.set(0, 0.0, true), Ok(Some(0.0)));
         assert_eq!(softenings.distinct(), 1);
     }

@@ -122,7 +122,7 @@ const PREDICTED: usize = 1 << 16;
 /// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-/// lets rows overlap, or an array that the order has nothing for).
+/// lets rows overlap, or an array that the order has nothing for), KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_predicted(
     system: *mut kyoho_system,
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn kyoho_predicted(
         }
         for begin in (0..count).step_by(PREDICTED) {
             let end = count.min(begin + PREDICTED);
-            for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)) {
+            for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)?) {
                 let vectors = source.unwrap_or([[f64::NAN; 3]; MAX_VECTORS]);
                 for (array, vector) in derivatives.into_iter().zip(vectors) {
                     // SAFETY: the arrays have `count` rows.

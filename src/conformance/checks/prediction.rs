@@ -30,7 +30,7 @@ pub const POLYNOMIAL: Check = Check {
         twin.set_source(300, &known)?;
         for time in [1.5, 1.0, -0.5, 0.0] {
             twin.set_time(time)?;
-            twin.compare_predicted(findings, 0..302);
+            twin.compare_predicted(findings, 0..302)?;
         }
         twin.set_time(1.5)?;
         let expected = match target.setup.order {
@@ -39,9 +39,9 @@ pub const POLYNOMIAL: Check = Check {
             Order::Sixth => [3.25 + 5.0 / 16.0 + 6.0 / 32.0; 3],
             Order::Eighth => [3.75 + 7.0 / 64.0 + 8.0 / 128.0; 3],
         };
-        let found = twin.system.predicted([300])[0].map(|found| found[0]);
+        let found = twin.system.predicted([300])?[0].map(|found| found[0]);
         findings.expect_equal("a known series", found, Some(expected));
-        findings.expect_equal("an address never written", twin.system.predicted([301])[0], None);
+        findings.expect_equal("an address never written", twin.system.predicted([301])?[0], None);
         Ok(())
     },
 };
@@ -83,7 +83,7 @@ pub const ORDER_OF_CALLS: Check = Check {
             twin.start(600, true, sinks)?;
             twin.set_source(8, &other[8])?;
             twin.set_source(300, &other[300])?;
-            twin.compare_predicted(findings, 290..310);
+            twin.compare_predicted(findings, 290..310)?;
             twin.set_time(1.5)?;
             twin.finish(findings, "writes and a new time between start and wait")?;
             twin.set_source(8, &other[9])?;
@@ -109,8 +109,8 @@ pub const UNPREDICTED: Check = Check {
             let sinks = &all[..ni];
             let mut see = |twin: &mut Twin, what: &str| {
                 twin.compare(findings, what, 600, true, sinks)?;
-                twin.compare_predicted(findings, 0..20);
-                twin.compare_sources(findings, 0..20);
+                twin.compare_predicted(findings, 0..20)?;
+                twin.compare_sources(findings, 0..20)?;
                 Ok(())
             };
             // A moment by which all have moved: what is kept of it is not what was written.
