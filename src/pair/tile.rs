@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::system::slices::CHUNK;
 use crate::system::{IndexRange, Nearest, SinkUnits, SomeSinks, Units};
 
@@ -76,6 +77,7 @@ pub struct Tile<E> {
     elements: std::marker::PhantomData<E>,
 }
 
+#[derive(Clone, Copy, Zeroable)]
 #[repr(align(64))]
 struct Indices([i32; CHUNK]);
 
@@ -84,7 +86,7 @@ impl<E: Element> Tile<E> {
     pub fn new(rows: usize) -> Result<Tile<E>> {
         Ok(Tile {
             rows: Aligned::zeros::<E>(rows * CHUNK)?,
-            indices: Box::new(Indices([0; CHUNK])),
+            indices: bytemuck::try_zeroed_box().map_err(|()| memory::none::<Indices>(1, "indices of sources"))?,
             count: 0,
             range: IndexRange::EMPTY,
             made_of: None,

@@ -7,14 +7,15 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory::{self, Boxed};
 use crate::pair::interaction::MAX_OUTPUTS;
 use crate::pair::kernel::{self, Finder, Kernel};
 use crate::pair::lanes::{Element, MAX_LANES};
 use crate::pair::sum::guard;
 use crate::pair::tile::{Group, LaneSums, Moment, Tile};
 use crate::system::slices::{CHUNK, SHEAVES, SLICES, Share, chunks_of_slice};
-use crate::system::{Block, Chunk, Nearest, Parts, Sink, Sources, Sums, Units, add_in_pairs};
+use crate::system::{Block, Chunk, Nearest, Parts, Sources, Sums, Units, add_in_pairs};
 use crate::threads::Threads;
 
 use super::lists;
@@ -79,7 +80,7 @@ pub struct CpuDevice<E> {
     threads: Arc<Threads>,
     alone: Arc<Threads>,
     /// Predicted chunks that are kept.
-    tiles: Vec<Option<Box<Tile<E>>>>,
+    tiles: Vec<Option<Boxed<Tile<E>>>>,
     last_time: Option<f64>,
     groups: Vec<Group<E>>,
     units: Vec<Unit>,
@@ -126,11 +127,8 @@ impl<E: Element> CpuDevice<E> {
         self.units.clear();
         let sinks = block.sinks.range(start..end);
         let groups = sinks.len().div_ceil(lanes) + 1;
-        let reserved = self.groups.try_reserve(groups).and_then(|()| self.units.try_reserve(groups + lanes));
-        reserved.map_err(|_| Error::OutOfMemory {
-            what: "groups of sinks",
-            bytes: groups * (size_of::<Group<E>>() + size_of::<Unit>()),
-        })?;
+        memory::reserve(&mut self.groups, groups, "groups of sinks")?;
+        memory::reserve(&mut self.units, groups + lanes, "the table of groups")?;
         let rest = block.sinks.len() % lanes;
         let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
         let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
@@ -155,12 +153,10 @@ impl<E: Element> CpuDevice<E> {
     /// Brings the kept tiles of all chunks below nj up to date.
     fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
         let chunks = sources.chunks_below(block.nj);
-        if self.tiles.len() < chunks {
-            self.tiles.resize_with(chunks, || None);
-        }
+        memory::lengthen(&mut self.tiles, chunks, "the table of predicted sources", || None)?;
         let (kernel, share) = (&*self.kernel, &self.share);
         // A chunk that has to be predicted anew.
-        let stale = |number: usize, tile: &Option<Box<Tile<E>>>| {
+        let stale = |number: usize, tile: &Option<Boxed<Tile<E>>>| {
             let chunk = sources.chunk(number).filter(|_| share.has(number % SLICES))?;
             let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
             (!fresh).then_some(chunk)
@@ -170,14 +166,14 @@ impl<E: Element> CpuDevice<E> {
             return Ok(());
         }
         let outcome = Mutex::new(Ok(()));
-        let work = |(run, tiles): (usize, &mut [Option<Box<Tile<E>>>])| {
+        let work = |(run, tiles): (usize, &mut [Option<Boxed<Tile<E>>>])| {
             for (place, tile) in tiles.iter_mut().enumerate() {
                 let number = run * TILES_OF_TASK + place;
                 let Some(chunk) = stale(number, tile) else { continue };
                 let tile = match tile {
                     Some(tile) => tile,
-                    none => match Tile::new(kernel.rows()) {
-                        Ok(new) => none.insert(Box::new(new)),
+                    none => match Tile::new(kernel.rows()).and_then(|tile| Boxed::new(tile, "predicted sources")) {
+                        Ok(new) => none.insert(new),
                         Err(error) => {
                             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
                             return;
@@ -207,7 +203,7 @@ impl<E: Element> CpuDevice<E> {
     }
 
     /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
-    fn cut(&mut self, threads: usize, keeps_tiles: bool, nj: usize) {
+    fn cut(&mut self, threads: usize, keeps_tiles: bool, nj: usize) -> Result<()> {
         let units = self.units.len().max(1);
         let together = (SINKS_OF_TASK / self.kernel.lanes()).max(1);
         // Tiles that come from far off should serve many sinks at a time.
@@ -223,9 +219,7 @@ impl<E: Element> CpuDevice<E> {
         let all = self.share.slices().len();
         let slices = if over_sinks { 1 } else { all };
         self.wanted = ranges * slices;
-        if self.tasks.len() < self.wanted {
-            self.tasks.resize_with(self.wanted, Task::default);
-        }
+        memory::lengthen(&mut self.tasks, self.wanted, "tasks", Task::default)?;
         for (number, task) in self.tasks[..self.wanted].iter_mut().enumerate() {
             let first = number / slices * units_of_task;
             task.units = first..self.units.len().min(first + units_of_task);
@@ -234,6 +228,7 @@ impl<E: Element> CpuDevice<E> {
                 false => number % slices..number % slices + 1,
             };
         }
+        Ok(())
     }
 
     /// Adds the tasks' sums in the order of slices.
@@ -272,7 +267,7 @@ struct Shared<'a, E> {
     outputs: usize,
     nearest: bool,
     share: &'a Share,
-    tiles: &'a [Option<Box<Tile<E>>>],
+    tiles: &'a [Option<Boxed<Tile<E>>>],
     keeps_tiles: bool,
     groups: &'a [Group<E>],
     units: &'a [Unit],
@@ -295,7 +290,8 @@ impl<E: Element> Shared<'_, E> {
             sums.reset(sinks, self.outputs, self.nearest);
         }
         for place in task.slices.clone() {
-            task.lane_sums.resize_with(units.len(), LaneSums::new);
+            task.lane_sums.truncate(units.len());
+            memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
             task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.outputs));
             let slice = self.share.set + self.share.sets * place;
             for number in chunks_of_slice(slice, self.chunks) {
@@ -410,7 +406,7 @@ impl<E: Element> Device for CpuDevice<E> {
             self.predict_tiles(sources, block, &threads)?;
         }
         self.last_time = Some(block.time);
-        self.cut(threads.count(), keeps_tiles, block.nj);
+        self.cut(threads.count(), keeps_tiles, block.nj)?;
         let shared = Shared {
             kernel: &*self.kernel,
             outputs: self.options.descriptor.outputs,
@@ -470,7 +466,7 @@ impl<E: Element> Device for CpuDevice<E> {
             let kernel = &*self.kernel;
             let units = block.sink_units();
             let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units);
-            let groups: Vec<Group<E>> = members.chunks(MAX_LANES).map(group).collect();
+            let groups = memory::collected(members.chunks(MAX_LANES).map(group), "groups of sinks")?;
             let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
             let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
                 kernel.find(tile, &groups[sink / MAX_LANES], sink % MAX_LANES, block.skip_own_index, list);
@@ -478,7 +474,7 @@ impl<E: Element> Device for CpuDevice<E> {
             return lists::make((sources, block), members, threads, kernel.rows(), predict, find, found);
         }
         let (finder, taylor) = (&*self.finder, self.options.descriptor.taylor);
-        let all: Vec<Sink> = members.iter().collect();
+        let all = memory::collected(members.iter(), "sinks with neighbours")?;
         let predict = |chunk: &Chunk, moment: Moment, tile: &mut Tile<f64>| {
             finder.predict(chunk, taylor, Moment { units: Units::CALLERS, ..moment }, tile);
         };
@@ -489,7 +485,7 @@ impl<E: Element> Device for CpuDevice<E> {
     }
 
     fn bytes(&self) -> usize {
-        let table = self.tiles.capacity() * size_of::<Option<Box<Tile<E>>>>();
+        let table = self.tiles.capacity() * size_of::<Option<Boxed<Tile<E>>>>();
         table + self.tiles.iter().flatten().map(|tile| tile.bytes()).sum::<usize>()
     }
 }
@@ -499,7 +495,7 @@ mod tests {
     use super::*;
     use crate::backend::cpu::Level;
     use crate::catalogue::{Order, Precision, descriptor};
-    use crate::system::{MAX_VECTORS, Reach, Source};
+    use crate::system::{MAX_VECTORS, Reach, Sink, Source};
 
     fn device(threads: usize) -> CpuDevice<f64> {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::pair::lanes::Element;
 use crate::pair::tile::{Moment, Tile};
 use crate::system::slices::{SLICES, chunks_of_slice};
@@ -15,7 +16,7 @@ use super::device::key;
 struct Search {
     slice: usize,
     found: Vec<Vec<i32>>,
-    full: bool,
+    outcome: Result<()>,
 }
 
 /// Appends to `found` the neighbours of each of some sinks that has a radius. `predict` makes a tile of so many rows of a
@@ -30,38 +31,37 @@ pub fn make<E: Element>(
     found: &mut [Vec<i32>],
 ) -> Result<()> {
     let has_radius: Vec<bool> = sinks.iter().map(|sink| sink.radius2 > 0.0).collect();
-    let empty = |slice: usize| Search { slice, found: vec![Vec::new(); sinks.len()], full: false };
-    let mut searches: Vec<Search> = (0..SLICES).map(empty).collect();
+    let mut searches = Vec::new();
+    for slice in 0..SLICES {
+        let found = memory::collected((0..sinks.len()).map(|_| Vec::new()), "tables of neighbour lists")?;
+        memory::push(&mut searches, Search { slice, found, outcome: Ok(()) }, "tables of neighbour lists")?;
+    }
+    let look = |search: &mut Search, scratch: &mut Option<Tile<E>>| -> Result<()> {
+        let tile = match scratch {
+            Some(tile) => tile,
+            none => none.insert(Tile::new(rows)?),
+        };
+        for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
+            let Some(chunk) = sources.chunk(number) else { continue };
+            predict(chunk, key(chunk, block, number).1, tile);
+            let wanted = search.found.iter_mut().enumerate().filter(|(sink, _)| has_radius[*sink]);
+            for (sink, list) in wanted {
+                memory::reserve(list, tile.count, "a neighbour list")?;
+                find(sink, tile, list);
+            }
+        }
+        Ok(())
+    };
     threads.run(
         searches.iter_mut(),
         &Mutex::new(Vec::new()),
-        || Tile::new(rows).ok(),
-        |search, tile| {
-            let Some(tile) = tile else {
-                search.full = true;
-                return;
-            };
-            for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
-                let Some(chunk) = sources.chunk(number) else { continue };
-                predict(chunk, key(chunk, block, number).1, tile);
-                let wanted = search.found.iter_mut().enumerate().filter(|(sink, _)| has_radius[*sink]);
-                for (sink, list) in wanted {
-                    search.full |= list.try_reserve(tile.count).is_err();
-                    if !search.full {
-                        find(sink, tile, list);
-                    }
-                }
-            }
-        },
+        || None,
+        |search, scratch| search.outcome = look(search, scratch),
     );
-    let total: usize = searches.iter().flat_map(|search| &search.found).map(Vec::len).sum();
-    let no_memory = Error::OutOfMemory { what: "neighbour lists", bytes: total * size_of::<i32>() };
-    if searches.iter().any(|search| search.full) {
-        return Err(no_memory);
-    }
-    for search in &searches {
+    for search in searches {
+        search.outcome?;
         for (list, part) in found.iter_mut().zip(&search.found) {
-            list.try_reserve(part.len()).map_err(|_| no_memory.clone())?;
+            memory::reserve(list, part.len(), "a neighbour list")?;
             list.extend_from_slice(part);
         }
     }
