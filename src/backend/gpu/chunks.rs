@@ -1,6 +1,7 @@
 //! Which chunks a device has, where, and which of them the host has changed.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::system::slices::chunk_of;
 use crate::system::{Sources, Written};
 
@@ -46,28 +47,25 @@ impl Chunks {
         // Kernels look up every chunk that may take part, there or not.
         let chunks = sources.chunks_below(usize::MAX);
         if chunks > self.slots.len() {
-            let more = chunks - self.slots.len();
-            self.slots
-                .try_reserve(more)
-                .map_err(|_| Error::OutOfMemory { what: "the table of slots", bytes: chunks * size_of::<i32>() })?;
-            self.slots.resize(chunks, NOWHERE);
+            memory::lengthen(&mut self.slots, chunks, "the table of slots", || NOWHERE)?;
             self.changed = true;
         }
         match sources.written() {
             Written::Addresses(addresses) if !all => {
-                addresses.iter().for_each(|address| self.look(chunk_of(*address as usize), sources, found));
+                addresses.iter().try_for_each(|address| self.look(chunk_of(*address as usize), sources, found))?;
             }
             _ => {
-                (0..chunks).for_each(|chunk| self.look(chunk, sources, found));
+                (0..chunks).try_for_each(|chunk| self.look(chunk, sources, found))?;
             }
         }
         found.sort_unstable();
         Ok(())
     }
 
-    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) {
-        let Some(chunk) = sources.chunk(number) else { return };
+    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
+        let Some(chunk) = sources.chunk(number) else { return Ok(()) };
         if self.slots[number] == NOWHERE {
+            memory::reserve(&mut self.stamps, 1, "the stamps of chunks")?;
             self.in_place += usize::from(number == self.stamps.len());
             self.slots[number] = self.stamps.len() as i32;
             self.stamps.push(0);
@@ -75,9 +73,10 @@ impl Chunks {
         }
         let slot = self.slots[number] as usize;
         if self.stamps[slot] != chunk.stamp() {
+            memory::push(found, (number, slot), "the table of chunks to be sent")?;
             self.stamps[slot] = chunk.stamp();
-            found.push((number, slot));
         }
+        Ok(())
     }
 
     /// What was found stale could not be sent: it is stale still, and so is the table.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
 use crate::catalogue::Descriptor;
 use crate::error::Result;
+use crate::memory;
 use crate::system::slices::{Deal, SLICES, Share, chunks_below};
 use crate::system::{Block, Line, Nearest, Parts, Records, Sources};
 
@@ -150,7 +151,7 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Cuts the sinks of the share into pieces.
-    fn cut_pieces(&mut self, ni: usize, parts: usize) {
+    fn cut_pieces(&mut self, ni: usize, parts: usize) -> Result<()> {
         let bytes = parts * self.share.slices().len() * (8 * self.options.descriptor.outputs + 12);
         let most = (PARTS / bytes.max(1) / 64 * 64).clamp(64, PIECE);
         let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
@@ -164,9 +165,11 @@ impl<G: Gpu> GpuDevice<G> {
             // A stride is even, so the numbers of 64 bits of the next piece are in their places.
             start = results.end;
             self.sequence = self.sequence.wrapping_add(1).max(1);
-            self.pieces.push(Piece { sinks, stride, sequence: self.sequence, results });
+            let piece = Piece { sinks, stride, sequence: self.sequence, results };
+            memory::push(&mut self.pieces, piece, "the table of pieces")?;
             first += length;
         }
+        Ok(())
     }
 
     fn room_for_parts(&mut self, parts: usize) -> Result<()> {
@@ -199,7 +202,7 @@ impl<G: Gpu> GpuDevice<G> {
         let is_predicted = self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share));
         let (cut, number) = self.choose(block.sinks.len().max(1), &share, chunks.max(1), is_predicted);
         let shape = self.plan.shapes()[number];
-        self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts);
+        self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts)?;
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_parts(cut.parts)?;
         let lines = missed.lines().len() + fresh.lines().len();

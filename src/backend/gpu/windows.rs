@@ -2,6 +2,7 @@
 
 use crate::catalogue::Descriptor;
 use crate::error::Result;
+use crate::memory;
 use crate::system::{SinkUnits, SomeSinks};
 
 use super::driver::{Address, Gpu, Memory, Staging};
@@ -85,13 +86,14 @@ impl<G: Gpu> Windows<G> {
             if longest == 0 {
                 continue;
             }
-            let lengths: Vec<usize> =
-                self.found.as_slice::<u32>()[..part.len()].iter().map(|length| *length as usize).collect();
+            let lengths = self.found.as_slice::<u32>()[..part.len()].iter().map(|length| *length as usize);
+            let lengths = memory::collected(lengths, "lengths of lists")?;
             // SAFETY: both memories have `room` numbers for each sink of a window; the copy is waited for.
             unsafe { gpu.read(queue, &self.lists, self.found.as_mut_ptr(), part.len() * self.room * 4)? };
             gpu.synchronize(queue)?;
             let lists = self.found.as_slice::<i32>();
             for (sink, (length, found)) in lengths.into_iter().zip(found).enumerate() {
+                memory::reserve(found, length, "a neighbour list")?;
                 found.extend_from_slice(&lists[sink * self.room..][..length]);
             }
         }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::backend::gpu::{self, Staging as _};
 use crate::error::{Error, Result};
+use crate::memory;
 
 use super::device::OpenCl;
 use super::driver::{Address, Event, Memory, Queue, Staging};
@@ -44,8 +45,7 @@ impl gpu::Outbox<OpenCl> for Outbox {
             (self.host, self.device) = (Staging::new(context, room, "results")?, device);
         }
         self.sent.clear();
-        self.sent.resize_with(pieces, || None);
-        Ok(())
+        memory::lengthen(&mut self.sent, pieces, "the table of pieces", || None)
     }
 
     fn addresses(&self, _: usize) -> [Address; 2] {
