@@ -320,7 +320,7 @@ kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
 // allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND,
-// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED; `kyoho_last_error(NULL)` has the text.
+// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; `kyoho_last_error(NULL)` has the text.
 kyoho_result kyoho_system_create(int32_t order,
                                  int32_t precision,
                                  int32_t backend,
@@ -408,7 +408,7 @@ kyoho_result kyoho_set_time(struct kyoho_system *system, double time);
 // derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-// lets rows overlap, or an array that the order has nothing for).
+// lets rows overlap, or an array that the order has nothing for), KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_predicted(struct kyoho_system *system,
                              int32_t first_address,
                              int32_t count,
@@ -436,7 +436,8 @@ kyoho_result kyoho_start(struct kyoho_system *system, int32_t nj, const struct k
 // Waits for the block that `kyoho_start` began and writes its forces.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum overflows),
-// KYOHO_DEVICE_FAILED; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still under way.
+// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still
+// under way.
 kyoho_result kyoho_wait(struct kyoho_system *system, const struct kyoho_forces *forces);
 
 // The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radii2[sink]`, softening not

@@ -3,10 +3,10 @@
 //! A handle is the number of a slot and a generation that changes whenever the slot is emptied, so that a handle that was
 //! freed never finds what came after it. Slots are never moved and never given back, hence finding one takes no lock.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Slots of the first bucket; each further bucket has twice as many.
 const FIRST_BUCKET: usize = 64;
@@ -27,8 +27,15 @@ type Bucket<T> = OnceLock<Box<[Mutex<Slot<T>>]>>;
 /// Things that are found by handles, from any thread; each thing serves one caller at a time.
 pub struct Handles<T> {
     buckets: [Bucket<T>; BUCKETS],
-    used: AtomicUsize,
-    free: Mutex<Vec<usize>>,
+    numbers: Mutex<Numbers>,
+}
+
+/// The numbers of slots.
+struct Numbers {
+    /// Those below this were given out.
+    used: usize,
+    /// Those that were given back, with room for all that were given out.
+    free: Vec<usize>,
 }
 
 impl<T> Handles<T> {
@@ -36,28 +43,43 @@ impl<T> Handles<T> {
     pub const fn new() -> Handles<T> {
         Handles {
             buckets: [const { OnceLock::new() }; BUCKETS],
-            used: AtomicUsize::new(0),
-            free: Mutex::new(Vec::new()),
+            numbers: Mutex::new(Numbers { used: 0, free: Vec::new() }),
         }
     }
 
     /// Holds a thing and gives its handle.
     pub fn insert(&self, thing: T) -> Result<usize> {
-        let recycled = lock(&self.free).pop();
-        let number = recycled.unwrap_or_else(|| self.used.fetch_add(1, Ordering::Relaxed));
+        let mut numbers = lock(&self.numbers);
+        let number = match numbers.free.pop() {
+            Some(number) => number,
+            None => self.one_more(&mut numbers)?,
+        };
+        drop(numbers);
         let (bucket, place) = position(number);
-        let bucket = (number <= LOWER).then(|| self.buckets.get(bucket)).flatten().ok_or_else(|| Error::BadCount {
+        let slots =
+            self.buckets[bucket].get().ok_or_else(|| Error::Internal { what: "a handle has no slot".into() })?;
+        let mut slot = lock(&slots[place]);
+        slot.held = Some(thing);
+        Ok(slot.generation << HALF | number)
+    }
+
+    /// The number of a slot that was never used, which has its place from now on.
+    fn one_more(&self, numbers: &mut Numbers) -> Result<usize> {
+        let number = numbers.used;
+        let (bucket, _) = position(number);
+        let slots = (number <= LOWER).then(|| self.buckets.get(bucket)).flatten().ok_or_else(|| Error::BadCount {
             what: "the number of systems",
             value: number as i64,
             allowed: "as many as there are handles".into(),
         })?;
-        let slots = bucket.get_or_init(|| {
-            let length = FIRST_BUCKET << position(number).0;
-            (0..length).map(|_| Mutex::new(Slot { generation: 1, held: None })).collect()
-        });
-        let mut slot = lock(&slots[place]);
-        slot.held = Some(thing);
-        Ok(slot.generation << HALF | number)
+        memory::reserve(&mut numbers.free, number + 1, "the table of handles")?;
+        if slots.get().is_none() {
+            let empty = (0..FIRST_BUCKET << bucket).map(|_| Mutex::new(Slot { generation: 1, held: None }));
+            // Whoever makes slots holds the numbers: there are none yet.
+            let _ = slots.set(memory::collected(empty, "handles")?.into_boxed_slice());
+        }
+        numbers.used += 1;
+        Ok(number)
     }
 
     /// Does something with the thing of a handle, while no one else does.
@@ -73,7 +95,7 @@ impl<T> Handles<T> {
         slot.generation += 1;
         // A slot whose generations are used up is given up.
         if slot.generation <= LOWER {
-            lock(&self.free).push(handle & LOWER);
+            lock(&self.numbers).free.push(handle & LOWER);
         }
         Ok(thing)
     }

@@ -15,6 +15,7 @@ use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::system::{Setup, Sink, Source, System, padded};
 
 /// The precision of the interface where the environment names none.
@@ -193,22 +194,22 @@ impl Board {
     ) -> Outcome<()> {
         self.refused.refuse(addresses.clone());
         let (masses, positions) = arrays?;
-        let system = self.system(place)?;
-        let mut failed: Vec<Range<usize>> = Vec::new();
+        self.system(place)?;
+        let Board { system, refused, .. } = self;
+        let system = system.as_mut().ok_or(Failure::Told)?.get(OPENER)?;
+        // The first of those that were written one after another.
+        let mut written = addresses.start;
         let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
             let taylor = padded([positions.get(row)]);
             let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
             if let Err(error) = system.set_source(address, &source) {
-                match failed.last_mut() {
-                    Some(last) if last.end == address => last.end += 1,
-                    _ => failed.push(address..address + 1),
-                }
+                refused.accept(written..address);
+                written = address + 1;
                 outcome = outcome.and(Err(error));
             }
         }
-        self.refused.accept(addresses);
-        failed.into_iter().for_each(|range| self.refused.refuse(range));
+        refused.accept(written..addresses.end);
         Ok(outcome?)
     }
 
@@ -218,10 +219,7 @@ impl Board {
         self.softening2.clear();
         self.sinks_are_refused = true;
         let (positions, softening2) = arrays?;
-        self.sinks.try_reserve(positions.count()).map_err(|_| Error::OutOfMemory {
-            what: "sinks",
-            bytes: positions.count().saturating_mul(size_of::<[f64; 3]>()),
-        })?;
+        memory::reserve(&mut self.sinks, positions.count(), "sinks")?;
         self.sinks.extend(positions.items());
         if let Some(softening2) = softening2 {
             self.set_softening2(Ok(softening2.items()))?;
@@ -235,7 +233,7 @@ impl Board {
         self.sinks_are_refused = true;
         self.softening2.clear();
         for softening2 in softening2? {
-            self.softening2.push(check_softening2(softening2)?);
+            memory::push(&mut self.softening2, check_softening2(softening2)?, "softenings of sinks")?;
         }
         self.sinks_are_refused = false;
         Ok(())
@@ -289,12 +287,15 @@ impl Board {
                 self.pending = Pending::Failed;
                 self.forces.clear();
                 if let Some(system) = &mut self.system {
-                    let all = &mut self.forces;
+                    let (all, mut room) = (&mut self.forces, Ok(()));
                     system.get(OPENER)?.wait_each(|first, forces| {
                         all.truncate(first);
+                        room = room.clone().and_then(|()| memory::reserve(all, forces.len(), "forces"));
                         // The interface's potential is positive, and contains the sink's own where it is a source.
-                        all.extend(forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential)));
+                        let rows = forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential));
+                        all.extend(rows.take(if room.is_ok() { forces.len() } else { 0 }));
                     })?;
+                    room?;
                 }
                 self.pending = Pending::Ended;
             }

@@ -54,7 +54,8 @@ pub unsafe extern "C" fn kyoho_start(system: *mut kyoho_system, nj: i32, sinks: 
 /// Waits for the block that `kyoho_start` began and writes its forces.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum overflows),
-/// KYOHO_DEVICE_FAILED; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still under way.
+/// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still
+/// under way.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
     call_on(system, |system| {

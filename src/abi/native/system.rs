@@ -89,7 +89,7 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: i32, devices: *mut i32
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
 /// allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND,
-/// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED; `kyoho_last_error(NULL)` has the text.
+/// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; `kyoho_last_error(NULL)` has the text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_create(
     order: i32,
