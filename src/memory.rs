@@ -6,6 +6,20 @@ use std::ops::{Deref, DerefMut};
 
 use crate::error::{Error, Result};
 
+/// An empty vector with room for so many items.
+pub fn room<T>(count: usize, what: &'static str) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(count).map_err(|_| none::<T>(count, what))?;
+    Ok(items)
+}
+
+/// A vector of so many equal items.
+pub fn filled<T: Clone>(count: usize, item: T, what: &'static str) -> Result<Vec<T>> {
+    let mut items = room(count, what)?;
+    items.resize(count, item);
+    Ok(items)
+}
+
 /// Makes room for so many more items.
 #[inline]
 pub fn reserve<T>(items: &mut Vec<T>, more: usize, what: &'static str) -> Result<()> {
@@ -35,8 +49,7 @@ pub fn lengthen<T>(items: &mut Vec<T>, count: usize, what: &'static str, new: im
 /// All items that come.
 pub fn collected<T>(items: impl IntoIterator<Item = T>, what: &'static str) -> Result<Vec<T>> {
     let items = items.into_iter();
-    let mut all = Vec::new();
-    reserve(&mut all, items.size_hint().0, what)?;
+    let mut all = room(items.size_hint().0, what)?;
     for item in items {
         push(&mut all, item, what)?;
     }
@@ -56,8 +69,7 @@ pub struct Boxed<T>(Box<[T; 1]>);
 impl<T> Boxed<T> {
     /// Puts a value there.
     pub fn new(value: T, what: &'static str) -> Result<Boxed<T>> {
-        let mut one = Vec::new();
-        one.try_reserve_exact(1).map_err(|_| none::<T>(1, what))?;
+        let mut one = room(1, what)?;
         one.push(value);
         // Of a vector without room to spare nothing is moved.
         match <Box<[T; 1]>>::try_from(one.into_boxed_slice()) {
@@ -95,7 +107,8 @@ mod tests {
         let mut numbers = vec![7u64];
         assert_eq!(reserve(&mut numbers, MANY, "numbers"), Err(expected.clone()));
         assert_eq!(lengthen(&mut numbers, MANY + 1, "numbers", || 0), Err(expected.clone()));
-        assert_eq!(collected(std::iter::repeat_n(7u64, MANY + 1), "numbers"), Err(expected));
+        assert_eq!(collected(std::iter::repeat_n(7u64, MANY + 1), "numbers"), Err(expected.clone()));
+        assert_eq!(filled(MANY + 1, 7u64, "numbers"), Err(expected));
         assert_eq!(reserve(&mut numbers, usize::MAX, "numbers").unwrap_err().to_string().split(": ").count(), 2);
         assert_eq!(numbers, [7]);
     }
@@ -107,6 +120,7 @@ mod tests {
         lengthen(&mut numbers, 5, "numbers", || 0).unwrap();
         lengthen(&mut numbers, 1, "numbers", || 9).unwrap();
         assert_eq!(numbers, [1, 2, 3, 0, 0]);
+        assert_eq!(filled(2, 7, "numbers").unwrap(), [7, 7]);
         let mut boxed = Boxed::new(numbers, "numbers").unwrap();
         boxed.push(4);
         assert_eq!(boxed.len(), 6);

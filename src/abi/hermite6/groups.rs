@@ -65,7 +65,7 @@ impl Groups {
             .into());
         }
         let nothing = Sum { values: [0.0; 10], nearest: Nearest::NONE };
-        let mut sums = memory::collected(std::iter::repeat_n(nothing, ni), "sums")?;
+        let mut sums = memory::filled(ni, nothing, "sums")?;
         if softenings.distinct() < 2 {
             self.systems.clear();
             let softening2 = softenings.values().next().unwrap_or(0.0);

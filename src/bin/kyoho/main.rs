@@ -10,7 +10,6 @@ mod failure;
 mod file;
 mod info;
 mod machine;
-mod memory;
 mod picture;
 mod plummer;
 mod precision;

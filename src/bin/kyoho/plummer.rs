@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use indicatif::ProgressBar;
+use kyoho::memory::room;
 use kyoho::{Order, Precision};
 use rayon::prelude::*;
 
 use crate::body::{Body, Vector, length, sum, vector};
 use crate::failure::Result;
 use crate::machine::Machine;
-use crate::memory::room;
 use crate::progress;
 use crate::run::energy::{Energies, Energy};
 

@@ -1,6 +1,6 @@
 //! Whether a block has the same results, to the bit, on any number of devices.
 
-use kyoho::Forces;
+use kyoho::{Forces, memory};
 
 use crate::failure::{Failure, Result};
 
@@ -36,7 +36,7 @@ struct Difference {
 pub fn compare(benches: &mut [Bench], work: Work, ni: usize) -> Result<()> {
     let mut expected: Option<Vec<Outcome>> = None;
     for bench in benches {
-        let found = outcomes(&bench.call(work, ni)?);
+        let found = outcomes(&bench.call(work, ni)?)?;
         let Some(expected) = &expected else {
             expected = Some(found);
             continue;
@@ -55,13 +55,13 @@ pub fn compare(benches: &mut [Bench], work: Work, ni: usize) -> Result<()> {
     Ok(())
 }
 
-fn outcomes(forces: &Forces) -> Vec<Outcome> {
+fn outcomes(forces: &Forces) -> Result<Vec<Outcome>> {
     let outcome = |sink: usize| {
         let ([ax, ay, az], [jx, jy, jz]) = (forces.acceleration(sink), forces.jerk(sink));
         let nearest = forces.nearest(sink).map_or([f64::INFINITY, -1.0], |n| [n.distance2, n.index.into()]);
         [forces.potential(sink), ax, ay, az, jx, jy, jz, nearest[0], nearest[1]]
     };
-    (0..forces.len()).map(outcome).collect()
+    Ok(memory::collected((0..forces.len()).map(outcome), "forces to be compared")?)
 }
 
 fn difference(expected: &[Outcome], found: &[Outcome]) -> Option<Difference> {
@@ -87,7 +87,7 @@ mod tests {
         let settings = Settings::from(&|_| None, std::path::Path::new("nowhere")).unwrap();
         let settings = Settings { backend: Some(Backend::Cpu), devices: choice, ..settings };
         let setup: Setup = settings.setup(Order::Second, Precision::Double).unwrap();
-        Bench::new(1.0, &setup, &bodies.into()).unwrap()
+        Bench::new(1.0, &setup, &bodies.to_vec().into()).unwrap()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use kyoho::system::padded;
-use kyoho::{Backend, Forces, Order, Setup, Sink, Source, System};
+use kyoho::{Backend, Forces, Order, Setup, Sink, Source, System, memory};
 
 use crate::body::{self, Body, Vector};
 use crate::failure::Result;
@@ -51,7 +51,7 @@ impl Particle {
 /// What is measured.
 pub struct Bench {
     system: System,
-    bodies: Rc<[Particle]>,
+    bodies: Rc<Vec<Particle>>,
     /// For each row.
     seconds: f64,
     time: f64,
@@ -72,10 +72,10 @@ fn radius2_of_regular(n: usize) -> f64 {
 }
 
 /// The bodies of a system of `n` sources; several systems may share them.
-pub fn bodies(n: usize) -> Result<Rc<[Particle]>> {
+pub fn bodies(n: usize) -> Result<Rc<Vec<Particle>>> {
     let bodies = plummer::model(n, 1)?;
     let particle = |body: &Body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) };
-    Ok(bodies.iter().map(particle).collect())
+    Ok(Rc::new(memory::collected(bodies.iter().map(particle), "bodies")?))
 }
 
 /// The seconds that measuring a row takes at least, if each call takes so many.
@@ -85,7 +85,7 @@ pub fn least_seconds(call: f64) -> f64 {
 
 impl Bench {
     /// A system of these sources, whose rows take so many seconds each.
-    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<[Particle]>) -> Result<Bench> {
+    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<Vec<Particle>>) -> Result<Bench> {
         let mut system = System::new(setup)?;
         for (number, body) in bodies.iter().enumerate() {
             system.set_source(number, &body.source(setup.order, number, 0.0))?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use kyoho::error::{shortened, shown};
+use kyoho::memory;
 
 use super::snapshot_hdf5;
 use crate::body::Body;
@@ -27,7 +28,7 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
                 false => Err(format!("the mass is {}; allowed: zero and above", shown(numbers[0]))),
             })
             .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
-        bodies.push(Body::new(mass, position, [vx, vy, vz]));
+        memory::push(&mut bodies, Body::new(mass, position, [vx, vy, vz]), "bodies")?;
     }
     match bodies.is_empty() {
         true => Err(Failure::file(path, "there are no bodies in it")),

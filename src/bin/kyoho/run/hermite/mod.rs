@@ -7,7 +7,7 @@ mod criterion;
 mod schedule;
 mod scheme;
 
-use kyoho::{Nearest, System};
+use kyoho::{Nearest, System, memory};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -15,7 +15,6 @@ use super::integrator::{Approach, Counts, Integrator, closest};
 use super::plan::Plan;
 use crate::body::{Body, Vector};
 use crate::failure::{Failure, Result};
-use crate::memory::filled;
 use criterion::Criterion;
 use schedule::{Schedule, next_step};
 use scheme::given;
@@ -60,8 +59,8 @@ impl Hermite {
             scheme,
             pool: pool.flatten(),
             bodies,
-            lost: filled(n, [[0.0; 3]; 2], "what rounding takes from the bodies")?,
-            last: filled(n, 0.0, "the times of the bodies")?,
+            lost: memory::filled(n, [[0.0; 3]; 2], "what rounding takes from the bodies")?,
+            last: memory::filled(n, 0.0, "the times of the bodies")?,
             schedule: Schedule::default(),
             members: Vec::new(),
             outcomes: Vec::new(),
@@ -142,14 +141,13 @@ impl Hermite {
             let wanted = criterion.wanted(body, step, &corrected);
             (corrected.body, corrected.lost, wanted)
         };
+        self.outcomes.clear();
+        memory::reserve(&mut self.outcomes, members.len(), "corrected bodies")?;
         match &self.pool {
             Some(pool) if members.len() >= MANY => {
                 pool.install(|| (0..members.len()).into_par_iter().map(correct).collect_into_vec(&mut self.outcomes));
             }
-            _ => {
-                self.outcomes.clear();
-                self.outcomes.extend((0..members.len()).map(correct));
-            }
+            _ => self.outcomes.extend((0..members.len()).map(correct)),
         }
         self.take_over(now)
     }
@@ -163,7 +161,7 @@ impl Hermite {
             let fraction = next_step(now, now - self.last[number], wanted);
             body.step = fraction * self.plan.interval;
             (self.bodies[number], self.lost[number], self.last[number]) = (body, lost, now);
-            self.schedule.put(number, now + fraction);
+            self.schedule.put(number, now + fraction)?;
             let time = now * self.plan.interval;
             self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, time))?;
         }
@@ -182,7 +180,7 @@ impl Integrator for Hermite {
         self.lost.fill([[0.0; 3]; 2]);
         self.schedule.clear();
         for (number, body) in self.bodies.iter().enumerate() {
-            self.schedule.put(number, self.plan.fraction(body.step));
+            self.schedule.put(number, self.plan.fraction(body.step))?;
         }
         loop {
             let done = self.block_step()?;

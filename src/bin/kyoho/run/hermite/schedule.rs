@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use kyoho::memory;
+
+use crate::failure::Result;
+
 /// The bodies by the time when each is due.
 ///
 /// Steps are powers of two, and a body's time is a multiple of its step: so all bodies of a step are due at one time,
@@ -21,9 +25,10 @@ impl Schedule {
     }
 
     /// Puts a body down for a time above zero.
-    pub fn put(&mut self, body: usize, time: f64) {
+    pub fn put(&mut self, body: usize, time: f64) -> Result<()> {
         let spare = &mut self.spare;
-        self.due.entry(time.to_bits()).or_insert_with(|| spare.pop().unwrap_or_default()).push(body);
+        let bodies = self.due.entry(time.to_bits()).or_insert_with(|| spare.pop().unwrap_or_default());
+        Ok(memory::push(bodies, body, "the bodies that are due at a time")?)
     }
 
     /// Takes the bodies that are due next, ascending, into `members`; gives their time, infinity where there are none.
@@ -76,7 +81,7 @@ mod tests {
         let (mut schedule, mut members) = (Schedule::default(), Vec::new());
         let mut last = vec![0.0; n];
         let mut next: Vec<f64> = (0..n).map(|_| step()).collect();
-        next.iter().enumerate().for_each(|(body, time)| schedule.put(body, *time));
+        next.iter().enumerate().for_each(|(body, time)| schedule.put(body, *time).unwrap());
         let mut blocks = 0;
         loop {
             let now = schedule.take(&mut members);
@@ -90,7 +95,7 @@ mod tests {
             for body in due {
                 let fraction = next_step(now, now - last[body], step());
                 (last[body], next[body]) = (now, now + fraction);
-                schedule.put(body, next[body]);
+                schedule.put(body, next[body]).unwrap();
             }
             // As many times as there are different steps, at most.
             assert!(schedule.due.len() <= 13);
