@@ -72,7 +72,11 @@ impl Threads {
                     None => break,
                 }
             }
-            lock(scratch).push(own);
+            let mut all = lock(scratch);
+            // What cannot be kept for want of memory is made again. There is room where the caller made it.
+            if all.try_reserve(1).is_ok() {
+                all.push(own);
+            }
         };
         match self.helpers.as_deref().filter(|helpers| wanted > 1 && helpers.are_here()) {
             None => worker(),

@@ -228,7 +228,9 @@ impl Sinks {
         if count < MANY || threads.count() == 1 {
             return Ok(fill(places, 0, &sink, limits));
         }
-        let looks = Mutex::new(Vec::new());
+        let mut looks = Vec::new();
+        memory::reserve(&mut looks, threads.count(), "what is seen of sinks")?;
+        let looks = Mutex::new(looks);
         let pieces = places.chunks_mut(PIECE * width).enumerate();
         let work = |(number, places): (usize, &mut [f64]), look: &mut Look| {
             *look = look.and(fill(places, number * PIECE, &sink, limits));

@@ -284,7 +284,7 @@ impl<E: Element> Shared<'_, E> {
         let units = &self.units[task.units.clone()];
         let sinks = units.iter().map(|unit| unit.sinks).sum();
         let sheaves = task.slices.len().min(SHEAVES / self.share.sets);
-        task.sheaves.resize_with(sheaves.max(task.sheaves.len()), Sums::default);
+        memory::lengthen(&mut task.sheaves, sheaves, "sums of sheaves", Sums::default)?;
         for sums in &mut task.sheaves[..sheaves] {
             sums.reserve(sinks, self.outputs, self.nearest)?;
             sums.reset(sinks, self.outputs, self.nearest);
