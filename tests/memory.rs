@@ -1,0 +1,601 @@
+//! Where memory runs out, a call fails with an error that says so, and works when it is made again with memory.
+//!
+//! The allocator of this program refuses what a test tells it to: in each scenario first the first large allocation,
+//! then the second, and so on until there are no more; once that one alone, and once all that the call makes after it.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::{CStr, c_int};
+use std::process::Command;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use kyoho::abi::native::{block::*, sources::*, structures::*, system::*};
+use kyoho::abi::{g5::c::*, g6::c::*, hermite6::yebisu::*, nbody6::gpu2::*, nbody6::nbody6pp::*};
+use kyoho::catalogue::{CATALOGUE, Descriptor};
+use kyoho::conformance::models::{plummer, sinks_of};
+use kyoho::{Backend, Error, Forces, Level, Order, Precision, Result, ResultCode, Setup, Sink, Source, System};
+
+use common::pocl::by_opencl;
+use common::programs::alone;
+
+/// Smaller allocations are granted: `docs/interfaces.md` says that without them the process ends.
+static LARGE: AtomicUsize = AtomicUsize::new(512);
+
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// Whether allocations are those of a call that may be refused some.
+static IN_CALL: AtomicBool = AtomicBool::new(false);
+/// Large allocations that such calls have asked for.
+static ASKED_FOR: AtomicUsize = AtomicUsize::new(0);
+/// The number of the first one that is refused, from 0 on.
+static FIRST_REFUSED: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Whether all that follow are refused, too.
+static REFUSES_ALL: AtomicBool = AtomicBool::new(false);
+
+impl Allocator {
+    fn refuses(bytes: usize) -> bool {
+        if bytes < LARGE.load(SeqCst) || !IN_CALL.load(SeqCst) {
+            return false;
+        }
+        let (number, first) = (ASKED_FOR.fetch_add(1, SeqCst), FIRST_REFUSED.load(SeqCst));
+        number == first || number > first && REFUSES_ALL.load(SeqCst)
+    }
+}
+
+// SAFETY: all is left to the system's allocator, but that some requests get the answer that there is no memory.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match Allocator::refuses(layout.size()) {
+            true => ptr::null_mut(),
+            // SAFETY: the caller's promise, as for those that follow.
+            false => unsafe { std::alloc::System.alloc(layout) },
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        match Allocator::refuses(layout.size()) {
+            true => ptr::null_mut(),
+            // SAFETY: see above.
+            false => unsafe { std::alloc::System.alloc_zeroed(layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        match Allocator::refuses(bytes) {
+            true => ptr::null_mut(),
+            // SAFETY: see above.
+            false => unsafe { std::alloc::System.realloc(memory, layout, bytes) },
+        }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: see above.
+        unsafe { std::alloc::System.dealloc(memory, layout) }
+    }
+}
+
+/// Makes a call of the library, which may be refused memory; what the test itself allocates is granted.
+fn call<T>(call: impl FnOnce() -> T) -> T {
+    IN_CALL.store(true, SeqCst);
+    let outcome = call();
+    IN_CALL.store(false, SeqCst);
+    outcome
+}
+
+/// Makes a call, and makes it again with memory if it fails for want of that.
+fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> T {
+    call(&mut attempt).unwrap_or_else(|error| {
+        assert!(matches!(error, Error::OutOfMemory { bytes: 1.., .. }), "{error}");
+        attempt().unwrap_or_else(|error| panic!("with memory: {error}"))
+    })
+}
+
+/// The same with a call that returns a number, 0 for success.
+fn again_in_c(mut attempt: impl FnMut() -> c_int, mut check_failure: impl FnMut()) {
+    if call(&mut attempt) != 0 {
+        check_failure();
+        assert_eq!(attempt(), 0, "with memory");
+    }
+}
+
+/// Refuses the allocation with this number, and perhaps all that follow.
+fn refuse(first: usize, and_all: bool) {
+    FIRST_REFUSED.store(first, SeqCst);
+    REFUSES_ALL.store(and_all, SeqCst);
+    ASKED_FOR.store(0, SeqCst);
+}
+
+/// Runs a scenario with each of its large allocations refused. It has to give the same numbers every time.
+fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
+    let run = |first: usize, and_all: bool| {
+        refuse(first, and_all);
+        (scenario(), ASKED_FOR.load(SeqCst))
+    };
+    let (undisturbed, asked_for) = run(usize::MAX, false);
+    assert!(asked_for > 0, "{what}: nothing is allocated");
+    for and_all in [false, true] {
+        let mut number = 0;
+        loop {
+            println!("{what}: refused is allocation {number}, and all that follow: {and_all}");
+            let (found, asked_for) = run(number, and_all);
+            assert!(found == undisturbed, "{what}: other numbers than without a failure");
+            if asked_for <= number {
+                break;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Whether this is the process of a test alone: else it makes that, and fails if it ends in any other way than well.
+fn is_alone(test: &str) -> bool {
+    is_alone_in(test, alone(Command::new(std::env::current_exe().unwrap())))
+}
+
+fn is_alone_in(test: &str, mut command: Command) -> bool {
+    const ALONE: &str = "KYOHO_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    command.env("KYOHO_THREADS", "1");
+    let output = command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(ALONE, "1").output().unwrap();
+    let last = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.lines().rev().take(12).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n")
+    };
+    let (stdout, stderr) = (last(&output.stdout), last(&output.stderr));
+    assert!(output.status.success(), "{}\n{stdout}\n{stderr}", output.status);
+    assert!(stdout.contains("1 passed"), "{stdout}");
+    false
+}
+
+/// Sources of a few chunks, which are a table and neighbour lists of more than a page.
+const SOURCES: usize = 700;
+/// Sinks of small blocks, and of such as are several tasks.
+const BLOCKS: [usize; 3] = [3, 150, 3];
+/// Beyond all others: the table of chunks grows.
+const FAR: usize = 300 * 256;
+
+fn setup(descriptor: &Descriptor, backend: Backend, threads: usize) -> Setup {
+    Setup {
+        order: descriptor.order,
+        precision: descriptor.precision,
+        scope: descriptor.scope,
+        backend,
+        devices: vec![0],
+        threads,
+        level: Level::best(),
+        shape: None,
+        deal: None,
+        crossover: Some(0),
+        fall_back: false,
+    }
+}
+
+fn note(bits: &mut Vec<u64>, numbers: impl IntoIterator<Item = f64>) {
+    bits.extend(numbers.into_iter().map(f64::to_bits));
+}
+
+fn note_forces(bits: &mut Vec<u64>, forces: &Forces) {
+    for sink in 0..forces.len() {
+        note(bits, [forces.potential(sink)]);
+        let vectors = [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)];
+        note(bits, vectors.into_iter().flatten());
+        bits.extend(forces.nearest(sink).map(|nearest| nearest.index as u64));
+    }
+}
+
+/// The squared radius of the neighbours of a sink: the first have all sources, then one has few and the others none.
+fn radius2(number: usize) -> f64 {
+    *[1e9, 1e9, 0.1].get(number).unwrap_or(&0.0)
+}
+
+/// Sinks of which some have neighbours.
+fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {
+    let mut sinks = sinks_of(&sources[..count], 0.01);
+    for (number, sink) in sinks.iter_mut().enumerate() {
+        (sink.radius2, sink.step) = (radius2(number), 0.01);
+    }
+    sinks
+}
+
+fn opened(setup: &Setup) -> System {
+    again(|| System::new(setup))
+}
+
+/// Blocks with writes between and during them, lists, and everything else that a system can be asked.
+fn life(mut system: System) -> Vec<u64> {
+    let sources = plummer(SOURCES);
+    let mut bits = Vec::new();
+    for (address, source) in sources.iter().enumerate() {
+        again(|| system.set_source(address, source));
+    }
+    let has_lists = system.descriptor().has_lists();
+    for (step, count) in BLOCKS.into_iter().enumerate() {
+        let sinks = sinks(&sources, count);
+        again(|| system.set_time(step as f64 / 16.0));
+        match step % 2 {
+            0 => again(|| system.start(FAR + 1, true, sinks.iter().copied())),
+            _ => again(|| system.start_from_fn(FAR + 1, true, count, |number| sinks[number])),
+        }
+        // The block is under way, and then has lists that are not made: what is written has to wait.
+        again(|| system.set_source(FAR - 100 * step, &sources[step]));
+        if call(|| system.wait().map(|_| ())).is_err() {
+            again(|| system.force(FAR + 1, true, sinks.iter().copied()).map(|_| ()));
+        }
+        note_forces(&mut bits, &system.forces().unwrap());
+        for address in 0..if step == 1 { SOURCES } else { 10 } {
+            again(|| system.set_source(address, &sources[address]));
+        }
+        for sink in 0..if has_lists { 3 } else { 0 } {
+            again(|| system.neighbours(sink).map(|_| ()));
+            bits.extend(system.neighbours(sink).unwrap().iter().map(|index| *index as u64));
+        }
+        let statistics = call(|| system.statistics());
+        bits.extend([statistics.sources, statistics.writes]);
+    }
+    for source in again(|| system.sources(0..SOURCES)).into_iter().flatten() {
+        note(&mut bits, source.taylor.into_iter().flatten());
+    }
+    for source in again(|| system.predicted(0..SOURCES)).into_iter().flatten() {
+        note(&mut bits, source.into_iter().flatten());
+    }
+    bits
+}
+
+#[test]
+fn a_system_of_every_order_survives_every_failure() {
+    if is_alone("a_system_of_every_order_survives_every_failure") {
+        for descriptor in CATALOGUE {
+            try_all(&descriptor.name(), || life(opened(&setup(descriptor, Backend::Cpu, 1))));
+        }
+    }
+}
+
+#[test]
+fn a_system_with_several_threads_or_devices_survives_every_failure() {
+    if is_alone("a_system_with_several_threads_or_devices_survives_every_failure") {
+        // What threads hand over work with takes a page.
+        LARGE.store(4096, SeqCst);
+        for descriptor in CATALOGUE.iter().filter(|entry| entry.precision == Precision::Mixed) {
+            let several = setup(descriptor, Backend::Cpu, 3);
+            // Systems share the threads of one that lives.
+            let _threads = System::new(&several).unwrap();
+            try_all("3 threads", || life(opened(&several)));
+            try_all("2 devices", || life(opened(&Setup { devices: vec![0, 0], ..several.clone() })));
+        }
+    }
+}
+
+#[test]
+fn a_system_on_opencl_survives_every_failure() {
+    let test = "a_system_on_opencl_survives_every_failure";
+    if is_alone_in(test, by_opencl(Command::new(std::env::current_exe().unwrap()), &[])) {
+        let descriptors = CATALOGUE.iter().filter(|entry| entry.order == Order::Fourth);
+        for descriptor in descriptors.filter(|entry| entry.precision == Precision::Double) {
+            // Opening a device takes what its driver and its programs take, however many sources there will be.
+            try_all(&descriptor.name(), || life(System::new(&setup(descriptor, Backend::OpenCl, 1)).unwrap()));
+        }
+    }
+}
+
+/// Arrays as C programs have them.
+struct Arrays {
+    index: Vec<c_int>,
+    mass: Vec<f64>,
+    position: Vec<[f64; 3]>,
+    velocity: Vec<[f64; 3]>,
+    zeros: Vec<[f64; 3]>,
+    radius2: Vec<f64>,
+    acceleration: Vec<[f64; 3]>,
+    jerk: Vec<[f64; 3]>,
+    potential: Vec<f64>,
+    list: Vec<c_int>,
+}
+
+impl Arrays {
+    fn new() -> Arrays {
+        let sources = plummer(SOURCES);
+        Arrays {
+            index: (0..SOURCES as c_int).collect(),
+            mass: sources.iter().map(|source| source.mass).collect(),
+            position: sources.iter().map(|source| source.taylor[0]).collect(),
+            velocity: sources.iter().map(|source| source.taylor[1]).collect(),
+            zeros: vec![[0.0; 3]; SOURCES],
+            radius2: (0..SOURCES).map(radius2).collect(),
+            acceleration: vec![[0.0; 3]; SOURCES],
+            jerk: vec![[0.0; 3]; SOURCES],
+            potential: vec![0.0; SOURCES],
+            list: vec![0; 40 * (SOURCES + 1)],
+        }
+    }
+
+    /// Notes the forces on the first `ni` sinks.
+    fn note(&self, bits: &mut Vec<u64>, ni: usize) {
+        note(bits, self.acceleration[..ni].iter().chain(&self.jerk[..ni]).copied().flatten());
+        note(bits, self.potential[..ni].iter().copied());
+    }
+
+    /// A call failed: nothing is left that could be taken for a force.
+    fn require_nan(&self, ni: usize) {
+        assert!(self.acceleration[..ni].iter().flatten().all(|value| value.is_nan()));
+        assert!(self.potential[..ni].iter().all(|value| value.is_nan()));
+    }
+}
+
+fn code(result: ResultCode) -> c_int {
+    result as c_int
+}
+
+/// Makes a system of order 4 in 64 bits on the CPU.
+fn create(system: &mut *mut kyoho_system) -> c_int {
+    // SAFETY: there is room for a handle.
+    code(unsafe { kyoho_system_create(4, 3, 1, ptr::null(), 1, system) })
+}
+
+/// A C call failed: it says why.
+fn require_words(system: *mut kyoho_system) {
+    // SAFETY: a text that lives until the next call that fails.
+    let words = unsafe { CStr::from_ptr(kyoho_last_error(system)) }.to_str().unwrap();
+    assert!(words.contains("no memory for ") && words.contains(" bytes"), "{words}");
+}
+
+#[test]
+fn the_native_calls_survive_every_failure() {
+    if !is_alone("the_native_calls_survive_every_failure") {
+        return;
+    }
+    try_all("native", || {
+        let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let mut system = ptr::null_mut();
+        again_in_c(|| create(&mut system), || require_words(ptr::null_mut()));
+        // SAFETY: structures of null pointers and numbers.
+        let (mut sources, mut sinks, mut forces, mut predictions) = unsafe {
+            (
+                std::mem::zeroed::<kyoho_sources>(),
+                std::mem::zeroed::<kyoho_sinks>(),
+                std::mem::zeroed::<kyoho_forces>(),
+                std::mem::zeroed::<kyoho_predictions>(),
+            )
+        };
+        sources.count = SOURCES as i32;
+        (sources.masses, sources.positions) = (arrays.mass.as_ptr(), arrays.position.as_ptr().cast());
+        sources.velocities = arrays.velocity.as_ptr().cast();
+        sinks.count = 100;
+        (sinks.indices, sinks.positions) = (arrays.index.as_ptr(), arrays.position.as_ptr().cast());
+        (sinks.velocities, sinks.radii2) = (arrays.velocity.as_ptr().cast(), arrays.radius2.as_ptr());
+        forces.potentials = arrays.potential.as_mut_ptr();
+        forces.accelerations = arrays.acceleration.as_mut_ptr().cast();
+        forces.jerks = arrays.jerk.as_mut_ptr().cast();
+        predictions.positions = arrays.zeros.as_mut_ptr().cast();
+        let words = || require_words(system);
+        // SAFETY: the arrays have so many rows.
+        unsafe {
+            again_in_c(|| code(kyoho_set_sources(system, &raw const sources)), words);
+            again_in_c(|| code(kyoho_set_time(system, 0.125)), words);
+            again_in_c(|| code(kyoho_force(system, SOURCES as i32, &raw const sinks, &raw const forces)), words);
+            for sink in 0..4 {
+                let mut length = 0;
+                let list = arrays.list.as_mut_ptr();
+                again_in_c(|| code(kyoho_neighbours(system, sink, SOURCES as i32, list, &raw mut length)), words);
+                bits.extend(arrays.list[..length as usize].iter().map(|index| *index as u64));
+            }
+            again_in_c(|| code(kyoho_predicted(system, 0, SOURCES as i32, &raw const predictions)), words);
+        }
+        arrays.note(&mut bits, 100);
+        note(&mut bits, arrays.zeros.iter().copied().flatten());
+        assert_eq!(call(|| kyoho_system_free(system)), ResultCode::Ok);
+        bits
+    });
+}
+
+#[test]
+fn handles_survive_every_failure() {
+    if !is_alone("handles_survive_every_failure") {
+        return;
+    }
+    // The first system, and the first that has no room in the first handles.
+    for others in [0, 63] {
+        (0..others).for_each(|_| assert_eq!(create(&mut ptr::null_mut()), 0));
+        let mut system = ptr::null_mut();
+        for number in 0.. {
+            refuse(number, false);
+            match call(|| create(&mut system)) {
+                0 => break,
+                failure => assert_eq!((failure, system), (code(ResultCode::OutOfMemory), ptr::null_mut())),
+            }
+            require_words(system);
+        }
+        assert!(ASKED_FOR.load(SeqCst) > 0, "handles are allocated");
+        assert_eq!(kyoho_set_time(system, 1.0), ResultCode::Ok);
+    }
+}
+
+#[test]
+fn the_calls_of_grape_6_survive_every_failure() {
+    if !is_alone("the_calls_of_grape_6_survive_every_failure") {
+        return;
+    }
+    try_all("GRAPE-6", || {
+        let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let nj = SOURCES as c_int;
+        // SAFETY: the arrays have the rows that the calls read and write.
+        unsafe {
+            again_in_c(|| g6_open(0), || ());
+            for k in 0..SOURCES {
+                let Arrays { mass, position, velocity, zeros, .. } = &mut arrays;
+                let [zero, v, x] = [&mut zeros[k], &mut velocity[k], &mut position[k]].map(|row| row.as_mut_ptr());
+                let index = k as c_int;
+                let set = || g6_set_j_particle(0, index, index, 0.0, 0.1, mass[k], zero, zero, zero, v, x);
+                again_in_c(set, || ());
+            }
+            again_in_c(|| g6_set_ti(0, 0.0625), || ());
+            for ni in [3, 150] {
+                let force = |arrays: &mut Arrays| {
+                    let Arrays { index, position, velocity, zeros, radius2, acceleration, jerk, potential, .. } =
+                        arrays;
+                    let (i, x, v, h2) =
+                        (index.as_mut_ptr(), position.as_mut_ptr(), velocity.as_mut_ptr(), radius2.as_mut_ptr());
+                    let (old, pot) = (zeros.as_mut_ptr(), potential.as_mut_ptr());
+                    let first = g6calc_firsthalf(0, nj, ni, i, x, v, old, old, pot, 0.01, h2);
+                    let (acc, jrk) = (acceleration.as_mut_ptr(), jerk.as_mut_ptr());
+                    let last = g6calc_lasthalf(0, nj, ni, i, x, v, 0.01, h2, acc, jrk, pot);
+                    assert!(first == 0 || last != 0, "what did not begin cannot end");
+                    last
+                };
+                if call(|| force(&mut arrays)) != 0 {
+                    arrays.require_nan(ni as usize);
+                    assert_eq!(force(&mut arrays), 0, "with memory");
+                }
+                arrays.note(&mut bits, ni as usize);
+                for sink in 0..3 {
+                    let (mut length, list) = (0, arrays.list.as_mut_ptr());
+                    let get = |length: &mut c_int| g6_get_neighbour_list(0, sink, nj, length, list);
+                    if call(|| get(&mut length)) != 0 {
+                        assert_eq!((length, get(&mut length)), (0, 0));
+                    }
+                    bits.extend(arrays.list[..length as usize].iter().map(|index| *index as u64));
+                }
+            }
+            assert_eq!(call(|| g6_close(0)), 0);
+        }
+        bits
+    });
+}
+
+#[test]
+fn the_calls_of_grape_5_survive_every_failure() {
+    if !is_alone("the_calls_of_grape_5_survive_every_failure") {
+        return;
+    }
+    try_all("GRAPE-5", || {
+        let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let nj = SOURCES as c_int;
+        // SAFETY: the arrays have the rows that the calls read and write.
+        unsafe {
+            again_in_c(|| g5_open(), || ());
+            g5_set_eps2_to_all(0.01);
+            again_in_c(|| g5_set_n(nj), || ());
+            let (mass, position) = (arrays.mass.as_mut_ptr(), arrays.position.as_mut_ptr());
+            if call(|| g5_set_xmj(0, nj, position, mass)) != 0 {
+                // A board that could not be made needs to be opened again.
+                assert_eq!(g5_open(), 0);
+                assert_eq!(g5_set_xmj(0, nj, position, mass), 0, "with memory");
+            }
+            let softening2 = arrays.radius2.as_mut_ptr();
+            again_in_c(|| g5_set_xei(nj, position, softening2), || ());
+            again_in_c(|| g5_run(), || ());
+            let (acceleration, potential) = (arrays.acceleration.as_mut_ptr(), arrays.potential.as_mut_ptr());
+            if call(|| g5_get_force(nj, acceleration, potential)) != 0 {
+                arrays.require_nan(SOURCES);
+                assert_eq!((g5_run(), g5_get_force(nj, acceleration, potential)), (0, 0), "with memory");
+            }
+            arrays.note(&mut bits, SOURCES);
+            assert_eq!(call(|| g5_close()), 0);
+        }
+        bits
+    });
+}
+
+#[test]
+fn the_calls_of_order_6_survive_every_failure() {
+    if !is_alone("the_calls_of_order_6_survive_every_failure") {
+        return;
+    }
+    // There is no call that closes the board, so it is open when the scenario begins.
+    // SAFETY: the arrays have the rows that the calls read and write, as below.
+    assert_eq!(unsafe { kyoho_yebisu_initialize(0) }, 0);
+    // One page of softenings, and the chunks of a page, more each time.
+    static PAGES: AtomicUsize = AtomicUsize::new(0);
+    try_all("order 6", || {
+        let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let page = 4096 * PAGES.fetch_add(1, SeqCst);
+        // SAFETY: see above.
+        unsafe {
+            for k in 0..300 {
+                let Arrays { mass, position, velocity, zeros, .. } = &mut arrays;
+                let [zero, v, x] = [&mut zeros[k], &mut velocity[k], &mut position[k]].map(|row| row.as_mut_ptr());
+                let (softening2, index) = (if k % 2 == 0 { 0.01 } else { 0.02 }, k as c_int);
+                let set = |address, mass| {
+                    let set =
+                        || kyoho_yebisu_set_jp_2(address, x, v, zero, zero, zero, zero, mass, 0.0, index, softening2);
+                    again_in_c(set, || ());
+                };
+                set((page + k) as c_int, 0.0);
+                set(k as c_int, mass[k]);
+            }
+            let predictor = |k: usize| Predictor {
+                pos: arrays.position[k],
+                vel: arrays.velocity[k],
+                acc: [0.0; 3],
+                mass: 0.0,
+                id: k as f64,
+                eps2: 0.01,
+            };
+            let mut sinks: Vec<Predictor> = (0..40).map(predictor).collect();
+            let none = Force { acc: [0.0; 3], jrk: [0.0; 3], snp: [0.0; 3], phi: 0.0, nnb_id: 0, nnb_r2: 0.0 };
+            let mut forces = vec![none; 40];
+            let (pred, nj) = (sinks.as_mut_ptr(), (page + 300) as c_int);
+            for of_sources in [false, true] {
+                let force = |forces: *mut Force| match of_sources {
+                    false => kyoho_yebisu_calc_force_on_predictors(40, pred, forces, nj),
+                    true => kyoho_yebisu_calc_force_on_predictors_epsj(40, pred, forces, nj),
+                };
+                if call(|| force(forces.as_mut_ptr())) != 0 {
+                    assert!(forces.iter().all(|force| force.phi.is_nan()));
+                    assert_eq!(force(forces.as_mut_ptr()), 0, "with memory");
+                }
+                note(&mut bits, forces.iter().flat_map(|force| force.acc.into_iter().chain([force.phi])));
+            }
+            let mut found = sinks[0];
+            again_in_c(|| kyoho_yebisu_pick_up_predictor_2(5, &raw mut found), || ());
+            note(&mut bits, found.pos);
+        }
+        bits
+    });
+}
+
+#[test]
+fn the_calls_of_nbody6_survive_every_failure() {
+    if !is_alone("the_calls_of_nbody6_survive_every_failure") {
+        return;
+    }
+    try_all("NBODY6", || {
+        let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let (mut nj, mut ni, mut one, mut length) = (SOURCES as c_int, 40, 1, SOURCES as c_int + 1);
+        let [nj, ni, one, length] = [&mut nj, &mut ni, &mut one, &mut length].map(ptr::from_mut);
+        let (m, x, v) = (arrays.mass.as_mut_ptr(), arrays.position.as_mut_ptr(), arrays.velocity.as_mut_ptr());
+        let (h2, step, list) = (arrays.radius2.as_mut_ptr(), arrays.mass.as_mut_ptr(), arrays.list.as_mut_ptr());
+        let (acc, jrk) = (arrays.acceleration.as_mut_ptr(), arrays.jerk.as_mut_ptr());
+        let pot = arrays.potential.as_mut_ptr();
+        // SAFETY: the arrays have the rows that the calls read and write.
+        unsafe {
+            again_in_c(|| kyoho_nbody6_gpunb_open_(nj), || ());
+            again_in_c(|| kyoho_nbody6_gpunb_send_(nj, m, x, v), || ());
+            let force = || kyoho_nbody6_gpunb_regf_(ni, h2, step, x, v, acc, jrk, pot, length, length, list);
+            if call(force) != 0 {
+                arrays.require_nan(40);
+                assert_eq!(force(), 0, "with memory");
+            }
+            arrays.note(&mut bits, 40);
+            for row in arrays.list.chunks(SOURCES + 1).take(40) {
+                bits.extend(row[..1 + row[0] as usize].iter().map(|number| *number as u64));
+            }
+            let potentials = || kyoho_nbody6pp_gpupot_(one, one, nj, nj, m, x, pot);
+            if call(potentials) != 0 {
+                assert!(arrays.potential.iter().all(|value| value.is_nan()));
+                // The board of potentials may be one that could not be opened.
+                assert_eq!(kyoho_nbody6_gpunb_close_(), 0);
+                assert_eq!(potentials(), 0, "with memory");
+            }
+            arrays.note(&mut bits, SOURCES);
+            assert_eq!(call(|| kyoho_nbody6_gpunb_close_()), 0);
+        }
+        bits
+    });
+}
