@@ -210,7 +210,7 @@ impl Sources {
             count: 0,
             written: Vec::new(),
             everything: false,
-            census: Census::new(),
+            census: Census::default(),
         }
     }
 
@@ -270,7 +270,7 @@ impl Sources {
     pub fn bytes(&self) -> usize {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
-        tables + self.chunks.iter().flatten().count() * chunk
+        tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
     }
 
     /// The number of chunks that hold the written addresses below `nj`, gaps included.
@@ -296,6 +296,7 @@ impl Sources {
     pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
         if number >= self.chunks.len() {
+            self.census.make_room()?;
             memory::lengthen(&mut self.chunks, number + 1, "the table of sources", || None)?;
         }
         let chunk = match &mut self.chunks[number] {

@@ -2,6 +2,8 @@
 //! distances and speeds lie in the middle of the range, whatever the caller measures them in. A power of two changes no digit.
 
 use crate::catalogue::Descriptor;
+use crate::error::Result;
+use crate::memory;
 
 use super::block::MAX_VECTORS;
 use super::sources::Source;
@@ -107,17 +109,25 @@ pub type Sizes = [u16; 1 + COUNTED];
 const COUNTED: usize = 3;
 
 /// How many sources there are of each size, and the largest.
+#[derive(Default)]
 pub struct Census {
-    counts: Box<[[u32; SIZES]; 1 + COUNTED]>,
+    /// For each size, the sources whose mass, position, ... have it. Empty as long as there is no source.
+    counts: Vec<[u32; 1 + COUNTED]>,
     /// Sources that are not zero.
     totals: [u32; 1 + COUNTED],
     largest: Sizes,
 }
 
 impl Census {
-    /// No sources.
-    pub fn new() -> Census {
-        Census { counts: Box::new([[0; SIZES]; 1 + COUNTED]), totals: [0; 1 + COUNTED], largest: Sizes::default() }
+    /// Has memory for sources to be counted.
+    #[inline]
+    pub fn make_room(&mut self) -> Result<()> {
+        memory::lengthen(&mut self.counts, SIZES, "the sizes of sources", Default::default)
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
 
     /// Sizes of a source, of which the order has so many Taylor coefficients.
@@ -133,21 +143,21 @@ impl Census {
         sizes
     }
 
-    /// Counts sizes in the place of others; no source has the sizes of zeros.
+    /// Counts sizes in the place of others, for which room was made; no source has the sizes of zeros.
     #[cold]
     pub fn replace(&mut self, before: Sizes, now: Sizes) {
         for quantity in 0..1 + COUNTED {
-            let (counts, largest) = (&mut self.counts[quantity], &mut self.largest[quantity]);
+            let (counts, largest) = (&mut self.counts, &mut self.largest[quantity]);
             self.totals[quantity] += u32::from(now[quantity] > 0);
             self.totals[quantity] -= u32::from(before[quantity] > 0);
             if before[quantity] > 0 {
-                counts[usize::from(before[quantity])] -= 1;
+                counts[usize::from(before[quantity])][quantity] -= 1;
             }
             if now[quantity] > 0 {
-                counts[usize::from(now[quantity])] += 1;
+                counts[usize::from(now[quantity])][quantity] += 1;
             }
             *largest = now[quantity].max(*largest);
-            while *largest > 0 && counts[usize::from(*largest)] == 0 {
+            while *largest > 0 && counts[usize::from(*largest)][quantity] == 0 {
                 *largest -= 1;
             }
         }
@@ -157,8 +167,8 @@ impl Census {
     fn typical(&self, quantity: usize) -> Option<i32> {
         let mut larger = self.totals[quantity] / OUTER;
         let mut size = self.largest[quantity];
-        while size > 0 && self.counts[quantity][usize::from(size)] <= larger {
-            larger -= self.counts[quantity][usize::from(size)];
+        while size > 0 && self.counts[usize::from(size)][quantity] <= larger {
+            larger -= self.counts[usize::from(size)][quantity];
             size -= 1;
         }
         exponent(size)
@@ -205,7 +215,8 @@ mod tests {
 
     /// The census of sources that are written one after another to some places.
     fn census(written: &[(usize, Source)]) -> Census {
-        let mut census = Census::new();
+        let mut census = Census::default();
+        census.make_room().unwrap();
         let mut sizes = [Sizes::default(); 8];
         for (place, source) in written {
             let now = Census::sizes_of(source, 4);
