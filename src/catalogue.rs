@@ -132,10 +132,10 @@ pub struct Bounds {
     /// Whether lengths and speeds are multiplied with powers of two, too, so that those of most sources are at most some 1.
     /// Numbers of 64 bits have room for the caller's.
     pub scales_lengths: bool,
-    /// The binary exponent of the largest mass over the cube of the model's size at which `m s^(-3)`, and in numbers of 32
-    /// bits what is made of it, has most room for small distances and masses: masses are multiplied with a power of two
-    /// that brings it there.
-    pub weight: i32,
+    /// The lowest and the highest binary exponent of the largest mass over the cube of the model's size at which
+    /// `m s^(-3)`, and in numbers of 32 bits what is made of it, has most room for small distances and masses: masses
+    /// are multiplied with a power of two that brings it there.
+    pub weights: (i32, i32),
     /// The lowest and the highest binary exponent of the largest mass; scaling keeps it there.
     pub masses: (i32, i32),
 }
@@ -143,12 +143,13 @@ pub struct Bounds {
 /// Numbers of 32 bits go from 2^-126 to 2^127. With a largest mass of 2^-18 and coordinates and speeds of 1 to 16, the term
 /// of a jerk has all its bits for a mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
 /// overflow down to a distance of 2^-45.
-const BOUNDS_32: Bounds = Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weight: -18, masses: (-100, 100) };
+const BOUNDS_32: Bounds =
+    Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weights: (-18, -18), masses: (-100, 100) };
 /// A snap is a mass and a squared speed over the fourth power of a distance: it has its bits to 2^10 times the distance,
 /// and does not overflow down to 2^-34.
-const BOUNDS_32_SNAP: Bounds = Bounds { weight: -22, ..BOUNDS_32 };
+const BOUNDS_32_SNAP: Bounds = Bounds { weights: (-22, -22), ..BOUNDS_32 };
 const BOUNDS_64: Bounds =
-    Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weight: -300, masses: (-900, 900) };
+    Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
 
 impl Descriptor {
     /// Whether neighbour lists can be had.

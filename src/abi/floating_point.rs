@@ -56,8 +56,9 @@ mod x86_64 {
                 unsafe { asm!("fnstenv [{}]", "fninit", in(reg) &raw mut x87, options(nostack)) };
                 x87
             });
-            // Reading it takes longer than this, and a look afterwards at what was raised as long again.
-            set_mxcsr(USUAL);
+            if x87.is_some() {
+                set_mxcsr(USUAL);
+            }
             Callers { mxcsr, x87 }
         }
     }
@@ -69,7 +70,11 @@ mod x86_64 {
                 // SAFETY: it reads 28 bytes, which `fnstenv` wrote.
                 unsafe { asm!("fldenv [{}]", in(reg) x87, options(nostack)) };
             }
-            set_mxcsr(self.mxcsr);
+            // A thread that computes has mostly raised what the library raises. To read it costs some CPUs nothing and
+            // none much, where to write it makes some wait for all that they have begun.
+            if mxcsr() != self.mxcsr {
+                set_mxcsr(self.mxcsr);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -52,23 +53,30 @@ pub fn read(path: &Path) -> Result<Option<Wanted>> {
 /// for ever.
 fn text(path: &Path) -> Result<Option<String>> {
     let refuse = |value: &str, allowed: &str| Err(bad(&path.display().to_string(), value, allowed));
+    let irregular = || refuse("no regular file", "a regular file, or none");
     let unreadable = |error: std::io::Error| match Error::no_descriptor(path, &error) {
         Some(full) => Err(full),
         None => refuse(&error.to_string(), "a file that can be read, or none"),
     };
-    let found = match path.metadata() {
-        Ok(found) => found,
+    // Without waiting: a FIFO has nobody at its other end.
+    let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return irregular(),
+        Err(error) => return unreadable(error),
+    };
+    let found = match file.metadata() {
+        Ok(found) => found,
         Err(error) => return unreadable(error),
     };
     if !found.is_file() {
-        return refuse("no regular file", "a regular file, or none");
+        return irregular();
     }
     if found.len() > LONGEST {
         return refuse(&format!("{} bytes long", found.len()), &format!("up to {LONGEST} bytes"));
     }
     let mut bytes = Vec::new();
-    if let Err(error) = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
+    if let Err(error) = file.take(LONGEST).read_to_end(&mut bytes) {
         return unreadable(error);
     }
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {

@@ -248,11 +248,7 @@ impl Sources {
     #[inline]
     pub fn count_sizes(&mut self, address: usize, source: &Source) {
         if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
-            let now = Census::sizes_of(source, self.taylor);
-            let before = std::mem::replace(&mut chunk.sizes[address % CHUNK], now);
-            if before != now {
-                self.census.replace(before, now);
-            }
+            self.census.count(&mut chunk.sizes[address % CHUNK], Census::sizes_of(source, self.taylor));
         }
     }
 
@@ -307,7 +303,7 @@ impl Sources {
         self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
-        self.count_sizes(address, source);
+        self.census.count(&mut chunk.sizes[place], Census::sizes_of(source, self.taylor));
         Ok(())
     }
 

@@ -143,9 +143,18 @@ impl Census {
         sizes
     }
 
-    /// Counts sizes in the place of others, for which room was made; no source has the sizes of zeros.
+    /// Counts the sizes that a source has now, for which room was made, in the place of those that it had.
+    #[inline(always)]
+    pub fn count(&mut self, sizes: &mut Sizes, now: Sizes) {
+        if *sizes != now {
+            self.replace(*sizes, now);
+            *sizes = now;
+        }
+    }
+
+    /// Counts sizes in the place of others; no source has the sizes of zeros.
     #[cold]
-    pub fn replace(&mut self, before: Sizes, now: Sizes) {
+    fn replace(&mut self, before: Sizes, now: Sizes) {
         for quantity in 0..1 + COUNTED {
             let (counts, largest) = (&mut self.counts, &mut self.largest[quantity]);
             self.totals[quantity] += u32::from(now[quantity] > 0);
@@ -198,7 +207,8 @@ impl Census {
         }
         if let Some(heaviest) = exponent(self.largest[0]) {
             let weight = heaviest - 3 * (far + units.length);
-            units.mass = (bounds.weight - weight).clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);
+            let wanted = weight.clamp(bounds.weights.0, bounds.weights.1) - weight;
+            units.mass = wanted.clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);
         }
         units
     }
@@ -220,7 +230,7 @@ mod tests {
         let mut sizes = [Sizes::default(); 8];
         for (place, source) in written {
             let now = Census::sizes_of(source, 4);
-            census.replace(std::mem::replace(&mut sizes[*place], now), now);
+            census.count(&mut sizes[*place], now);
         }
         census
     }
@@ -232,7 +242,7 @@ mod tests {
             let small = source(mass * 1e-12, x * 1e-3, speed * 1e-3);
             let units = census(&[(0, source(-mass, -x, speed)), (1, small)]).units(&[0.0; 4], descriptor);
             let in_one_size = |value: f64, lowest: i32| (1.0..16.0).contains(&(value * f64::from(-lowest).exp2()));
-            assert!(in_one_size(mass * units.mass_factor(), descriptor.bounds.weight), "{mass}: {units:?}");
+            assert!(in_one_size(mass * units.mass_factor(), descriptor.bounds.weights.0), "{mass}: {units:?}");
             assert!(in_one_size(x * units.derivative_factor(0), 0), "{x}: {units:?}");
             assert!(in_one_size(speed * units.derivative_factor(1), 0), "{speed}: {units:?}");
             // What is made of them is brought back.
@@ -290,10 +300,11 @@ mod tests {
     }
 
     #[test]
-    fn in_64_bits_masses_alone_are_scaled() {
+    fn in_64_bits_masses_alone_are_scaled_and_only_where_they_have_to_be() {
         let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
-        let units = census(&[(0, source(1e30, 1e12, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], descriptor);
-        assert_eq!((units.length, units.speed), (0, 0));
-        assert_ne!(units.mass, 0);
+        let units = |mass: f64, x: f64| census(&[(0, source(mass, x, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], descriptor);
+        assert_eq!(units(1e30, 1e12), Units::CALLERS);
+        let heavy = units(1e200, 1e-10);
+        assert!((heavy.length, heavy.speed) == (0, 0) && heavy.mass < 0, "{heavy:?}");
     }
 }
