@@ -79,6 +79,14 @@ impl<T> Boxed<T> {
     }
 }
 
+impl<T: 'static> Boxed<T> {
+    /// Leaves it there for as long as the process lives.
+    pub fn leak(self) -> &'static mut T {
+        let [value] = Box::leak(self.0);
+        value
+    }
+}
+
 impl<T> Deref for Boxed<T> {
     type Target = T;
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use crate::abi::speech::{Failure, Outcome};
 use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::memory::{self, Boxed};
 use crate::system::{Setup, Sink, Source, System, padded};
 
 /// The precision of the interface where the environment names none.
@@ -93,7 +94,10 @@ pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
     };
     let board = match LAST.get() {
         Some((last, board)) if last == number => board,
-        _ => *lock(&ALL).entry(number).or_insert_with(|| Box::leak(Box::new(Mutex::new(Board::new())))),
+        _ => match lock(&ALL).entry(number) {
+            Entry::Occupied(board) => *board.get(),
+            Entry::Vacant(place) => *place.insert(Boxed::new(Mutex::new(Board::new()), "a board")?.leak()),
+        },
     };
     LAST.set(Some((number, board)));
     Ok(lock(board))
@@ -115,7 +119,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
     if devices.is_some() {
         // A board that is being made is locked before the devices are: so it has to be here. Nor may one be added.
         let all = lock(&ALL);
-        let boards: Vec<_> = all.values().map(|board| lock(board)).collect();
+        let boards = memory::collected(all.values().map(|board| lock(board)), "the boards")?;
         let mut chosen = lock(&DEVICES);
         if devices != *chosen && boards.iter().any(|board| board.system.is_some()) {
             let when = "with other devices than those that are open; call g5_close first";
