@@ -21,7 +21,7 @@ use common::pocl::by_opencl;
 use common::programs::alone;
 
 /// Smaller allocations are granted: `docs/interfaces.md` says that without them the process ends.
-static LARGE: AtomicUsize = AtomicUsize::new(512);
+const LARGE: usize = 512;
 
 struct Allocator;
 
@@ -30,6 +30,8 @@ static ALLOCATOR: Allocator = Allocator;
 
 /// Whether allocations are those of a call that may be refused some.
 static IN_CALL: AtomicBool = AtomicBool::new(false);
+/// Whether the first thread of the process makes the calls; else it is busy with the test as such.
+static IN_FIRST_THREAD: AtomicBool = AtomicBool::new(false);
 /// Large allocations that such calls have asked for.
 static ASKED_FOR: AtomicUsize = AtomicUsize::new(0);
 /// The number of the first one that is refused, from 0 on.
@@ -37,9 +39,14 @@ static FIRST_REFUSED: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Whether all that follow are refused, too.
 static REFUSES_ALL: AtomicBool = AtomicBool::new(false);
 
+fn is_first_thread() -> bool {
+    // SAFETY: both calls tell a number and do nothing else.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
 impl Allocator {
     fn refuses(bytes: usize) -> bool {
-        if bytes < LARGE.load(SeqCst) || !IN_CALL.load(SeqCst) {
+        if bytes < LARGE || !IN_CALL.load(SeqCst) || is_first_thread() && !IN_FIRST_THREAD.load(SeqCst) {
             return false;
         }
         let (number, first) = (ASKED_FOR.fetch_add(1, SeqCst), FIRST_REFUSED.load(SeqCst));
@@ -140,6 +147,7 @@ fn is_alone(test: &str) -> bool {
 fn is_alone_in(test: &str, mut command: Command) -> bool {
     const ALONE: &str = "KYOHO_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
+        IN_FIRST_THREAD.store(is_first_thread(), SeqCst);
         return true;
     }
     command.env("KYOHO_THREADS", "1");
@@ -229,8 +237,8 @@ fn life(mut system: System) -> Vec<u64> {
             again(|| system.force(FAR + 1, true, sinks.iter().copied()).map(|_| ()));
         }
         note_forces(&mut bits, &system.forces().unwrap());
-        for address in 0..if step == 1 { SOURCES } else { 10 } {
-            again(|| system.set_source(address, &sources[address]));
+        for (address, source) in sources.iter().enumerate().take(if step == 1 { SOURCES } else { 10 }) {
+            again(|| system.set_source(address, source));
         }
         for sink in 0..if has_lists { 3 } else { 0 } {
             again(|| system.neighbours(sink).map(|_| ()));
@@ -260,14 +268,14 @@ fn a_system_of_every_order_survives_every_failure() {
 #[test]
 fn a_system_with_several_threads_or_devices_survives_every_failure() {
     if is_alone("a_system_with_several_threads_or_devices_survives_every_failure") {
-        // What threads hand over work with takes a page.
-        LARGE.store(4096, SeqCst);
         for descriptor in CATALOGUE.iter().filter(|entry| entry.precision == Precision::Mixed) {
             let several = setup(descriptor, Backend::Cpu, 3);
-            // Systems share the threads of one that lives.
-            let _threads = System::new(&several).unwrap();
+            let two_devices = Setup { devices: vec![0, 0], ..several.clone() };
+            // Starting a thread takes what the system and the standard library want for it: systems share the
+            // threads of one that lives.
+            let _threads = System::new(&two_devices).unwrap();
             try_all("3 threads", || life(opened(&several)));
-            try_all("2 devices", || life(opened(&Setup { devices: vec![0, 0], ..several.clone() })));
+            try_all("2 devices", || life(opened(&two_devices)));
         }
     }
 }
@@ -473,14 +481,18 @@ fn the_calls_of_grape_5_survive_every_failure() {
     if !is_alone("the_calls_of_grape_5_survive_every_failure") {
         return;
     }
+    // A board that was made stays: each time it is another one.
+    static BOARDS: AtomicUsize = AtomicUsize::new(1);
     try_all("GRAPE-5", || {
         let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
+        let board = BOARDS.fetch_add(1, SeqCst) as c_int;
         let nj = SOURCES as c_int;
         // SAFETY: the arrays have the rows that the calls read and write.
         unsafe {
             again_in_c(|| g5_open(), || ());
             g5_set_eps2_to_all(0.01);
             again_in_c(|| g5_set_n(nj), || ());
+            again_in_c(|| g5_set_nMC(board, nj), || ());
             let (mass, position) = (arrays.mass.as_mut_ptr(), arrays.position.as_mut_ptr());
             if call(|| g5_set_xmj(0, nj, position, mass)) != 0 {
                 // A board that could not be made needs to be opened again.
