@@ -92,9 +92,9 @@ pub fn chunk<L: Wide, E: Element>(
             let dt = Vector(dt);
             store(load(MASS) * L::splat(moment.units.mass_factor()), 0);
             for component in 0..3 {
-                for derivative in 0..vectors {
+                for (derivative, factor) in factors.into_iter().enumerate().take(vectors) {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
-                    let value = evaluate(derivative, taylor, dt, coefficient).0 * L::splat(factors[derivative]);
+                    let value = evaluate(derivative, taylor, dt, coefficient).0 * L::splat(factor);
                     let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
                     let rest = store(value, VECTORS_ROW + 3 * first + component);
                     if derivative == 0 && parts == 2 {
