@@ -78,6 +78,7 @@ pub fn chunk<L: Wide, E: Element>(
 ) {
     let rows = tile.rows_mut();
     assert!(rows.len() >= (VECTORS_ROW + 3 * (parts - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    debug_assert!(size_of::<E>() == 4 || moment.units.length == 0 && moment.units.speed == 0);
     let factors: [f64; MAX_VECTORS] = std::array::from_fn(|derivative| moment.units.derivative_factor(derivative));
     for (octet, source) in chunk.octets().enumerate() {
         assert!(source.len() >= TAYLOR + 3 * taylor);
@@ -94,7 +95,11 @@ pub fn chunk<L: Wide, E: Element>(
             for component in 0..3 {
                 for (derivative, factor) in factors.into_iter().enumerate().take(vectors) {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
-                    let value = evaluate(derivative, taylor, dt, coefficient).0 * L::splat(factor);
+                    let mut value = evaluate(derivative, taylor, dt, coefficient).0;
+                    // In 64 bits lengths and times are the caller's.
+                    if size_of::<E>() == 4 {
+                        value = value * L::splat(factor);
+                    }
                     let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
                     let rest = store(value, VECTORS_ROW + 3 * first + component);
                     if derivative == 0 && parts == 2 {

@@ -164,30 +164,34 @@ pub const fn criterion_row(parts: usize, vectors: usize) -> usize {
 }
 
 impl<E: Element> Group<E> {
-    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate.
-    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, units: &SinkUnits) -> Group<E> {
+    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate. What decides who is a neighbour
+    /// is only there if it is said so.
+    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, units: &SinkUnits, regular: bool) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
         let mut softening2 = f64::INFINITY;
         for lane in 0..MAX_LANES {
-            let callers = sinks.get(lane.min(sinks.len() - 1));
-            let sink = units.scaled(&callers);
+            let sink = sinks.get(lane.min(sinks.len() - 1));
             indices[lane] = sink.index;
-            softening2 = softening2.min(sink.softening2);
-            rows[0][lane] = E::from_f64(sink.softening2);
-            for k in 0..3 {
-                let mut rest = sink.derivatives[0][k];
+            softening2 = softening2.min(units.softening2(&sink));
+            rows[0][lane] = E::from_f64(units.softening2(&sink));
+            for (k, mut rest) in units.derivative(&sink, 0).into_iter().enumerate() {
                 for part in 0..parts {
                     let leading = E::from_f64(rest);
                     rows[VECTORS_ROW + 3 * part + k][lane] = leading;
                     rest -= leading.to_f64();
                 }
-                for vector in 1..vectors {
-                    rows[VECTORS_ROW + 3 * (parts - 1 + vector) + k][lane] = E::from_f64(sink.derivatives[vector][k]);
+            }
+            for vector in 1..vectors {
+                let first = VECTORS_ROW + 3 * (parts - 1 + vector);
+                for (row, component) in rows[first..].iter_mut().zip(units.derivative(&sink, vector)) {
+                    row[lane] = E::from_f64(component);
                 }
             }
-            for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(units.criterion(&callers)) {
-                row[lane] = E::from_f64(number);
+            if regular {
+                for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(units.criterion(&sink)) {
+                    row[lane] = E::from_f64(number);
+                }
             }
         }
         // Below this, |r|^2 + eps2 may be no normal number.

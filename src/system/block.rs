@@ -53,12 +53,20 @@ impl SinkUnits {
     /// The sink in the units of pairs.
     #[inline(always)]
     pub fn scaled(&self, sink: &Sink) -> Sink {
-        let mut scaled = *sink;
-        scaled.softening2 *= self.distance2;
-        for (vector, factor) in scaled.derivatives.iter_mut().zip(self.derivatives) {
-            vector.iter_mut().for_each(|component| *component *= factor);
-        }
-        scaled
+        let derivatives = std::array::from_fn(|derivative| self.derivative(sink, derivative));
+        Sink { softening2: self.softening2(sink), derivatives, ..*sink }
+    }
+
+    /// Its squared softening in the units of pairs.
+    #[inline(always)]
+    pub fn softening2(&self, sink: &Sink) -> f64 {
+        sink.softening2 * self.distance2
+    }
+
+    /// Its position, velocity, acceleration or jerk in the units of pairs.
+    #[inline(always)]
+    pub fn derivative(&self, sink: &Sink, derivative: usize) -> [f64; 3] {
+        sink.derivatives[derivative].map(|component| component * self.derivatives[derivative])
     }
 
     /// What a pair needs of a sink beside its vectors where neighbours are left out: `by_mass`, `plain` and the step,

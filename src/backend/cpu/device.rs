@@ -132,9 +132,9 @@ impl<E: Element> CpuDevice<E> {
         let rest = block.sinks.len() % lanes;
         let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
         let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
-        let units = block.sink_units();
+        let (units, is_regular) = (block.sink_units(), self.options.descriptor.is_regular());
         for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
-            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), &units));
+            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), &units, is_regular));
             let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
             if first_sink < together.len() {
                 self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
@@ -465,7 +465,7 @@ impl<E: Element> Device for CpuDevice<E> {
             // What the sums left out, in the numbers that they decided by.
             let kernel = &*self.kernel;
             let units = block.sink_units();
-            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units);
+            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units, true);
             let groups = memory::collected(members.chunks(MAX_LANES).map(group), "groups of sinks")?;
             let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
             let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
