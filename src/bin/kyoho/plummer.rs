@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use indicatif::ProgressBar;
-use kyoho::memory::room;
+use kyoho::memory::{self, room};
 use kyoho::{Order, Precision};
 use rayon::prelude::*;
 
@@ -101,7 +101,7 @@ fn standard_stars(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<St
     let energy = match n <= PAIRS {
         true => {
             centre(&mut stars);
-            energies.of(&stars.iter().map(|star| body(star, n)).collect::<Vec<Body>>())?
+            energies.of(&memory::collected(stars.iter().map(|star| body(star, n)), BODIES)?)?
         }
         false => {
             let potential = of_shells(&stars)?;
