@@ -7,7 +7,6 @@ use std::process::Command;
 use common::pocl::by_opencl;
 use common::programs::{C, Program, alone, keeps_promises};
 use common::{compiler, fake_driver, folder, link_forward, link_library, root, succeed};
-use kyoho::Level;
 
 const LIBRARIES: [&str; 2] = ["nbody6", "nbody6pp"];
 
@@ -67,17 +66,7 @@ fn nbody6_in_a_program_that_forks() {
 #[test]
 fn nbody6_for_callers_with_other_floating_point_environments() {
     let program = Program::build_with_forward("nbody6_environments", "nbody6", C, "nbody6_environments");
-    for level in Level::available().map(Level::name) {
-        for precision in ["mixed", "double"] {
-            let variables = [
-                ("KYOHO_BACKEND", "cpu"),
-                ("KYOHO_THREADS", "3"),
-                ("KYOHO_CPU_LEVEL", level),
-                ("KYOHO_PRECISION", precision),
-            ];
-            assert_eq!(program.run(&[], &variables), "", "level {level}, precision {precision}");
-        }
-    }
+    program.run_at_every_level(&["mixed", "double"]);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::process::Command;
 use common::pocl::by_opencl;
 use common::programs::{OLD, Program, keeps_promises};
 use common::{folder, link_library, succeed, text};
-use kyoho::Level;
 
 fn build(name: &'static str) -> Program {
     Program::build(name, OLD, name)
@@ -71,17 +70,7 @@ fn g6_in_a_client_that_defines_the_c_forms_itself() {
 #[test]
 fn callers_with_other_floating_point_environments() {
     let program = build("environments");
-    for level in Level::available().map(Level::name) {
-        for precision in ALL {
-            let variables = [
-                ("KYOHO_BACKEND", "cpu"),
-                ("KYOHO_THREADS", "3"),
-                ("KYOHO_CPU_LEVEL", level),
-                ("KYOHO_PRECISION", precision),
-            ];
-            assert_eq!(program.run(&[], &variables), "", "level {level}, precision {precision}");
-        }
-    }
+    program.run_at_every_level(&ALL);
 }
 
 /// So it is where a driver compiles and computes, and where the CPU computes small blocks in its place.

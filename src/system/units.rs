@@ -89,8 +89,11 @@ const REACH: i32 = 12;
 /// Sinks farther out than that make the unit of length longer by so many binary exponents at most: a star that rounding
 /// has moved from the origin is felt by its planets, and beside a sink that was lost most others keep their forces.
 const MOST_RAISED: i32 = 44;
-/// Lengths are multiplied with two to this power at most, and to its negative at least.
+/// Lengths and rates are multiplied with two to this power at most, and to its negative at least, and masses with two to
+/// the other: the factors are normal numbers, and sums are brought back by the same ones.
 const LONGEST: i32 = 250;
+/// See [`LONGEST`].
+const HEAVIEST: i32 = 1000;
 
 /// The size of the largest of some numbers, from the bits of their magnitudes.
 fn size_of_largest(numbers: &[f64]) -> u16 {
@@ -200,7 +203,8 @@ impl Census {
             units.speed = units.length;
             for derivative in 1..descriptor.vectors.min(1 + COUNTED) {
                 if let Some(fast) = self.typical(1 + derivative).or(of_sinks(derivative)) {
-                    units.speed = units.length + (-fast - units.length).div_euclid(derivative as i32);
+                    let rate = (-fast - units.length).div_euclid(derivative as i32);
+                    units.speed = units.length + rate.clamp(-LONGEST, LONGEST);
                     break;
                 }
             }
@@ -208,7 +212,8 @@ impl Census {
         if let Some(heaviest) = exponent(self.largest[0]) {
             let weight = heaviest - 3 * (far + units.length);
             let wanted = weight.clamp(bounds.weights.0, bounds.weights.1) - weight;
-            units.mass = wanted.clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);
+            let kept = wanted.clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);
+            units.mass = kept.clamp(-HEAVIEST, HEAVIEST);
         }
         units
     }
@@ -285,6 +290,19 @@ mod tests {
         assert!((1.0..=65536.0).contains(&(1e11 * far.derivative_factor(0))), "{far:?}");
         assert!((1.0..16.0).contains(&(3e4 * far.derivative_factor(1))), "{far:?}");
         assert_eq!(units(&[], 0.0, 0.0), Units::CALLERS);
+    }
+
+    #[test]
+    fn sums_are_brought_back_by_what_was_multiplied_with_however_small_or_large_that_was() {
+        let [mixed, double] = [Precision::Mixed, Precision::Double].map(|one| descriptor(Order::Sixth, one).unwrap());
+        for [mass, x, speed] in [[1e-300, 1e150, 1.0], [1e300, 1e-150, 1.0], [1.0, 1e75, 1e-290], [1.0, 1e-75, 1e290]] {
+            let census = census(&[(0, source(mass, x, speed))]);
+            let units = census.units(&[0.0; 4], double);
+            assert_eq!(units.potential_unit() * units.mass_factor(), 1.0, "{mass}, {x}: {units:?}");
+            let units = census.units(&[0.0; 4], mixed);
+            let [length, time] = [units.derivative_factor(0), units.time_factor()];
+            assert_eq!(units.derivative_factor(2) * time * time, length, "{x}, {speed}: {units:?}");
+        }
     }
 
     #[test]

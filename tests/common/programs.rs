@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use kyoho::Level;
+
 use super::{compiler, folder, link_forward, link_library, root, succeed};
 
 /// The C of programs that use the native interface.
@@ -59,6 +61,21 @@ impl Program {
     /// Runs the program in an environment of which only these variables speak to the library; what it says on stderr.
     pub fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> String {
         keeps_promises(alone(self.command()).args(arguments).envs(variables.iter().copied()))
+    }
+
+    /// Runs the program on three threads of the CPU, at each instruction set and in these precisions; it says nothing.
+    pub fn run_at_every_level(&self, precisions: &[&str]) {
+        for level in Level::available().map(Level::name) {
+            for precision in precisions {
+                let variables = [
+                    ("KYOHO_BACKEND", "cpu"),
+                    ("KYOHO_THREADS", "3"),
+                    ("KYOHO_CPU_LEVEL", level),
+                    ("KYOHO_PRECISION", precision),
+                ];
+                assert_eq!(self.run(&[], &variables), "", "level {level}, precision {precision}");
+            }
+        }
     }
 }
 
