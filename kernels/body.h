@@ -32,16 +32,6 @@
 #define NO_DISTANCE2 INFINITY_32
 #endif
 
-// WIDE are numbers of a pair, of the sinks that a thread has side by side, and LOGICAL what comparing them gives.
-// SERIES are numbers of the sources that it predicts side by side, and SERIES_LOGICAL whole numbers beside these. Here
-// that is one of each; the wide kernels, which have a WIDTH, have vectors of them (wide.h).
-#ifndef WIDTH
-#define WIDE REAL
-#define LOGICAL int
-#define SERIES double
-#define SERIES_LOGICAL int
-#endif
-
 // Whether neighbours are left out of the sums: the regular force, in units that say so.
 #ifndef REGULAR
 #define REGULAR 0
@@ -112,11 +102,7 @@
         CRITERION_OF(NUMBER) \
     }
 typedef BODY_OF(REAL) Body;
-#ifdef WIDTH
-typedef BODY_OF(WIDE) Sink;
-#else
 typedef Body Sink;
-#endif
 
 FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
 {
@@ -178,40 +164,40 @@ typedef struct {
 } Moment;
 
 // The q-th derivative of the series of one component, after dt: that of dt^k is k (k - 1) ... (k - q + 1) dt^(k - q).
-FUNCTION SERIES evaluate(int q, const SERIES coefficients[TAYLOR], SERIES dt)
+FUNCTION double evaluate(int q, const double coefficients[TAYLOR], double dt)
 {
-    SERIES value = 0.0;
+    double value = 0.0;
     UNROLL
     for (int k = TAYLOR - 1; k >= q; --k) {
         int factor = 1;
         UNROLL
         for (int less = 0; less < q; ++less)
             factor *= k - less;
-        const SERIES term = factor == 1 ? coefficients[k] : factor * coefficients[k];
+        const double term = factor == 1 ? coefficients[k] : factor * coefficients[k];
         value = k == TAYLOR - 1 ? term : fma(value, dt, term);
     }
     return value;
 }
 
 // Time, mass and coefficients of the source at a place, or of the octet that begins there.
-FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, SERIES rows[SOURCE_ROWS])
+FUNCTION void load_source(GLOBAL const double *octets, int slot, int place, double rows[SOURCE_ROWS])
 {
     GLOBAL const double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
     UNROLL
     for (int row = 0; row < SOURCE_ROWS; ++row)
-        rows[row] = *(GLOBAL const SERIES *)(source + row * OCTET);
+        rows[row] = *(GLOBAL const double *)(source + row * OCTET);
 }
 
 // Predicted position, velocity, ... of the source at an address, and its mass, in the caller's units; far away where
 // the address takes no part.
-FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
-    SERIES vectors[VECTORS][3])
+FUNCTION double predict_vectors(const double rows[SOURCE_ROWS], int address, Moment moment,
+    double vectors[VECTORS][3])
 {
-    const SERIES_LOGICAL takes_part = address < moment.nj;
-    const SERIES dt = moment.predicts ? moment.time - rows[0] : (SERIES)0.0;
+    const int takes_part = address < moment.nj;
+    const double dt = moment.predicts ? moment.time - rows[0] : 0.0;
     UNROLL
     for (int component = 0; component < 3; ++component) {
-        SERIES coefficients[TAYLOR];
+        double coefficients[TAYLOR];
         UNROLL
         for (int k = 0; k < TAYLOR; ++k)
             coefficients[k] = rows[2 + 3 * k + component];
@@ -223,19 +209,19 @@ FUNCTION SERIES predict_vectors(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL a
 }
 
 // The same in the units of pairs. In 64 bits those of lengths and times are the caller's.
-FUNCTION SERIES predict_for_pairs(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL address, Moment moment,
-    SERIES vectors[VECTORS][3])
+FUNCTION double predict_for_pairs(const double rows[SOURCE_ROWS], int address, Moment moment,
+    double vectors[VECTORS][3])
 {
-    const SERIES mass = predict_vectors(rows, address, moment, vectors);
+    const double mass = predict_vectors(rows, address, moment, vectors);
 #if PRECISION != DOUBLE
-    const SERIES_LOGICAL takes_part = vectors[0][0] < FAR_AWAY;
+    const int takes_part = vectors[0][0] < FAR_AWAY;
     const double factors[4] = {
         moment.position_factor, moment.velocity_factor, moment.acceleration_factor, moment.jerk_factor};
     UNROLL
     for (int component = 0; component < 3; ++component) {
         UNROLL
         for (int q = 0; q < VECTORS; ++q) {
-            const SERIES scaled = vectors[q][component] * factors[q];
+            const double scaled = vectors[q][component] * factors[q];
             vectors[q][component] = q > 0 ? scaled : takes_part ? scaled : FAR_FROM_SINKS;
         }
     }
@@ -243,7 +229,6 @@ FUNCTION SERIES predict_for_pairs(const SERIES rows[SOURCE_ROWS], SERIES_LOGICAL
     return mass * moment.mass_factor;
 }
 
-#ifndef WIDTH
 // Predicts a source into the rows of a body.
 FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment moment, VECTOR rows[ROWS])
 {
@@ -274,4 +259,3 @@ FUNCTION void predict(const double source[SOURCE_ROWS], int address, Moment mome
         rows[ROWS - VECTORS + q] = FLOAT4((float)vectors[q][0], (float)vectors[q][1], (float)vectors[q][2], 0.0f);
 #endif
 }
-#endif

@@ -3,7 +3,6 @@
 // J = w v - 3 alpha A, snap S = w a - 6 alpha J - 3 beta A, crackle w j - 9 alpha S - 9 beta J - 3 gamma A, where
 // alpha = (r.v) / s2, beta = (|v|^2 + r.a) / s2 + alpha^2, gamma = (3 v.a + r.j) / s2 + alpha (3 beta - 4 alpha^2).
 
-#ifndef WIDTH
 FUNCTION REAL inverse_sqrt(REAL value)
 {
 #if PRECISION == DOUBLE
@@ -26,9 +25,8 @@ FUNCTION REAL nearer(REAL a, REAL b)
     return fmin(a, b);
 #endif
 }
-#endif
 
-FUNCTION void position_difference(const Body *source, const Sink *sink, WIDE r[3])
+FUNCTION void position_difference(const Body *source, const Sink *sink, REAL r[3])
 {
     UNROLL
     for (int k = 0; k < 3; ++k) {
@@ -39,20 +37,20 @@ FUNCTION void position_difference(const Body *source, const Sink *sink, WIDE r[3
     }
 }
 
-FUNCTION WIDE squared(const WIDE r[3])
+FUNCTION REAL squared(const REAL r[3])
 {
     return fma(r[2], r[2], fma(r[1], r[1], r[0] * r[0]));
 }
 
 // The product of two vectors, added to a number.
-FUNCTION WIDE add_product(const WIDE a[3], const WIDE b[3], WIDE sum)
+FUNCTION REAL add_product(const REAL a[3], const REAL b[3], REAL sum)
 {
     return fma(a[2], b[2], fma(a[1], b[1], fma(a[0], b[0], sum)));
 }
 
 #if VECTORS > 1
 // The difference of the q-th derivatives: velocities, accelerations, jerks.
-FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, WIDE difference[3])
+FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, REAL difference[3])
 {
     UNROLL
     for (int k = 0; k < 3; ++k)
@@ -65,9 +63,9 @@ FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, WID
 // and a step later is below the reach. Sums and lists ask this alone, with the same numbers, and every step of it rounds
 // in one way: so a source is in a list if and only if it is in no sum. Where all signs of r and v change, it says the
 // same.
-FUNCTION LOGICAL is_neighbour(const WIDE r[3], WIDE r2, const WIDE v[3], WIDE mass, const Sink *sink)
+FUNCTION int is_neighbour(const REAL r[3], REAL r2, const REAL v[3], REAL mass, const Sink *sink)
 {
-    WIDE later[3];
+    REAL later[3];
     UNROLL
     for (int k = 0; k < 3; ++k)
         later[k] = fma(sink->step, v[k], r[k]);
@@ -77,18 +75,18 @@ FUNCTION LOGICAL is_neighbour(const WIDE r[3], WIDE r2, const WIDE v[3], WIDE ma
 
 // Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the sink itself; both
 // are constants where the caller need not look.
-FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICAL is_other, WIDE sums[OUTPUTS],
-    WIDE *distance2)
+FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is_other, REAL sums[OUTPUTS],
+    REAL *distance2)
 {
-    WIDE r[3];
+    REAL r[3];
     position_difference(source, sink, r);
 #if NEAREST || REGULAR
-    const WIDE r2 = squared(r);
-    const WIDE s2 = r2 + sink->weight;
+    const REAL r2 = squared(r);
+    const REAL s2 = r2 + sink->weight;
 #else
-    const WIDE s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
+    const REAL s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
 #endif
-    WIDE inverse = inverse_sqrt(s2);
+    REAL inverse = inverse_sqrt(s2);
     if (guarded)
         inverse = is_other && s2 >= SMALLEST ? inverse : (REAL)0;
 #if NEAREST
@@ -96,53 +94,53 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, LOGICA
 #endif
 #if REGULAR
     // Also of one at no distance, whose root is no number.
-    WIDE velocity[3];
+    REAL velocity[3];
     higher_difference(source, sink, 1, velocity);
     inverse = is_neighbour(r, r2, velocity, source->weight, sink) ? (REAL)0 : inverse;
 #endif
-    const WIDE inverse2 = inverse * inverse;
-    const WIDE potential = source->weight * inverse;
-    const WIDE w = potential * inverse2;
+    const REAL inverse2 = inverse * inverse;
+    const REAL potential = source->weight * inverse;
+    const REAL w = potential * inverse2;
     sums[0] -= potential;
 #if VECTORS > 1
-    WIDE higher[VECTORS - 1][3];
+    REAL higher[VECTORS - 1][3];
     UNROLL
     for (int q = 1; q < VECTORS; ++q)
         higher_difference(source, sink, q, higher[q - 1]);
-    const WIDE *const v = higher[0];
-    const WIDE rv = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0]));
-    const WIDE minus3_inverse2 = (REAL)-3 * inverse2;
-    const WIDE minus3_alpha = rv * minus3_inverse2;
+    const REAL *const v = higher[0];
+    const REAL rv = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0]));
+    const REAL minus3_inverse2 = (REAL)-3 * inverse2;
+    const REAL minus3_alpha = rv * minus3_inverse2;
 #endif
 #if VECTORS > 2
-    const WIDE *const a = higher[1];
-    const WIDE alpha = rv * inverse2;
-    const WIDE minus6_alpha = minus3_alpha + minus3_alpha;
-    const WIDE change = add_product(v, v, fma(r[2], a[2], fma(r[1], a[1], r[0] * a[0])));
-    const WIDE minus3_beta = fma(minus3_alpha, alpha, change * minus3_inverse2);
+    const REAL *const a = higher[1];
+    const REAL alpha = rv * inverse2;
+    const REAL minus6_alpha = minus3_alpha + minus3_alpha;
+    const REAL change = add_product(v, v, fma(r[2], a[2], fma(r[1], a[1], r[0] * a[0])));
+    const REAL minus3_beta = fma(minus3_alpha, alpha, change * minus3_inverse2);
 #endif
 #if VECTORS > 3
-    const WIDE *const j = higher[2];
-    const WIDE minus9_alpha = minus6_alpha + minus3_alpha;
-    const WIDE minus9_beta = (REAL)3 * minus3_beta;
-    const WIDE va = fma(v[2], a[2], fma(v[1], a[1], v[0] * a[0]));
-    const WIDE bend = fma((REAL)-4 * alpha, minus3_alpha, minus9_beta);
-    const WIDE minus3_gamma = fma(alpha, bend, add_product(r, j, (REAL)3 * va) * minus3_inverse2);
+    const REAL *const j = higher[2];
+    const REAL minus9_alpha = minus6_alpha + minus3_alpha;
+    const REAL minus9_beta = (REAL)3 * minus3_beta;
+    const REAL va = fma(v[2], a[2], fma(v[1], a[1], v[0] * a[0]));
+    const REAL bend = fma((REAL)-4 * alpha, minus3_alpha, minus9_beta);
+    const REAL minus3_gamma = fma(alpha, bend, add_product(r, j, (REAL)3 * va) * minus3_inverse2);
 #endif
     UNROLL
     for (int k = 0; k < 3; ++k) {
         sums[1 + k] = fma(w, r[k], sums[1 + k]);
 #if VECTORS > 1
         // Jerk, snap and crackle over w.
-        const WIDE jerk = fma(minus3_alpha, r[k], v[k]);
+        const REAL jerk = fma(minus3_alpha, r[k], v[k]);
         sums[4 + k] = fma(w, jerk, sums[4 + k]);
 #endif
 #if VECTORS > 2
-        const WIDE snap = fma(minus6_alpha, jerk, fma(minus3_beta, r[k], a[k]));
+        const REAL snap = fma(minus6_alpha, jerk, fma(minus3_beta, r[k], a[k]));
         sums[7 + k] = fma(w, snap, sums[7 + k]);
 #endif
 #if VECTORS > 3
-        const WIDE crackle = fma(minus9_alpha, snap, fma(minus9_beta, jerk, fma(minus3_gamma, r[k], j[k])));
+        const REAL crackle = fma(minus9_alpha, snap, fma(minus9_beta, jerk, fma(minus3_gamma, r[k], j[k])));
         sums[10 + k] = fma(w, crackle, sums[10 + k]);
 #endif
     }

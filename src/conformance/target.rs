@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::{Backend, DeviceDescription, DeviceKind, alike, cpu::Level};
+use crate::backend::{Backend, DeviceDescription, alike, cpu::Level};
 use crate::catalogue::{self, CATALOGUE, Descriptor, Order, Precision, Scope};
 use crate::system::slices::Deal;
 use crate::system::{Setup, Sink, Source};
@@ -97,13 +97,11 @@ struct Way {
     devices: Vec<usize>,
     /// How blocks are dealt to the devices.
     deal: Option<Deal>,
-    /// The launch shape that is taken wherever it fits.
-    shape: Option<usize>,
 }
 
 impl Way {
     fn of(threads: usize, devices: Vec<usize>) -> Way {
-        Way { threads, devices, deal: None, shape: None }
+        Way { threads, devices, deal: None }
     }
 
     fn dealt(ranges: usize, sets: usize) -> Way {
@@ -126,10 +124,6 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
     if alike > 1 {
         ways.push(Way::of(1, (0..alike).collect()));
     }
-    // A CPU that OpenCL drives can run the kernels of GPUs, too.
-    if backend != Backend::Cpu && devices[0].kind == DeviceKind::Cpu {
-        ways.push(Way { shape: Some(0), ..Way::of(1, vec![0]) });
-    }
     ways
 }
 
@@ -150,7 +144,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
             };
             let ways = ways(backend, &devices, &selection.devices);
             for level in levels {
-                targets.extend(ways.iter().map(|Way { threads, devices, deal, shape }| Target {
+                targets.extend(ways.iter().map(|Way { threads, devices, deal }| Target {
                     setup: Setup {
                         order: entry.order,
                         precision: entry.precision,
@@ -159,7 +153,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         devices: devices.clone(),
                         threads: *threads,
                         level,
-                        shape: *shape,
+                        shape: None,
                         deal: *deal,
                         crossover: Some(0),
                         fall_back: false,

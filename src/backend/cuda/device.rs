@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::backend::gpu::plan::Plan;
 use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox, pack};
 use crate::backend::{DeviceDescription, DeviceOptions};
@@ -81,8 +80,8 @@ impl Gpu for Cuda {
         self.context.properties().bus.clone()
     }
 
-    fn plan(&mut self, options: &DeviceOptions) -> Plan {
-        Plan::Groups(gpu::costs(self, options.descriptor))
+    fn is_measured(&self) -> bool {
+        true
     }
 
     fn multiprocessors(&self) -> usize {

@@ -28,6 +28,9 @@ const LAUNCHES: usize = 9;
 
 /// The constants of a device; near ones of its kind where they cannot be measured.
 pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
+    if !gpu.is_measured() {
+        return Costs::nominal(descriptor);
+    }
     let device = gpu.identity();
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -76,6 +76,16 @@ fn dealt(descriptor: &'static Descriptor, costs: &Costs, cut: Cut, (ni, chunks):
     fastest(costs, work).map_or(f64::INFINITY, |(seconds, _)| seconds) + model::dealt(deal, deal.devices(), ni)
 }
 
+/// The shape for some work, and its seconds: the one that is `wanted` if it fits.
+pub fn shape(costs: &Costs, work: Work, wanted: Option<usize>) -> (f64, usize) {
+    let fits =
+        |shape: &usize| SHAPES.get(*shape).is_some_and(|shape| shape.strands(work.descriptor) == work.cut.strands);
+    match wanted.filter(fits) {
+        Some(shape) => (seconds(costs, shape, work), shape),
+        None => fastest(costs, work).unwrap_or((f64::INFINITY, 0)),
+    }
+}
+
 /// The shape that computes some work the fastest, and its seconds.
 pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
     let fitting = (0..SHAPES.len()).filter(|shape| SHAPES[*shape].strands(work.descriptor) == work.cut.strands);
@@ -115,6 +125,18 @@ mod tests {
         for nj in [10_000, 131_072, 1 << 20] {
             assert_eq!([1, 16_384].map(|ni| cut(entry, ni, chunks_below(nj)).strands), [32, 4], "{nj} sources");
         }
+    }
+
+    #[test]
+    fn a_shape_that_is_wanted_is_taken_where_it_fits() {
+        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let costs = Costs::nominal(descriptor);
+        let wanted = |strands: usize| {
+            let cut = Cut { strands, parts: 1 };
+            shape(&costs, Work { descriptor, cut, ni: 9, chunks: 64, slices: SLICES, predicted: true }, Some(1)).1
+        };
+        assert_eq!(wanted(32), 1);
+        assert_ne!(wanted(4), 1);
     }
 
     #[test]

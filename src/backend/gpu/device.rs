@@ -9,12 +9,13 @@ use crate::memory;
 use crate::system::slices::{Deal, SLICES, Share, chunks_below};
 use crate::system::{Block, Line, Nearest, Parts, Records, Sources};
 
+use super::calibration::costs;
 use super::cut::{self, Cut};
 use super::driver::{Addresses, Gpu, Memory, Outbox};
 use super::inbox::Inbox;
-use super::model::{self, CROSSOVER, PIECE, Work};
+use super::model::{self, CROSSOVER, Costs, PIECE, Work};
 use super::pack::{self, Vector};
-use super::plan::Plan;
+use super::shapes::SHAPES;
 use super::step::{Moment, Step};
 use super::store::Store;
 use super::windows::Windows;
@@ -57,7 +58,7 @@ pub struct GpuDevice<G: Gpu> {
     queues: [G::Queue; QUEUES],
     /// The sources and first sinks are there.
     fetched: G::Mark,
-    plan: Plan,
+    costs: Costs,
     options: DeviceOptions,
     store: Store<G>,
     inbox: Inbox<G>,
@@ -99,10 +100,10 @@ impl<G: Gpu> GpuDevice<G> {
         };
         let parts = [parts()?, parts()?];
         gpu.synchronize(&queues[0])?;
-        let plan = gpu.plan(&options);
+        let costs = costs(&mut gpu, descriptor);
         let mut device = GpuDevice {
             fetched: gpu.mark()?,
-            plan,
+            costs,
             store: Store::new(&gpu, descriptor)?,
             inbox: Inbox::new(&gpu, descriptor)?,
             parts,
@@ -134,7 +135,7 @@ impl<G: Gpu> GpuDevice<G> {
         if let Some((_, cut, shape)) = self.choices.iter().find(|known| known.0 == choice) {
             return (*cut, *shape);
         }
-        let cut = self.plan.cut(self.options.descriptor, ni, chunks);
+        let cut = cut::cut(self.options.descriptor, ni, chunks);
         let shape = self.shape(cut, choice.1, chunks, share.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
@@ -144,10 +145,10 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// The shape for some sinks and one of so many sets of slices, and its seconds by the model.
-    fn shape(&self, cut: Cut, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (Option<f64>, usize) {
+    fn shape(&self, cut: Cut, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let descriptor = self.options.descriptor;
         let work = Work { descriptor, cut, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
-        self.plan.shape(work, self.options.shape)
+        cut::shape(&self.costs, work, self.options.shape)
     }
 
     /// Cuts the sinks of the share into pieces.
@@ -201,7 +202,7 @@ impl<G: Gpu> GpuDevice<G> {
         }
         let is_predicted = self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share));
         let (cut, number) = self.choose(block.sinks.len().max(1), &share, chunks.max(1), is_predicted);
-        let shape = self.plan.shapes()[number];
+        let shape = SHAPES[number];
         self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts)?;
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_parts(cut.parts)?;
@@ -233,7 +234,7 @@ impl<G: Gpu> GpuDevice<G> {
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
             step.sequence = piece.sequence;
-            step.groups = piece.sinks.len().div_ceil(self.plan.group_sinks(number, descriptor)) as i32;
+            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(descriptor)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(share.sinks.clone()).range(piece.sinks.clone());
             let at = self.inbox.pack(descriptor, (sinks, block.sink_units()), piece.stride);
@@ -415,9 +416,9 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn estimate(&self, ni: usize, nj: usize, deal: Deal, devices: usize) -> Option<f64> {
         let chunks = chunks_below(nj).max(1);
-        let cut = self.plan.cut(self.options.descriptor, ni, chunks);
+        let cut = cut::cut(self.options.descriptor, ni, chunks);
         let own = deal.share(0, ni).sinks.len().max(1);
-        Some(self.shape(cut, own, chunks, deal.sets, false).0? + model::dealt(deal, devices, ni))
+        Some(self.shape(cut, own, chunks, deal.sets, false).0 + model::dealt(deal, devices, ni))
     }
 
     fn crossover(&self) -> u64 {

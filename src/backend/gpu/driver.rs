@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use crate::backend::{DeviceDescription, DeviceOptions};
+use crate::backend::DeviceDescription;
 use crate::error::Result;
 use crate::system::{Line, Records};
 
 use super::inbox::Inbox;
-use super::plan::Plan;
 use super::step::Step;
 
 /// What addresses of [`Staging`] are multiples of: OpenCL promises no more.
@@ -136,8 +135,8 @@ pub trait Gpu: Send + Sized {
     /// What tells it from other devices of its backend.
     fn identity(&self) -> String;
 
-    /// How blocks are cut and which shapes there are.
-    fn plan(&mut self, options: &DeviceOptions) -> Plan;
+    /// Whether it is worth a measurement of the constants that launch shapes are chosen by.
+    fn is_measured(&self) -> bool;
 
     /// Multiprocessors.
     fn multiprocessors(&self) -> usize;

@@ -10,7 +10,6 @@ mod inbox;
 pub mod kept;
 pub mod model;
 pub mod pack;
-pub mod plan;
 pub mod shapes;
 pub mod step;
 mod store;

@@ -1,4 +1,4 @@
-//! The launch shapes of the force kernel; `kernels/unit.h` and `kernels/unit_wide.h` make a kernel of each.
+//! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
 
 use crate::catalogue::{Descriptor, Order, Precision};
 use crate::system::slices::SLICES;
@@ -49,7 +49,6 @@ impl Shape {
     pub fn group_sinks(&self, descriptor: &Descriptor) -> usize {
         let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
             (Sinks::Few, ..) => 1,
-            (Sinks::Many, ..) if self.threads == 1 => 4,
             (Sinks::Many, 32, ..) => 2,
             (Sinks::Many, _, Order::Eighth, _) => 1,
             (Sinks::Many, _, _, Precision::Double) | (Sinks::Many, _, Order::Sixth, _) => 2,
@@ -74,7 +73,7 @@ const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands,
     Shape { name, threads: 128, lanes, sinks, strands, fused, ends: false }
 }
 
-/// Every shape of groups of threads; `Setup::shape` counts in this order, and goes on with [`WIDE_SHAPES`].
+/// Every shape of groups of threads; `Setup::shape` counts in this order.
 pub const SHAPES: [Shape; 8] = [
     Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true) },
     shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true),
@@ -84,12 +83,6 @@ pub const SHAPES: [Shape; 8] = [
     shape("force_1_few_f", 1, Sinks::Few, Strands::Long, true),
     shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true),
     shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false),
-];
-
-/// Every shape of a thread alone with sinks in the lanes of vectors.
-pub const WIDE_SHAPES: [Shape; 2] = [
-    Shape { threads: 1, ..shape("force_wide_few_p", 1, Sinks::Few, Strands::Long, false) },
-    Shape { threads: 1, ..shape("force_wide_many_p", 1, Sinks::Many, Strands::Long, false) },
 ];
 
 /// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a

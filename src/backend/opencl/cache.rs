@@ -46,6 +46,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// A place where nothing is kept.
+    pub fn none() -> Folder {
+        Folder { path: None }
+    }
+
     /// The folder that variables name: `KYOHO_CACHE_DIR`, which is none where it is empty, else `kyoho` in
     /// `XDG_CACHE_HOME`, else `.cache/kyoho` in `HOME`, else none.
     pub fn from(variable: &dyn Fn(&str) -> Option<OsString>) -> Folder {

@@ -4,27 +4,20 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::backend::gpu::model::Costs;
-use crate::backend::gpu::plan::Plan;
-use crate::backend::gpu::shapes::{SHAPES, WIDE_SHAPES};
 use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{self, Addresses, Gpu, GpuDevice, Inbox};
-use crate::backend::{Device, DeviceDescription, DeviceOptions, Updates};
-use crate::catalogue::{Descriptor, Precision};
+use crate::backend::{DeviceDescription, DeviceOptions};
 use crate::error::Result;
-use crate::system::slices::Share;
-use crate::system::{Block, Line, MAX_VECTORS, Parts, Reach, Records, Sink, Source, Sources, Units, records};
+use crate::system::{Line, Records};
 
-use super::driver::{Address, Context, Event, Kind, Memory, Program, Properties, Queue, Staging};
+use super::driver::{Address, Context, Event, Kind, Memory, Program, Queue, Staging};
 use super::kernels::Kernels;
 use super::outbox::Outbox;
 use super::programs;
-use super::text::Unit;
 
 /// A device with the kernels of one order and precision.
 pub struct OpenCl {
     kernels: Kernels,
-    unit: Unit,
     /// Where kernels read records: they cannot read the host's memory.
     records: Memory,
     /// The end of the kernel that was begun last of those that make results.
@@ -37,72 +30,19 @@ pub fn open(number: usize, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> 
     // A driver may recover only when all of what failed was given back.
     programs::give_back_failed();
     let context = Context::new(number)?;
-    let unit = unit(context.properties(), &options);
-    let program = programs::program(&context, options.descriptor, unit)?;
-    with_program(context, &program, unit, options)
-}
-
-/// The device of a context with a program, which is kept when all its kernels have run.
-pub(super) fn with_program(
-    context: Arc<Context>,
-    program: &Program,
-    unit: Unit,
-    options: DeviceOptions,
-) -> Result<GpuDevice<OpenCl>> {
-    if program.is_new() && matches!(unit, Unit::Wide(_)) {
-        for shape in SHAPES.len()..SHAPES.len() + WIDE_SHAPES.len() {
-            let options = DeviceOptions { shape: Some(shape), ..options.clone() };
-            try_all(on(context.clone(), program, unit, options)?)?;
-        }
-        program.keep();
-    }
-    on(context, program, unit, options)
+    let program = programs::program(&context, options.descriptor)?;
+    with_program(context, &program, options)
 }
 
 /// The device of a context with a program.
-fn on(context: Arc<Context>, program: &Program, unit: Unit, options: DeviceOptions) -> Result<GpuDevice<OpenCl>> {
-    let kernels = Kernels::new(program, options.descriptor, unit)?;
+pub(super) fn with_program(
+    context: Arc<Context>,
+    program: &Program,
+    options: DeviceOptions,
+) -> Result<GpuDevice<OpenCl>> {
+    let kernels = Kernels::new(program, options.descriptor)?;
     let records = Memory::new(&context, 0, "records")?;
-    GpuDevice::new(OpenCl { kernels, unit, records, ended: Cell::new(None), context }, options)
-}
-
-/// Lets a device run each of its kernels once, with two bodies: PoCL compiles a kernel when it first runs, and what is
-/// kept for other processes should be compiled.
-fn try_all(mut device: GpuDevice<OpenCl>) -> Result<()> {
-    let Descriptor { taylor, outputs, nearest, .. } = *device.options().descriptor;
-    let mut sources = Sources::new(taylor);
-    let source = |index| Source::from_derivatives(index, 1.0, 0.0, [[f64::from(index), 0.0, 0.0]]);
-    sources.write(0, &source(0))?;
-    sources.write(1, &source(1))?;
-    let sink = Sink { index: 0, softening2: 1.0, radius2: 4.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
-    let block = Block {
-        sinks: [sink].into_iter().collect(),
-        skip_own_index: true,
-        time: 0.0,
-        predicts: true,
-        nj: 2,
-        units: Units::CALLERS,
-        reach: Reach::ByMass,
-    };
-    let lines = records::lines(taylor, [(1, source(1))]);
-    let updates = Updates { fresh: Records::new(&lines, lines.len()), ..Updates::of(&sources) };
-    device.start(&updates, &block, &Share::whole(1))?;
-    let mut parts = Parts::new(outputs, nearest);
-    parts.reset(1, 1)?;
-    device.wait_more(&mut parts, 0)?;
-    device.neighbours(&sources, &block, 0..1, &mut [Vec::new()])
-}
-
-/// Which kernels a device runs: a CPU those with vectors, unless a launch shape of the others is asked for.
-pub(super) fn unit(properties: &Properties, options: &DeviceOptions) -> Unit {
-    let width = match options.descriptor.precision {
-        Precision::Double | Precision::Quad => properties.double_width,
-        _ => properties.float_width,
-    };
-    match properties.kind {
-        Kind::Cpu if options.shape.is_none_or(|shape| shape >= SHAPES.len()) => Unit::Wide(properties.lanes(width)),
-        _ => Unit::Groups { is_nvidia: properties.is_nvidia },
-    }
+    GpuDevice::new(OpenCl { kernels, records, ended: Cell::new(None), context }, options)
 }
 
 impl OpenCl {
@@ -157,13 +97,9 @@ impl Gpu for OpenCl {
         self.context.name()
     }
 
-    fn plan(&mut self, options: &DeviceOptions) -> Plan {
-        match (self.unit, self.context.properties().kind) {
-            (Unit::Wide(width), _) => Plan::Wide { width },
-            // There for tests, and not worth a measurement.
-            (Unit::Groups { .. }, Kind::Cpu) => Plan::Groups(Costs::nominal(options.descriptor)),
-            (Unit::Groups { .. }, _) => Plan::Groups(gpu::costs(self, options.descriptor)),
-        }
+    /// CPUs are there for tests, and not worth a measurement.
+    fn is_measured(&self) -> bool {
+        self.context.properties().kind != Kind::Cpu
     }
 
     fn multiprocessors(&self) -> usize {
@@ -176,7 +112,7 @@ impl Gpu for OpenCl {
 
     /// OpenCL 1.2 does not promise it, and NVIDIA's compiler takes CUDA's fences.
     fn can_end(&self) -> bool {
-        self.unit == Unit::Groups { is_nvidia: true }
+        self.context.properties().is_nvidia
     }
 
     fn memory(&self, bytes: usize, what: &'static str) -> Result<Memory> {

@@ -3,7 +3,7 @@
 use bytemuck::bytes_of;
 
 use crate::backend::gpu::model::END_SINKS;
-use crate::backend::gpu::shapes::end_threads;
+use crate::backend::gpu::shapes::{SHAPES, end_threads};
 use crate::backend::gpu::step::Step;
 use crate::backend::gpu::{Addresses, finder};
 use crate::catalogue::Descriptor;
@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::system::slices::CHUNK;
 
 use super::driver::{Address, Argument, Event, Kernel, Program, Queue};
-use super::text::Unit;
 
 /// `FETCH_THREADS` in `kernels/fetch.h`.
 pub(super) const FETCH_THREADS: usize = 256;
@@ -28,10 +27,8 @@ pub struct Kernels {
     neighbours: Kernel,
     /// Whether that finds what the sums left out, among predicted sources.
     finds_left_out: bool,
-    /// Threads of a group that predicts or looks for neighbours, and of one that ends a block.
-    threads: usize,
+    /// Threads of a group that ends a block.
     end_threads: usize,
-    end_sinks: usize,
 }
 
 /// Sets all arguments of a kernel.
@@ -63,15 +60,11 @@ impl From<Address> for Argument<'_> {
 
 impl Kernels {
     /// The kernels of a program, of which the process may have others.
-    pub fn new(program: &Program, descriptor: &Descriptor, unit: Unit) -> Result<Kernels> {
-        let mut force = Vec::with_capacity(unit.shapes().len());
-        for shape in unit.shapes() {
+    pub fn new(program: &Program, descriptor: &Descriptor) -> Result<Kernels> {
+        let mut force = Vec::with_capacity(SHAPES.len());
+        for shape in SHAPES {
             force.push((program.kernel(shape.name)?, shape.threads));
         }
-        let (threads, end_threads, end_sinks) = match unit {
-            Unit::Groups { .. } => (CHUNK, end_threads(descriptor, MOST_THREADS), END_SINKS),
-            Unit::Wide(width) => (1, 1, width),
-        };
         Ok(Kernels {
             fetch: program.kernel("fetch")?,
             predict: program.kernel("predict_sources")?,
@@ -79,9 +72,7 @@ impl Kernels {
             end: program.kernel("end_block")?,
             neighbours: program.kernel(finder(descriptor))?,
             finds_left_out: descriptor.is_regular(),
-            threads,
-            end_threads,
-            end_sinks,
+            end_threads: end_threads(descriptor, MOST_THREADS),
         })
     }
 
@@ -119,7 +110,7 @@ impl Kernels {
         }
         set!(self.predict, step, octets, slots, predicted);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch(&mut self.predict, chunks as usize, self.threads) }
+        unsafe { queue.launch(&mut self.predict, chunks as usize, CHUNK) }
     }
 
     /// Sets the arguments of the sums of a block in a shape: the kernel, its groups and their threads.
@@ -172,7 +163,7 @@ impl Kernels {
         let [sums, distances, strands] = memory.parts;
         let (sinks, ticket, results, flag) = (memory.sinks, memory.ticket, memory.results, memory.flag);
         set!(self.end, step, octets, indices, slots, predicted, sinks, sums, distances, strands, ticket, results, flag);
-        let groups = (step.ni as usize).div_ceil(self.end_sinks);
+        let groups = (step.ni as usize).div_ceil(END_SINKS);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { begin(queue, &mut self.end, (groups, self.end_threads), marked) }
     }
@@ -194,7 +185,7 @@ impl Kernels {
         set!(self.neighbours, step, sources, indices, slots, sinks, lengths, lists, &room);
         let groups = step.chunks.clamp(1, MOST_GROUPS) as usize;
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { queue.launch(&mut self.neighbours, groups, self.threads) }
+        unsafe { queue.launch(&mut self.neighbours, groups, CHUNK) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 use super::driver::{Context, Program};
 use super::kernels::Kernels;
-use super::text::Unit;
+use super::text;
 
 /// A program, or the room for one that somebody builds.
 type Place = Arc<Mutex<Option<Arc<Program>>>>;
@@ -16,19 +16,19 @@ type Place = Arc<Mutex<Option<Arc<Program>>>>;
 /// Context, options, program.
 static PROGRAMS: Mutex<Vec<(Arc<Context>, String, Place)>> = Mutex::new(Vec::new());
 
-/// The program of a unit on a device.
-pub fn program(context: &Arc<Context>, descriptor: &Descriptor, unit: Unit) -> Result<Arc<Program>> {
-    let options = unit.options(descriptor);
+/// The program of an entry of the catalogue on a device.
+pub fn program(context: &Arc<Context>, descriptor: &Descriptor) -> Result<Arc<Program>> {
+    let options = text::options(descriptor, context.properties().is_nvidia);
     let place = place(context, &options);
     // Who comes second waits for the first one to have built it; other programs are built meanwhile.
     let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(program) = &*place {
         return Ok(program.clone());
     }
-    let (name, text) = (unit.name(descriptor), unit.text()?);
+    let (name, text) = (descriptor.name(), text::text()?);
     let mut program = Program::new(context, &name, &text, &options)?;
     // What was kept may load and yet lack a kernel.
-    if program.is_loaded() && Kernels::new(&program, descriptor, unit).is_err() {
+    if program.is_loaded() && Kernels::new(&program, descriptor).is_err() {
         program.distrust();
         program = Program::new(context, &name, &text, &options)?;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::device::{self, OpenCl};
 use super::driver::tests::{Scratch, hooks};
 use super::driver::{Context, Program};
-use super::programs;
+use super::{programs, text};
 use crate::backend::gpu::GpuDevice;
 use crate::backend::{Device, DeviceOptions, Updates, cpu::Level};
 use crate::catalogue::{Descriptor, Order, Precision, descriptor};
@@ -23,10 +23,10 @@ fn options() -> DeviceOptions {
 /// Opens a device; its program is kept in a folder, and put there where it is missing.
 fn open(context: &Arc<Context>, folder: &Scratch) -> Result<OpenClDevice> {
     let options = options();
-    let unit = device::unit(context.properties(), &options);
-    let (name, text, flags) = (unit.name(options.descriptor), unit.text()?, unit.options(options.descriptor));
+    let name = options.descriptor.name();
+    let (text, flags) = (text::text()?, text::options(options.descriptor, context.properties().is_nvidia));
     let program = Program::kept_in(&folder.folder(), context, &name, &text, &flags)?;
-    device::with_program(context.clone(), &program, unit, options)
+    device::with_program(context.clone(), &program, options)
 }
 
 fn source(number: usize) -> Source {
@@ -177,8 +177,7 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
 fn programs_of_a_context_that_failed_do_not_hold_it_when_the_next_one_is_made() {
     let Some(_alone) = hooks::hooked_context() else { return };
     let (context, options) = (Context::new(0).unwrap(), options());
-    let unit = device::unit(context.properties(), &options);
-    drop(programs::program(&context, options.descriptor, unit).unwrap());
+    drop(programs::program(&context, options.descriptor).unwrap());
     context.check(-36, "clSomething").unwrap_err();
     let failed = Arc::downgrade(&context);
     drop(context);

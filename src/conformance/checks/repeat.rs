@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::backend::gpu::cut::cut;
-use crate::backend::gpu::shapes::{SHAPES, Shape, WIDE_SHAPES};
+use crate::backend::gpu::shapes::{SHAPES, Shape};
 use crate::backend::{Backend, DeviceKind};
 use crate::catalogue::Descriptor;
 use crate::conformance::models::{grid, plummer, sinks_of};
@@ -216,16 +216,10 @@ pub const LAUNCH_SHAPES: Check = Check {
         }
         let is_cpu = runs_on_cpu(target)?;
         let blocks = if is_cpu { BLOCKS_FOR_CPUS } else { BLOCKS_FOR_GPUS };
-        let of_groups = || (0..SHAPES.len()).zip(SHAPES);
-        let shapes: Vec<(usize, Shape)> = match (is_cpu, target.setup.shape) {
-            (true, None) => (SHAPES.len()..).zip(WIDE_SHAPES).collect(),
-            _ => of_groups().collect(),
-        };
         let sources = plummer(blocks.most_sources());
         let plain = blocks.answers(target, &sources)?;
-        for (number, shape) in shapes {
-            // Vectors are for blocks of every size.
-            let fits = number >= SHAPES.len() || blocks.that_fit(shape, target.descriptor()) > 0;
+        for (number, shape) in SHAPES.into_iter().enumerate() {
+            let fits = blocks.that_fit(shape, target.descriptor()) > 0;
             findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
                 let deal = Deal { ranges, sets };

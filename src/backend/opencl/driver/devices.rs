@@ -51,20 +51,11 @@ pub struct Properties {
     pub local_memory: u64,
     /// The most threads of a group.
     pub max_threads: usize,
-    /// 32-bit numbers in a vector of the device.
-    pub float_width: u32,
-    /// 64-bit numbers in a vector of the device.
-    pub double_width: u32,
     /// Bits of an address.
     pub address_bits: u32,
 }
 
 impl Properties {
-    /// Lanes of the vectors that kernels for CPUs are made of, where the device has vectors of so many numbers.
-    pub fn lanes(&self, width: u32) -> usize {
-        width.clamp(2, 16).next_power_of_two() as usize
-    }
-
     /// What it is, for people.
     pub fn description(&self) -> DeviceDescription {
         let (major, minor) = self.version;
@@ -81,13 +72,9 @@ impl Properties {
                 self.platform
             ),
             abilities: match self.kind {
-                Kind::Cpu => format!(
-                    "a CPU, only where it is asked for: {ALL_OF_THE_CATALOGUE}, {} sinks (32 bits) or {} (64 bits) in a \
-                     vector; driver {}",
-                    self.lanes(self.float_width),
-                    self.lanes(self.double_width),
-                    self.driver_version
-                ),
+                Kind::Cpu => {
+                    format!("a CPU, only where it is asked for: {ALL_OF_THE_CATALOGUE}; driver {}", self.driver_version)
+                }
                 _ => format!("{ALL_OF_THE_CATALOGUE}; driver {}", self.driver_version),
             },
         }
@@ -248,8 +235,6 @@ impl Driver {
                 max_allocation: device.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 local_memory: device.number(CL_DEVICE_LOCAL_MEM_SIZE)?,
                 max_threads: device.number(CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
-                float_width: device.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)?,
-                double_width: device.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE)?,
                 address_bits: device.number(CL_DEVICE_ADDRESS_BITS)?,
             })
         };

@@ -1,7 +1,7 @@
 //! Code for the device: programs, built from their text or from what the driver made of it before, and their kernels.
 
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use opencl3::program::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
@@ -19,17 +19,20 @@ pub struct Program {
     context: Arc<Context>,
     handle: Handle,
     name: String,
-    /// Where it is to be kept, until it is.
-    unkept: Mutex<Option<(Folder, Key)>>,
     /// Where it was kept.
     loaded: Option<(Folder, Key)>,
 }
 
 impl Program {
-    /// The program of this text: from the user's folder of programs if it is there, else built, and put there; on CPUs
-    /// only by [`Program::keep`].
+    /// The program of this text: from the user's folder of programs if it is there, else built, and put there
+    /// unless the device is a CPU.
     pub fn new(context: &Arc<Context>, name: &str, text: &str, options: &str) -> Result<Program> {
-        Program::kept_in(&Folder::from(&|name| std::env::var_os(name)), context, name, text, options)
+        let folder = match context.properties().kind {
+            // PoCL compiles a kernel when it first runs, and keeps that itself.
+            Kind::Cpu => Folder::none(),
+            _ => Folder::from(&|name| std::env::var_os(name)),
+        };
+        Program::kept_in(&folder, context, name, text, options)
     }
 
     /// The same with another folder.
@@ -61,12 +64,9 @@ impl Program {
                 }
             }
         }
-        let mut program = Program::of_text(context, name, text, &option_text)?;
+        let program = Program::of_text(context, name, text, &option_text)?;
         told("built");
-        program.unkept = Mutex::new(Some((folder.clone(), key)));
-        if context.properties().kind != Kind::Cpu {
-            program.keep();
-        }
+        program.keep(folder, &key);
         Ok(program)
     }
 
@@ -83,19 +83,10 @@ impl Program {
         }
     }
 
-    /// Whether it was built here and nobody has put it into the user's folder.
-    pub fn is_new(&self) -> bool {
-        self.unkept.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// Puts the program into the user's folder, unless that was done; best when all its kernels have run once.
-    ///
-    /// PoCL compiles a kernel when it first runs, and keeps for good what it has when it is asked for the program; a
-    /// kernel that is not among that is compiled by each process again. This waits for all work of the context.
-    pub fn keep(&self) {
-        let Some((folder, key)) = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    /// Puts the program into the user's folder.
+    fn keep(&self, folder: &Folder, key: &Key) {
         match self.binary_alone() {
-            Ok(binary) => folder.store(&key, &binary),
+            Ok(binary) => folder.store(key, &binary),
             Err(error) => log::debug!("OpenCL program {} cannot be kept: {error}", self.name),
         }
     }
@@ -149,13 +140,7 @@ impl Program {
     }
 
     fn of(context: &Arc<Context>, handle: Object, name: &str) -> Program {
-        Program {
-            context: context.clone(),
-            handle: Handle(handle),
-            name: name.into(),
-            unkept: Mutex::new(None),
-            loaded: None,
-        }
+        Program { context: context.clone(), handle: Handle(handle), name: name.into(), loaded: None }
     }
 
     /// The program after it was built.

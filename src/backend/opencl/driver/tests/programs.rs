@@ -79,22 +79,16 @@ fn a_program_that_was_kept_is_not_built_again() {
     let folder = scratch.folder();
     let first = Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     assert_eq!(add_ten(&context, &first), SUMS);
-    first.keep();
     assert_eq!((CALLS.get()[..2].to_vec(), scratch.files().len()), (vec![1, 0], 1));
-    std::fs::remove_file(&scratch.files()[0]).unwrap();
-    first.keep();
-    assert!(scratch.files().is_empty(), "it is kept once");
 
-    let again = Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
-    again.keep();
     let second = Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
-    drop((first, again));
+    drop(first);
     assert_eq!(add_ten(&context, &second), SUMS);
-    assert_eq!(CALLS.get()[..2], [2, 1]);
+    assert_eq!(CALLS.get()[..2], [1, 1]);
     // Other options are another program, and so is another text.
     Program::kept_in(&folder, &context, "adder", ADD, "-cl-std=CL1.2 -DOTHER").unwrap();
     Program::kept_in(&folder, &context, "adder", &format!("{ADD} "), OPTIONS).unwrap();
-    assert_eq!(CALLS.get()[..2], [4, 1]);
+    assert_eq!(CALLS.get()[..2], [3, 1]);
 }
 
 #[test]
@@ -102,8 +96,7 @@ fn what_the_driver_refuses_is_built_anew() {
     let Some(context) = counted() else { return };
     let scratch = Scratch::new("refused");
     let folder = scratch.folder();
-    let keep = || Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap().keep();
-    keep();
+    Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     let path = scratch.files().remove(0);
     let whole = std::fs::read(&path).unwrap();
     // A whole file of the right name, in which no program is: it takes the place of one that an update of the driver
@@ -113,7 +106,6 @@ fn what_the_driver_refuses_is_built_anew() {
     let program = Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     assert_eq!(add_ten(&context, &program), SUMS);
     assert_eq!(CALLS.get()[..2], [2, 1]);
-    program.keep();
     assert!(std::fs::read(&path).unwrap().len() > whole.len() / 2);
     Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     assert_eq!(CALLS.get()[..2], [2, 2]);
@@ -127,13 +119,12 @@ fn a_program_that_is_distrusted_is_built_anew() {
     let made = || Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     let first = made();
     first.distrust();
-    first.keep();
     assert!(!first.is_loaded() && scratch.files().len() == 1, "what was built here stays");
     let second = made();
     second.distrust();
     assert!(second.is_loaded() && scratch.files().is_empty());
     let third = made();
-    assert!(!third.is_loaded() && third.is_new());
+    assert!(!third.is_loaded() && scratch.files().len() == 1);
     assert_eq!(CALLS.get()[..2], [2, 1]);
 }
 
