@@ -37,7 +37,7 @@ test: test-tools check
 	cargo test --no-fail-fast
 
 check:
-	cargo fmt --check
+	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 

@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use kyoho::{Backend, Level, Order, Precision, Scope, Setup, Sink, Source, System};
+
+use kyoho::data::{Order, Precision, Scope, Sink, Source};
+use kyoho::hal::Backend;
+use kyoho::simd::Level;
+use kyoho::{Setup, System};
 
 fn main() {
     divan::main();

@@ -4,28 +4,23 @@
 //! time and sums their forces on some sinks (i-particles). The way of a block step:
 //!
 //! ```text
-//! abi  ->  system (what was written, who does what)  ->  backend (predict, sum)  ->  system (add)  ->  abi
+//! abi  ->  engine (what was written, who does what)  ->  method (predict, sum)  ->  engine (add)  ->  abi
 //! ```
 //!
-//! Where each room is: [`abi`] is the only `extern "C"`; [`system`] the engine, free of any backend; [`backend`] the
-//! devices behind one trait; [`pair`] the physics of a pair for the CPU; [`catalogue`] what can be computed; [`config`]
-//! the environment; [`mod@reference`] the slow and obvious sums that every test compares with; [`conformance`] what every
-//! backend must do, as checks that run on any machine.
+//! The floors, each of which knows those before it alone: [`data`] is plain data; [`law`] what a pair adds; [`simd`] vectors
+//! and loops for CPUs; [`hal`] what a machine can do; [`method`] how sums are organised; [`engine`] a caller's system;
+//! [`config`] the environment; [`abi`] the only `extern "C"`.
 
 pub mod abi;
-pub mod backend;
-pub mod catalogue;
 pub mod config;
-pub mod conformance;
-pub mod error;
-pub mod memory;
-pub mod pair;
-pub mod reference;
-pub mod system;
-mod threads;
+pub mod data;
+pub mod engine;
+pub mod hal;
+pub mod law;
+pub mod method;
+pub mod simd;
 
-pub use backend::Backend;
-pub use backend::cpu::Level;
-pub use catalogue::{Order, Precision, Scope};
-pub use error::{Error, Result, ResultCode};
-pub use system::{Forces, Nearest, Reach, Setup, Sink, Source, Statistics, System};
+pub use data::{Error, Forces, Nearest, Order, Precision, Reach, Result, ResultCode, Scope, Sink, Source};
+pub use engine::{Setup, Statistics, System};
+pub use hal::Backend;
+pub use simd::Level;

@@ -3,10 +3,12 @@
 mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
-use kyoho::conformance::models::{grid, sinks_of};
-use kyoho::conformance::{Findings, Target, Twin};
-use kyoho::system::slices::{Deal, Share};
-use kyoho::{Backend, Result, ResultCode, Setup, Sink, Source, System};
+
+use kyoho::data::{Deal, Result, ResultCode, Share, Sink, Source};
+use kyoho::hal::Backend;
+use kyoho::{Setup, System};
+use kyoho_verify::models::{grid, sinks_of};
+use kyoho_verify::{Findings, Target, Twin};
 
 /// Order 4 in double, on some fakes for CUDA.
 fn target(devices: &[usize], deal: Option<Deal>) -> Target {

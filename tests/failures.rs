@@ -5,10 +5,14 @@ mod fakes;
 use std::sync::Mutex;
 
 use fakes::{At, Fakes, How, order_4_double};
-use kyoho::backend::{Device, DeviceOptions, Machine};
-use kyoho::conformance::models::{grid, plummer, sinks_of};
-use kyoho::conformance::{Findings, Target, Twin};
-use kyoho::{Backend, Forces, Level, Precision, Result, ResultCode, Scope, Setup, Sink, Source, System};
+
+use kyoho::data::{Forces, Precision, Result, ResultCode, Scope, Sink, Source};
+use kyoho::hal::Backend;
+use kyoho::method::{Device, DeviceOptions, Machine};
+use kyoho::simd::Level;
+use kyoho::{Setup, System};
+use kyoho_verify::models::{grid, plummer, sinks_of};
+use kyoho_verify::{Findings, Target, Twin};
 
 /// A plain target of order 4 in double, on a backend of fakes.
 fn target(backend: Backend, devices: &[usize]) -> Target {

@@ -7,10 +7,10 @@ use common::{compiler, folder, root, succeed, text};
 /// The C header as the sources make it.
 fn header() -> String {
     let sources = [
-        "src/error.rs",
-        "src/catalogue.rs",
-        "src/backend/mod.rs",
-        "src/system/mod.rs",
+        "src/data/error.rs",
+        "src/data/interaction.rs",
+        "src/hal/mod.rs",
+        "src/engine/mod.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
         "src/abi/native/sources.rs",

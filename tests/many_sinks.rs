@@ -3,8 +3,11 @@
 mod fakes;
 
 use fakes::{Fakes, order_4_double};
-use kyoho::conformance::models::{plummer, sinks_of};
-use kyoho::{Backend, Forces, ResultCode, Setup, Sink, System};
+
+use kyoho::data::{Forces, ResultCode, Sink};
+use kyoho::hal::Backend;
+use kyoho::{Setup, System};
+use kyoho_verify::models::{plummer, sinks_of};
 
 const SINKS: usize = 50_000;
 const SOURCES: usize = 20;

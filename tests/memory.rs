@@ -11,14 +11,24 @@ use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use kyoho::abi::native::{block::*, sources::*, structures::*, system::*};
-use kyoho::abi::{g5::c::*, g6::c::*, hermite6::yebisu::*, nbody6::gpu2::*, nbody6::nbody6pp::*};
-use kyoho::catalogue::{CATALOGUE, Descriptor};
-use kyoho::conformance::models::{plummer, sinks_of};
-use kyoho::{Backend, Error, Forces, Level, Order, Precision, Result, ResultCode, Setup, Sink, Source, System};
-
 use common::pocl::by_opencl;
 use common::programs::alone;
+
+use kyoho::abi::g5::c::*;
+use kyoho::abi::g6::c::*;
+use kyoho::abi::hermite6::yebisu::*;
+use kyoho::abi::native::block::*;
+use kyoho::abi::native::sources::*;
+use kyoho::abi::native::structures::*;
+use kyoho::abi::native::system::*;
+use kyoho::abi::nbody6::gpu2::*;
+use kyoho::abi::nbody6::nbody6pp::*;
+use kyoho::data::{Descriptor, Error, Forces, Order, Precision, Result, ResultCode, Sink, Source};
+use kyoho::hal::Backend;
+use kyoho::law::catalogue::CATALOGUE;
+use kyoho::simd::Level;
+use kyoho::{Setup, System};
+use kyoho_verify::models::{plummer, sinks_of};
 
 /// Smaller allocations are granted: `docs/interfaces.md` says that without them the process ends.
 const LARGE: usize = 512;

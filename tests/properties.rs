@@ -3,13 +3,16 @@
 mod fakes;
 
 use fakes::{At, Fakes, How};
-use kyoho::backend::{Machine, ThisMachine};
-use kyoho::catalogue::{CATALOGUE, Descriptor};
-use kyoho::conformance::models::{Random, grid};
-use kyoho::conformance::{Findings, Selection, Target, Twin, targets};
-use kyoho::system::slices::Deal;
-use kyoho::{Backend, Level, Result, ResultCode, Setup, Sink, Source};
 use proptest::prelude::*;
+
+use kyoho::Setup;
+use kyoho::data::{Deal, Descriptor, Result, ResultCode, Sink, Source};
+use kyoho::hal::Backend;
+use kyoho::law::catalogue::CATALOGUE;
+use kyoho::method::{Machine, ThisMachine};
+use kyoho::simd::Level;
+use kyoho_verify::models::{Random, grid};
+use kyoho_verify::{Findings, Selection, Target, Twin, targets};
 
 /// A call on the interface.
 #[derive(Debug, Clone)]

@@ -3,9 +3,13 @@
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use kyoho::conformance::models::{plummer, sinks_of};
-use kyoho::{Backend, Level, Order, Precision, Scope, Setup, System};
 use rayon::prelude::*;
+
+use kyoho::data::{Order, Precision, Scope};
+use kyoho::hal::Backend;
+use kyoho::simd::Level;
+use kyoho::{Setup, System};
+use kyoho_verify::models::{plummer, sinks_of};
 
 /// The CPU in order 4, with some threads.
 fn system(threads: usize) -> System {

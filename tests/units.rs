@@ -1,8 +1,10 @@
 //! The unit of length, mass and time is the caller's: powers of two of it give the same digits.
 
-use kyoho::catalogue::CATALOGUE;
 use kyoho::config::Settings;
-use kyoho::{Level, Nearest, Setup, Sink, Source, System};
+use kyoho::data::{Nearest, Sink, Source};
+use kyoho::law::catalogue::CATALOGUE;
+use kyoho::simd::Level;
+use kyoho::{Setup, System};
 
 /// Bodies 1 to 300 in a ball, the same series in every call: position, velocity, acceleration, jerk.
 fn bodies() -> Vec<[[f64; 3]; 4]> {

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 /// Where an array of the caller begins, for all threads that serve a call.
 #[derive(Clone, Copy)]

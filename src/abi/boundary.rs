@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::raw::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 /// Runs the body of an entry point; a panic, which is a defect of this library, becomes an error.
 pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {

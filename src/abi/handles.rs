@@ -5,8 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::error::{Error, Result};
-use crate::memory;
+use crate::data::{Error, Result, memory};
 
 /// Slots of the first bucket; each further bucket has twice as many.
 const FIRST_BUCKET: usize = 64;

@@ -2,10 +2,9 @@
 
 use std::ffi::c_int;
 
-use crate::catalogue::{Order, Precision, Scope};
 use crate::config::{self, DeviceChoice, Selection, Settings, Wanted};
-use crate::error::{Error, Result};
-use crate::system::{Setup, System};
+use crate::data::{Error, Order, Precision, Result, Scope};
+use crate::engine::{Setup, System};
 
 use super::arrays::Input;
 use super::process::{self, Owned};

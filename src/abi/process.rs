@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 /// The forks between this process and the first that held something. Asking the system who this is takes longer than
 /// writing a source does.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error as ThisError;
 
 use crate::config::{OnFailure, Settings};
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 use super::boundary;
 use super::floating_point::in_the_usual_environment;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::backend::{Backend, Visible};
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
+use crate::hal::{Backend, Visible};
 
 use super::launcher::LocalRank;
 use super::{Named, Settings, sapporo2};

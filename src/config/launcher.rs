@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 use super::Named;
 

@@ -6,11 +6,11 @@ mod sapporo2;
 
 use std::path::{Path, PathBuf};
 
-use crate::backend::Backend;
-use crate::backend::cpu::Level;
-use crate::catalogue::{self, Order, Precision, Scope};
-use crate::error::{Error, Result};
-use crate::system::Setup;
+use crate::data::{Error, Order, Precision, Result, Scope};
+use crate::engine::Setup;
+use crate::hal::Backend;
+use crate::law::catalogue;
+use crate::simd::Level;
 
 pub use devices::{DeviceChoice, Selection, Wanted};
 pub use launcher::{LocalRank, rank};

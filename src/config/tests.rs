@@ -1,5 +1,6 @@
+use crate::hal::Visible;
+
 use super::*;
-use crate::backend::Visible;
 
 fn settings(variables: &[(&str, &str)], file: Option<&str>) -> Result<Settings> {
     let directory = std::env::temp_dir().join(format!("kyoho-config-{:?}", std::thread::current().id()));

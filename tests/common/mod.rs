@@ -8,9 +8,10 @@ pub mod programs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of the repository.
+/// The folder of the repository, whichever package the test is of.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().find(|folder| folder.join("c_tests").exists()).unwrap()
 }
 
 /// A folder of a test's own, empty when the test begins.

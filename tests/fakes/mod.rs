@@ -6,11 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kyoho::backend::{self, Device, DeviceDescription, DeviceKind, DeviceOptions, Machine, Updates};
-use kyoho::conformance::{Selection, targets};
-use kyoho::system::slices::{CHUNK, Deal, Share};
-use kyoho::system::{Block, Line, Parts, Records, Sources, Written};
-use kyoho::{Backend, Error, Order, Precision, Result, Setup};
+use kyoho::Setup;
+use kyoho::data::{
+    Block, CHUNK, Deal, Error, Line, Order, Parts, Precision, Records, Result, Share, Sources, Updates, Written,
+};
+use kyoho::hal::{Backend, DeviceDescription, DeviceKind};
+use kyoho::method::{self, Device, DeviceOptions, Machine};
+use kyoho_verify::{Selection, targets};
 
 /// Where a device can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +159,7 @@ impl Machine for Fakes {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.descriptor.taylor);
-        let cpu = backend::open(Backend::Cpu, 0, options.clone())?;
+        let cpu = method::open(Backend::Cpu, 0, options.clone())?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open, backend, number)?;
         }
@@ -290,7 +292,7 @@ impl Gpu {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.taylor());
         // What was computed of the old copy must not pass for the new one's.
-        self.cpu = backend::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
+        self.cpu = method::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
     }
 

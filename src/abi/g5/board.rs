@@ -13,11 +13,10 @@ use crate::abi::opening;
 use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision};
 use crate::config::DeviceChoice;
-use crate::error::{Error, Result};
-use crate::memory::{self, Boxed};
-use crate::system::{Setup, Sink, Source, System, padded};
+use crate::data::memory::{self, Boxed};
+use crate::data::{Error, Order, Precision, Result, Sink, Source, padded};
+use crate::engine::{Setup, System};
 
 /// The precision of the interface where the environment names none.
 const PRECISION: Precision = Precision::Single;

@@ -6,7 +6,7 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
-use crate::error::{Error, Result};
+use crate::data::{Error, Result};
 
 use super::board::{self, Place, SinkInputs, board};
 

@@ -7,9 +7,10 @@
 
 use std::ffi::c_int;
 
+use crate::abi::arrays::scalar;
+
 use super::board::Place;
 use super::calls::{self, ResultArrays, SinkArrays, place};
-use crate::abi::arrays::scalar;
 
 /// The Fortran form of `g5_open`.
 #[unsafe(no_mangle)]

@@ -3,15 +3,12 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::Nearest;
 use crate::abi::arrays::Output;
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision, Scope};
 use crate::config::{DeviceChoice, Settings};
-use crate::error::{Error, Result};
-use crate::system::{Sink, Source};
+use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
 
 const INTERFACE: Interface = Interface {
     name: "g6",

@@ -7,8 +7,7 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
-use crate::error::{Error, Result};
-use crate::system::{Sink, Source, padded};
+use crate::data::{Error, Result, Sink, Source, padded};
 
 use super::board::{NPIPES_OF_BROKEN, Results, board};
 

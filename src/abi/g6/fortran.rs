@@ -8,7 +8,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::arrays::scalar;
-use crate::system::{Source, padded};
+use crate::data::{Source, padded};
 
 use super::calls::{self, ResultArrays, SinkArrays, vector};
 

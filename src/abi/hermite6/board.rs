@@ -2,14 +2,12 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::Nearest;
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision, Scope};
 use crate::config::DeviceChoice;
-use crate::error::{Error, Result};
-use crate::system::{Sink, Source, System};
+use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
+use crate::engine::System;
 
 use super::groups::Groups;
 use super::softenings::Softenings;

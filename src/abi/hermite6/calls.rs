@@ -5,9 +5,7 @@ use std::ffi::c_int;
 use crate::abi::arrays::{self, Input};
 use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
-use crate::error::Result;
-use crate::memory;
-use crate::system::Source;
+use crate::data::{Result, Source, memory};
 
 use super::board::{Moment, Predicted, Summed, board};
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::Nearest;
 use crate::abi::speech::Outcome;
-use crate::error::{Error, Result};
-use crate::memory::{self, Boxed};
-use crate::system::{Sink, Source, System};
+use crate::data::memory::{self, Boxed};
+use crate::data::{Error, Nearest, Result, Sink, Source};
+use crate::engine::System;
 
 use super::board::{Moment, Summed};
 use super::softenings::{Softenings, key};
@@ -127,9 +126,10 @@ fn add(
 mod tests {
     use std::path::Path;
 
-    use super::*;
-    use crate::catalogue::{Order, Precision};
     use crate::config::Settings;
+    use crate::data::{Order, Precision};
+
+    use super::*;
 
     #[test]
     fn systems_go_when_all_sources_have_one_softening_again() {

@@ -9,11 +9,9 @@
 
 use std::ffi::c_int;
 
-use crate::Nearest;
 use crate::abi::arrays::{self, Input, Output};
 use crate::abi::speech::{FAILED, answer_or};
-use crate::error::Result;
-use crate::system::{Sink, padded};
+use crate::data::{Nearest, Result, Sink, padded};
 
 use super::board::{Moment, Predicted, Softening, Summed, board};
 use super::calls::{self, NO_SOURCE, SourceArguments};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::abi::refused::Refused;
-use crate::error::Result;
-use crate::memory;
+use crate::data::{Result, memory};
 
 /// The number by which sources of one squared softening are told from others. Of those that can be used, it is the
 /// greater the greater they are.

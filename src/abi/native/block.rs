@@ -1,13 +1,14 @@
 //! Forces and neighbours, whole arrays a call.
 
+use crate::abi::arrays::{self, scalar};
+use crate::abi::boundary::{self, required};
+use crate::data::{Error, Forces, MAX_VECTORS, Result, ResultCode, Sink};
+use crate::engine::System;
+
 use super::call_on;
 use super::rows::{Rows, element, filled, put, require_null_unless, vector};
 use super::structures::{kyoho_forces, kyoho_sinks};
 use super::system::kyoho_system;
-use crate::abi::arrays::{self, scalar};
-use crate::abi::boundary::{self, required};
-use crate::error::{Error, Result, ResultCode};
-use crate::system::{Forces, MAX_VECTORS, Sink, System};
 
 /// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on some sinks.
 ///

@@ -17,12 +17,13 @@ pub mod system;
 use std::cell::RefCell;
 use std::ffi::CString;
 
+use crate::data::{Error, Result, ResultCode};
+use crate::engine::System;
+
 use self::system::kyoho_system;
 use super::boundary::protect;
 use super::floating_point::in_the_usual_environment;
 use super::handles::Handles;
-use crate::error::{Error, Result, ResultCode};
-use crate::system::System;
 
 /// What a handle stands for.
 struct Held {

@@ -1,8 +1,7 @@
 //! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, possibly over one another.
 
 use crate::abi::arrays::First;
-use crate::catalogue::Descriptor;
-use crate::error::{Error, Result};
+use crate::data::{Descriptor, Error, Result};
 
 /// Where the rows of an array begin, and how far apart they are.
 ///

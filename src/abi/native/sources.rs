@@ -1,12 +1,13 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
+use crate::abi::arrays::{self, scalar};
+use crate::data::{Error, MAX_TAYLOR, MAX_VECTORS, Result, ResultCode, Source};
+use crate::engine::System;
+
 use super::call_on;
 use super::rows::{Rows, element, filled, put, vector};
 use super::structures::{kyoho_predictions, kyoho_sources};
 use super::system::kyoho_system;
-use crate::abi::arrays::{self, scalar};
-use crate::error::{Error, Result, ResultCode};
-use crate::system::{MAX_TAYLOR, MAX_VECTORS, Source, System};
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
 /// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and

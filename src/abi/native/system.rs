@@ -4,14 +4,14 @@ use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 use std::ptr;
 
-use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
 use crate::abi::boundary::{self, required};
 use crate::abi::{arrays, opening, speech};
-use crate::backend::Backend;
-use crate::catalogue::{Order, Precision};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
-use crate::error::{Error, Result, ResultCode};
-use crate::system::{Setup, Statistics};
+use crate::data::{Error, Order, Precision, Result, ResultCode};
+use crate::engine::{Setup, Statistics};
+use crate::hal::Backend;
+
+use super::{Held, LAST_ERROR, SYSTEMS, call, call_on};
 
 /// A system of sources and the devices that sum their forces. A pointer to it is a handle that the library looks up:
 /// it points to nothing, and one that was freed or never was a system is an error, not a danger.

@@ -6,9 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::abi::arrays::Input;
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::speech::{Failure, Outcome};
-use crate::catalogue::{Order, Precision, Scope};
-use crate::error::{Error, Result};
-use crate::system::{Reach, Sink, Source, padded};
+use crate::data::{Error, Order, Precision, Reach, Result, Scope, Sink, Source, padded};
 
 const REGULAR: Interface = Interface {
     name: "gpunb",

@@ -4,8 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output, scalar};
 use crate::abi::speech::{FAILED, answer, answer_or};
-use crate::error::{Error, Result};
-use crate::system::{Reach, Sink, padded};
+use crate::data::{Error, Reach, Result, Sink, padded};
 
 use super::board::{Bodies, board};
 

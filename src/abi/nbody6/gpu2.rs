@@ -8,7 +8,7 @@
 
 use std::ffi::c_int;
 
-use crate::system::Reach;
+use crate::data::Reach;
 
 use super::calls::{self, Places, RegularArguments};
 

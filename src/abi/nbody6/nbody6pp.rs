@@ -9,7 +9,7 @@
 use std::ffi::c_int;
 
 use crate::abi::arrays::scalar;
-use crate::system::Reach;
+use crate::data::Reach;
 
 use super::calls::{self, Places, RegularArguments};
 

@@ -1,0 +1,246 @@
+//! A system of a Plummer model's bodies, and how long its work takes.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::bench::row::{Row, Work};
+use crate::body::{self, Body, Vector};
+use crate::failure::Result;
+use crate::plummer;
+use kyoho::data::{Forces, Order, Sink, Source, memory, padded};
+use kyoho::hal::Backend;
+use kyoho::{Setup, System};
+
+/// Softening does not change the work; it keeps the model's closest pairs ordinary.
+const SOFTENING: f64 = 1.0 / 256.0;
+/// Turns in which the time of a row is spent, each with a call or more: systems that are compared take them one after
+/// another, so that what disturbs the machine for a while disturbs all of them.
+const TURNS: usize = 3;
+/// Calls of one turn at most.
+const CALLS: usize = 30_000;
+/// Sources written in one timed batch: a single one is shorter than the clock's own time.
+const BATCH: usize = 1000;
+
+/// A body with as much as callers have at hand for each: what more an integrator keeps would only fill caches.
+#[derive(Clone, Copy)]
+pub struct Particle {
+    /// The mass.
+    pub mass: f64,
+    /// Position, velocity, acceleration, jerk.
+    pub motion: [Vector; 4],
+}
+
+impl Particle {
+    /// As a source for forces of an order, with as many derivatives as that predicts with.
+    fn source(&self, order: Order, number: usize, time: f64) -> Source {
+        let (index, mass, motion) = (number as i32, self.mass, self.motion);
+        match order {
+            Order::Second | Order::Fourth => Source::from_derivatives(index, mass, time, motion),
+            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, padded(motion)),
+            Order::Eighth => Source::from_derivatives::<8>(index, mass, time, padded(motion)),
+        }
+    }
+
+    /// As a sink whose neighbours reach so far for each unit of their mass, where these are left out.
+    fn sink(&self, number: usize, radius2: f64) -> Sink {
+        Sink { radius2, ..body::sink(number, SOFTENING, self.motion) }
+    }
+}
+
+/// What is measured.
+pub struct Bench {
+    system: System,
+    bodies: Rc<Vec<Particle>>,
+    /// For each row.
+    seconds: f64,
+    time: f64,
+    /// The squared radius of each sink.
+    radius2: f64,
+    /// The source that is written next.
+    next: usize,
+}
+
+/// Neighbours that a body near the half-mass radius has, about as many as integrators choose.
+const NEIGHBOURS: f64 = 64.0;
+
+/// The squared radius, for each unit of mass, within which so many of `n` bodies of equal mass are, which have 1 together.
+fn radius2_of_regular(n: usize) -> f64 {
+    // Half of them are within about 0.8.
+    let radius = 0.8 * (2.0 * NEIGHBOURS / n as f64).cbrt().min(1.0);
+    radius * radius * n as f64
+}
+
+/// The bodies of a system of `n` sources; several systems may share them.
+pub fn bodies(n: usize) -> Result<Rc<Vec<Particle>>> {
+    let bodies = plummer::model(n, 1)?;
+    let particle = |body: &Body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) };
+    Ok(Rc::new(memory::collected(bodies.iter().map(particle), "bodies")?))
+}
+
+/// The seconds that measuring a row takes at least, if each call takes so many.
+pub fn least_seconds(call: f64) -> f64 {
+    (TURNS + 1) as f64 * call
+}
+
+impl Bench {
+    /// A system of these sources, whose rows take so many seconds each.
+    pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<Vec<Particle>>) -> Result<Bench> {
+        let mut system = System::new(setup)?;
+        for (number, body) in bodies.iter().enumerate() {
+            system.set_source(number, &body.source(setup.order, number, 0.0))?;
+        }
+        let radius2 = if system.descriptor().is_regular() { radius2_of_regular(bodies.len()) } else { 0.0 };
+        Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
+    }
+
+    /// The number of sources.
+    pub fn nj(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Whether lists of neighbours belong to the forces.
+    pub fn makes_lists(&self) -> bool {
+        self.system.descriptor().is_regular()
+    }
+
+    /// The number of devices.
+    pub fn devices(&self) -> usize {
+        self.system.setup().devices.len()
+    }
+
+    /// A row of forces on `ni` sinks.
+    pub fn forces(&mut self, work: Work, ni: usize) -> Result<Row> {
+        Ok(forces(std::slice::from_mut(self), work, ni)?.remove(0))
+    }
+
+    /// One call of such a row, and what it computed.
+    pub fn call(&mut self, work: Work, ni: usize) -> Result<Forces<'_>> {
+        if matches!(work, Work::BlockStep | Work::BlockStepLists) {
+            // Blocks go through the sources, as those of an integrator do.
+            for _ in 0..ni {
+                self.set_next()?;
+            }
+        }
+        if matches!(work, Work::BlockStep | Work::BlockStepLists | Work::OneSinkPredicted) {
+            self.time += 1.0 / (1u64 << 30) as f64;
+            self.system.set_time(self.time)?;
+        }
+        let (bodies, radius2) = (&self.bodies[..], self.radius2);
+        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number, radius2))?;
+        self.system.wait()?;
+        if work == Work::BlockStepLists {
+            (0..ni).try_for_each(|sink| self.system.neighbours(sink).map(|_| ()))?;
+        }
+        Ok(self.system.forces()?)
+    }
+
+    /// The seconds of one call, not the first.
+    pub fn trial(&mut self, work: Work, ni: usize) -> Result<f64> {
+        self.call(work, ni)?;
+        let began = Instant::now();
+        self.call(work, ni)?;
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// The writing of one source.
+    pub fn set_source(&mut self) -> Result<Row> {
+        let batch = |bench: &mut Bench| (0..BATCH).try_for_each(|_| bench.set_next());
+        let mut times = Times::default();
+        batch(self)?;
+        (0..TURNS).try_for_each(|_| times.take_turn(self.seconds, || batch(self)))?;
+        let (seconds, calls) = times.median();
+        Ok(self.row(Work::SetSource, 1, (seconds / BATCH as f64, calls)))
+    }
+
+    fn set_next(&mut self) -> Result<()> {
+        let source = self.bodies[self.next].source(self.system.descriptor().order, self.next, self.time);
+        self.system.set_source(self.next, &source)?;
+        self.next = (self.next + 1) % self.bodies.len();
+        Ok(())
+    }
+
+    fn row(&self, work: Work, ni: usize, (seconds, calls): (f64, usize)) -> Row {
+        let (nj, setup, descriptor) = (self.nj(), self.system.setup(), self.system.descriptor());
+        let interactions = (work != Work::SetSource).then_some(ni as f64 * nj as f64 / seconds);
+        let on_cpu = setup.backend == Backend::Cpu;
+        Row {
+            work,
+            backend: setup.backend.name(),
+            device: names(self.system.devices().into_iter().map(|device| device.name).collect()),
+            devices: setup.devices.clone(),
+            order: descriptor.order as i32,
+            precision: descriptor.precision.name(),
+            scope: descriptor.scope.name(),
+            threads: on_cpu.then_some(setup.threads),
+            level: on_cpu.then_some(setup.level.name()),
+            ni,
+            nj,
+            seconds,
+            speedup: None,
+            calls,
+            model_seconds: if work == Work::BlockStep { self.system.estimate(ni, nj) } else { None },
+            interactions_per_second: interactions,
+            flops_per_second: interactions.map(|rate| rate * f64::from(descriptor.flops_per_pair)),
+            prediction_seconds_per_source: None,
+        }
+    }
+}
+
+/// A row of forces on `ni` sinks for each of some systems.
+pub fn forces(benches: &mut [Bench], work: Work, ni: usize) -> Result<Vec<Row>> {
+    benches.iter_mut().try_for_each(|bench| bench.call(work, ni).map(|_| ()))?;
+    let mut times: Vec<Times> = benches.iter().map(|_| Times::default()).collect();
+    for _ in 0..TURNS {
+        for (bench, times) in benches.iter_mut().zip(&mut times) {
+            times.take_turn(bench.seconds, || bench.call(work, ni).map(|_| ()))?;
+        }
+    }
+    Ok(benches.iter().zip(times).map(|(bench, times)| bench.row(work, ni, times.median())).collect())
+}
+
+/// The seconds of the calls of a row.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    /// Times as many calls as fit into the row's share of one turn, at least one.
+    fn take_turn(&mut self, seconds: f64, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+        let until = Instant::now() + Duration::from_secs_f64(seconds / TURNS as f64);
+        for _ in 0..CALLS {
+            let began = Instant::now();
+            call()?;
+            self.0.push(began.elapsed().as_secs_f64());
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The median, and of how many calls it is.
+    fn median(mut self) -> (f64, usize) {
+        self.0.sort_by(f64::total_cmp);
+        (self.0[self.0.len() / 2], self.0.len())
+    }
+}
+
+/// Names of devices, equal ones that follow each other told once.
+fn names(all: Vec<String>) -> String {
+    let told = all.chunk_by(|one, next| one == next).map(|equal| match equal.len() {
+        1 => equal[0].clone(),
+        count => format!("{count} x {}", equal[0]),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_devices_are_told_once() {
+        let told = |all: &[&str]| names(all.iter().map(|name| name.to_string()).collect());
+        assert_eq!(told(&["A"]), "A");
+        assert_eq!(told(&["A", "A", "A", "B"]), "3 x A, B");
+    }
+}

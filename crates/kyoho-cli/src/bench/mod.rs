@@ -1,0 +1,167 @@
+//! `kyoho bench`: how fast forces are, N x N, in block steps, on one sink; what writing sources costs; what several devices
+//! gain.
+
+mod compare;
+mod measure;
+mod plot;
+mod row;
+mod speedup;
+mod sweep;
+mod table;
+
+use std::path::PathBuf;
+
+use crate::failure::{Failure, Result};
+use crate::machine::Machine;
+use crate::precision::precision;
+use kyoho::Setup;
+use kyoho::config::{DeviceChoice, Settings, Wanted};
+use kyoho::data::{Descriptor, Order, Scope};
+use kyoho::law::catalogue::{self, CATALOGUE};
+use kyoho::method::direct::gpu::shapes::SHAPES;
+
+/// The options of `kyoho bench`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Order of the forces: 2, 4, 6 or 8 [default: 4]
+    #[arg(long)]
+    order: Option<i32>,
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
+    #[arg(long)]
+    precision: Option<String>,
+    /// The regular force, of all sources but some 64 neighbours of each sink, which are listed; mixed and double of order 4
+    #[arg(long)]
+    regular: bool,
+    /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000; of --speedup
+    /// 16384,65536,131072,262144,1048576]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    n: Vec<u32>,
+    /// Numbers of sinks of the block steps; those above the number of sources are left out [default: 1,16,64,256,1024;
+    /// of --speedup 1,16,256,1024,16384]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    ni: Vec<u32>,
+    /// Every order, precision and scope; on the CPU on one thread and on all
+    #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn"])]
+    all: bool,
+    /// Block steps of 1, 2, 4, ... sinks up to the number of sources, beside the model of the device if it has one; as a
+    /// table and as a picture
+    #[arg(long, conflicts_with = "ni", group = "drawn")]
+    sweep: bool,
+    /// What several devices gain over one: N x N, and block steps with the largest number of sources, on the first 1, 2,
+    /// 4, ... of the devices up to all of them (without --devices: all that are visible); as a table and as a picture
+    #[arg(long, group = "drawn")]
+    speedup: bool,
+    /// The picture; an older one of this name is replaced [default: kyoho-bench.svg; of --speedup kyoho-speedup.svg]
+    #[arg(long, value_name = "FILE.svg", requires = "drawn")]
+    plot: Option<PathBuf>,
+    /// Seconds that a row, with --speedup on each number of devices, may take; those that would take longer, as foreseen
+    /// from smaller blocks, are left out
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "drawn")]
+    limit: f64,
+    /// Seconds for each row, with --speedup on each number of devices; at least three calls are timed however long they
+    /// take
+    #[arg(long, default_value_t = 0.3)]
+    seconds: f64,
+    /// Prints a JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+    /// The launch shape that a GPU takes wherever it fits a block, by its place in `SHAPES`; for work on kernels
+    #[arg(long, hide = true, value_parser = clap::value_parser!(u8).range(..SHAPES.len() as i64))]
+    shape: Option<u8>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+impl Arguments {
+    /// The numbers of sources.
+    fn n(&self) -> Vec<usize> {
+        let default: &[u32] = match (self.sweep, self.speedup) {
+            (true, _) => &[10_000, 100_000, 1_000_000],
+            (_, true) => &[1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20],
+            _ => &[1 << 10, 1 << 14],
+        };
+        given(&self.n, default)
+    }
+
+    /// The numbers of sinks of block steps with `nj` sources.
+    fn ni(&self, nj: usize) -> Vec<usize> {
+        let default: &[u32] = if self.speedup { &[1, 16, 256, 1024, 16384] } else { &[1, 16, 64, 256, 1024] };
+        given(&self.ni, default).into_iter().filter(|ni| *ni <= nj).collect()
+    }
+
+    /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
+    /// a block is.
+    fn setup(&self, settings: &Settings, descriptor: &Descriptor) -> Result<Setup> {
+        let setup = settings.setup(descriptor.order, descriptor.precision)?;
+        let scope = descriptor.scope;
+        Ok(Setup { scope, shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
+    }
+}
+
+/// Measures and prints.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    for (option, value) in [("--seconds", arguments.seconds), ("--limit", arguments.limit)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(Failure::Argument {
+                option,
+                value: kyoho::data::error::shown(value),
+                allowed: "finite numbers above zero".into(),
+            });
+        }
+    }
+    let mut settings = arguments.machine.settings()?;
+    if arguments.speedup && arguments.machine.devices.is_none() {
+        settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
+    }
+    let descriptors = descriptors(arguments, &settings)?;
+    match (arguments.sweep, arguments.speedup) {
+        (true, _) => sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?),
+        (_, true) => speedup::run(arguments, &arguments.setup(&settings, descriptors[0])?),
+        _ => table::run(arguments, &settings, &descriptors),
+    }
+}
+
+/// The numbers that were given, or these.
+fn given(numbers: &[u32], default: &[u32]) -> Vec<usize> {
+    let numbers = if numbers.is_empty() { default } else { numbers };
+    numbers.iter().map(|number| *number as usize).collect()
+}
+
+/// The powers of two below a number, and the number.
+fn doubled(number: usize) -> impl Iterator<Item = usize> {
+    let powers = std::iter::successors(Some(1), |power| Some(2 * power));
+    powers.take_while(move |power| *power < number).chain([number])
+}
+
+/// The orders and precisions to measure.
+fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'static Descriptor>> {
+    if arguments.all {
+        return Ok(CATALOGUE.iter().collect());
+    }
+    let number = arguments.order.unwrap_or(4);
+    let order = Order::from_number(number).ok_or_else(|| Failure::Argument {
+        option: "--order",
+        value: number.to_string(),
+        allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
+    })?;
+    let precision = precision(order, arguments.precision.as_deref(), None, settings)?;
+    let scope = if arguments.regular { Scope::Regular } else { Scope::Whole };
+    let found = catalogue::descriptor_of(order, precision, scope).ok_or_else(|| Failure::Argument {
+        option: "--regular",
+        value: format!("with --order {number}, {}", precision.name()),
+        allowed: "order 4 in precision mixed or double".into(),
+    })?;
+    Ok(vec![found])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_double_up_to_the_last() {
+        for (number, expected) in [(1, &[1][..]), (2, &[1, 2]), (8, &[1, 2, 4, 8]), (11, &[1, 2, 4, 8, 11])] {
+            assert_eq!(doubled(number).collect::<Vec<_>>(), expected);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What was measured, and a line of a table that shows it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use kyoho::data::Scope;
+
+/// What one row measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Every source is a sink; nothing was written or predicted since the last call.
+    NTimesN,
+    /// Writes `ni` sources, sets a new time, computes the forces on `ni` sinks.
+    BlockStep,
+    /// The same, and the lists of the neighbours that the forces leave out.
+    BlockStepLists,
+    /// One sink at the time of the call before.
+    OneSink,
+    /// One sink at a new time: all sources are predicted.
+    OneSinkPredicted,
+    /// Writes one source.
+    SetSource,
+}
+
+impl Work {
+    /// As tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::NTimesN => "N x N",
+            Work::BlockStep => "block step",
+            Work::BlockStepLists => "block step, lists",
+            Work::OneSink => "one sink, same time",
+            Work::OneSinkPredicted => "one sink, new time",
+            Work::SetSource => "set_source",
+        }
+    }
+}
+
+/// A measured row.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    pub work: Work,
+    pub backend: &'static str,
+    /// The names of the devices.
+    pub device: String,
+    /// Their numbers among the backend's; one that is named twice has two shares of each block.
+    pub devices: Vec<usize>,
+    pub order: i32,
+    pub precision: &'static str,
+    pub scope: &'static str,
+    /// Of the CPU backend only, as the level.
+    pub threads: Option<usize>,
+    pub level: Option<&'static str>,
+    pub ni: usize,
+    pub nj: usize,
+    /// The median, in seconds.
+    pub seconds: f64,
+    /// The median on one device in the same run, divided by this one; of `--speedup` only.
+    pub speedup: Option<f64>,
+    /// Calls that the median is of.
+    pub calls: usize,
+    /// The seconds of a block step by the model of the devices, where they have one.
+    pub model_seconds: Option<f64>,
+    pub interactions_per_second: Option<f64>,
+    pub flops_per_second: Option<f64>,
+    /// What predicting adds to a force on one sink, for each source.
+    pub prediction_seconds_per_source: Option<f64>,
+}
+
+impl Row {
+    /// What was measured on, in words.
+    pub fn title(&self) -> String {
+        let Row { device, order, precision, scope, .. } = self;
+        let scope = if *scope == Scope::Whole.name() { "" } else { ", regular" };
+        let threads = self.threads.map_or(String::new(), |threads| match threads {
+            1 => ", 1 thread".into(),
+            _ => format!(", {threads} threads"),
+        });
+        let level = self.level.map_or(String::new(), |level| format!(", {level}"));
+        format!("{device}{level}{threads}: order {order}, {precision}{scope}")
+    }
+
+    /// Some row of a block step, for tests.
+    #[cfg(test)]
+    pub fn example() -> Row {
+        Row {
+            work: Work::BlockStep,
+            backend: "cuda",
+            device: "some GPU".into(),
+            devices: vec![0],
+            order: 4,
+            precision: "mixed",
+            scope: "whole",
+            threads: None,
+            level: None,
+            ni: 1,
+            nj: 1,
+            seconds: 1.0,
+            speedup: None,
+            calls: 3,
+            model_seconds: None,
+            interactions_per_second: None,
+            flops_per_second: None,
+            prediction_seconds_per_source: None,
+        }
+    }
+}
+
+/// The names of the columns of a row.
+pub const HEADER: &str = "order  precision  scope    threads  level     work                       ni        nj     \
+                          microseconds    Gint/s   TFLOPS";
+
+impl fmt::Display for Row {
+    fn fmt(&self, line: &mut fmt::Formatter) -> fmt::Result {
+        let Row { work, order, precision, scope, ni, nj, .. } = self;
+        let rate = |rate: Option<f64>, unit: f64| rate.map_or("-".into(), |rate| format!("{:.4}", rate / unit));
+        write!(
+            line,
+            "{order:>5}  {precision:<9}  {scope:<7}  {:>7}  {:<8}  {:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
+            self.threads.map_or("-".into(), |threads| threads.to_string()),
+            self.level.unwrap_or("-"),
+            work.name(),
+            self.seconds * 1e6,
+            rate(self.interactions_per_second, 1e9),
+            rate(self.flops_per_second, 1e12),
+        )
+    }
+}

@@ -1,0 +1,92 @@
+//! The ordinary table: every kind of work for each number of sources; and what the others print as it does.
+
+use crate::bench::Arguments;
+use crate::bench::measure::{self, Bench};
+use crate::bench::row::{self, Row, Work};
+use crate::failure::{Failure, Result};
+use kyoho::Setup;
+use kyoho::config::Settings;
+use kyoho::data::Descriptor;
+use kyoho::hal::Backend;
+
+/// Measures and prints.
+pub fn run(arguments: &Arguments, settings: &Settings, descriptors: &[&'static Descriptor]) -> Result<()> {
+    let mut rows = Vec::new();
+    for descriptor in descriptors {
+        let setup = arguments.setup(settings, descriptor)?;
+        for threads in threads(arguments, &setup) {
+            let setup = Setup { threads, ..setup.clone() };
+            for n in arguments.n() {
+                of_sources(arguments, Bench::new(arguments.seconds, &setup, &measure::bodies(n)?)?, &mut rows)?;
+            }
+        }
+    }
+    match arguments.json {
+        true => print_json(&rows),
+        false => Ok(()),
+    }
+}
+
+/// Every kind of work with one number of sources. Rows of a table are printed as they are measured.
+fn of_sources(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> Result<()> {
+    let mut keep = |row: Row| {
+        if !arguments.json {
+            if rows.is_empty() {
+                out!("{}: {}\n{}", row.backend, row.device, row::HEADER)?;
+            }
+            out!("{row}")?;
+        }
+        rows.push(row);
+        Ok::<_, Failure>(())
+    };
+    let nj = bench.nj();
+    keep(bench.forces(Work::NTimesN, nj)?)?;
+    for ni in arguments.ni(nj) {
+        keep(bench.forces(Work::BlockStep, ni)?)?;
+        if bench.makes_lists() {
+            keep(bench.forces(Work::BlockStepLists, ni)?)?;
+        }
+    }
+    let same = bench.forces(Work::OneSink, 1)?;
+    let mut new = bench.forces(Work::OneSinkPredicted, 1)?;
+    let prediction = (new.seconds - same.seconds) / nj as f64;
+    new.prediction_seconds_per_source = Some(prediction);
+    keep(same)?;
+    keep(new)?;
+    keep(bench.set_source()?)?;
+    match arguments.json {
+        true => Ok(()),
+        false => out!("prediction: {:.2} ns a source\n", prediction * 1e9),
+    }
+}
+
+/// The numbers of threads to measure.
+fn threads(arguments: &Arguments, setup: &Setup) -> Vec<usize> {
+    match arguments.all && setup.backend == Backend::Cpu && setup.threads > 1 {
+        true => vec![1, setup.threads],
+        false => vec![setup.threads],
+    }
+}
+
+/// Prints rows as a JSON array.
+pub fn print_json(rows: &[Row]) -> Result<()> {
+    out!("{}", serde_json::to_string_pretty(rows).expect("rows have only strings as keys"))
+}
+
+/// Tells what is no row: among the lines of a table, or beside JSON on stderr.
+pub fn note(arguments: &Arguments, text: &str) -> Result<()> {
+    match arguments.json {
+        true => eprintln!("kyoho: {text}"),
+        false => out!("{text}")?,
+    }
+    Ok(())
+}
+
+/// Whether a row, if it takes as long as foreseen, is left out; if so, tells which.
+pub fn is_left_out(arguments: &Arguments, foreseen: f64, row: std::fmt::Arguments) -> Result<bool> {
+    let limit = arguments.limit;
+    if foreseen > limit {
+        note(arguments, &format!("left out: {row}; a row would take {foreseen:.2e} s, the --limit is {limit} s"))?;
+    }
+    Ok(foreseen > limit)
+}

@@ -1,0 +1,110 @@
+//! A body and the arithmetic of its vectors.
+
+use kyoho::data::{Order, Sink, Source};
+
+/// Three components.
+pub type Vector = [f64; 3];
+
+/// Derivatives of the velocity that a body can have: those of an integrator of order 8.
+pub const DERIVATIVES: usize = 6;
+
+/// A body at the time that it was last advanced to.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Body {
+    /// The mass, not multiplied by the gravitational constant.
+    pub mass: f64,
+    /// The position.
+    pub position: Vector,
+    /// The velocity.
+    pub velocity: Vector,
+    /// The derivatives of the velocity, from the acceleration on, that the integrator has of it; the others are zero.
+    pub derivatives: [Vector; DERIVATIVES],
+    /// The time step that it takes next; zero before the forces of the start.
+    pub step: f64,
+}
+
+impl Body {
+    /// A body that no force was computed for.
+    pub fn new(mass: f64, position: Vector, velocity: Vector) -> Body {
+        Body { mass, position, velocity, ..Body::default() }
+    }
+
+    /// The body as a source for forces of an order, with as many derivatives as that predicts with. Its mass is multiplied
+    /// by `gravity`, so that accelerations come out in the body's units.
+    pub fn source(&self, order: Order, number: usize, gravity: f64, time: f64) -> Source {
+        let (index, mass, motion) = (number as i32, gravity * self.mass, self.motion());
+        match order {
+            Order::Second | Order::Fourth => Source::from_derivatives::<4>(index, mass, time, first(motion)),
+            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, first(motion)),
+            Order::Eighth => Source::from_derivatives(index, mass, time, motion),
+        }
+    }
+
+    /// The body as a sink at its own time.
+    pub fn sink(&self, number: usize, softening: f64) -> Sink {
+        let [position, velocity, acceleration, jerk, ..] = self.motion();
+        sink(number, softening, [position, velocity, acceleration, jerk])
+    }
+
+    /// Position, velocity, and the derivatives of that.
+    pub fn motion(&self) -> [Vector; 2 + DERIVATIVES] {
+        let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
+        [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
+    }
+}
+
+/// The first of some vectors.
+fn first<const N: usize, const M: usize>(vectors: [Vector; M]) -> [Vector; N] {
+    const { assert!(N <= M) };
+    std::array::from_fn(|place| vectors[place])
+}
+
+/// A sink without neighbour list, of position, velocity, acceleration and jerk.
+pub fn sink(number: usize, softening: f64, derivatives: [Vector; 4]) -> Sink {
+    Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, step: 0.0, derivatives }
+}
+
+/// The length of a vector.
+pub fn length(vector: &Vector) -> f64 {
+    vector.iter().map(|component| component * component).sum::<f64>().sqrt()
+}
+
+/// A vector from its components' places.
+pub fn vector(component: impl FnMut(usize) -> f64) -> Vector {
+    std::array::from_fn(component)
+}
+
+/// A sum whose error does not grow with the number of terms (Neumaier 1974, ZAMM 54, 39).
+pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0f64);
+    for term in terms {
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_keeps_what_small_terms_add() {
+        assert_eq!(sum([1.0, 1e100, 1.0, -1e100]), 2.0);
+        assert_eq!(sum((0..10).map(|_| 0.1)), 1.0);
+    }
+
+    #[test]
+    fn a_source_has_the_mass_times_gravity_and_divided_derivatives() {
+        let derivatives = [2.0, 6.0, 24.0, 120.0, 720.0, 5040.0].map(|number| [number, 0.0, 0.0]);
+        let body = Body { derivatives, ..Body::new(3.0, [1.0; 3], [2.0; 3]) };
+        for (order, terms) in [(Order::Fourth, 4), (Order::Sixth, 6), (Order::Eighth, 8)] {
+            let source = body.source(order, 7, 2.0, 0.5);
+            assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
+            assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
+            assert!(source.taylor[2..terms].iter().all(|coefficient| *coefficient == [1.0, 0.0, 0.0]));
+            assert!(source.taylor[terms..].iter().all(|coefficient| *coefficient == [0.0; 3]));
+        }
+    }
+}

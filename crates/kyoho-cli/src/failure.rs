@@ -1,0 +1,94 @@
+//! Why a subcommand gave up.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use kyoho::data::error::{shortened, shown};
+
+/// Why a subcommand gave up: one line for the user.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// An error of the library.
+    #[error(transparent)]
+    Library(#[from] kyoho::data::Error),
+    /// An option whose value, alone or with the others, has no meaning.
+    #[error("{option} is {}; allowed: {allowed}", shortened(value))]
+    Argument {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A line of a file that cannot be understood.
+    #[error("{}, line {line}: {reason}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file that has the wrong content as a whole.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two bodies start from the same position, where the force between them has no value.
+    #[error("bodies {} and {} have the same position; allowed: different positions, or softening (--eps)", bodies[0], bodies[1])]
+    SamePlace {
+        /// Their numbers, from 1.
+        bodies: [usize; 2],
+    },
+    /// A block that has other results on several devices than on one.
+    #[error(
+        "{block}: on {devices} devices, {quantity} of sink {sink} is {}; allowed: {}, the bits that it has on one",
+        shown(*found), shown(*expected)
+    )]
+    OtherBits {
+        /// The block, in words.
+        block: String,
+        /// The number of devices.
+        devices: usize,
+        /// The first sink that differs, from 0.
+        sink: usize,
+        /// What of it differs.
+        quantity: &'static str,
+        /// Its value on so many devices.
+        found: f64,
+        /// Its value on one.
+        expected: f64,
+    },
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Failure {
+    /// A file that could not be read or written.
+    pub fn file(path: &Path, error: impl std::fmt::Display) -> Failure {
+        Failure::File { path: path.to_path_buf(), reason: error.to_string() }
+    }
+
+    /// 2 for wrong arguments, else 1.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Argument { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the reader of the output went away.
+    pub fn is_closed_output(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Shorthand for results of subcommands.
+pub type Result<T> = std::result::Result<T, Failure>;

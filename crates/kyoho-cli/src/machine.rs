@@ -1,0 +1,58 @@
+//! The options that say where forces are computed; each overrules a variable of the environment.
+
+use crate::failure::{Failure, Result};
+use kyoho::config::{DeviceChoice, Settings};
+use kyoho::hal::Backend;
+use kyoho::simd::Level;
+
+/// Where forces are computed.
+#[derive(Debug, clap::Args)]
+pub struct Machine {
+    /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
+    #[arg(long)]
+    pub backend: Option<String>,
+    /// Devices of the backend: all, a count, or a list such as 0,2 or 3, [default: KYOHO_DEVICES and others]
+    #[arg(long)]
+    pub devices: Option<String>,
+    /// CPU threads [default: KYOHO_THREADS and others]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub threads: Option<u16>,
+    /// Instruction set of the CPU backend [default: KYOHO_CPU_LEVEL, else the best]
+    #[arg(long)]
+    pub level: Option<String>,
+}
+
+impl Machine {
+    /// The settings of the environment, overruled by the options.
+    pub fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings::from_environment()?;
+        if let Some(name) = &self.backend {
+            settings.backend = Some(named("--backend", name, &Backend::ALL, Backend::name)?);
+        }
+        if let Some(devices) = &self.devices {
+            settings.devices = DeviceChoice::parse("--devices", devices).map_err(|_| Failure::Argument {
+                option: "--devices",
+                value: devices.clone(),
+                allowed: DeviceChoice::ALLOWED.into(),
+            })?;
+        }
+        if let Some(threads) = self.threads {
+            settings.threads = threads.into();
+            settings.threads_because = "--threads";
+        }
+        if let Some(name) = &self.level {
+            let levels: Vec<Level> = Level::available().collect();
+            settings.level = named("--level", name, &levels, Level::name)?;
+        }
+        Ok(settings)
+    }
+}
+
+/// The one among `all` that has this name.
+pub fn named<T: Copy>(option: &'static str, value: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T> {
+    all.iter().copied().find(|candidate| name(*candidate) == value).ok_or_else(|| Failure::Argument {
+        option,
+        value: format!("'{value}'"),
+        allowed: all.iter().map(|candidate| name(*candidate)).collect::<Vec<_>>().join(", "),
+    })
+}

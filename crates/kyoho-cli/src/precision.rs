@@ -1,0 +1,37 @@
+//! In which precision forces are computed.
+
+use crate::failure::{Failure, Result};
+use crate::machine::named;
+use kyoho::config::Settings;
+use kyoho::data::{Order, Precision};
+use kyoho::law::catalogue;
+
+/// The precision that `--precision` says, else the snapshot of a resumed run, else the environment, else `mixed` where
+/// the order has that, else `double`. What was said must be one that the order is computed in.
+pub fn precision(
+    order: Order,
+    option: Option<&str>,
+    resumed: Option<Precision>,
+    settings: &Settings,
+) -> Result<Precision> {
+    let computed = catalogue::precisions_of(order);
+    let (said_by, precision) = match (option, resumed) {
+        (Some(name), _) => ("--precision", named("--precision", name, &catalogue::precisions(), Precision::name)?),
+        (None, Some(resumed)) => ("the precision of the snapshot", resumed),
+        (None, None) => {
+            let otherwise = if computed.contains(&Precision::Mixed) { Precision::Mixed } else { Precision::Double };
+            return Ok(settings.precision_for(order)?.unwrap_or(otherwise));
+        }
+    };
+    match computed.contains(&precision) {
+        true => Ok(precision),
+        false => {
+            let names: Vec<&str> = computed.into_iter().map(Precision::name).collect();
+            Err(Failure::Argument {
+                option: said_by,
+                value: format!("'{}'", precision.name()),
+                allowed: format!("with --order {}, {}", order as i32, names.join(", ")),
+            })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Energies of synchronised bodies, in 64 bits whatever the precision of the run.
+
+use crate::body::{Body, length, sum};
+use crate::failure::Result;
+use kyoho::data::{Order, Precision};
+use kyoho::{Setup, System};
+
+/// The energies of all bodies at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Energy {
+    /// Of motion.
+    pub kinetic: f64,
+    /// Of position, every pair counted once, softening included.
+    pub potential: f64,
+}
+
+impl Energy {
+    /// The sum of both.
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.potential
+    }
+}
+
+/// Computes energies on the devices of a run.
+pub struct Energies {
+    system: System,
+    gravity: f64,
+    softening: f64,
+}
+
+impl Energies {
+    /// Energies on the devices of `setup`, whose order and precision do not matter.
+    pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
+        let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
+        Ok(Energies { system: System::new(&setup)?, gravity, softening })
+    }
+
+    /// The energies of these bodies, which must belong to one time.
+    pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
+        for (number, body) in bodies.iter().enumerate() {
+            self.system.set_source(number, &body.source(Order::Second, number, self.gravity, 0.0))?;
+        }
+        let sinks = bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.softening));
+        let forces = self.system.force(bodies.len(), true, sinks)?;
+        let potentials = bodies.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
+        Ok(Energy {
+            kinetic: 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
+            potential: 0.5 * sum(potentials),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho::config::Settings;
+
+    use super::*;
+
+    #[test]
+    fn two_bodies_have_the_energies_of_the_textbook() {
+        let setup = Settings::from_environment().unwrap().setup(Order::Fourth, Precision::Mixed).unwrap();
+        let bodies = [Body::new(2.0, [0.0; 3], [0.0, 3.0, 0.0]), Body::new(5.0, [4.0, 0.0, 0.0], [1.0, 0.0, 0.0])];
+        let energy = Energies::new(&setup, 10.0, 3.0).unwrap().of(&bodies).unwrap();
+        // 2 * 3^2 / 2 + 5 / 2, and -G m1 m2 / sqrt(4^2 + 3^2).
+        assert_eq!(energy.kinetic, 11.5);
+        assert!((energy.potential + 20.0).abs() < 1e-13);
+    }
+}

@@ -1,0 +1,106 @@
+//! How long steps are.
+
+use crate::body::{Body, Vector, length};
+use crate::run::hermite::scheme::{Corrected, FOURTH, Scheme};
+use crate::run::plan::Plan;
+
+/// What rules the length of steps.
+#[derive(Debug, Clone, Copy)]
+pub struct Criterion {
+    scheme: &'static Scheme,
+    eta: f64,
+    /// The accuracy parameter of the fourth-order criterion with which that of the order is averaged, if it is.
+    average: Option<f64>,
+}
+
+/// Where the criterion of a higher order wants steps this much shorter than its accuracy parameter times the time scale
+/// of the fourth order's, it measures rounding: shorter steps would raise that, and want still shorter ones.
+const NOISE: f64 = 0.25;
+
+/// First steps of higher orders, which lack the highest derivatives, are not longer than with this accuracy parameter.
+const FIRST: f64 = 0.02;
+
+impl Criterion {
+    /// The criterion of a plan. An average with Aarseth's is that of HiGPUs (Capuzzo-Dolcetta & Spera 2013, Computer
+    /// Physics Communications 184, 2528).
+    pub fn new(plan: &Plan, scheme: &'static Scheme) -> Criterion {
+        Criterion { scheme, eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
+    }
+
+    /// The step that a body wants after one that it has taken; infinite where no force changes.
+    pub fn wanted(&self, before: &Body, step: f64, corrected: &Corrected) -> f64 {
+        let order = self.scheme.order();
+        let own = generalised(order, &corrected.ends, self.eta);
+        if order == FOURTH.order() {
+            return own;
+        }
+        // The derivatives are those that a fourth-order scheme would have, from acceleration and jerk alone.
+        let given = &corrected.ends[..FOURTH.given()];
+        let higher = FOURTH.interpolate(&before.derivatives[..FOURTH.given()], given, step);
+        let ends = FOURTH.ends(&higher, given, step);
+        match self.average {
+            Some(eta) => 0.5 * (generalised(FOURTH.order(), &ends, eta) + own),
+            None => own.max(NOISE * generalised(FOURTH.order(), &ends, self.eta.powi(2))),
+        }
+    }
+
+    /// The first step, where no higher derivatives are known: `eta / 2` of the time in which the acceleration changes,
+    /// or of the time of free fall over the softened distance to the nearest body, which also tells where bodies start
+    /// at rest.
+    pub fn first(&self, body: &Body, distance: f64) -> f64 {
+        let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
+        let change = if j > 0.0 { a / j } else { f64::INFINITY };
+        let fall = if a > 0.0 { (distance / a).sqrt() } else { f64::INFINITY };
+        let eta = if self.scheme.order() == FOURTH.order() { self.eta } else { self.eta.min(FIRST) };
+        0.5 * eta * change.min(fall)
+    }
+}
+
+/// The criterion of an order `p` (Nitadori & Makino 2008): `eta (A(1) / A(p - 2))^(1 / (p - 3))`, where `A(s)^2` is
+/// `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th derivative of the acceleration. Aarseth's criterion is that
+/// of order 4 with the square root of eta.
+fn generalised(order: usize, ends: &[Vector], eta: f64) -> f64 {
+    let size2 = |s: usize| {
+        let [below, own, above] = [s - 1, s, s + 1].map(|s| length(&ends[s]));
+        below * above + own * own
+    };
+    let (change, slowness) = (size2(1), size2(order - 2));
+    if slowness == 0.0 {
+        f64::INFINITY
+    } else if order == FOURTH.order() {
+        (eta * change / slowness).sqrt()
+    } else {
+        eta * (change / slowness).powf(0.5 / (order - 3) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Derivatives of an acceleration that goes round a circle with an angular speed.
+    fn circling(speed: f64) -> [Vector; 8] {
+        std::array::from_fn(|n| [speed.powi(n as i32), 0.0, 0.0])
+    }
+
+    #[test]
+    fn the_step_of_a_circle_is_the_same_part_of_its_period_at_any_speed() {
+        for speed in [1e-7, 1.0, 30.0] {
+            // Aarseth's eta is the square of that of the other orders.
+            assert!((generalised(4, &circling(speed), 0.04) * speed - 0.2).abs() < 1e-12, "{speed}");
+            for order in [6, 8] {
+                assert!((generalised(order, &circling(speed), 0.2) * speed - 0.2).abs() < 1e-12, "{speed} {order}");
+            }
+        }
+        assert_eq!(generalised(6, &[[0.0; 3]; 8], 0.1), f64::INFINITY);
+    }
+
+    #[test]
+    fn derivatives_between_the_ends_of_the_criterion_do_not_count() {
+        for (order, within) in [(6, 2..3), (8, 3..5)] {
+            let (mut ends, expected) = (circling(2.0), generalised(order, &circling(2.0), 0.1));
+            ends[within].fill([1e6; 3]);
+            assert_eq!(generalised(order, &ends, 0.1) == expected, order == 8, "{order}");
+        }
+    }
+}

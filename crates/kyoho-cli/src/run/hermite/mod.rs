@@ -1,0 +1,351 @@
+//! The Hermite schemes with block time steps (Makino & Aarseth 1992, PASJ 44, 141; Nitadori & Makino 2008).
+//!
+//! Times are fractions of the interval at whose end all bodies meet, steps are powers of two of it: sums of them are
+//! exact, no step crosses a meeting, and the times that the library sees begin at zero in each interval.
+
+mod criterion;
+mod schedule;
+mod scheme;
+
+use criterion::Criterion;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use schedule::{Schedule, next_step};
+use scheme::given;
+
+use crate::body::{Body, Vector};
+use crate::failure::{Failure, Result};
+use crate::run::integrator::{Approach, Counts, Integrator, closest};
+use crate::run::plan::Plan;
+use kyoho::System;
+use kyoho::data::{Nearest, memory};
+
+pub use schedule::power_of_two;
+pub use scheme::Scheme;
+
+/// The Hermite integrator.
+pub struct Hermite {
+    system: System,
+    plan: Plan,
+    scheme: &'static Scheme,
+    criterion: Criterion,
+    /// Corrects the bodies of large blocks, if there are several threads.
+    pool: Option<ThreadPool>,
+    bodies: Vec<Body>,
+    /// What rounding took from each body's position and velocity since the last meeting.
+    lost: Vec<[Vector; 2]>,
+    /// When each body was last advanced, as a fraction of the interval.
+    last: Vec<f64>,
+    schedule: Schedule,
+    /// Those of the block, ascending, and what becomes of each: the body, what rounding took, the step that it wants.
+    members: Vec<usize>,
+    outcomes: Vec<(Body, [Vector; 2], f64)>,
+    approach: Option<Approach>,
+    counts: Counts,
+}
+
+/// Fewer bodies are corrected sooner than other threads are awake.
+const MANY: usize = 1 << 9;
+
+impl Hermite {
+    /// An integrator of these bodies; those without a step get their first forces and steps.
+    pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
+        let (n, threads) = (bodies.len(), system.setup().threads);
+        // Without threads, the caller's does all.
+        let pool = (threads > 1 && n >= MANY).then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok());
+        let mut hermite = Hermite {
+            criterion: Criterion::new(&plan, scheme),
+            system,
+            plan,
+            scheme,
+            pool: pool.flatten(),
+            bodies,
+            lost: memory::filled(n, [[0.0; 3]; 2], "what rounding takes from the bodies")?,
+            last: memory::filled(n, 0.0, "the times of the bodies")?,
+            schedule: Schedule::default(),
+            members: Vec::new(),
+            outcomes: Vec::new(),
+            approach: None,
+            counts: Counts::default(),
+        };
+        if hermite.bodies.iter().any(|body| body.step <= 0.0) {
+            hermite.start()?;
+        }
+        Ok(hermite)
+    }
+
+    /// The forces and first steps of bodies that have none. Snap and crackle need the accelerations and jerks of all
+    /// bodies, which a first pass finds.
+    fn start(&mut self) -> Result<()> {
+        let mut known = 0;
+        while known < self.scheme.given() {
+            known = if known == 0 { 2 } else { self.scheme.given() };
+            self.pass(known)?;
+        }
+        for number in 0..self.bodies.len() {
+            self.bodies[number].step = self.allowed(self.bodies[number].step);
+        }
+        Ok(())
+    }
+
+    /// Computes so many derivatives of each body's velocity where the bodies are, and the first steps that they want.
+    fn pass(&mut self, known: usize) -> Result<()> {
+        self.send_all()?;
+        let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
+        self.system.set_time(0.0)?;
+        let forces = self.system.force(self.bodies.len(), true, sinks)?;
+        for (number, body) in self.bodies.iter_mut().enumerate() {
+            body.derivatives[..known].copy_from_slice(&given(&forces, number)[..known]);
+            let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
+            let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
+            if distance == 0.0 {
+                return Err(Failure::SamePlace { bodies: [number + 1, nearest.index as usize + 1] });
+            }
+            body.step = self.criterion.first(body, distance);
+        }
+        Ok(())
+    }
+
+    /// Writes every body as a source at the start of the interval.
+    fn send_all(&mut self) -> Result<()> {
+        for (number, body) in self.bodies.iter().enumerate() {
+            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, 0.0))?;
+        }
+        Ok(())
+    }
+
+    /// The wanted step within the limits.
+    fn allowed(&mut self, wanted: f64) -> f64 {
+        self.counts.limited_steps += u64::from(wanted < self.plan.shortest);
+        wanted.clamp(self.plan.shortest, self.plan.longest)
+    }
+
+    /// Advances the bodies that are due next; gives the fraction of the interval that is done.
+    fn block_step(&mut self) -> Result<f64> {
+        let now = self.schedule.take(&mut self.members);
+        let time = now * self.plan.interval;
+        let (members, bodies, last, lost) = (&self.members, &self.bodies, &self.last, &self.lost);
+        let (scheme, criterion, plan) = (self.scheme, self.criterion, &self.plan);
+        let step = |number: usize| (now - last[number]) * plan.interval;
+
+        self.system.set_time(time)?;
+        self.system.start_from_fn(bodies.len(), true, members.len(), |place| {
+            let number = members[place];
+            scheme.predict(&bodies[number], number, step(number), plan.softening)
+        })?;
+        let forces = self.system.wait()?;
+        self.approach = closest(self.approach, time, members, &forces);
+        let correct = |place: usize| {
+            let number = members[place];
+            let (body, step) = (&bodies[number], step(number));
+            let corrected = scheme.correct(body, &lost[number], step, &given(&forces, place));
+            let wanted = criterion.wanted(body, step, &corrected);
+            (corrected.body, corrected.lost, wanted)
+        };
+        self.outcomes.clear();
+        memory::reserve(&mut self.outcomes, members.len(), "corrected bodies")?;
+        match &self.pool {
+            Some(pool) if members.len() >= MANY => {
+                pool.install(|| (0..members.len()).into_par_iter().map(correct).collect_into_vec(&mut self.outcomes));
+            }
+            _ => self.outcomes.extend((0..members.len()).map(correct)),
+        }
+        self.take_over(now)
+    }
+
+    /// Puts the bodies of the block in the places of what they were, and down for their next steps.
+    fn take_over(&mut self, now: f64) -> Result<f64> {
+        for place in 0..self.members.len() {
+            let number = self.members[place];
+            let (mut body, lost, wanted) = self.outcomes[place];
+            let wanted = self.allowed(wanted) / self.plan.interval;
+            let fraction = next_step(now, now - self.last[number], wanted);
+            body.step = fraction * self.plan.interval;
+            (self.bodies[number], self.lost[number], self.last[number]) = (body, lost, now);
+            self.schedule.put(number, now + fraction)?;
+            let time = now * self.plan.interval;
+            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, time))?;
+        }
+        self.counts.steps += self.members.len() as u64;
+        self.counts.block_steps += 1;
+        Ok(now)
+    }
+}
+
+impl Integrator for Hermite {
+    fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
+        self.approach = None;
+        self.send_all()?;
+        self.last.fill(0.0);
+        // Snapshots do not have them, and a resumed run shall have the same bits.
+        self.lost.fill([[0.0; 3]; 2]);
+        self.schedule.clear();
+        for (number, body) in self.bodies.iter().enumerate() {
+            self.schedule.put(number, self.plan.fraction(body.step))?;
+        }
+        loop {
+            let done = self.block_step()?;
+            progress(done, self.counts.block_steps);
+            if done == 1.0 {
+                return Ok(self.approach);
+            }
+        }
+    }
+
+    fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { interactions: self.system.statistics().interactions, ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::body::{length, vector};
+    use crate::plummer;
+    use kyoho::config::Settings;
+    use kyoho::data::{Order, Precision};
+
+    use super::*;
+
+    const ORDERS: [Order; 3] = [Order::Fourth, Order::Sixth, Order::Eighth];
+
+    fn plan(order: Order, eta: f64, step: f64) -> Plan {
+        Plan {
+            order,
+            precision: Precision::Double,
+            gravity: 1.0,
+            softening: 0.0,
+            eta,
+            eta4: 0.01,
+            step: 0.0,
+            longest: step,
+            shortest: 1e-12,
+            interval: 1.0,
+        }
+    }
+
+    /// Two bodies of mass 1/2 on ellipses round each other, of major axis 1 and period 2 pi, at their farthest.
+    fn ellipse(eccentricity: f64) -> Vec<Body> {
+        let (distance, speed) = (1.0 + eccentricity, ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt());
+        let body = |side: f64| Body::new(0.5, [0.5 * side * distance, 0.0, 0.0], [0.0, 0.5 * side * speed, 0.0]);
+        vec![body(1.0), body(-1.0)]
+    }
+
+    fn integrator(plan: Plan, bodies: Vec<Body>, threads: usize) -> Hermite {
+        let mut settings = Settings::from_environment().unwrap();
+        settings.threads = threads;
+        let setup = settings.setup(plan.order, plan.precision).unwrap();
+        let scheme = Scheme::of(plan.order).unwrap();
+        Hermite::new(System::new(&setup).unwrap(), plan, scheme, bodies).unwrap()
+    }
+
+    /// How far a body is, after a period, from where it started, on an ellipse in so many steps of the same length.
+    fn error(order: Order, steps: f64) -> f64 {
+        const INTERVALS: u32 = 8;
+        let interval = std::f64::consts::TAU / f64::from(INTERVALS);
+        let bodies = ellipse(0.5);
+        // With a large eta every body takes the longest step, as soon as it has doubled its first one up to that.
+        let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
+        let mut hermite = integrator(plan, bodies.clone(), 1);
+        for _ in 0..INTERVALS {
+            hermite.advance(&mut |_, _| ()).unwrap();
+        }
+        length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]))
+    }
+
+    #[test]
+    fn half_the_step_has_the_error_of_the_order() {
+        for (order, coarsest) in [(Order::Fourth, 512.0), (Order::Sixth, 128.0), (Order::Eighth, 128.0)] {
+            let errors = [1.0, 2.0, 4.0].map(|times| error(order, times * coarsest));
+            let expected = f64::from(order as i32);
+            for pair in errors.windows(2) {
+                let slope = (pair[0] / pair[1]).log2();
+                assert!(slope > expected - 0.3 && slope < expected + 0.7, "{order:?}: {slope} {errors:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_ellipse_keeps_its_energy_the_better_the_smaller_eta() {
+        let error = |order: Order, eta: f64| {
+            let mut hermite = integrator(plan(order, eta, 1.0), ellipse(0.9), 1);
+            let energy = |bodies: &[Body]| {
+                let [one, other] = [&bodies[0], &bodies[1]];
+                let distance = length(&vector(|k| one.position[k] - other.position[k]));
+                0.25 * (length(&one.velocity).powi(2) + length(&other.velocity).powi(2)) - 0.25 / distance
+            };
+            let before = energy(hermite.bodies());
+            for _ in 0..7 {
+                hermite.advance(&mut |_, _| ()).unwrap();
+            }
+            (energy(hermite.bodies()) / before - 1.0).abs()
+        };
+        for (order, eta, limit) in [(Order::Fourth, 0.01, 1e-5), (Order::Sixth, 0.1, 1e-7), (Order::Eighth, 0.2, 1e-7)]
+        {
+            let errors = [error(order, eta), error(order, eta / 4.0)];
+            assert!(errors[0] < limit && errors[1] < errors[0] / 8.0, "{order:?}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn derivatives_at_the_start_are_those_of_the_motion() {
+        for order in ORDERS {
+            let hermite = integrator(plan(order, 0.02, 0.25), ellipse(0.0), 1);
+            let Body { position: x, velocity: v, derivatives, .. } = hermite.bodies()[0];
+            let expected = [x.map(|x| -x), v.map(|v| -v), x, v];
+            for (n, (found, expected)) in derivatives.iter().zip(expected).enumerate() {
+                let expected = if n < order as usize / 2 { expected } else { [0.0; 3] };
+                assert!(length(&vector(|k| found[k] - expected[k])) < 1e-14, "{order:?} {n}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_meet_at_the_end_of_each_interval() {
+        for order in ORDERS {
+            let mut hermite = integrator(plan(order, 0.02, 0.25), ellipse(0.0), 1);
+            let mut fractions = Vec::new();
+            hermite.advance(&mut |fraction, _| fractions.push(fraction)).unwrap();
+            assert!(fractions.is_sorted() && fractions.last() == Some(&1.0));
+            assert_eq!(hermite.last, [1.0, 1.0]);
+            assert_eq!(hermite.counts().steps, 2 * hermite.counts().block_steps);
+        }
+    }
+
+    #[test]
+    fn steps_do_not_run_away_where_the_highest_derivatives_are_noise() {
+        for (order, precision) in [(Order::Eighth, Precision::Double), (Order::Sixth, Precision::Mixed)] {
+            let plan = Plan { precision, ..plan(order, 0.02, 1.0) };
+            let mut hermite = integrator(plan, ellipse(0.0), 1);
+            hermite.advance(&mut |_, _| ()).unwrap();
+            // A quarter of 0.02 of the time scale, which is 1, and down to a power of two.
+            assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
+        }
+    }
+
+    #[test]
+    fn bodies_at_rest_start_with_a_step_of_their_free_fall() {
+        for (order, eta) in [(Order::Fourth, 0.02), (Order::Sixth, 0.02), (Order::Eighth, 0.5)] {
+            let at_rest = vec![Body::new(1.0, [0.0; 3], [0.0; 3]), Body::new(1.0, [4.0, 0.0, 0.0], [0.0; 3])];
+            let hermite = integrator(plan(order, eta, 1.0), at_rest, 1);
+            // 0.01 of sqrt(4 / (1 / 16)).
+            hermite.bodies().iter().for_each(|body| assert!((body.step - 0.08).abs() < 1e-12, "{}", body.step));
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit_of_large_blocks() {
+        let run = |threads: usize| {
+            let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
+            let mut hermite =
+                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3).unwrap(), threads);
+            assert_eq!(hermite.pool.is_some(), threads > 1);
+            hermite.advance(&mut |_, _| ()).unwrap();
+            hermite.bodies().to_vec()
+        };
+        assert!(run(1) == run(3));
+    }
+}

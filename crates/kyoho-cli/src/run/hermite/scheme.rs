@@ -1,0 +1,289 @@
+//! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), as data.
+//!
+//! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step make a polynomial of
+//! degree `p - 1` of the acceleration. It is integrated once for the velocity and twice for the position, and its higher
+//! derivatives at the end of the step serve the next step and its length.
+
+use crate::body::{Body, DERIVATIVES, Vector, sink, vector};
+use kyoho::data::{Forces, Order, Sink};
+
+/// Derivatives of the velocity that a force can give: acceleration, jerk, snap, crackle.
+const GIVEN: usize = 4;
+
+/// The derivatives of a sink's velocity that a force gives; those that its order does not have are zero.
+pub fn given(forces: &Forces, sink: usize) -> [Vector; GIVEN] {
+    [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)]
+}
+
+/// What a scheme is made of.
+#[derive(Debug)]
+pub struct Scheme {
+    /// The order.
+    order: usize,
+    /// The interpolated derivatives, from the lowest on: what each has of the given ones, see [`Term`].
+    interpolation: &'static [&'static [Term]],
+}
+
+/// What an interpolated derivative of a step `h`, times a power of `h`, has of a given one, the `i`-th:
+/// `factor h^i (start f0 + end f1)`, `f0` and `f1` being its values at the start and the end.
+#[derive(Debug)]
+struct Term {
+    factor: f64,
+    start: f64,
+    end: f64,
+}
+
+const fn term(factor: f64, start: f64, end: f64) -> Term {
+    Term { factor, start, end }
+}
+
+/// The fourth-order scheme (Makino & Aarseth 1992, Publications of the Astronomical Society of Japan 44, 141).
+pub static FOURTH: Scheme = Scheme {
+    order: 4,
+    interpolation: &[&[term(6.0, -1.0, 1.0), term(-2.0, 2.0, 1.0)], &[term(-12.0, -1.0, 1.0), term(6.0, 1.0, 1.0)]],
+};
+
+static SIXTH: Scheme = Scheme {
+    order: 6,
+    interpolation: &[
+        &[term(60.0, -1.0, 1.0), term(-12.0, 3.0, 2.0), term(3.0, -3.0, 1.0)],
+        &[term(-360.0, -1.0, 1.0), term(24.0, 8.0, 7.0), term(12.0, 3.0, -2.0)],
+        &[term(720.0, -1.0, 1.0), term(-360.0, 1.0, 1.0), term(60.0, -1.0, 1.0)],
+    ],
+};
+
+static EIGHTH: Scheme = Scheme {
+    order: 8,
+    interpolation: &[
+        &[term(840.0, -1.0, 1.0), term(-120.0, 4.0, 3.0), term(60.0, -2.0, 1.0), term(-4.0, 4.0, 1.0)],
+        &[term(-10080.0, -1.0, 1.0), term(360.0, 15.0, 13.0), term(120.0, 10.0, -7.0), term(60.0, 2.0, 1.0)],
+        &[term(50400.0, -1.0, 1.0), term(-1440.0, 18.0, 17.0), term(360.0, -15.0, 13.0), term(-120.0, 4.0, 3.0)],
+        &[term(-100800.0, -1.0, 1.0), term(50400.0, 1.0, 1.0), term(10080.0, 1.0, -1.0), term(840.0, 1.0, 1.0)],
+    ],
+};
+
+/// A body at the end of a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Corrected {
+    /// The body, whose step is still that of before.
+    pub body: Body,
+    /// What rounding has taken from its position and velocity.
+    pub lost: [Vector; 2],
+    /// The derivatives of its velocity at the end of the step: as many as the order, the others are zero.
+    pub ends: [Vector; 2 * GIVEN],
+}
+
+impl Scheme {
+    /// The scheme of an order; of the leapfrog's, there is none.
+    pub fn of(order: Order) -> Option<&'static Scheme> {
+        match order {
+            Order::Second => None,
+            Order::Fourth => Some(&FOURTH),
+            Order::Sixth => Some(&SIXTH),
+            Order::Eighth => Some(&EIGHTH),
+        }
+    }
+
+    /// The order.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Derivatives of the velocity that a force gives.
+    pub fn given(&self) -> usize {
+        self.order / 2
+    }
+
+    /// The body as a sink, predicted from all derivatives that a body of this order keeps.
+    pub fn predict(&self, body: &Body, number: usize, step: f64, softening: f64) -> Sink {
+        let motion = body.motion();
+        // A pair of order p needs p / 2 vectors; further ones are not looked at.
+        let vectors = std::array::from_fn(|first| match first < self.given() {
+            true => series(&motion[first..self.order], step, 0),
+            false => [0.0; 3],
+        });
+        sink(number, softening, vectors)
+    }
+
+    /// Advances a body by a step at whose end the force is known. What rounding takes from position and velocity is
+    /// `lost`, and comes back in the next step: in a close encounter it would be the largest error.
+    pub fn correct(&self, body: &Body, lost: &[Vector; 2], step: f64, force: &[Vector; GIVEN]) -> Corrected {
+        let (given, powers) = (self.given(), powers(step));
+        let (start, end) = (&body.derivatives[..given], &force[..given]);
+        let higher = self.interpolate(start, end, step);
+        let known = |first: usize| series(&body.motion()[first..2 + given], step, 1);
+        // Of each interpolated derivative of the velocity, the `n`-th: step^n / n!, once integrated.
+        let correction = |order: usize| {
+            (given..).zip(&higher[..given]).fold([0.0; 3], |sum, (derivative, value)| {
+                let power = derivative + order;
+                vector(|k| sum[k] + powers[power] / FACTORIALS[power] * value[k])
+            })
+        };
+        let (moved, position) = (correction(2), known(1));
+        let (sped, velocity) = (correction(1), known(2));
+        let mut corrected = Corrected { body: *body, lost: *lost, ends: [[0.0; 3]; 2 * GIVEN] };
+        let [lost_position, lost_velocity] = &mut corrected.lost;
+        add(&mut corrected.body.position, lost_position, vector(|k| moved[k] + step * position[k]));
+        add(&mut corrected.body.velocity, lost_velocity, vector(|k| sped[k] + step * velocity[k]));
+        corrected.ends = self.ends(&higher, end, step);
+        let kept = self.order - 2;
+        corrected.body.derivatives = [[0.0; 3]; DERIVATIVES];
+        corrected.body.derivatives[..kept].copy_from_slice(&corrected.ends[..kept]);
+        corrected
+    }
+
+    /// The derivatives that follow the given ones, at the start of a step, from the given ones at both ends.
+    pub fn interpolate(&self, start: &[Vector], end: &[Vector], step: f64) -> [Vector; GIVEN] {
+        let (mut higher, powers) = ([[0.0; 3]; GIVEN], powers(step));
+        for (place, terms) in self.interpolation.iter().enumerate() {
+            let mut sum = [0.0; 3];
+            for (power, (Term { factor, start: before, end: after }, (x, y))) in
+                terms.iter().zip(start.iter().zip(end)).enumerate()
+            {
+                let factor = factor * powers[power];
+                sum = vector(|k| sum[k] + factor * (before * x[k] + after * y[k]));
+            }
+            let power = powers[self.given() + place];
+            higher[place] = sum.map(|component| component / power);
+        }
+        higher
+    }
+
+    /// All derivatives at the end of a step: the given ones, and those that were interpolated for its start.
+    pub fn ends(&self, higher: &[Vector; GIVEN], end: &[Vector], step: f64) -> [Vector; 2 * GIVEN] {
+        let given = self.given();
+        std::array::from_fn(|number| match number {
+            number if number < given => end[number],
+            number if number < 2 * given => series(&higher[number - given..given], step, 0),
+            _ => [0.0; 3],
+        })
+    }
+}
+
+/// Of the numbers from 0 on.
+const FACTORIALS: [f64; 10] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0];
+
+/// The powers of a step, from 0 on.
+fn powers(step: f64) -> [f64; FACTORIALS.len()] {
+    let mut powers = [1.0, step, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    for n in 2..powers.len() {
+        let part = 1 << (n - 1).ilog2();
+        powers[n] = powers[n - part] * powers[part];
+    }
+    powers
+}
+
+/// The sum of `derivatives[n] step^n / (n + shift)!`: with a shift of 0 a Taylor series.
+fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
+    derivatives
+        .iter()
+        .enumerate()
+        .rev()
+        .fold([0.0; 3], |sum, (n, value)| vector(|k| value[k] / FACTORIALS[n + shift] + step * sum[k]))
+}
+
+/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8,
+/// 40).
+fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
+    for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
+        let term = term + *lost;
+        let next = *sum + term;
+        *lost = term - (next - *sum);
+        *sum = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDERS: [Order; 3] = [Order::Fourth, Order::Sixth, Order::Eighth];
+
+    /// The `derivative`-th derivative of `t^power`; a negative one is an integral.
+    fn monomial(power: usize, derivative: i32, time: f64) -> f64 {
+        let left = power as i32 - derivative;
+        if left < 0 {
+            return 0.0;
+        }
+        let factorial = |number: i32| (1..=number).map(f64::from).product::<f64>();
+        factorial(power as i32) / factorial(left) * time.powi(left)
+    }
+
+    /// `derivative`-th derivatives of accelerations that are powers of the time, one for each component.
+    fn powers(powers: [usize; 3], derivative: i32, time: f64) -> Vector {
+        powers.map(|power| monomial(power, derivative, time))
+    }
+
+    /// A body whose acceleration is powers of the time, with what it is known by at a time.
+    fn body(scheme: &Scheme, exponents: [usize; 3], time: f64) -> Body {
+        let mut body = Body::new(1.0, powers(exponents, -2, time), powers(exponents, -1, time));
+        for n in 0..scheme.order() - 2 {
+            body.derivatives[n] = powers(exponents, n as i32, time);
+        }
+        body
+    }
+
+    /// Whether vectors agree to rounding in the magnitude of what they are made of.
+    fn assert_near(found: Vector, expected: Vector, scale: f64, what: &str) {
+        for k in 0..3 {
+            assert!((found[k] - expected[k]).abs() <= 1e-15 * scale, "{what}: {found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn the_corrector_is_exact_for_forces_that_are_polynomials_of_a_degree_below_the_order() {
+        let (start, step): (f64, f64) = (0.5, 0.25);
+        for order in ORDERS {
+            let scheme = Scheme::of(order).unwrap();
+            let degree = scheme.order() - 1;
+            for exponents in [[0, 1, 2], [degree - 2, degree - 1, degree]] {
+                let before = body(scheme, exponents, start);
+                let force = std::array::from_fn(|n| powers(exponents, n as i32, start + step));
+                let corrected = scheme.correct(&before, &[[0.0; 3]; 2], step, &force);
+                let after = body(scheme, exponents, start + step);
+                let what = format!("{order:?} {exponents:?}");
+                assert_near(corrected.body.position, after.position, 1.0, &what);
+                assert_near(corrected.body.velocity, after.velocity, 1.0, &what);
+                for n in 0..scheme.order() {
+                    // An interpolated derivative is a difference divided by a power of the step.
+                    let scale = 4e5 / step.powi(n as i32);
+                    assert_near(corrected.ends[n], powers(exponents, n as i32, start + step), scale, &what);
+                }
+            }
+            // And of no higher degree: the order is not above what is promised.
+            let exponents = [degree + 1; 3];
+            let force = std::array::from_fn(|n| powers(exponents, n as i32, start + step));
+            let corrected = scheme.correct(&body(scheme, exponents, start), &[[0.0; 3]; 2], step, &force);
+            let error = corrected.body.velocity[0] - monomial(degree + 1, -1, start + step);
+            assert!(error.abs() > 1e-12, "{order:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_sink_is_predicted_from_all_derivatives_that_its_body_keeps() {
+        let (start, step): (f64, f64) = (0.5, 0.25);
+        for order in ORDERS {
+            let scheme = Scheme::of(order).unwrap();
+            // The highest power of the position that the coefficients hold is one below the order.
+            let exponents = [0, 1, scheme.order() - 3];
+            let sink = scheme.predict(&body(scheme, exponents, start), 3, step, 0.1);
+            assert_eq!((sink.index, sink.softening2), (3, 0.1 * 0.1));
+            for (n, vector) in sink.derivatives.iter().enumerate() {
+                let expected = match n < scheme.given() {
+                    true => powers(exponents, n as i32 - 2, start + step),
+                    false => [0.0; 3],
+                };
+                assert_near(*vector, expected, 10.0, &format!("{order:?} {n}"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_rounding_takes_from_a_sum_comes_back() {
+        let (mut sum, mut lost) = ([1.0; 3], [0.0; 3]);
+        for _ in 0..1 << 12 {
+            add(&mut sum, &mut lost, [1e-17; 3]);
+        }
+        assert_eq!(sum, [1.0 + 4096.0 * 1e-17; 3]);
+    }
+}

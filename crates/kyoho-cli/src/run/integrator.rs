@@ -1,0 +1,66 @@
+//! What the integrators have in common.
+
+use crate::body::Body;
+use crate::failure::Result;
+use crate::run::hermite::{Hermite, Scheme};
+use crate::run::leapfrog::Leapfrog;
+use crate::run::plan::Plan;
+use kyoho::System;
+use kyoho::data::Forces;
+
+/// The nearest that two bodies were seen to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Approach {
+    /// Their distance, softening not included.
+    pub distance: f64,
+    /// When, since the start of the interval.
+    pub time: f64,
+    /// Their places among the bodies, from 0, the lower one first.
+    pub bodies: [usize; 2],
+}
+
+/// What an integrator did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counts {
+    /// Steps of single bodies.
+    pub steps: u64,
+    /// Blocks of bodies that stepped together.
+    pub block_steps: u64,
+    /// Steps that should have been shorter than the shortest.
+    pub limited_steps: u64,
+    /// Pairs of the force calls.
+    pub interactions: u64,
+}
+
+/// Something that advances bodies from one meeting to the next.
+pub trait Integrator {
+    /// Advances all bodies by one interval; `progress` hears the fraction that is done and the block steps so far.
+    fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>>;
+
+    /// The bodies, all at the end of the last interval.
+    fn bodies(&self) -> &[Body];
+
+    /// What was done so far.
+    fn counts(&self) -> Counts;
+}
+
+/// The integrator of a plan's order.
+pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator>> {
+    Ok(match Scheme::of(plan.order) {
+        Some(scheme) => Box::new(Hermite::new(system, plan.clone(), scheme, bodies)?),
+        None => Box::new(Leapfrog::new(system, plan.clone(), bodies)?),
+    })
+}
+
+/// The closer one of the closest approach so far and those of a block; sink `k` is the body `members[k]`.
+pub fn closest(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
+    members.iter().enumerate().fold(so_far, |so_far, (sink, body)| {
+        let Some(nearest) = forces.nearest(sink) else { return so_far };
+        let distance = nearest.distance2.sqrt();
+        if so_far.is_some_and(|approach| approach.distance <= distance) {
+            return so_far;
+        }
+        let other = nearest.index as usize;
+        Some(Approach { distance, time, bodies: [other.min(*body), other.max(*body)] })
+    })
+}

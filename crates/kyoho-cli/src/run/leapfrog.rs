@@ -1,0 +1,124 @@
+//! The leapfrog with a shared step: kick, drift, kick.
+
+use crate::body::{Body, vector};
+use crate::failure::Result;
+use crate::run::integrator::{Approach, Counts, Integrator};
+use crate::run::plan::Plan;
+use kyoho::System;
+use kyoho::data::Order;
+
+/// The leapfrog integrator.
+pub struct Leapfrog {
+    system: System,
+    plan: Plan,
+    bodies: Vec<Body>,
+    counts: Counts,
+}
+
+impl Leapfrog {
+    /// An integrator of these bodies; the plan's step must divide its interval.
+    pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
+        let mut leapfrog = Leapfrog { system, plan, bodies, counts: Counts::default() };
+        leapfrog.accelerate()?;
+        Ok(leapfrog)
+    }
+
+    /// Computes the accelerations where the bodies are now.
+    fn accelerate(&mut self) -> Result<()> {
+        for (number, body) in self.bodies.iter().enumerate() {
+            self.system.set_source(number, &body.source(Order::Second, number, self.plan.gravity, 0.0))?;
+        }
+        let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
+        let forces = self.system.force(self.bodies.len(), true, sinks)?;
+        for (number, body) in self.bodies.iter_mut().enumerate() {
+            body.derivatives[0] = forces.acceleration(number);
+            body.step = self.plan.step;
+        }
+        Ok(())
+    }
+
+    fn kick(&mut self, time: f64) {
+        for body in &mut self.bodies {
+            body.velocity = vector(|k| body.velocity[k] + time * body.derivatives[0][k]);
+        }
+    }
+
+    fn drift(&mut self, time: f64) {
+        for body in &mut self.bodies {
+            body.position = vector(|k| body.position[k] + time * body.velocity[k]);
+        }
+    }
+}
+
+impl Integrator for Leapfrog {
+    fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
+        let steps = (self.plan.interval / self.plan.step).round() as u64;
+        // Not the given step, of which a whole number may miss the interval by a rounding.
+        let step = self.plan.interval / steps as f64;
+        for done in 1..=steps {
+            self.kick(0.5 * step);
+            self.drift(step);
+            self.accelerate()?;
+            self.kick(0.5 * step);
+            self.counts.steps += self.bodies.len() as u64;
+            self.counts.block_steps += 1;
+            progress(done as f64 / steps as f64, self.counts.block_steps);
+        }
+        Ok(None)
+    }
+
+    fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { interactions: self.system.statistics().interactions, ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::body::length;
+    use kyoho::config::Settings;
+    use kyoho::data::{Order, Precision};
+
+    use super::*;
+
+    fn integrator(step: f64) -> Leapfrog {
+        let plan = Plan {
+            order: Order::Second,
+            precision: Precision::Double,
+            gravity: 1.0,
+            softening: 0.0,
+            eta: 0.0,
+            eta4: 0.0,
+            step,
+            longest: step,
+            shortest: step,
+            interval: 1.0,
+        };
+        let setup = Settings::from_environment().unwrap().setup(plan.order, plan.precision).unwrap();
+        let body = |side: f64| Body::new(0.5, [0.5 * side, 0.0, 0.0], [0.0, 0.5 * side, 0.0]);
+        Leapfrog::new(System::new(&setup).unwrap(), plan, vec![body(1.0), body(-1.0)]).unwrap()
+    }
+
+    #[test]
+    fn half_the_step_has_a_quarter_of_the_error() {
+        let error = |step: f64| {
+            let mut leapfrog = integrator(step);
+            leapfrog.advance(&mut |_, _| ()).unwrap();
+            let position = leapfrog.bodies()[0].position;
+            length(&[position[0] - 0.5 * 1f64.cos(), position[1] - 0.5 * 1f64.sin(), position[2]])
+        };
+        let ratio = error(1.0 / 64.0) / error(1.0 / 128.0);
+        assert!((ratio - 4.0).abs() < 0.1, "{ratio}");
+    }
+
+    #[test]
+    fn a_step_that_is_no_binary_fraction_still_ends_with_the_interval() {
+        let mut leapfrog = integrator(0.1);
+        leapfrog.advance(&mut |_, _| ()).unwrap();
+        assert_eq!(leapfrog.counts().block_steps, 10);
+        assert_eq!(leapfrog.counts().interactions, 11 * 4);
+    }
+}

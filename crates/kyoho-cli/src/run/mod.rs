@@ -1,0 +1,151 @@
+//! `kyoho run`: integrates an N-body system.
+
+pub mod energy;
+mod hermite;
+mod input;
+pub mod integrator;
+mod leapfrog;
+mod options;
+pub mod plan;
+mod plot;
+mod report;
+mod snapshot;
+mod snapshot_hdf5;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use energy::Energies;
+use plan::Plan;
+use report::{Report, Row};
+use snapshot::{Format, Origin, Snapshot};
+
+use crate::body::Body;
+use crate::failure::{Failure, Result};
+use crate::machine::named;
+use crate::{file, picture, plummer, progress};
+use kyoho::System;
+
+pub use options::Arguments;
+
+/// Integrates and reports.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.plot {
+        picture::check(path)?;
+    }
+    let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
+    let mut settings = arguments.machine.settings()?;
+    let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;
+    let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
+    settings.precision = Some(plan.precision);
+    let setup = settings.setup(plan.order, plan.precision)?;
+    let input = arguments.input.as_deref().map(input::read).transpose()?;
+
+    // Nothing is left to go wrong with the files when the work begins.
+    let mut output = Output::new(arguments.output.as_deref(), format.transpose()?.unwrap_or(Format::Text))?;
+    if let Some(path) = &arguments.plot {
+        picture::try_path(path)?;
+    }
+    let start = match (resumed, input) {
+        (Some(snapshot), _) => going_on(&plan, snapshot),
+        (None, Some(bodies)) => fresh(&plan, bodies),
+        (None, None) => {
+            let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
+            let n = arguments.plummer.unwrap_or(2) as usize;
+            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?)
+        }
+    };
+    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?;
+    let system = System::new(&setup)?;
+    let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
+    report.begin(arguments.json)?;
+
+    let mut meeting = start;
+    let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
+    let mut integrator = integrator::of(system, &plan, bodies.into_owned())?;
+    let energy = energies.of(integrator.bodies())?;
+    if meeting.initial_energy.is_nan() {
+        meeting.initial_energy = energy.total();
+    }
+    report.initial_energy = meeting.initial_energy;
+    report.row(Row::new(meeting.time(), energy, meeting.initial_energy), arguments.json)?;
+    output.write(&meeting, integrator.bodies())?;
+
+    let bar = progress::bar(intervals * PROGRESS as u64);
+    for done in 0..intervals {
+        let began = Instant::now();
+        let approach = integrator.advance(&mut |fraction, blocks| {
+            // Telling it for each of a million blocks would cost more than the blocks.
+            if blocks % 256 == 0 {
+                bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
+            }
+        })?;
+        report.seconds += began.elapsed().as_secs_f64();
+        report.approach(approach, meeting.time());
+        meeting.number = first + done + 1;
+        let row = Row::new(meeting.time(), energies.of(integrator.bodies())?, meeting.initial_energy);
+        bar.suspend(|| report.row(row, arguments.json))?;
+        bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
+        output.write(&meeting, integrator.bodies())?;
+    }
+    bar.finish_and_clear();
+    report.end(integrator.counts(), output.written, arguments.json)?;
+    if let Some(path) = &arguments.plot {
+        plot::draw(path, &report.title(), &report.errors())?;
+    }
+    Ok(())
+}
+
+/// A run that goes on. With another order the integrator begins anew, as its state is that of the old one; with other
+/// forces the energy begins anew too.
+fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
+    let time = start.time();
+    let before = std::mem::replace(&mut start.plan, plan.clone());
+    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening);
+    if other_forces || plan.order != before.order {
+        let bodies = start.bodies.to_mut().iter_mut();
+        bodies.for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+    }
+    if other_forces {
+        start.initial_energy = f64::NAN;
+    }
+    if plan.interval != before.interval {
+        start.origin = Origin { number: start.number, time };
+    }
+    start
+}
+
+/// A run that begins; its initial energy is not known yet.
+fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
+    let origin = Origin { number: 0, time: 0.0 };
+    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
+}
+
+/// The folder that snapshots go to, if any.
+struct Output {
+    folder: Option<PathBuf>,
+    format: Format,
+    written: Vec<PathBuf>,
+}
+
+impl Output {
+    fn new(folder: Option<&Path>, format: Format) -> Result<Output> {
+        if let Some(folder) = folder {
+            file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
+        }
+        Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new() })
+    }
+
+    /// Writes the bodies of a meeting.
+    fn write(&mut self, meeting: &Snapshot, bodies: &[Body]) -> Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let snapshot = Snapshot { bodies: bodies.into(), ..meeting.clone() };
+        let path = folder.join(format!("snapshot-{:06}.{}", snapshot.number, self.format.extension()));
+        snapshot.write(&path, self.format)?;
+        self.written.push(path);
+        Ok(())
+    }
+}
+
+/// Ticks of the progress bar in an interval.
+const PROGRESS: f64 = 1000.0;

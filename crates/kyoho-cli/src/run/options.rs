@@ -1,0 +1,182 @@
+//! The options of `kyoho run`, and the plan that they make together with a snapshot.
+
+use std::path::PathBuf;
+
+use crate::failure::{Failure, Result};
+use crate::machine::Machine;
+use crate::precision::precision;
+use crate::run::plan::Plan;
+use crate::run::snapshot::Snapshot;
+use kyoho::config::Settings;
+use kyoho::data::Order;
+use kyoho::data::error::shown;
+
+/// The options of `kyoho run`.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
+#[command(allow_negative_numbers = true)]
+pub struct Arguments {
+    /// A file of lines `mass x y z vx vy vz`; blank lines and what follows a # are comments. Or one
+    /// in HDF5 with masses, positions and velocities
+    pub input: Option<PathBuf>,
+    /// A Plummer model of this many bodies, in standard N-body units
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
+    pub plummer: Option<u32>,
+    /// Where the Plummer model's random numbers begin
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Goes on from a snapshot, with its settings where no option gives others
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// The time at which the run ends [default: 1]
+    #[arg(long, value_name = "TIME")]
+    pub t_end: Option<f64>,
+    /// Time between energies (and snapshots), when all bodies meet [default: a sixteenth of the run]
+    #[arg(long, value_name = "TIME")]
+    pub interval: Option<f64>,
+    /// 4, 6, 8: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
+    #[arg(long)]
+    pub order: Option<i32>,
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
+    #[arg(long)]
+    pub precision: Option<String>,
+    /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order 8]
+    #[arg(long)]
+    pub eta: Option<f64>,
+    /// Accuracy parameter of the fourth-order criterion that is averaged with that of order 6 in mixed [default: 0.01]
+    #[arg(long)]
+    pub eta4: Option<f64>,
+    /// Softening length [default: 0]
+    #[arg(long)]
+    pub eps: Option<f64>,
+    /// The gravitational constant; masses are multiplied by it before the library gets them [default: 1]
+    #[arg(long = "G", value_name = "G")]
+    pub gravity: Option<f64>,
+    /// The shared step of the leapfrog; the interval must be a whole number of them
+    #[arg(long, value_name = "TIME")]
+    pub dt: Option<f64>,
+    /// The longest step of a body [default: the interval]
+    #[arg(long, value_name = "TIME")]
+    pub dt_max: Option<f64>,
+    /// The shortest step of a body [default: the interval / 2^50]
+    #[arg(long, value_name = "TIME")]
+    pub dt_min: Option<f64>,
+    /// Writes a snapshot at the start and after each interval into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// What snapshots are written as: text, hdf5 [default: text]
+    #[arg(long, value_name = "NAME", requires = "output")]
+    pub format: Option<String>,
+    /// Draws the relative energy error against time
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Prints one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// The default of `--eta4`.
+pub const ETA4: f64 = 0.01;
+
+/// The default of `--eta`: in order 4 it stands under a root.
+fn eta(order: Order) -> f64 {
+    match order {
+        Order::Second | Order::Fourth => 0.02,
+        Order::Sixth => 0.1,
+        Order::Eighth => 0.3,
+    }
+}
+
+/// Steps below this fraction of the interval could not be added to times exactly.
+pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// Of a shorter interval the shortest steps would be rounded.
+pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
+
+/// The plan of a run, and of how many intervals it is.
+pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapshot>) -> Result<(Plan, u64)> {
+    let before = resumed.map(|snapshot| &snapshot.plan);
+    let time = resumed.map_or(0.0, Snapshot::time);
+    let t_end = arguments.t_end.unwrap_or(1.0);
+    if !(t_end.is_finite() && t_end > time) {
+        return Err(wrong("--t-end", shown(t_end), format!("times after {}, where the run begins", shown(time))));
+    }
+    let number = |option, given: Option<f64>, from: fn(&Plan) -> f64, otherwise: f64, zero: bool| {
+        let value = given.or(before.map(from)).unwrap_or(otherwise);
+        match value.is_finite() && (value > 0.0 || zero && value == 0.0) {
+            true => Ok(value),
+            false => {
+                Err(wrong(option, shown(value), format!("finite numbers {} zero", if zero { "from" } else { "above" })))
+            }
+        }
+    };
+    let order = match arguments.order {
+        Some(number) => {
+            Order::from_number(number).ok_or_else(|| wrong("--order", number.to_string(), "2, 4, 6, 8".into()))?
+        }
+        None => before.map_or(Order::Fourth, |plan| plan.order),
+    };
+    let resumed = before.map(|plan| plan.precision);
+    let precision = precision(order, arguments.precision.as_deref(), resumed, settings)?;
+    // What eta means depends on the order.
+    let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
+    let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
+    let intervals = whole(t_end - time, interval).ok_or_else(|| {
+        let all = shown(t_end - time);
+        wrong("--interval", shown(interval), format!("times of which {all} (to the end) is a whole number"))
+    })?;
+    if interval < SHORTEST_INTERVAL {
+        return Err(wrong("--interval", shown(interval), format!("times from {SHORTEST_INTERVAL:e}")));
+    }
+    let floor = interval * SHORTEST;
+    let plan = Plan {
+        order,
+        precision,
+        gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
+        softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
+        eta: number("--eta", arguments.eta.or(eta_before).or(Some(eta(order))), |plan| plan.eta, 0.0, false)?,
+        eta4: number("--eta4", arguments.eta4, |plan| plan.eta4, ETA4, false)?,
+        step: number("--dt", arguments.dt, |plan| plan.step, 0.0, true)?,
+        longest: number("--dt-max", arguments.dt_max, |plan| plan.longest, interval, false)?.min(interval),
+        shortest: number("--dt-min", arguments.dt_min, |plan| plan.shortest, floor, false)?.max(floor),
+        interval,
+    };
+    if plan.shortest > plan.longest {
+        let allowed = format!("up to --dt-max, which is {}", shown(plan.longest));
+        return Err(wrong("--dt-min", shown(plan.shortest), allowed));
+    }
+    if plan.order == Order::Second && (plan.step == 0.0 || whole(interval, plan.step).is_none()) {
+        let is_missing = plan.step == 0.0 && arguments.dt.is_none();
+        let value = if is_missing { "not given".into() } else { shown(plan.step) };
+        let allowed =
+            format!("with --order 2, steps above zero of which the interval {} is a whole number", shown(interval));
+        return Err(wrong("--dt", value, allowed));
+    }
+    Ok((plan, intervals))
+}
+
+/// How often `part` goes into `all`, if that is a whole number to rounding.
+pub fn whole(all: f64, part: f64) -> Option<u64> {
+    let count = (all / part).round();
+    let fits = (1.0..=1e12).contains(&count) && (count * part / all - 1.0).abs() < 1e-9;
+    fits.then_some(count as u64)
+}
+
+fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
+    Failure::Argument { option, value, allowed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_are_no_binary_fractions_count_as_whole() {
+        assert_eq!(whole(1.0, 0.1), Some(10));
+        assert_eq!(whole(0.3, 0.1), Some(3));
+        assert_eq!(whole(1.0, 0.3), None);
+        assert_eq!(whole(0.1, 0.3), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! What a run tells: as text while it goes on, or as one JSON object at its end.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::failure::Result;
+use crate::run::energy::Energy;
+use crate::run::integrator::{Approach, Counts};
+use crate::run::plan::Plan;
+use kyoho::config::Settings;
+use kyoho::data::Order;
+use kyoho::data::error::shown;
+use kyoho::{Setup, System};
+
+/// The energies at one time.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Row {
+    time: f64,
+    kinetic: f64,
+    potential: f64,
+    total: f64,
+    relative_error: f64,
+}
+
+impl Row {
+    /// The energies and their error, relative to those at the start.
+    pub fn new(time: f64, energy: Energy, initial: f64) -> Row {
+        // A system without energy has no relative error.
+        let scale = if initial == 0.0 { 1.0 } else { initial.abs() };
+        let total = energy.total();
+        Row {
+            time,
+            kinetic: energy.kinetic,
+            potential: energy.potential,
+            total,
+            relative_error: (total - initial) / scale,
+        }
+    }
+}
+
+/// A time without the last digits, which only tell of the rounding of the interval.
+fn rounded(time: f64) -> String {
+    shown(format!("{time:.9e}").parse().unwrap_or(time))
+}
+
+/// The nearest that two bodies were seen to each other; bodies count from 1, in the order of the input.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Closest {
+    distance: f64,
+    time: f64,
+    bodies: [usize; 2],
+}
+
+/// Everything that is told of a run.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    bodies: usize,
+    order: i32,
+    precision: &'static str,
+    #[serde(rename = "G")]
+    gravity: f64,
+    eps: f64,
+    eta: f64,
+    eta4: Option<f64>,
+    interval: f64,
+    backend: &'static str,
+    devices: Vec<String>,
+    threads: usize,
+    level: &'static str,
+    energies: Vec<Row>,
+    /// That of the run which a resumed one goes on from.
+    pub initial_energy: f64,
+    final_energy: f64,
+    relative_error: f64,
+    largest_relative_error: f64,
+    steps: u64,
+    block_steps: u64,
+    /// Of bodies.
+    average_block: f64,
+    limited_steps: u64,
+    interactions: u64,
+    /// Wall time of the integration, without energies and snapshots.
+    pub seconds: f64,
+    seconds_per_block_step: f64,
+    interactions_per_second: f64,
+    steps_per_second: f64,
+    closest_approach: Option<Closest>,
+    snapshots: Vec<PathBuf>,
+}
+
+impl Report {
+    /// A report of a run that has not begun.
+    pub fn new(plan: &Plan, settings: &Settings, setup: &Setup, system: &System, bodies: usize) -> Report {
+        Report {
+            bodies,
+            order: plan.order as i32,
+            precision: plan.precision.name(),
+            gravity: plan.gravity,
+            eps: plan.softening,
+            eta: plan.eta,
+            eta4: plan.averages().then_some(plan.eta4),
+            interval: plan.interval,
+            backend: setup.backend.name(),
+            devices: system.devices().into_iter().map(|device| device.name).collect(),
+            threads: settings.threads,
+            level: settings.level.name(),
+            energies: Vec::new(),
+            initial_energy: f64::NAN,
+            final_energy: f64::NAN,
+            relative_error: f64::NAN,
+            largest_relative_error: 0.0,
+            steps: 0,
+            block_steps: 0,
+            average_block: 0.0,
+            limited_steps: 0,
+            interactions: 0,
+            seconds: 0.0,
+            seconds_per_block_step: 0.0,
+            interactions_per_second: 0.0,
+            steps_per_second: 0.0,
+            closest_approach: None,
+            snapshots: Vec::new(),
+        }
+    }
+
+    /// Tells what will run.
+    pub fn begin(&self, json: bool) -> Result<()> {
+        if json {
+            return Ok(());
+        }
+        out!("{}", self.title())?;
+        out!("on {} ({}), {} threads, {}", self.backend, self.devices.join(", "), self.threads, self.level)?;
+        out!("{:>14}  {:>22}  {:>14}", "time", "energy", "relative error")
+    }
+
+    /// What runs, in a line.
+    pub fn title(&self) -> String {
+        let Report { bodies, order, precision, .. } = self;
+        let [eps, eta] = [self.eps, self.eta].map(shown);
+        if *order == Order::Second as i32 {
+            return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}");
+        }
+        let average = self.eta4.map_or(String::new(), |eta4| format!(", eta4 {}", shown(eta4)));
+        format!("{bodies} bodies, Hermite {order}, precision {precision}, eps {eps}, eta {eta}{average}")
+    }
+
+    /// Adds, and tells, the energies at one time.
+    pub fn row(&mut self, row: Row, json: bool) -> Result<()> {
+        self.energies.push(row);
+        self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
+        match json {
+            true => Ok(()),
+            false => out!("{:>14}  {:>22.15e}  {:>14.3e}", rounded(row.time), row.total, row.relative_error),
+        }
+    }
+
+    /// Adds the closest approach of an interval that began at a time.
+    pub fn approach(&mut self, approach: Option<Approach>, start: f64) {
+        let Some(Approach { distance, time, bodies }) = approach else { return };
+        if self.closest_approach.is_none_or(|closest| distance < closest.distance) {
+            self.closest_approach = Some(Closest { distance, time: start + time, bodies: bodies.map(|body| body + 1) });
+        }
+    }
+
+    /// Tells the outcome.
+    pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>, json: bool) -> Result<()> {
+        let last = self.energies[self.energies.len() - 1];
+        self.final_energy = last.total;
+        self.relative_error = last.relative_error;
+        self.steps = counts.steps;
+        self.block_steps = counts.block_steps;
+        self.average_block = counts.steps as f64 / counts.block_steps as f64;
+        self.seconds_per_block_step = self.seconds / counts.block_steps as f64;
+        self.limited_steps = counts.limited_steps;
+        self.interactions = counts.interactions;
+        self.interactions_per_second = counts.interactions as f64 / self.seconds;
+        self.steps_per_second = counts.steps as f64 / self.seconds;
+        self.snapshots = snapshots;
+        if json {
+            return out!("{}", serde_json::to_string_pretty(self).expect("a report has only strings as keys"));
+        }
+        out!("initial energy  {:.15e}", self.initial_energy)?;
+        out!("final energy    {:.15e}", self.final_energy)?;
+        out!("relative error  {:.3e} (largest {:.3e})", self.relative_error, self.largest_relative_error)?;
+        out!("steps           {} in {} block steps", self.steps, self.block_steps)?;
+        out!(
+            "block step      {:.1} bodies and {:.2} us on average",
+            self.average_block,
+            self.seconds_per_block_step * 1e6
+        )?;
+        if self.limited_steps > 0 {
+            out!("                {} of them wanted to be shorter than --dt-min", self.limited_steps)?;
+        }
+        if let Some(Closest { distance, time, bodies: [first, second] }) = self.closest_approach {
+            out!("closest         {distance:.6e} between bodies {first} and {second} at time {}", rounded(time))?;
+        }
+        out!(
+            "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",
+            self.interactions_per_second / 1e9,
+            self.steps_per_second,
+            self.interactions as f64,
+            self.seconds
+        )?;
+        if let Some(path) = self.snapshots.last() {
+            out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;
+        }
+        Ok(())
+    }
+
+    /// Times and relative energy errors.
+    pub fn errors(&self) -> Vec<(f64, f64)> {
+        self.energies.iter().map(|row| (row.time, row.relative_error)).collect()
+    }
+}

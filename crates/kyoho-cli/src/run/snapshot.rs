@@ -1,0 +1,487 @@
+//! Snapshots: everything that an integration needs to go on to the last bit, as text or in HDF5.
+//!
+//! In a text, lines `# name value` hold the plan and the state of the run; then follows one line
+//! for each body, whose first seven columns are those of an input file. Numbers are written with
+//! the fewest digits that give the same bits back. The last line has the number of bodies and a
+//! checksum of all lines before it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::body::{Body, DERIVATIVES};
+use crate::failure::{Failure, Result};
+use crate::file;
+use crate::run::input::{fill, rows};
+use crate::run::options::{self, SHORTEST_INTERVAL, whole};
+use crate::run::plan::Plan;
+use crate::run::snapshot_hdf5 as hdf5;
+use kyoho::data::error::{shortened, shown};
+use kyoho::data::{Order, Precision};
+
+/// A run at a time when all bodies meet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot<'a> {
+    /// What rules the run.
+    pub plan: Plan,
+    /// The number of the snapshot: how many intervals the run has done.
+    pub number: u64,
+    /// From where intervals are counted.
+    pub origin: Origin,
+    /// The total energy at the start of the run, which errors are relative to.
+    pub initial_energy: f64,
+    /// The bodies.
+    pub bodies: Cow<'a, [Body]>,
+}
+
+/// From where intervals are counted: the start of the run, or where their length was last changed.
+/// So a run has the same times however often it was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Origin {
+    /// The number of the snapshot there.
+    pub number: u64,
+    /// The time there.
+    pub time: f64,
+}
+
+impl Origin {
+    /// The time of a snapshot.
+    pub fn time(&self, number: u64, interval: f64) -> f64 {
+        self.time + (number - self.number) as f64 * interval
+    }
+}
+
+/// What snapshots are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Lines.
+    Text,
+    /// HDF5.
+    Hdf5,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 2] = [Format::Text, Format::Hdf5];
+
+    /// The name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Hdf5 => "hdf5",
+        }
+    }
+
+    /// How the names of files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
+            Format::Hdf5 => "h5",
+        }
+    }
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A count.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A name.
+    Name(&'static str),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Value::Count(count) => write!(formatter, "{count}"),
+            Value::Number(number) => formatter.write_str(&shown(*number)),
+            Value::Name(name) => formatter.write_str(name),
+        }
+    }
+}
+
+const FIRST_LINE: &str = "# kyoho snapshot 2";
+
+/// What the last line begins with; the number of bodies and the checksum follow.
+const LAST_LINE: &str = "# end ";
+
+/// What each vector of a body is called: position, velocity, acceleration, jerk, snap, crackle, and the fourth and
+/// fifth derivative of the acceleration.
+const VECTORS: [&str; 2 + DERIVATIVES] = ["", "v", "a", "j", "s", "c", "a4", "a5"];
+
+/// Vectors of a body that a run of an order keeps. The leapfrog needs three.
+pub fn vectors(order: Order) -> usize {
+    (order as usize).max(4)
+}
+
+/// The names of the columns of an order.
+fn columns(order: Order) -> String {
+    let names = VECTORS[..vectors(order)].iter().flat_map(|name| ["x", "y", "z"].map(|axis| format!("{name}{axis}")));
+    format!("mass {} step", names.collect::<Vec<_>>().join(" "))
+}
+
+/// The SHA-256 of some bytes, in hexadecimal digits.
+pub fn checksum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Snapshot<'_> {
+    /// The time.
+    pub fn time(&self) -> f64 {
+        self.origin.time(self.number, self.plan.interval)
+    }
+
+    /// Writes the snapshot; a file that is there already is replaced only when the new one is complete.
+    pub fn write(&self, path: &Path, format: Format) -> Result<()> {
+        let content = match format {
+            Format::Text => self.text().into_bytes(),
+            Format::Hdf5 => hdf5::bytes(self).map_err(|error| Failure::file(path, error))?,
+        };
+        file::replace(path, &content).map_err(|error| Failure::file(path, error))
+    }
+
+    /// Reads a snapshot in either format.
+    pub fn read(path: &Path) -> Result<Snapshot<'static>> {
+        let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+        match hdf5::is_hdf5(&content) {
+            true => hdf5::parse(content, path),
+            false => Snapshot::parse(&content, path),
+        }
+    }
+
+    /// The settings by their names.
+    pub fn settings(&self) -> [(&'static str, Value); 16] {
+        let plan = &self.plan;
+        [
+            ("number", Value::Count(self.number)),
+            ("time", Value::Number(self.time())),
+            ("initial_energy", Value::Number(self.initial_energy)),
+            ("order", Value::Count(plan.order as u64)),
+            ("precision", Value::Name(plan.precision.name())),
+            ("G", Value::Number(plan.gravity)),
+            ("eps", Value::Number(plan.softening)),
+            ("eta", Value::Number(plan.eta)),
+            ("eta4", Value::Number(plan.eta4)),
+            ("dt", Value::Number(plan.step)),
+            ("dt-max", Value::Number(plan.longest)),
+            ("dt-min", Value::Number(plan.shortest)),
+            ("interval", Value::Number(plan.interval)),
+            ("intervals-from-number", Value::Count(self.origin.number)),
+            ("intervals-from-time", Value::Number(self.origin.time)),
+            ("bodies", Value::Count(self.bodies.len() as u64)),
+        ]
+    }
+
+    /// The step that a body takes next. That of the criterion becomes a power of two when an
+    /// interval begins.
+    pub fn step(&self, body: &Body) -> f64 {
+        match self.plan.order {
+            Order::Second => body.step,
+            _ => self.plan.fraction(body.step) * self.plan.interval,
+        }
+    }
+
+    fn text(&self) -> String {
+        let plan = &self.plan;
+        let mut text = format!("{FIRST_LINE}\n");
+        for (name, value) in self.settings() {
+            writeln!(text, "# {name} {value}").expect("a string takes everything");
+        }
+        writeln!(text, "# {}", columns(plan.order)).expect("a string takes everything");
+        for body in self.bodies.iter() {
+            write!(text, "{:e}", body.mass).expect("a string takes everything");
+            for column in body.motion().into_iter().take(vectors(plan.order)).flatten() {
+                write!(text, " {column:e}").expect("a string takes everything");
+            }
+            writeln!(text, " {:e}", self.step(body)).expect("a string takes everything");
+        }
+        let last = format!("{LAST_LINE}{} bodies, sha256 {}\n", self.bodies.len(), checksum(text.as_bytes()));
+        text + &last
+    }
+
+    fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
+        let line = |line: usize, reason: String| Failure::Line { path: path.into(), line, reason };
+        if !content.starts_with(format!("{FIRST_LINE}\n").as_bytes()) {
+            return Err(Failure::file(path, format!("it is no snapshot: its first line is not '{FIRST_LINE}'")));
+        }
+        let text = str::from_utf8(content).map_err(|error| {
+            let before = content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            line(before + 1, "a byte of it is no text".into())
+        })?;
+        let (before, last) = text.strip_suffix('\n').unwrap_or(text).rsplit_once('\n').unwrap_or(("", text));
+        let told = last.strip_prefix(LAST_LINE).and_then(|end| end.split_once(" bodies, sha256 "));
+        let Some((count, told)) = told.filter(|_| text.ends_with('\n')) else {
+            let reason = format!("it is the last but not '{LAST_LINE}...': the file was cut, or something follows it");
+            return Err(line(text.lines().count(), reason));
+        };
+        let lines = &text[..before.len() + 1];
+        let snapshot = Snapshot::parse_lines(lines, path)?;
+        let found = checksum(lines.as_bytes());
+        // Compared as text: there is one way to write them.
+        if (count, told) != (snapshot.bodies.len().to_string().as_str(), found.as_str()) {
+            let here = format!("{} bodies, sha256 {found}", snapshot.bodies.len());
+            let reason =
+                format!("it says other things than the lines before it, which have {here}: bytes were changed");
+            return Err(line(text.lines().count(), reason));
+        }
+        Ok(snapshot)
+    }
+
+    fn parse_lines(text: &str, path: &Path) -> Result<Snapshot<'static>> {
+        let mut words = HashMap::new();
+        for (place, comment) in
+            text.lines().enumerate().filter_map(|(place, line)| Some((place, line.strip_prefix("# ")?)))
+        {
+            let (name, word) = comment.split_once(' ').unwrap_or((comment, ""));
+            words.entry(name.to_string()).or_insert((Some(place + 1), word.trim().to_string()));
+        }
+        let header = Header { words, path, missing: |name| format!("the line '# {name} ...' is missing") };
+        let (mut snapshot, count) = header.snapshot()?;
+        let (plan, mut bodies) = (&snapshot.plan, Vec::new());
+        let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
+        for (line, row) in rows(text) {
+            let failed = |reason| Failure::Line { path: path.into(), line, reason };
+            fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
+            let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
+            let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
+            let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
+            body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+            check(plan, &body).map_err(failed)?;
+            bodies.push(body);
+        }
+        if bodies.len() != count {
+            return Err(Failure::file(path, format!("it has {} of its {count} bodies", bodies.len())));
+        }
+        snapshot.bodies = bodies.into();
+        Ok(snapshot)
+    }
+}
+
+/// Whether a run of this plan can have left a body so, apart from numbers that are not finite.
+pub fn check(plan: &Plan, body: &Body) -> std::result::Result<(), String> {
+    if body.mass < 0.0 {
+        return Err(format!("the mass is {}; allowed: zero and above", shown(body.mass)));
+    }
+    let step = body.step;
+    match plan.order {
+        Order::Second if step != plan.step => {
+            Err(format!("the step is {}; allowed: that of all bodies, dt, which is {}", shown(step), shown(plan.step)))
+        }
+        Order::Second => Ok(()),
+        _ if step > 0.0 && plan.fraction(step) * plan.interval == step => Ok(()),
+        _ => {
+            let interval = shown(plan.interval);
+            Err(format!("the step is {}; allowed: the interval {interval} divided by 1, 2, 4, ... 2^50", shown(step)))
+        }
+    }
+}
+
+/// The settings of a snapshot that is read.
+pub struct Header<'a> {
+    /// By their names: the line on which each stands, if there are lines, and its value.
+    pub words: HashMap<String, (Option<usize>, String)>,
+    /// The file.
+    pub path: &'a Path,
+    /// How to say that one is missing.
+    pub missing: fn(&str) -> String,
+}
+
+impl Header<'_> {
+    /// The snapshot, still without bodies, and how many it has.
+    pub fn snapshot(&self) -> Result<(Snapshot<'static>, usize)> {
+        let whole_number = |number: f64| (0.0..9e15).contains(&number) && number.fract() == 0.0;
+        let number = self.number("number", whole_number)? as u64;
+        let order = self.value("order", |word| Order::from_number(word.parse().ok()?))?;
+        let precision = self.value("precision", Precision::from_name)?;
+        let gravity = self.number("G", |number| number > 0.0)?;
+        let softening = self.number("eps", |number| number >= 0.0)?;
+        let eta = self.number("eta", |number| number >= 0.0)?;
+        // Where it is missing, the default holds.
+        let eta4 = match self.words.contains_key("eta4") {
+            true => self.number("eta4", |number| number >= 0.0)?,
+            false => options::ETA4,
+        };
+        let interval = self.number("interval", |number| number >= SHORTEST_INTERVAL)?;
+        let step = self.number("dt", |number| match order {
+            Order::Second => whole(interval, number).is_some(),
+            _ => number >= 0.0,
+        })?;
+        let longest = self.number("dt-max", |number| number > 0.0 && number <= interval)?;
+        let shortest = self.number("dt-min", |number| number > 0.0 && number <= longest)?;
+        let counted = self.number("intervals-from-number", |from| whole_number(from) && from <= number as f64)?;
+        let origin = Origin { number: counted as u64, time: self.number("intervals-from-time", |time| time >= 0.0)? };
+        let time = origin.time(number, interval);
+        // A time so late that the next interval would not change it is none that a run goes on
+        // from.
+        self.number("time", |told| told == time && told + interval > told)?;
+        let count = self.number("bodies", |number| whole_number(number) && number >= 1.0)? as usize;
+        let plan = Plan { order, precision, gravity, softening, eta, eta4, step, longest, shortest, interval };
+        let initial_energy = self.number("initial_energy", |_| true)?;
+        Ok((Snapshot { plan, number, origin, initial_energy, bodies: Cow::Borrowed(&[]) }, count))
+    }
+
+    fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+        let Some((line, word)) = self.words.get(name) else {
+            return Err(Failure::file(self.path, (self.missing)(name)));
+        };
+        parse(word).ok_or_else(|| {
+            let reason = format!("'{}' cannot be the value of {name}", shortened(word));
+            match line {
+                Some(line) => Failure::Line { path: self.path.into(), line: *line, reason },
+                None => Failure::file(self.path, reason),
+            }
+        })
+    }
+
+    fn number(&self, name: &str, allowed: impl Fn(f64) -> bool) -> Result<f64> {
+        let finite = |word: &str| word.parse().ok().filter(|number: &f64| number.is_finite());
+        self.value(name, |word| finite(word).filter(|number| allowed(*number)))
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Two bodies, with numbers of all sizes.
+    pub fn snapshot(order: Order) -> Snapshot<'static> {
+        let third = 1.0 / 3.0;
+        let mut derivatives = [[third; 3], [-third; 3], [7.0; 3], [1e-9; 3], [0.3; 3], [1e9; 3]];
+        derivatives[vectors(order) - 2..].fill([0.0; 3]);
+        let body = Body {
+            mass: third,
+            position: [1e-300, -0.0, third],
+            velocity: [5e-324, 1e300, 0.1],
+            derivatives,
+            step: if order == Order::Second { 1.0 / 70.0 } else { 0.125 / 7.0 },
+        };
+        Snapshot {
+            plan: Plan {
+                order,
+                precision: Precision::Mixed,
+                gravity: 6.6743e-11,
+                softening: 0.0,
+                eta: 0.02,
+                eta4: 0.03,
+                step: if order == Order::Second { 1.0 / 70.0 } else { 0.0 },
+                longest: 0.125,
+                shortest: 1e-15,
+                interval: 1.0 / 7.0,
+            },
+            number: 6,
+            origin: Origin { number: 2, time: 0.1 },
+            initial_energy: -0.25,
+            bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Snapshot<'static>> {
+        Snapshot::parse(text.as_bytes(), Path::new("snap"))
+    }
+
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    /// Lines with a last one that fits them.
+    fn sealed(lines: &str) -> String {
+        format!("{lines}{LAST_LINE}2 bodies, sha256 {}\n", checksum(lines.as_bytes()))
+    }
+
+    /// The lines of a snapshot without the last one.
+    fn lines(order: Order) -> String {
+        let text = snapshot(order).text();
+        text[..text.find(LAST_LINE).unwrap()].into()
+    }
+
+    #[test]
+    fn a_snapshot_comes_back_with_the_same_bits() {
+        for order in Order::ALL {
+            let snapshot = snapshot(order);
+            assert_eq!(parse(&snapshot.text()).unwrap(), snapshot);
+        }
+    }
+
+    #[test]
+    fn a_body_has_as_many_vectors_as_its_order_keeps() {
+        assert_eq!(columns(Order::Second), "mass x y z vx vy vz ax ay az jx jy jz step");
+        assert_eq!(columns(Order::Second), columns(Order::Fourth));
+        assert!(columns(Order::Sixth).ends_with("jx jy jz sx sy sz cx cy cz step"));
+        assert!(columns(Order::Eighth).ends_with("cx cy cz a4x a4y a4z a5x a5y a5z step"));
+    }
+
+    #[test]
+    fn a_snapshot_without_the_parameter_of_the_average_has_its_default() {
+        let text = sealed(&lines(Order::Fourth).replace("# eta4 0.03\n", ""));
+        assert_eq!(parse(&text).unwrap().plan.eta4, options::ETA4);
+    }
+
+    #[test]
+    fn what_is_broken_is_named() {
+        let text = lines(Order::Fourth);
+        let error = |lines: &str| error(&sealed(lines));
+        assert!(error("1 2 3 4 5 6 7\n").contains("it is no snapshot"));
+        assert_eq!(error(&text.replace("# eta 0.02\n", "")), "snap: the line '# eta ...' is missing");
+        assert_eq!(error(&text.replace("order 4", "order 5")), "snap, line 5: '5' cannot be the value of order");
+        let one_body = text.trim_end().rsplit_once('\n').unwrap().0;
+        assert_eq!(error(&format!("{one_body}\n")), "snap: it has 1 of its 2 bodies");
+        assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 20: "));
+        let error = error(&text.replace("order 4", "order 6"));
+        assert!(error.contains("14 columns; expected 20: ") && error.contains("sx sy sz"), "{error}");
+    }
+
+    #[test]
+    fn whatever_is_cut_or_flipped_is_refused() {
+        let text = snapshot(Order::Sixth).text();
+        for length in 0..text.len() {
+            error(&text[..length]);
+        }
+        for bit in (0..8 * text.len()).step_by(3) {
+            let mut content = text.clone().into_bytes();
+            content[bit / 8] ^= 1 << (bit % 8);
+            let found = Snapshot::parse(&content, Path::new("snap"));
+            assert!(found.is_err(), "bit {bit} of {:?}", text.as_bytes()[bit / 8] as char);
+        }
+        let last = text.lines().count();
+        assert!(error(text.trim_end()).starts_with(&format!("snap, line {last}: it is the last but not '# end ...'")));
+        assert!(error(&format!("{text}# more\n")).starts_with(&format!("snap, line {}: it is the last", last + 1)));
+        let changed = error(&text.replace("-0e0", "-1e0"));
+        assert!(changed.starts_with(&format!("snap, line {last}: it says other things than the lines")), "{changed}");
+        let more = error(&text.replace("# end 2", "# end 3"));
+        assert!(more.contains("which have 2 bodies"), "{more}");
+    }
+
+    #[test]
+    fn times_and_steps_that_no_run_comes_to_are_refused() {
+        let text = lines(Order::Fourth);
+        let step = format!("{:e}", 0.125 / 7.0);
+        for wrong in ["0", "-1", "0.01", "1e30", "1e-30", "nan", "inf"] {
+            let error = error(&sealed(&text.replacen(&format!(" {step}\n"), &format!(" {wrong}\n"), 1)));
+            assert!(error.starts_with("snap, line 19: ") && error.contains(wrong.trim_end_matches("e-30")), "{error}");
+        }
+        let time = text.lines().nth(2).unwrap();
+        for wrong in ["-1", "0.5", "1e300", "nan"] {
+            let error = error(&sealed(&text.replace(time, &format!("# time {wrong}"))));
+            assert_eq!(error, format!("snap, line 3: '{wrong}' cannot be the value of time"));
+        }
+        for (name, value, wrong) in [
+            ("intervals-from-number", "2", "7"),
+            ("intervals-from-time", "0.1", "-0.1"),
+            ("dt-max", "0.125", "1"),
+            ("interval", "0.14285714285714285", "0"),
+            ("number", "6", "5.5"),
+        ] {
+            let error = error(&sealed(&text.replace(&format!("# {name} {value}\n"), &format!("# {name} {wrong}\n"))));
+            assert!(error.ends_with(&format!("'{wrong}' cannot be the value of {name}")), "{error}");
+        }
+        let leapfrog = sealed(&lines(Order::Second).replace("# dt 0.014285714285714285\n", "# dt 0.1\n"));
+        assert!(error(&leapfrog).ends_with("'0.1' cannot be the value of dt"));
+        let mass = text.replacen("\n1e0 ", "\n-1e0 ", 1);
+        assert!(error(&sealed(&mass)).contains("line 20: the mass is -1; allowed: zero and above"));
+    }
+}

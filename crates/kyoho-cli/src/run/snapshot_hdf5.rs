@@ -1,0 +1,255 @@
+//! Snapshots in HDF5, and bodies from any file in HDF5 that has them.
+//!
+//! The attributes of the root are the settings of the text, and its datasets have a row for each
+//! body. The 512 bytes before (a user block, which readers of HDF5 pass over) are a line with a
+//! checksum of all that follows.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use hdf5_pure::{AttrValue, Error, File, FileBuilder};
+
+use crate::body::{Body, DERIVATIVES, Vector};
+use crate::failure::{Failure, Result};
+use crate::run::snapshot::{Header, Snapshot, Value, check, checksum, vectors};
+
+/// Bytes before those of HDF5: the fewest that the format allows.
+const USER_BLOCK: usize = 512;
+
+/// How the file begins.
+const SIGNATURE: &str = "kyoho snapshot 2 in HDF5, ";
+
+/// The datasets of vectors, as in [`Body::motion`].
+const VECTORS: [&str; 2 + DERIVATIVES] = [
+    "positions",
+    "velocities",
+    "accelerations",
+    "jerks",
+    "snaps",
+    "crackles",
+    "acceleration_derivatives_4",
+    "acceleration_derivatives_5",
+];
+
+/// Rows that have a checksum of their own, which readers of HDF5 know.
+const CHUNK: usize = 1 << 16;
+
+/// Whether some bytes are meant to be HDF5.
+pub fn is_hdf5(content: &[u8]) -> bool {
+    content.starts_with(SIGNATURE.as_bytes()) || hdf5_pure::is_hdf5_bytes(content)
+}
+
+/// The user block of a file of this length whose other bytes are these.
+fn user_block(rest: &[u8]) -> Vec<u8> {
+    let length = USER_BLOCK + rest.len();
+    let mut block =
+        format!("{SIGNATURE}{length} bytes, sha256 of those after the first {USER_BLOCK} {}\n", checksum(rest))
+            .into_bytes();
+    block.resize(USER_BLOCK, 0);
+    block
+}
+
+/// A snapshot as the bytes of a file.
+pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
+    let mut file = FileBuilder::new();
+    file.with_userblock(USER_BLOCK as u64);
+    for (name, value) in snapshot.settings() {
+        let value = match value {
+            Value::Count(count) => AttrValue::U64(count),
+            Value::Number(number) => AttrValue::F64(number),
+            Value::Name(name) => AttrValue::AsciiString(name.into()),
+        };
+        file.set_attr(name, value);
+    }
+    let bodies = &snapshot.bodies;
+    let (n, rows) = (bodies.len() as u64, bodies.len().clamp(1, CHUNK) as u64);
+    let mut column = |name: &str, of: &dyn Fn(&Body) -> f64| {
+        let numbers: Vec<f64> = bodies.iter().map(of).collect();
+        file.create_dataset(name).with_f64_data(&numbers).with_shape(&[n]).with_chunks(&[rows]).with_fletcher32();
+    };
+    column("masses", &|body| body.mass);
+    column("steps", &|body| snapshot.step(body));
+    for (place, name) in VECTORS.iter().enumerate().take(vectors(snapshot.plan.order)) {
+        let numbers: Vec<f64> = bodies.iter().flat_map(|body| body.motion()[place]).collect();
+        let dataset = file.create_dataset(name).with_f64_data(&numbers);
+        dataset.with_shape(&[n, 3]).with_chunks(&[rows, 3]).with_fletcher32();
+    }
+    let mut content = file.finish()?;
+    let block = user_block(&content[USER_BLOCK..]);
+    content[..USER_BLOCK].copy_from_slice(&block);
+    Ok(content)
+}
+
+/// The snapshot that some bytes are, each of which counts.
+pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
+    check_bytes(&content).map_err(|reason| Failure::file(path, reason))?;
+    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    let attributes = content.file.root().attrs().map_err(|error| Failure::file(path, error))?;
+    let words: HashMap<_, _> =
+        attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
+    let header = Header { words, path, missing: |name| format!("the attribute '{name}' is missing") };
+    let (mut snapshot, count) = header.snapshot()?;
+    let masses = content.rows::<1>("masses", Some(count))?;
+    let steps = content.rows::<1>("steps", Some(count))?;
+    let vectors = VECTORS[..vectors(snapshot.plan.order)].iter();
+    let vectors: Vec<Vec<Vector>> = vectors.map(|name| content.rows(name, Some(count))).collect::<Result<_>>()?;
+    let mut bodies = Vec::with_capacity(count);
+    for (place, ([mass], [step])) in masses.into_iter().zip(steps).enumerate() {
+        let mut body = Body { step, ..Body::new(mass, vectors[0][place], vectors[1][place]) };
+        for (derivative, vectors) in body.derivatives.iter_mut().zip(&vectors[2..]) {
+            *derivative = vectors[place];
+        }
+        check(&snapshot.plan, &body).map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))?;
+        bodies.push(body);
+    }
+    snapshot.bodies = Cow::Owned(bodies);
+    Ok(snapshot)
+}
+
+/// Whether these are the bytes that were written.
+fn check_bytes(content: &[u8]) -> std::result::Result<(), String> {
+    let Some(told) = content.strip_prefix(SIGNATURE.as_bytes()) else {
+        return Err(format!("it is no snapshot: it does not begin with '{}'", SIGNATURE.trim_end()));
+    };
+    let digits = told.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let length = str::from_utf8(&told[..digits]).ok().and_then(|digits| digits.parse::<usize>().ok());
+    match length {
+        Some(length) if length != content.len() => {
+            Err(format!("it has {} bytes, of {length} by its first line: it was cut or added to", content.len()))
+        }
+        Some(_) if content.len() > USER_BLOCK && content[..USER_BLOCK] == user_block(&content[USER_BLOCK..]) => Ok(()),
+        _ => Err(format!(
+            "its bytes are not those that were written: the checksum in its first line is not that of what follows, \
+             sha256 {}",
+            checksum(content.get(USER_BLOCK..).unwrap_or_default())
+        )),
+    }
+}
+
+/// The word that stands for an attribute's value in a text.
+fn word(value: &AttrValue) -> Option<String> {
+    match value {
+        AttrValue::U64(count) => Some(count.to_string()),
+        AttrValue::I64(count) => Some(count.to_string()),
+        AttrValue::F64(number) => Some(number.to_string()),
+        AttrValue::AsciiString(name) | AttrValue::String(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// The bodies of any file in HDF5 with the datasets `masses`, `positions` and `velocities`.
+pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
+    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    let masses = content.rows::<1>("masses", None)?;
+    let count = Some(masses.len());
+    let (positions, velocities) = (content.rows(VECTORS[0], count)?, content.rows(VECTORS[1], count)?);
+    if let Some(place) = masses.iter().position(|[mass]| *mass < 0.0) {
+        let mass = kyoho::data::error::shown(masses[place][0]);
+        let reason = format!("the mass of body {} is {mass}; allowed: zero and above", place + 1);
+        return Err(Failure::file(path, reason));
+    }
+    let motions = positions.into_iter().zip(velocities);
+    Ok(masses
+        .into_iter()
+        .zip(motions)
+        .map(|([mass], (position, velocity))| Body::new(mass, position, velocity))
+        .collect())
+}
+
+/// A file whose structure was read.
+struct Content<'a> {
+    file: File,
+    path: &'a Path,
+}
+
+impl Content<'_> {
+    /// The rows of a dataset of finite numbers, as many as are expected if that is known.
+    fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {
+        let failed = |reason: String| Failure::file(self.path, format!("the dataset '{name}': {reason}"));
+        let dataset = self.file.dataset(name).map_err(|error| failed(error.to_string()))?;
+        let shape = dataset.shape().map_err(|error| failed(error.to_string()))?;
+        let (rows, others) = shape.split_first().map_or((0, &[][..]), |(rows, others)| (*rows as usize, others));
+        let expected = if N == 1 { &[][..] } else { &[N as u64][..] };
+        if others != expected || count.is_some_and(|count| count != rows) || shape.is_empty() {
+            let count = count.map_or("N".into(), |count| count.to_string());
+            let allowed = if N == 1 { format!("[{count}]") } else { format!("[{count}, {N}]") };
+            return Err(failed(format!("its shape is {shape:?}; allowed: {allowed}")));
+        }
+        let numbers = dataset.read_f64().map_err(|error| failed(error.to_string()))?;
+        if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
+            return Err(failed(format!("{} in row {}; allowed: finite numbers", numbers[place], place / N + 1)));
+        }
+        Ok(numbers.as_chunks().0.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::snapshot::tests::snapshot;
+    use kyoho::data::Order;
+
+    use super::*;
+
+    #[test]
+    fn a_snapshot_comes_back_with_the_same_bits() {
+        for order in Order::ALL {
+            let snapshot = snapshot(order);
+            let content = bytes(&snapshot).unwrap();
+            assert!(is_hdf5(&content) && hdf5_pure::is_hdf5_bytes(&content));
+            assert_eq!(parse(content.clone(), Path::new("")).unwrap(), snapshot);
+            let bodies = bodies(content, Path::new("")).unwrap();
+            let expected: Vec<Body> =
+                snapshot.bodies.iter().map(|body| Body::new(body.mass, body.position, body.velocity)).collect();
+            assert_eq!(bodies, expected);
+        }
+    }
+
+    #[test]
+    fn many_bodies_are_in_several_chunks() {
+        let few = snapshot(Order::Fourth);
+        let bodies = (0..CHUNK + 10).map(|number| Body { mass: number as f64, ..few.bodies[number % 2] });
+        let many = Snapshot { bodies: bodies.collect::<Vec<_>>().into(), ..few.clone() };
+        assert!(parse(bytes(&many).unwrap(), Path::new("")).unwrap() == many);
+    }
+
+    #[test]
+    fn whatever_is_cut_or_flipped_is_refused() {
+        let content = bytes(&snapshot(Order::Fourth)).unwrap();
+        let refused = |content: Vec<u8>| parse(content, Path::new("snap")).unwrap_err().to_string();
+        for length in (0..content.len()).step_by(7).chain(content.len() - 20..content.len()) {
+            refused(content[..length].to_vec());
+        }
+        for bit in (0..8 * content.len()).step_by(41) {
+            let mut content = content.clone();
+            content[bit / 8] ^= 1 << (bit % 8);
+            refused(content);
+        }
+        let length = content.len();
+        let cut = refused(content[..length - 1].to_vec());
+        assert!(cut.contains(&format!("it has {} bytes, of {length}", length - 1)), "{cut}");
+        let mut flipped = content.clone();
+        flipped[length / 2] ^= 4;
+        assert!(refused(flipped).contains("its bytes are not those that were written"));
+        assert!(refused(content[USER_BLOCK..].to_vec()).contains("it is no snapshot"));
+    }
+
+    #[test]
+    fn datasets_that_cannot_be_bodies_are_refused() {
+        let error = |masses: &[f64], positions: &[f64], shape: &[u64]| {
+            let mut file = FileBuilder::new();
+            file.create_dataset("masses").with_f64_data(masses);
+            file.create_dataset("positions").with_f64_data(positions).with_shape(shape);
+            file.create_dataset("velocities").with_f64_data(&[0.0; 6]).with_shape(&[2, 3]);
+            bodies(file.finish().unwrap(), Path::new("model")).unwrap_err().to_string()
+        };
+        let shape = "model: the dataset 'positions': its shape is [3, 2]; allowed: [2, 3]";
+        assert_eq!(error(&[1.0; 2], &[0.0; 6], &[3, 2]), shape);
+        assert!(error(&[1.0; 3], &[0.0; 6], &[2, 3]).contains("allowed: [3, 3]"));
+        let nan = "model: the dataset 'positions': NaN in row 2; allowed: finite numbers";
+        assert_eq!(error(&[1.0; 2], &[0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0], &[2, 3]), nan);
+        assert!(error(&[1.0, -1.0], &[0.0; 6], &[2, 3]).contains("the mass of body 2 is -1"));
+        let none = bodies(FileBuilder::new().finish().unwrap(), Path::new("model")).unwrap_err().to_string();
+        assert!(none.starts_with("model: the dataset 'masses': "), "{none}");
+    }
+}

@@ -1,0 +1,280 @@
+//! `kyoho verify`: whether the library does on this machine what it promises, and how exactly.
+
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Result};
+use crate::machine::named;
+use kyoho::Setup;
+use kyoho::config::DeviceChoice;
+use kyoho::data::{Order, Precision, Scope};
+use kyoho::hal::Backend;
+use kyoho::law::catalogue;
+use kyoho::simd::Level;
+use kyoho_verify::{Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
+
+/// The options of `kyoho verify`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only this backend: cpu, cuda, opencl
+    #[arg(long)]
+    backend: Option<String>,
+    /// Only this order: 2, 4, 6, 8
+    #[arg(long)]
+    order: Option<i32>,
+    /// Only this precision: single, mixed, double
+    #[arg(long)]
+    precision: Option<String>,
+    /// Only forces of this scope: whole, regular (of all sources but neighbours)
+    #[arg(long)]
+    scope: Option<String>,
+    /// Only this instruction set of the CPU: portable, avx2, avx512
+    #[arg(long)]
+    level: Option<String>,
+    /// Only on these devices of the backend (cuda, opencl or cpu, the first that has any, if none is named), and that
+    /// fewer of them give the same bits: all, a count, or a list such as 0,2
+    #[arg(long)]
+    devices: Option<String>,
+    /// Bodies of the Plummer model of the table; its reference takes about a second for 2000, and grows with the square
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    bodies: u32,
+    /// Only measure the errors of the table; run no checks
+    #[arg(long)]
+    table_only: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Separations of pairs at a distance of 1 from the origin.
+const SEPARATIONS: [f64; 5] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10];
+
+/// A line of the table: an order, a precision, a scope, a backend and a level, on every choice of threads and devices.
+struct Row {
+    targets: Vec<Target>,
+    errors: Errors,
+    /// Of the accelerations in pairs with the separations of [`SEPARATIONS`].
+    pairs: [f64; SEPARATIONS.len()],
+    outcomes: Vec<(Target, Outcome)>,
+}
+
+impl Row {
+    fn plain(&self) -> &Target {
+        &self.targets[0]
+    }
+
+    fn failed(&self) -> impl Iterator<Item = &(Target, Outcome)> {
+        self.outcomes.iter().filter(|(_, outcome)| !outcome.findings.passed())
+    }
+}
+
+/// Runs the suite; whether everything is as promised.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let rows = rows(&selection(arguments)?)?;
+    let targets: usize = rows.iter().map(Vec::len).sum();
+    let progress = ProgressBar::new(if arguments.table_only { rows.len() } else { targets } as u64);
+    let problem = plummer_problem(arguments.bodies as usize, 1);
+    let pair_problems = SEPARATIONS.map(pair_problem);
+    let mut verified = Vec::new();
+    for targets in rows {
+        let errors = problem.errors(&targets[0])?;
+        let mut pairs = [0.0; SEPARATIONS.len()];
+        for (error, problem) in pairs.iter_mut().zip(&pair_problems) {
+            *error = problem.errors(&targets[0])?.acceleration.worst;
+        }
+        let mut outcomes = Vec::new();
+        for target in targets.iter().filter(|_| !arguments.table_only) {
+            outcomes.extend(kyoho_verify::run(target).into_iter().map(|outcome| (target.clone(), outcome)));
+            progress.inc(1);
+        }
+        verified.push(Row { targets, errors, pairs, outcomes });
+    }
+    progress.finish_and_clear();
+    match arguments.json {
+        true => out!("{:#}", to_json(arguments, &verified))?,
+        false => print(arguments, &verified)?,
+    }
+    Ok(verified.iter().all(|row| row.failed().next().is_none()))
+}
+
+fn selection(arguments: &Arguments) -> Result<Selection> {
+    let order = |number: i32| {
+        Order::from_number(number).ok_or_else(|| Failure::Argument {
+            option: "--order",
+            value: number.to_string(),
+            allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
+        })
+    };
+    let levels: Vec<Level> = Level::available().collect();
+    let backend = arguments.backend.as_deref();
+    let precision = arguments.precision.as_deref();
+    let (scope, level) = (arguments.scope.as_deref(), arguments.level.as_deref());
+    let mut selection = Selection {
+        devices: None,
+        scope: scope.map(|name| named("--scope", name, &Scope::ALL, Scope::name)).transpose()?,
+        backend: backend.map(|name| named("--backend", name, &Backend::ALL, Backend::name)).transpose()?,
+        order: arguments.order.map(order).transpose()?,
+        precision: precision
+            .map(|name| named("--precision", name, &catalogue::precisions(), Precision::name))
+            .transpose()?,
+        level: level.map(|name| named("--level", name, &levels, Level::name)).transpose()?,
+    };
+    if let Some(backend) = selection.backend {
+        backend.devices()?;
+    }
+    if let Some(wanted) = &arguments.devices {
+        let first = || Backend::ALL.into_iter().find(|backend| backend.serves_unasked());
+        let backend = selection.backend.or_else(first).unwrap_or(Backend::Cpu);
+        let choice = DeviceChoice::parse("--devices", wanted)?;
+        selection.devices = Some(choice.resolve(backend, backend.visible()?)?);
+        selection.backend = Some(backend);
+    }
+    Ok(selection)
+}
+
+/// The targets, those that differ only in threads and devices together.
+fn rows(selection: &Selection) -> Result<Vec<Vec<Target>>> {
+    let mut rows: Vec<Vec<Target>> = Vec::new();
+    let kind = |target: &Target| {
+        let setup = &target.setup;
+        (setup.order, setup.precision, setup.scope, setup.backend, setup.level)
+    };
+    for target in kyoho_verify::targets(selection) {
+        match rows.last_mut() {
+            Some(row) if kind(&row[0]) == kind(&target) => row.push(target),
+            _ => rows.push(vec![target]),
+        }
+    }
+    match rows.is_empty() {
+        false => Ok(rows),
+        true => Err(Failure::Argument {
+            option: "--precision",
+            value: format!("'{}', with the other options", selection.precision.map_or("any", Precision::name)),
+            allowed: "what `kyoho info` lists".into(),
+        }),
+    }
+}
+
+fn level_name(target: &Target) -> &'static str {
+    match target.setup.backend {
+        Backend::Cpu => target.setup.level.name(),
+        _ => "-",
+    }
+}
+
+fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
+    out!("Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.", arguments.bodies)?;
+    out!()?;
+    out!(
+        "order  precision  scope    backend  level     acc worst   acc mean  jerk worst  jerk mean  snap worst  crackle w.   pot worst  wrong nearest  checks"
+    )?;
+    for row in rows {
+        let setup = &row.plain().setup;
+        let Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest } = &row.errors;
+        let descriptor = row.plain().descriptor();
+        let if_any = |there: bool, text: String| if there { text } else { "-".into() };
+        let from = |order: Order, error: f64| if_any(setup.order >= order, format!("{error:.2e}"));
+        out!(
+            "{:>5}  {:<9}  {:<7}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10}  {:>10}  {:>10.2e}  {:>13}  {}",
+            setup.order as i32,
+            setup.precision.name(),
+            setup.scope.name(),
+            setup.backend.name(),
+            level_name(row.plain()),
+            acceleration.worst,
+            acceleration.mean,
+            from(Order::Fourth, jerk.worst),
+            from(Order::Fourth, jerk.mean),
+            from(Order::Sixth, snap.worst),
+            from(Order::Eighth, crackle.worst),
+            potential.worst,
+            if_any(descriptor.nearest, wrong_nearest.to_string()),
+            match row.failed().count() {
+                _ if row.outcomes.is_empty() => "not run".into(),
+                0 => format!("{} passed", row.outcomes.len()),
+                failed => format!("{failed} of {} FAILED", row.outcomes.len()),
+            },
+        )?;
+    }
+    print_pairs(rows)?;
+    if rows.iter().any(|row| row.failed().next().is_some()) {
+        out!()?;
+    }
+    for (target, outcome) in rows.iter().flat_map(Row::failed) {
+        out!("FAILED {target}: {}: {}", outcome.check.name, outcome.check.promise)?;
+        for failure in outcome.findings.failures() {
+            out!("       {failure}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_pairs(rows: &[Row]) -> Result<()> {
+    let line = |names: [&str; 5], cells: [String; SEPARATIONS.len()]| {
+        let cells = cells.map(|cell| format!("{cell:>8}")).join("  ");
+        let [order, precision, scope, backend, level] = names;
+        format!("{order:>5}  {precision:<9}  {scope:<7}  {backend:<7}  {level:<8}   {cells}")
+    };
+    out!()?;
+    out!("Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
+    out!()?;
+    out!(
+        "{}",
+        line(
+            ["order", "precision", "scope", "backend", "level"],
+            SEPARATIONS.map(|separation| format!("{separation:.0e}"))
+        )
+    )?;
+    for row in rows {
+        let setup = &row.plain().setup;
+        let order = (setup.order as i32).to_string();
+        let Setup { precision, scope, backend, .. } = setup;
+        let names = [order.as_str(), precision.name(), scope.name(), backend.name(), level_name(row.plain())];
+        out!("{}", line(names, row.pairs.map(|error| format!("{error:.1e}"))))?;
+    }
+    Ok(())
+}
+
+fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
+    let failures = |row: &Row| -> Vec<Value> {
+        row.failed()
+            .map(|(target, outcome)| {
+                json!({
+                    "target": target.to_string(),
+                    "check": outcome.check.name,
+                    "promise": outcome.check.promise,
+                    "failures": outcome.findings.failures(),
+                })
+            })
+            .collect()
+    };
+    let row = |row: &Row| {
+        let setup = &row.plain().setup;
+        let pair = |(separation, error): (&f64, f64)| json!({ "separation": separation, "acceleration": error });
+        let spread = |spread: kyoho_verify::Spread| json!({ "worst": spread.worst, "mean": spread.mean });
+        json!({
+            "order": setup.order as i32,
+            "precision": setup.precision.name(),
+            "scope": setup.scope.name(),
+            "backend": setup.backend.name(),
+            "level": level_name(row.plain()),
+            "errors": {
+                "acceleration": spread(row.errors.acceleration),
+                "jerk": (setup.order >= Order::Fourth).then(|| spread(row.errors.jerk)),
+                "snap": (setup.order >= Order::Sixth).then(|| spread(row.errors.snap)),
+                "crackle": (setup.order >= Order::Eighth).then(|| spread(row.errors.crackle)),
+                "potential": spread(row.errors.potential),
+                "wrong_nearest": row.plain().descriptor().nearest.then_some(row.errors.wrong_nearest),
+            },
+            "pairs": SEPARATIONS.iter().zip(row.pairs).map(pair).collect::<Vec<_>>(),
+            "checks": row.outcomes.len(),
+            "failed": failures(row),
+        })
+    };
+    let passed = rows.iter().all(|row| row.failed().next().is_none());
+    json!({
+        "bodies": arguments.bodies,
+        "passed": passed,
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,983 @@
+//! The `kyoho` command as its users run it: real inputs to known answers, and what it says when something is wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn kyoho() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command
+}
+
+fn run(arguments: &str) -> Output {
+    kyoho().args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+/// What a run that must succeed prints as JSON.
+fn json(arguments: &str) -> Value {
+    let output = run(&format!("{arguments} --json"));
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the output is JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The one line of stderr of a call that must fail with an exit code and print nothing else.
+fn failure(code: i32, arguments: &str) -> String {
+    let output = run(arguments);
+    let error = String::from_utf8(output.stderr).expect("errors are text");
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stdout));
+    error.trim_end().to_string()
+}
+
+/// An empty folder of this name for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the old folder goes");
+    }
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+/// The rows of numbers of an input or a snapshot.
+fn rows(path: &Path) -> Vec<Vec<f64>> {
+    let text = std::fs::read_to_string(path).expect("the file is there");
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("")).filter(|line| !line.trim().is_empty());
+    lines.map(|line| line.split_whitespace().map(|word| word.parse().expect("a number")).collect()).collect()
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples").join(name)
+}
+
+/// Position of one row relative to another.
+fn separation(row: &[f64], from: &[f64]) -> [f64; 3] {
+    [row[1] - from[1], row[2] - from[2], row[3] - from[3]]
+}
+
+fn length(vector: [f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+// Real inputs.
+
+/// Szebehely & Peters (1967): bodies 2 and 3 (masses 4 and 5) come closest near t = 15.83, to 4e-4, and after t = 60
+/// body 1 (mass 3) escapes and leaves them as a binary. Digits beyond those of the paper are from an extrapolation
+/// (Gragg, Bulirsch, Stoer) in quadruple precision: distance 4.13825e-4; at t = 60, body 1 at (0.743808, 1.939948).
+#[test]
+fn the_pythagorean_problem_ends_in_a_binary_and_an_escaper() {
+    let folder = folder("pythagorean");
+    let report = json(&format!(
+        "run examples/pythagorean.txt --t-end 80 --interval 1 --eta 2e-5 --precision double --output {}",
+        folder.display()
+    ));
+    assert!(number(&report["largest_relative_error"]) < 1e-8, "{}", report["largest_relative_error"]);
+
+    let closest = &report["closest_approach"];
+    assert_eq!(closest["bodies"], serde_json::json!([2, 3]));
+    assert!((number(&closest["time"]) - 15.8299).abs() < 1e-4, "{closest}");
+    assert!((number(&closest["distance"]) - 4.13825e-4).abs() < 1e-9, "{closest}");
+
+    let at = |time: u32| rows(&folder.join(format!("snapshot-{time:06}.txt")));
+    let first = &at(60)[0];
+    assert!((first[1] - 0.743808).abs() < 0.01 && (first[2] - 1.939948).abs() < 0.02, "{first:?}");
+
+    let bodies = at(80);
+    let pair = |row: &[f64], from: &[f64]| {
+        let velocity = length([row[4] - from[4], row[5] - from[5], row[6] - from[6]]);
+        0.5 * velocity.powi(2) - (row[0] + from[0]) / length(separation(row, from))
+    };
+    // The energy of the relative motion of 2 and 3 is negative: they are bound.
+    assert!(pair(&bodies[1], &bodies[2]) < -5.0);
+    // Body 1 against the centre of mass of the others: the energy is positive, and it moves away.
+    let mut centre = vec![9.0];
+    centre.extend((1..7).map(|k| (4.0 * bodies[1][k] + 5.0 * bodies[2][k]) / 9.0));
+    assert!(pair(&bodies[0], &centre) > 0.1);
+    let away: f64 = (1..4).map(|k| (bodies[0][k] - centre[k]) * (bodies[0][k + 3] - centre[k + 3])).sum();
+    assert!(away > 0.0 && length(separation(&bodies[0], &centre)) > 40.0);
+}
+
+/// The angle, in degrees from 0 to 360, that a planet has gone round the Sun between two sets of bodies.
+fn swept(planet: usize, from: &[Vec<f64>], to: &[Vec<f64>]) -> f64 {
+    let longitude = |bodies: &[Vec<f64>]| {
+        let [x, y, _] = separation(&bodies[planet], &bodies[0]);
+        y.atan2(x).to_degrees()
+    };
+    (longitude(to) - longitude(from)).rem_euclid(360.0)
+}
+
+/// A planet, its row, its period in days by Kepler's third law for the elements that the file was made of, and how far,
+/// in degrees, the other planets may push it from where that law puts it (Saturn moves Jupiter by a third of a degree).
+const PERIODS: [(&str, usize, f64, f64); 3] = [
+    ("Mercury", 1, 87.9694586371, 0.02),
+    ("Earth and Moon", 3, 365.2577730706, 0.05),
+    ("Jupiter", 5, 4332.6916873977, 0.35),
+];
+
+/// Integrates a file of the Sun and planets in SI units for some days; gives the bodies then.
+fn planets_after(days: f64, input: &Path, precision: &str, folder: &Path) -> Vec<Vec<f64>> {
+    let seconds = days * 86400.0;
+    let report = json(&format!(
+        "run {} --G 6.6743e-11 --eta 0.001 --precision {precision} --t-end {seconds} --interval {seconds} --output {}",
+        input.display(),
+        folder.display()
+    ));
+    assert!(number(&report["largest_relative_error"]) < 1e-7, "{report}");
+    let bodies = rows(&folder.join("snapshot-000001.txt"));
+    assert!(bodies.iter().flatten().all(|number| number.is_finite()));
+    bodies
+}
+
+/// Degrees by which a planet misses a full turn.
+fn missed(planet: usize, start: &[Vec<f64>], end: &[Vec<f64>]) -> f64 {
+    (swept(planet, start, end) + 180.0).rem_euclid(360.0) - 180.0
+}
+
+#[test]
+fn planets_keep_their_periods() {
+    let folder = folder("planets");
+    let start = rows(&example("planets.txt"));
+    for (name, planet, days, limit) in PERIODS {
+        let double = planets_after(days, &example("planets.txt"), "double", &folder);
+        let error = missed(planet, &start, &double);
+        assert!(error.abs() < limit, "{name}: {error}");
+        let mixed = planets_after(days, &example("planets.txt"), "mixed", &folder);
+        assert!(swept(planet, &double, &mixed).min(swept(planet, &mixed, &double)) < 1e-3, "{name}");
+    }
+}
+
+#[test]
+fn a_planet_alone_with_the_sun_keeps_its_period_to_a_thousandth_of_a_degree() {
+    let folder = folder("planet-alone");
+    let lines = std::fs::read_to_string(example("planets.txt")).expect("the example is there");
+    let lines: Vec<&str> = lines.lines().filter(|line| !line.starts_with('#')).collect();
+    for (name, planet, days, _) in PERIODS {
+        let input = folder.join("alone.txt");
+        std::fs::write(&input, [lines[0], lines[planet]].join("\n")).expect("the folder takes files");
+        let end = planets_after(days, &input, "double", &folder);
+        let error = missed(1, &rows(&input), &end);
+        assert!(error.abs() < 1e-3, "{name}: {error}");
+    }
+}
+
+/// Mercury in its perihelion, 0.3075 astronomical units from the Sun, is the nearest of all pairs in a Mercury year.
+#[test]
+fn nearest_neighbours_are_right_where_all_are_far() {
+    for precision in ["mixed", "double"] {
+        let days = 87.97 * 86400.0;
+        let report = json(&format!(
+            "run examples/planets.txt --G 6.6743e-11 --eta 0.002 --precision {precision} --t-end {days} --interval {days}"
+        ));
+        let closest = &report["closest_approach"];
+        assert_eq!(closest["bodies"], serde_json::json!([1, 2]), "{precision}");
+        assert!((number(&closest["distance"]) / (0.387099 * (1.0 - 0.205636) * 149597870700.0) - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn a_plummer_model_keeps_its_energy() {
+    for (options, limit) in [
+        ("--precision mixed --eta 0.02", 1e-6),
+        ("--precision double --eta 0.01", 1e-7),
+        ("--order 6 --precision mixed", 1e-8),
+        ("--order 6 --precision double", 1e-10),
+        ("--order 8", 1e-10),
+    ] {
+        let report = json(&format!("run examples/plummer1024.txt --backend cpu --t-end 1 --eps 0.01 {options}"));
+        assert!(number(&report["largest_relative_error"]) < limit, "{options}: {}", report["largest_relative_error"]);
+        assert!((number(&report["initial_energy"]) + 0.25).abs() < 1e-3);
+        let (steps, blocks) = (number(&report["steps"]), number(&report["block_steps"]));
+        assert!(steps > 1024.0 * 16.0 && number(&report["interactions"]) >= 1024.0 * steps);
+        for (mean, sum) in [("average_block", steps), ("seconds_per_block_step", number(&report["seconds"]))] {
+            assert!((number(&report[mean]) * blocks / sum - 1.0).abs() < 1e-12, "{mean}: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_plummer_example_is_what_the_command_makes() {
+    let folder = folder("plummer");
+    let made = folder.join("plummer.txt");
+    let output = run("plummer 1024 --seed 1");
+    std::fs::write(&made, output.stdout).expect("the folder takes files");
+    let (committed, made) = (rows(&example("plummer1024.txt")), rows(&made));
+    assert_eq!((committed.len(), made.len()), (1024, 1024));
+    // Mathematical libraries may differ in the last bits.
+    for (a, b) in committed.iter().flatten().zip(made.iter().flatten()) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+}
+
+// The integrators.
+
+#[test]
+fn a_resumed_run_has_the_same_bits() {
+    let orders = [
+        "--order 4 --eta 0.02 --precision mixed",
+        "--order 2 --dt 0.01 --precision double",
+        "--backend cpu --order 6 --precision mixed --eta4 0.02",
+        "--backend cpu --order 8",
+    ];
+    for (place, order) in orders.iter().enumerate() {
+        let (whole, part) = (folder(&format!("whole-{place}")), folder(&format!("part-{place}")));
+        let settings = format!("--plummer 100 --seed 4 --eps 0.02 --interval 0.1 {order}");
+        let uninterrupted = json(&format!("run {settings} --t-end 0.5 --output {}", whole.display()));
+        json(&format!("run {settings} --t-end 0.2 --output {}", part.display()));
+        // The snapshot has the settings; the number of threads does not matter.
+        let resumed = json(&format!(
+            "run --resume {} --t-end 0.5 --threads 3 --output {} {}",
+            part.join("snapshot-000002.txt").display(),
+            part.display(),
+            if order.contains("cpu") { "--backend cpu" } else { "" }
+        ));
+        for quantity in ["initial_energy", "final_energy", "relative_error"] {
+            let bits = |report: &Value| number(&report[quantity]).to_bits();
+            assert_eq!(bits(&uninterrupted), bits(&resumed), "{quantity}: {order}");
+        }
+        let last = "snapshot-000005.txt";
+        assert_eq!(rows(&whole.join(last)), rows(&part.join(last)), "{order}");
+        assert_eq!(rows(&whole.join(last)).len(), 100);
+    }
+}
+
+/// The lines of a run's table.
+fn table(output: Output) -> Vec<String> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().skip_while(|line| !line.trim_start().starts_with("time "));
+    lines.skip(1).take_while(|line| !line.starts_with("initial")).map(String::from).collect()
+}
+
+#[test]
+fn an_interrupted_run_prints_the_same_lines_and_writes_the_same_files() {
+    // Sums of these intervals are rounded.
+    let settings = "--plummer 20 --seed 4 --eps 0.02 --backend cpu --interval 0.01";
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        let (whole, part) = (folder(&format!("uninterrupted-{format}")), folder(&format!("interrupted-{format}")));
+        let lines = table(run(&format!("run {settings} --t-end 0.06 --format {format} --output {}", whole.display())));
+        table(run(&format!("run {settings} --t-end 0.02 --format {format} --output {}", part.display())));
+        for (number, end) in [(2, "0.03"), (3, "0.06")] {
+            let snapshot = part.join(format!("snapshot-{number:06}.{extension}"));
+            let resume = format!("run --resume {} --t-end {end} --backend cpu", snapshot.display());
+            let resumed = table(run(&format!("{resume} --format {format} --output {}", part.display())));
+            assert_eq!(resumed, lines[number..][..resumed.len()]);
+        }
+        for number in 0..=6 {
+            let [whole, part] = [&whole, &part]
+                .map(|folder| std::fs::read(folder.join(format!("snapshot-{number:06}.{extension}"))).unwrap());
+            assert!(whole == part, "snapshot {number} in {format} has other bytes");
+        }
+    }
+    // With another interval, times are counted from where it was changed.
+    let (whole, part) = (folder("changed"), folder("changed-interrupted"));
+    let first = whole.with_file_name("uninterrupted-text").join("snapshot-000003.txt");
+    let resume = |from: &Path, end: &str, folder: &Path| {
+        let from = format!("run --resume {} --backend cpu --interval 0.007", from.display());
+        table(run(&format!("{from} --t-end {end} --output {}", folder.display())))
+    };
+    let lines = resume(&first, "0.065", &whole);
+    resume(&first, "0.044", &part);
+    assert_eq!(resume(&part.join("snapshot-000005.txt"), "0.065", &part), lines[2..]);
+    let [whole, part] = [whole, part].map(|folder| std::fs::read(folder.join("snapshot-000008.txt")).unwrap());
+    assert!(whole == part);
+}
+
+/// A Python that has h5py: the machine's, else one that is made of PyPI's packages and stays from
+/// run to run. None where `KYOHO_SKIP_AMUSE=1` says that they cannot be fetched.
+fn python_with_h5py() -> Option<PathBuf> {
+    let has_h5py = |python: &Path| {
+        let mut python = Command::new(python);
+        python.args(["-c", "import h5py"]).output().is_ok_and(|output| output.status.success())
+    };
+    if has_h5py(Path::new("python3")) {
+        return Some("python3".into());
+    }
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("h5py");
+    let python = environment.join("bin/python");
+    if has_h5py(&python) {
+        return Some(python);
+    }
+    if std::env::var_os("KYOHO_SKIP_AMUSE").is_some_and(|value| value == "1") {
+        eprintln!("KYOHO_SKIP_AMUSE=1: snapshots were not read by h5py");
+        return None;
+    }
+    let succeed = |command: &mut Command| {
+        let output = command.output().expect("python3 is there");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    // Debian's Python cannot give an environment its pip, but its pip can.
+    succeed(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&environment));
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--python"]).arg(&python).args(["install", "--quiet", "--disable-pip-version-check"]);
+    succeed(pip.args(["--timeout", "30", "h5py==3.16.0"]));
+    Some(python)
+}
+
+#[test]
+fn h5py_reads_snapshots_and_writes_inputs() {
+    let Some(python) = python_with_h5py() else { return };
+    let folder = folder("h5py");
+    let python = |script: &str| {
+        let output = Command::new(&python).current_dir(&folder).args(["-c", script]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for format in ["text", "hdf5"] {
+        let settings = format!("--backend cpu --order 6 --eps 0.1 --t-end 0.25 --format {format}");
+        json(&format!("run --plummer 20 {settings} --output {}", folder.display()));
+    }
+    let text = rows(&folder.join("snapshot-000016.txt"));
+    let read = python(
+        "import h5py\n\
+         with h5py.File('snapshot-000016.h5', 'r') as file:\n\
+         \x20   assert file.attrs['time'] == 0.25 and file.attrs['precision'] == b'mixed'\n\
+         \x20   vectors = ['positions', 'velocities', 'accelerations', 'jerks', 'snaps', 'crackles']\n\
+         \x20   assert sorted(file) == sorted(vectors + ['masses', 'steps'])\n\
+         \x20   for body in range(file.attrs['bodies']):\n\
+         \x20       row = [file['masses'][body], *[x for name in vectors for x in file[name][body]], file['steps'][body]]\n\
+         \x20       print(*[repr(float(x)) for x in row])\n",
+    );
+    let read: Vec<Vec<f64>> =
+        read.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+    assert_eq!(read, text);
+    // What h5py writes is an input, with a mass, a position and a velocity for each body.
+    python(
+        "import h5py\n\
+         with h5py.File('model.h5', 'w') as file:\n\
+         \x20   file['masses'] = [1.0, 1.0]\n\
+         \x20   file['positions'] = [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]\n\
+         \x20   file.create_dataset('velocities', data=[[0, 0.5, 0], [0, -0.5, 0]], dtype='f4', compression=None)\n",
+    );
+    std::fs::write(folder.join("model.txt"), "1 1 0 0 0 0.5 0\n1 -1 0 0 0 -0.5 0\n").unwrap();
+    let [hdf5, text] = ["model.h5", "model.txt"].map(|input| {
+        json(&format!("run {} --backend cpu --precision double", folder.join(input).display()))["energies"].clone()
+    });
+    assert_eq!(hdf5, text);
+}
+
+#[test]
+fn a_run_resumed_with_other_forces_begins_anew() {
+    let folder = folder("other-forces");
+    let settings = "--interval 0.1 --precision double";
+    json(&format!(
+        "run --plummer 100 --seed 4 --eps 0.02 --order 2 --dt 0.01 {settings} --t-end 0.1 --output {}",
+        folder.display()
+    ));
+    let resume = format!("run --resume {} --t-end 0.2 {settings}", folder.join("snapshot-000001.txt").display());
+    // The leapfrog's snapshot has no jerks, and its steps are not those of a Hermite scheme.
+    let hermite = json(&format!("{resume} --order 4"));
+    let error = |report: &Value, place: usize| number(&report["energies"][place]["relative_error"]);
+    assert!((error(&hermite, 1) - error(&hermite, 0)).abs() < 1e-7, "{hermite}");
+    // A change of the softening is no error of the integration.
+    let softer = json(&format!("{resume} --order 4 --eps 0.1"));
+    assert_eq!(error(&softer, 0), 0.0);
+    assert!(error(&softer, 1).abs() < 1e-7, "{softer}");
+}
+
+#[test]
+fn the_accuracy_parameter_goes_with_the_order() {
+    let folder = folder("accuracy-parameter");
+    let settings = "--backend cpu --precision double";
+    json(&format!("run --plummer 32 --eps 0.1 --eta 0.03 --t-end 0.1 {settings} --output {}", folder.display()));
+    let resume = format!("run --resume {} --t-end 0.2 --backend cpu", folder.join("snapshot-000016.txt").display());
+    for (order, eta) in [("--order 4", 0.03), ("--order 6", 0.1), ("--order 8", 0.3), ("--order 8 --eta 0.2", 0.2)] {
+        assert_eq!(number(&json(&format!("{resume} {order}"))["eta"]), eta, "{order}");
+    }
+    // That of the average is told where there is one.
+    assert_eq!(json(&resume)["eta4"], Value::Null);
+    assert_eq!(number(&json(&format!("{resume} --order 6 --precision mixed"))["eta4"]), 0.01);
+}
+
+#[test]
+fn half_the_step_has_the_error_that_the_order_promises() {
+    let picture = folder("converge").join("errors.svg");
+    let report = json(&format!("converge --backend cpu --plot {}", picture.display()));
+    let rows = report.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 3 * 7);
+    for (rows, order) in rows.chunks(7).zip([4.0, 6.0, 8.0]) {
+        assert!(rows.iter().all(|row| number(&row["order"]) == order));
+        assert!(rows[0]["slope"].is_null());
+        // Two steps of the longest are not yet short; below 1e-14 rounding rules.
+        let slopes: Vec<f64> = rows[2..].iter().filter_map(|row| row["slope"].as_f64()).collect();
+        let mean = slopes.iter().sum::<f64>() / slopes.len() as f64;
+        assert!(slopes.len() >= 2 && (mean - order).abs() < 0.5, "{order}: {slopes:?}");
+        assert!(number(&rows[6]["relative_error"]) < 1e-11);
+    }
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    // The points, and one for each order in the legend.
+    assert_eq!(svg.matches("<circle").count(), 3 * 7 + 3);
+
+    let table = String::from_utf8(run("converge --backend cpu --order 6 --n 16 --halvings 2").stdout).unwrap();
+    let steps = table.lines().skip(2).map(|line| line.split_whitespace().nth(1).unwrap());
+    assert_eq!(steps.collect::<Vec<_>>(), ["0.125", "0.0625", "0.03125"], "{table}");
+}
+
+#[test]
+fn the_leapfrog_is_of_second_order_in_the_shared_step() {
+    let error = |step: f64| {
+        let report = json(&format!(
+            "run --plummer 64 --eps 0.2 --order 2 --dt {step} --precision double --t-end 1 --interval 1"
+        ));
+        assert_eq!(number(&report["block_steps"]), (1.0 / step).round());
+        assert_eq!(number(&report["steps"]), 64.0 * (1.0 / step).round());
+        assert_eq!(report["closest_approach"], Value::Null);
+        number(&report["relative_error"]).abs()
+    };
+    let ratio = error(1.0 / 64.0) / error(1.0 / 128.0);
+    assert!((3.5..4.5).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn gravity_and_time_go_together() {
+    // Four times the gravity from the same start at twice the speed is the same motion in half the time.
+    let folder = folder("gravity");
+    let (slow, fast) = (folder.join("slow.txt"), folder.join("fast.txt"));
+    std::fs::write(&slow, "1 1 0 0 0 0.4 0\n1 -1 0 0 0 -0.4 0\n").expect("the folder takes files");
+    std::fs::write(&fast, "1 1 0 0 0 0.8 0\n1 -1 0 0 0 -0.8 0\n").expect("the folder takes files");
+    let settings = format!("--precision double --output {}", folder.display());
+    json(&format!("run {} --t-end 2 --interval 2 {settings}", slow.display()));
+    let of_slow = rows(&folder.join("snapshot-000001.txt"));
+    json(&format!("run {} --t-end 1 --interval 1 --G 4 {settings}", fast.display()));
+    let of_fast = rows(&folder.join("snapshot-000001.txt"));
+    for (slow, fast) in of_slow.iter().zip(&of_fast) {
+        assert!(length(separation(slow, fast)) < 1e-14, "{slow:?} {fast:?}");
+    }
+}
+
+#[test]
+fn one_body_moves_straight() {
+    let folder = folder("one");
+    let input = folder.join("one.txt");
+    std::fs::write(&input, "2 0 0 0 1 2 3\n").expect("the folder takes files");
+    let report = json(&format!("run {} --t-end 4 --interval 4 --output {}", input.display(), folder.display()));
+    assert_eq!(number(&report["final_energy"]), 14.0);
+    assert_eq!(rows(&folder.join("snapshot-000001.txt"))[0][1..4], [4.0, 8.0, 12.0]);
+}
+
+#[test]
+fn the_energy_error_is_drawn() {
+    let picture = folder("plot").join("energy.svg");
+    let report = json(&format!("run --plummer 16 --eps 0.1 --precision double --plot {}", picture.display()));
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    // A point for each of the sixteen intervals, and the line that joins them. The start, whose error is zero, has no
+    // place on a logarithmic axis.
+    let energies = report["energies"].as_array().expect("an array of energies");
+    let others = energies.iter().filter(|row| number(&row["relative_error"]) != 0.0).count();
+    assert!(energies.len() == 17 && (1..17).contains(&others));
+    assert_eq!(svg.matches("<circle").count(), others);
+    assert!(svg.contains("<polyline") && svg.contains("|E - E0|"));
+}
+
+// What the other subcommands tell.
+
+#[test]
+fn info_says_what_would_be_used_and_why() {
+    let output = kyoho().arg("info").env("KYOHO_THREADS", "3").env("KYOHO_PRECISION", "double").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    for part in [
+        "3 (from KYOHO_THREADS)",
+        "double (from KYOHO_PRECISION)",
+        "backend cpu: 1 device",
+        "backend cuda",
+        "backend opencl",
+        "available: portable",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let output = kyoho().args(["info", "--level", "portable", "--backend", "cpu"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("CPU level  portable") && text.contains("cpu (as was asked for)"), "{text}");
+}
+
+/// A page is printed whole or not at all: what is wrong is said alone.
+#[test]
+fn info_refuses_what_is_not_there_before_it_prints() {
+    let error = failure(1, "info --backend cpu --devices 0,7");
+    assert_eq!(error, "kyoho: --devices is 'device 7 of backend cpu'; allowed: devices 0 to 0");
+}
+
+/// Who asks for a backend that is not there is told why, and does not get another.
+#[test]
+fn an_absent_backend_is_an_error_that_says_why() {
+    let drivers = folder("no_drivers");
+    for (backend, reasons) in
+        [("cuda", ["the driver", "cuInit"]), ("opencl", ["the loader's library", "no OpenCL driver is installed"])]
+    {
+        for arguments in ["info", "run --plummer 10 --dt 0.125 --t-end 0.125"] {
+            // Where there are devices, none is visible.
+            let mut command = kyoho();
+            command.args(arguments.split_whitespace()).env("KYOHO_BACKEND", backend);
+            command.env("CUDA_VISIBLE_DEVICES", "").env("OCL_ICD_VENDORS", &drivers);
+            let output = command.output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{error}");
+            assert!(output.stdout.is_empty() && error.trim_end().lines().count() == 1, "{error}");
+            let reason = error.strip_prefix(&format!("kyoho: there is no backend '{backend}' here: "));
+            let known = reason.is_some_and(|reason| reasons.iter().any(|known| reason.starts_with(known)));
+            assert!(known, "{arguments}: {error}");
+        }
+    }
+}
+
+#[test]
+fn bench_measures_every_kind_of_work() {
+    let report = json("bench --n 300 --ni 1,64,1000 --order 2 --precision double --threads 1 --seconds 0.001");
+    let rows = report.as_array().expect("an array of rows");
+    let works: Vec<&str> = rows.iter().map(|row| row["work"].as_str().unwrap()).collect();
+    // A block of 1000 sinks does not fit 300 sources.
+    let expected = ["n_times_n", "block_step", "block_step", "one_sink", "one_sink_predicted", "set_source"];
+    assert_eq!(works, expected);
+    for row in &rows[..5] {
+        let rate = number(&row["ni"]) * number(&row["nj"]) / number(&row["seconds"]);
+        assert!((number(&row["interactions_per_second"]) / rate - 1.0).abs() < 1e-12, "{row}");
+        assert!((number(&row["flops_per_second"]) / (38.0 * rate) - 1.0).abs() < 1e-12, "{row}");
+        assert!(number(&row["calls"]) >= 3.0);
+    }
+    let report = json("bench --regular --n 300 --ni 8 --threads 1 --seconds 0.001");
+    let regular = report.as_array().expect("an array of rows").iter().filter(|row| row["scope"] == "regular");
+    let works: Vec<&str> = regular.map(|row| row["work"].as_str().unwrap()).collect();
+    let expected = ["n_times_n", "block_step", "block_step_lists", "one_sink", "one_sink_predicted", "set_source"];
+    assert_eq!(works, expected);
+    let table = run("bench --n 100 --ni 1 --seconds 0.001");
+    let table = String::from_utf8(table.stdout).unwrap();
+    let (interactions, flops) = (table.find("Gint/s").unwrap(), table.find("TFLOPS").unwrap());
+    assert!(interactions < flops && table.contains("ns a source"), "{table}");
+}
+
+/// Columns of the rows of a sweep's table: nj, ni, microseconds, Gint/s, the model's microseconds.
+fn sweep_rows(table: &str) -> Vec<Vec<&str>> {
+    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(|words| words.len() == 5 && words[0].parse::<usize>().is_ok()).collect()
+}
+
+#[test]
+fn a_sweep_doubles_the_sinks_up_to_all_sources_and_draws_the_speeds() {
+    let picture = folder("sweep").join("speed.svg");
+    let arguments = format!(
+        "bench --sweep --backend cpu --n 1,40,300 --order 2 --precision double --threads 1 --seconds 0.001 --plot {}",
+        picture.display()
+    );
+    let sinks = [&[1][..], &[1, 2, 4, 8, 16, 32, 40], &[1, 2, 4, 8, 16, 32, 64, 128, 256, 300]];
+    let expected: Vec<(usize, usize)> =
+        [1, 40, 300].iter().zip(sinks).flat_map(|(nj, sinks)| sinks.iter().map(|ni| (*nj, *ni))).collect();
+
+    let output = run(&arguments);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{table}");
+    let rows = sweep_rows(&table);
+    let found: Vec<(usize, usize)> =
+        rows.iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap())).collect();
+    assert_eq!(found, expected, "{table}");
+    for row in &rows {
+        let [nj, ni, microseconds, speed] = [0, 1, 2, 3].map(|column| row[column].parse::<f64>().unwrap());
+        let (pairs, digit) = (nj * ni / microseconds / 1e3, 0.5e-4 + nj * ni / microseconds.powi(2) / 1e3 * 0.5e-3);
+        assert!((speed - pairs).abs() <= 1.01 * digit && row[4] == "-", "{row:?}");
+    }
+    assert!(table.contains("order 2, double") && table.contains("1 thread"), "{table}");
+    assert!(table.trim_end().ends_with(&format!("plot: {}", picture.display())), "{table}");
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    // The points, and one for each number of sources in the legend.
+    assert_eq!(svg.matches("<circle").count(), expected.len() + 3);
+    for text in ["order 2, double", "nj = 1", "nj = 40", "nj = 300"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(!svg.contains("model"), "the CPU has none");
+
+    let report = json(&arguments);
+    let rows = report.as_array().expect("an array of rows");
+    let found: Vec<(usize, usize)> =
+        rows.iter().map(|row| (number(&row["nj"]) as usize, number(&row["ni"]) as usize)).collect();
+    assert_eq!(found, expected);
+    for row in rows {
+        assert!(row["work"] == "block_step" && row["model_seconds"].is_null() && row["threads"] == 1, "{row}");
+    }
+}
+
+#[test]
+fn a_sweep_says_what_would_take_too_long_and_draws_where_it_is() {
+    let folder = folder("sweep_limit");
+    std::fs::write(folder.join("kyoho-bench.svg"), "an older picture").unwrap();
+    let arguments = "bench --sweep --backend cpu --n 100,200 --seconds 0.001 --limit 1e-12";
+    let sweep = |more: &[&str]| {
+        let output = kyoho().current_dir(&folder).args(arguments.split_whitespace()).args(more).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{stderr}");
+        (stdout, stderr)
+    };
+    let (table, errors) = sweep(&[]);
+    assert_eq!(sweep_rows(&table).len(), 2, "{table}");
+    for nj in [100, 200] {
+        assert!(table.contains(&format!("left out: {nj} sources with 2 sinks and more")), "{table}");
+    }
+    assert_eq!(errors, "");
+    let svg = std::fs::read_to_string(folder.join("kyoho-bench.svg")).unwrap();
+    assert_eq!(svg.matches("<circle").count(), 2 + 2);
+    // What is no row is told elsewhere.
+    let (report, errors) = sweep(&["--json"]);
+    let report: Value = serde_json::from_str(&report).expect("the output is JSON");
+    assert_eq!(report.as_array().map(Vec::len), Some(2));
+    assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 2, "{errors}");
+}
+
+/// The lines of a table of speed-ups: work, ni, nj, and for each number of devices the microseconds and the speed-up.
+fn speedup_lines(table: &str) -> Vec<(String, Vec<f64>)> {
+    let lines = table.lines().filter_map(|line| {
+        let work = ["N x N", "block step"].into_iter().find(|work| line.starts_with(work))?;
+        let numbers = line[work.len()..].split_whitespace().map(|word| word.parse().expect("a number"));
+        Some((work.to_string(), numbers.collect()))
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_speedup_measures_more_and_more_devices_and_compares_them_with_one() {
+    let picture = folder("speedup").join("gain.svg");
+    let arguments = format!(
+        "bench --speedup --backend cpu --devices 0,0,0 --n 300,40 --ni 1,16,100,1000 --threads 1 --seconds 0.001 --plot {}",
+        picture.display()
+    );
+    // Block steps are those of the most sources, of which 1000 sinks are no block.
+    let expected = [("N x N", 40, 40), ("N x N", 300, 300)].into_iter();
+    let expected: Vec<_> = expected.chain([1, 16, 100].map(|ni| ("block step", ni, 300))).collect();
+
+    let output = run(&arguments);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{table}");
+    let lines = speedup_lines(&table);
+    let found: Vec<_> =
+        lines.iter().map(|(work, numbers)| (work.as_str(), numbers[0] as usize, numbers[1] as usize)).collect();
+    assert_eq!(found, expected, "{table}");
+    for (work, numbers) in &lines {
+        let columns: Vec<[f64; 2]> = numbers[2..].as_chunks().0.to_vec();
+        assert_eq!((columns.len(), columns[0][1]), (3, 1.0), "{work}: {numbers:?}");
+        for [microseconds, speedup] in &columns {
+            // Three digits of each are printed.
+            let ratio = columns[0][0] / microseconds;
+            let digits = 0.6e-3 * (1.0 + (1.0 + ratio) / microseconds);
+            assert!((speedup - ratio).abs() <= digits, "{work}: {numbers:?}");
+        }
+    }
+    assert!(table.contains("1 device ") && table.contains("2 devices") && table.contains("3 devices"), "{table}");
+    let last: Vec<&str> = table.trim_end().lines().rev().take(2).collect();
+    assert_eq!(last[0], format!("plot: {}", picture.display()));
+    assert!(last[1].contains("compared") && last[1].ends_with("the same bits on 1, 2, 3 devices"), "{table}");
+
+    // A curve of two points for each number of devices but one, and its place in the legend.
+    let svg = std::fs::read_to_string(&picture).expect("the picture is there");
+    assert_eq!(svg.matches("<circle").count(), 2 * (2 + 1));
+    for text in ["order 4, mixed", "2 devices", "3 devices", "ideal: 2", "ideal: 3"] {
+        assert!(svg.contains(text), "{text}");
+    }
+
+    let report = json(&format!("{arguments} --order 2 --precision single"));
+    let rows = report.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 3 * expected.len());
+    for (line, (work, ni, nj)) in rows.chunks(3).zip(&expected) {
+        let name = if *work == "N x N" { "n_times_n" } else { "block_step" };
+        for (row, devices) in line.iter().zip([&[0][..], &[0, 0], &[0, 0, 0]]) {
+            assert_eq!(row["devices"], serde_json::json!(devices));
+            assert!(row["work"] == name && row["ni"] == *ni && row["nj"] == *nj, "{row}");
+            assert!(row["order"] == 2 && number(&row["calls"]) >= 3.0, "{row}");
+            let ratio = number(&line[0]["seconds"]) / number(&row["seconds"]);
+            assert!((number(&row["speedup"]) / ratio - 1.0).abs() < 1e-12, "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_speedup_says_what_would_take_too_long() {
+    let folder = folder("speedup_limit");
+    let picture = folder.join("kyoho-speedup.svg");
+    let speedup = |more: &str| {
+        let arguments = format!("bench --speedup --backend cpu --devices 0,0 --n 50,60 --ni 4 --seconds 0.001 {more}");
+        let output = kyoho().current_dir(&folder).args(arguments.split_whitespace()).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{stderr}");
+        (stdout, stderr)
+    };
+    let left_out = ["N x N of ni = 50, nj = 50", "N x N of ni = 60, nj = 60", "block step of ni = 4, nj = 60"];
+    let (table, errors) = speedup("--limit 1e-12");
+    for row in left_out {
+        assert!(table.contains(&format!("left out: {row}; a row would take ")), "{table}");
+    }
+    // What was not measured was not compared, and there is nothing to draw.
+    assert!(table.contains("no plot") && !table.contains("compared") && !picture.exists(), "{table}");
+    assert!(speedup_lines(&table).is_empty() && errors.is_empty(), "{table}{errors}");
+    // What is no row is told elsewhere.
+    let (report, errors) = speedup("--limit 1e-12 --json");
+    assert_eq!(serde_json::from_str::<Value>(&report).expect("the output is JSON"), serde_json::json!([]));
+    assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 3, "{errors}");
+
+    let (table, _) = speedup("");
+    assert!(speedup_lines(&table).len() == 3 && picture.exists(), "{table}");
+}
+
+#[test]
+fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
+    let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
+    let mut found: Vec<String> = report
+        .as_array()
+        .expect("an array of rows")
+        .iter()
+        .filter(|row| row["work"] == "block_step")
+        .map(|row| {
+            let [precision, scope] = ["precision", "scope"].map(|name| row[name].as_str().unwrap());
+            format!("{} {precision} {scope} {}", row["order"], row["threads"])
+        })
+        .collect();
+    found.sort();
+    let computed = [
+        "2 double whole",
+        "2 mixed whole",
+        "2 single whole",
+        "4 double regular",
+        "4 double whole",
+        "4 mixed regular",
+        "4 mixed whole",
+        "4 single whole",
+        "6 double whole",
+        "6 mixed whole",
+        "8 double whole",
+    ];
+    let expected: Vec<String> =
+        computed.iter().flat_map(|what| [1, 2].map(|threads| format!("{what} {threads}"))).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = kyoho().args(["plummer", "20000"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+// What is said when something is wrong.
+
+#[test]
+fn a_wrong_line_is_reported_with_its_number_and_nothing_runs() {
+    let folder = folder("wrong");
+    let (input, output) = (folder.join("stars.txt"), folder.join("snapshots"));
+    std::fs::write(&input, "# two\n1 0 0 0 0 0 0\n\n1 1 0 0 0 x 0\n").unwrap();
+    let error = failure(1, &format!("run {} --output {}", input.display(), output.display()));
+    assert_eq!(error, format!("kyoho: {}, line 4: 'x' is no finite number", input.display()));
+    assert!(!output.exists());
+}
+
+#[test]
+fn bodies_in_one_place_need_softening() {
+    let input = folder("same").join("same.txt");
+    std::fs::write(&input, "1 0 0 0 0 0 0\n1 5 0 0 0 0 0\n1 0 0 0 0 0 0\n").unwrap();
+    let error = failure(1, &format!("run {} --json", input.display()));
+    assert!(error.contains("bodies 1 and 3 have the same position") && error.contains("--eps"), "{error}");
+    json(&format!("run {} --eps 0.5", input.display()));
+}
+
+#[test]
+fn snapshots_that_are_none_are_refused() {
+    let error = failure(1, "run --resume examples/pythagorean.txt");
+    assert!(error.contains("pythagorean.txt: it is no snapshot"), "{error}");
+    assert!(failure(1, "run --resume nowhere.txt").contains("nowhere.txt"));
+    assert!(failure(1, "run nowhere.txt").contains("nowhere.txt"));
+}
+
+#[test]
+fn damaged_snapshots_are_refused() {
+    let folder = folder("damaged");
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        let settings = format!("--backend cpu --t-end 0.1 --interval 0.1 --format {format}");
+        json(&format!("run --plummer 8 --eps 0.1 {settings} --output {}", folder.display()));
+        let whole = std::fs::read(folder.join(format!("snapshot-000001.{extension}"))).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() - 40] ^= 1;
+        for (content, reason) in [(&whole[..whole.len() - 3], "cut"), (&flipped, "bytes")] {
+            let path = folder.join("damaged");
+            std::fs::write(&path, content).unwrap();
+            let error = failure(1, &format!("run --resume {} --t-end 1 --backend cpu", path.display()));
+            assert!(error.contains("/damaged") && error.contains(reason), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+}
+
+#[test]
+fn where_nothing_can_be_written_nothing_runs() {
+    let folder = folder("unwritable");
+    let file = folder.join("file");
+    std::fs::write(&file, "").unwrap();
+    for arguments in [
+        format!("run --plummer 8 --plot {}/nowhere/energy.svg", folder.display()),
+        format!("run --plummer 8 --output {}/snapshots", file.display()),
+        format!("converge --n 8 --plot {}/nowhere/errors.svg", folder.display()),
+        format!("bench --sweep --n 8 --plot {}/nowhere/speed.svg", folder.display()),
+    ] {
+        let error = failure(1, &format!("{arguments} --backend cpu"));
+        assert!(error.contains(folder.to_str().unwrap()), "{error}");
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["file"]);
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_leaves_nothing_behind() {
+    let folder = folder("full");
+    // Files of up to a block of 512 or 1024 bytes.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} run --plummer 100 --eps 0.1 --backend cpu --output {}",
+        env!("CARGO_BIN_EXE_kyoho"),
+        folder.display()
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.contains("snapshot-000000.txt: "), "{error}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_model_that_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is() {
+    for (arguments, bytes) in [("plummer 1073741824", 48u64 << 30), ("run --plummer 1073741824", 208 << 30)] {
+        let script = format!("ulimit -v 8000000; exec {} {arguments} --backend cpu", env!("CARGO_BIN_EXE_kyoho"));
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("kyoho: no memory for the bodies of the Plummer model: {bytes} bytes\n");
+        assert_eq!((output.status.code(), error), (Some(1), expected));
+    }
+}
+
+/// Beyond 65536 bodies pairs are not summed.
+#[test]
+fn a_large_model_is_made_at_once_and_a_seed_names_it() {
+    let model = |seed: u32| {
+        let output = run(&format!("plummer 200000 --seed {seed}"));
+        assert!(output.status.success());
+        output.stdout
+    };
+    let first = model(3);
+    assert!(first == model(3) && first != model(4));
+    assert_eq!(first.iter().filter(|byte| **byte == b'\n').count(), 200_003);
+}
+
+#[test]
+fn messages_are_short_and_name_what_helps() {
+    let input = folder("messages").join("stars.txt");
+    std::fs::write(&input, "1e300 0 0 0 0 0 0\n1e300 1e-20 0 0 0 0 0\n").unwrap();
+    let error = failure_of(run(&format!("run {} --precision double --backend cpu", input.display())));
+    assert!(error.ends_with("too large for precision double; allowed: units in which no sum overflows"), "{error}");
+    let error = failure_of(kyoho().arg("info").env("KYOHO_THREADS", "7".repeat(120_000)).output().unwrap());
+    assert!(error.contains("... (120000 bytes in all)'; allowed: 1 to 4096") && error.len() < 500, "{error}");
+    let error = failure_of(kyoho().args(["info", "--devices", &"x".repeat(100_000)]).output().unwrap());
+    assert!(error.contains("... (100000 bytes in all)") && error.len() < 500, "{error}");
+    let help = String::from_utf8(run("verify --help").stdout).unwrap();
+    assert!(help.contains("Only this order: 2, 4, 6, 8"), "{help}");
+}
+
+/// The line of stderr of a call that must fail.
+fn failure_of(output: Output) -> String {
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap().trim_end().into()
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
+    for (arguments, parts) in [
+        ("run", ["--plummer", "--resume"]),
+        ("run --plummer 10 examples/planets.txt", ["--plummer", "cannot be used with"]),
+        ("run --plummer 1", ["--plummer", "2.."]),
+        ("run --plummer 10 --precision float", ["--precision is 'float'", "single, mixed, double"]),
+        ("run --plummer 10 --precision quad", ["--precision is 'quad'", "single, mixed, double"]),
+        ("run --plummer 10 --order 3", ["--order is 3", "2, 4, 6, 8"]),
+        ("run --plummer 10 --order 8 --precision mixed", ["--precision is 'mixed'", "with --order 8, double"]),
+        ("run --plummer 10 --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
+        ("run --plummer 10 --order 6 --eta4 0", ["--eta4 is 0", "above zero"]),
+        ("converge --order 4,2", ["--order is 2", "4, 6, 8"]),
+        ("converge --order 4,6,4", ["--order is 4 more than once", "4, 6, 8, each once"]),
+        ("converge --eps 0", ["--eps is 0", "above zero"]),
+        ("converge --steps 12", ["--steps is 12", "powers of two"]),
+        ("converge --plot errors.png", ["errors.png", ".svg"]),
+        ("run --plummer 10 --t-end -1", ["--t-end is -1", "after 0"]),
+        ("run --plummer 10 --t-end nan", ["--t-end is NaN", "after 0"]),
+        ("run --plummer 10 --interval 0.3", ["--interval is 0.3", "whole number"]),
+        ("run --plummer 10 --eta 0", ["--eta is 0", "above zero"]),
+        ("run --plummer 10 --eps -1", ["--eps is -1", "from zero"]),
+        ("run --plummer 10 --order 2", ["--dt is not given", "whole number"]),
+        ("run --plummer 10 --order 2 --dt 0.3", ["--dt is 0.3", "whole number"]),
+        ("run --plummer 10 --order 2 --dt 0", ["--dt is 0;", "above zero"]),
+        ("run --plummer 10 --order 2 --dt 1e-300", ["--dt is 1e-300;", "whole number"]),
+        ("run --plummer 10 --t-end 1e-300", ["--interval is 6.25e-302;", "from 2."]),
+        ("run --plummer 10 --output nowhere --format fits", ["--format is 'fits'", "text, hdf5"]),
+        ("run --plummer 10 --format hdf5", ["required", "--output"]),
+        ("run --plummer 10 --dt-max 0.01 --dt-min 0.02", ["--dt-min is 0.02", "--dt-max"]),
+        ("run --plummer 10 --plot energy.png", ["energy.png", ".svg"]),
+        ("run --plummer 10 --backend gpu", ["--backend is 'gpu'", "cuda"]),
+        ("run --plummer 10 --devices some", ["--devices is some", "all"]),
+        ("run --plummer 10 --threads 0", ["--threads", "1..=4096"]),
+        ("info --level sse", ["--level is 'sse'", "portable"]),
+        ("bench --order 5", ["--order is 5", "2, 4, 6, 8"]),
+        ("bench --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
+        ("bench --order 6 --regular", ["--regular is with --order 6, mixed", "order 4"]),
+        ("bench --seconds 0", ["--seconds is 0", "above zero"]),
+        ("bench --sweep --limit 0", ["--limit is 0", "above zero"]),
+        ("bench --sweep --plot speed.png", ["speed.png", ".svg"]),
+        ("bench --plot speed.svg", ["required", "--sweep"]),
+        ("bench --all --sweep", ["--all", "cannot be used with"]),
+        ("bench --all --speedup", ["--all", "cannot be used with"]),
+        ("bench --sweep --speedup", ["--sweep", "cannot be used with"]),
+        ("bench --limit 1", ["required", "--speedup"]),
+        ("bench --speedup --backend cpu", ["--devices is not given, and backend cpu has one device", "two or more"]),
+        ("bench --speedup --backend cpu --devices 1", ["--devices is 1, one device of backend cpu", "two or more"]),
+        ("bench --speedup --backend cpu --devices 0,0 --plot gain.png", ["gain.png", ".svg"]),
+        ("tune", ["tune", "help"]),
+    ] {
+        let error = failure(2, arguments);
+        assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
+    }
+}
+
+/// Where nobody said a precision the order has its own, but what was said is not put aside.
+#[test]
+fn the_precision_must_be_one_that_the_order_is_computed_in() {
+    let folder = folder("precision");
+    let said = |arguments: &str, precision: &str| {
+        let output = kyoho().args(arguments.split_whitespace()).env("KYOHO_PRECISION", precision).output().unwrap();
+        let code = output.status.code();
+        (code, String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let plummer = "run --backend cpu --plummer 8 --eps 0.1 --t-end 0.1 --interval 0.1";
+    let bench = "bench --backend cpu --n 16 --ni 1 --seconds 0.001";
+    for (order, wrong, allowed) in [(6, "single", "mixed, double"), (8, "mixed", "double")] {
+        for subcommand in [plummer, bench] {
+            let (code, printed, error) = said(&format!("{subcommand} --order {order}"), wrong);
+            assert_eq!((code, printed.as_str()), (Some(1), ""), "{subcommand} {order}");
+            let expected = format!("KYOHO_PRECISION is '{wrong}'; allowed: {allowed} for a system of order {order}");
+            assert!(error.contains(&expected), "{error}");
+            let (code, printed, _) = said(&format!("{subcommand} --order {order} --precision double --json"), wrong);
+            assert!(code == Some(0) && printed.contains("\"double\""), "{printed}");
+        }
+    }
+    assert_eq!(json(&format!("{plummer} --output {}", folder.display()))["precision"], "mixed");
+    assert_eq!(json(&format!("{plummer} --order 8"))["precision"], "double");
+    let resume = format!("run --resume {} --t-end 0.2", folder.join("snapshot-000001.txt").display());
+    let error = failure(2, &format!("{resume} --order 8"));
+    assert!(error.contains("the precision of the snapshot is 'mixed'; allowed: with --order 8, double"), "{error}");
+    let (code, printed, error) = said(&format!("{resume} --order 6 --json"), "single");
+    assert!(code == Some(0) && printed.contains("\"mixed\""), "{error}");
+}
+
+#[test]
+fn what_the_library_refuses_is_one_line() {
+    let output = kyoho().arg("info").env("KYOHO_THREADS", "many").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("kyoho: KYOHO_THREADS is 'many'; allowed: ") && error.trim_end().lines().count() == 1);
+}

@@ -1,0 +1,182 @@
+//! The example of a code for many machines, under a launcher on this one, beside its serial sibling.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{compiler, fake_driver, folder, link_library, root, succeed};
+
+/// A folder with one of the integrators, built by a compiler that takes every warning for an error.
+fn build(command: &str, name: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(name);
+    let source = root().join("examples").join(name).with_extension("c");
+    let warnings = ["-std=c99", "-pedantic", "-O2", "-Wall", "-Wextra", "-Werror"];
+    succeed(compiler(command, folder).args(warnings).arg("-o").arg(&program).arg(source).args(["-lkyoho", "-lm"]));
+    program
+}
+
+/// A command in an environment of which only the test speaks to the library, on one thread of the CPU and in `double`.
+fn alone(program: impl AsRef<Path>, folder: &Path) -> Command {
+    let mut command = Command::new(program.as_ref());
+    for (name, _) in std::env::vars_os() {
+        if ["KYOHO_", "SLURM_", "GPU_LIST"].iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).envs([("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", "1"), ("KYOHO_PRECISION", "double")]);
+    command
+}
+
+/// Open MPI's launcher; arguments follow. More ranks than cores are allowed, root is, and ranks that hang are ended.
+fn mpirun(folder: &Path) -> Command {
+    let mut command = alone("mpirun", folder);
+    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    command.args(["--oversubscribe", "--bind-to", "none", "--timeout", "100"]);
+    command
+}
+
+fn ranks(number: usize, program: &Path) -> Vec<String> {
+    vec!["-np".into(), number.to_string(), program.display().to_string()]
+}
+
+fn said(output: Output) -> String {
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What an integrator found: bodies and steps as they were printed, the initial energy and the final one.
+fn found(text: &str) -> (Vec<&str>, [f64; 2]) {
+    let value = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
+        line[name.len()..].trim()
+    };
+    (
+        ["bodies", "block steps", "body steps"].map(value).to_vec(),
+        ["initial energy", "final energy"].map(|name| value(name).parse().unwrap()),
+    )
+}
+
+/// The ranks have taken the steps of the serial program, and what the integration did to the energy is the same to a
+/// thousandth: a few last bits of the energy may differ, since parts are added in another order.
+fn agrees(serial: &str, parallel: &str) {
+    let ((steps, [first, last]), (parallel_steps, parallel_energies)) = (found(serial), found(parallel));
+    assert_eq!(parallel_steps, steps);
+    let error = (last - first).abs();
+    assert!(error > 1e-12 * first.abs(), "an error that tells nothing: {serial}");
+    for (one, other) in [first, last].into_iter().zip(parallel_energies) {
+        assert!((one - other).abs() < 1e-3 * error, "{serial}\n{parallel}");
+    }
+}
+
+#[test]
+fn one_rank_gives_the_bits_of_the_serial_integrator() {
+    let folder = folder("mpi_one");
+    link_library(&folder);
+    let (serial, parallel) = (build("gcc", "hermite4", &folder), build("mpicc", "hermite4_mpi", &folder));
+    let model = said(succeed(Command::new(env!("CARGO_BIN_EXE_kyoho")).args(["plummer", "64"])));
+    std::fs::write(folder.join("model.txt"), model).unwrap();
+    // By then the encounters of so few bodies would have turned another bit in any force into another energy.
+    let run = ["model.txt", "16"];
+    let serial = said(succeed(alone(serial, &folder).args(run)));
+    let parallel = said(succeed(mpirun(&folder).args(ranks(1, &parallel)).args(run)));
+    assert!(parallel.starts_with(&serial), "{serial}\n{parallel}");
+}
+
+#[test]
+fn any_number_of_ranks_takes_the_steps_of_the_serial_integrator() {
+    let folder = folder("mpi_ranks");
+    link_library(&folder);
+    let (serial, parallel) = (build("gcc", "hermite4", &folder), build("mpicc", "hermite4_mpi", &folder));
+    let model = root().join("examples/plummer1024.txt");
+    let serial = said(succeed(alone(serial, &folder).arg(&model).arg("0.5")));
+    for number in 1..=4 {
+        // 1024 bodies are dealt evenly to 2 and 4 ranks, and to 3 as 342, 341 and 341. Blocks of more sinks than the
+        // interface wants at once are summed over the ranks as one.
+        let mut command = mpirun(&folder);
+        command.env("KYOHO_NPIPES", "100").args(ranks(number, &parallel));
+        agrees(&serial, &said(succeed(command.arg(&model).arg("0.5"))));
+    }
+}
+
+#[test]
+fn ranks_may_hold_no_body() {
+    let folder = folder("mpi_idle");
+    link_library(&folder);
+    let (serial, parallel) = (build("gcc", "hermite4", &folder), build("mpicc", "hermite4_mpi", &folder));
+    let model = root().join("examples/pythagorean.txt");
+    let serial = said(succeed(alone(serial, &folder).arg(&model)));
+    agrees(&serial, &said(succeed(mpirun(&folder).args(ranks(4, &parallel)).arg(&model))));
+}
+
+#[test]
+fn a_rank_that_fails_says_why_and_ends_all() {
+    let folder = folder("mpi_failures");
+    link_library(&folder);
+    let parallel = build("mpicc", "hermite4_mpi", &folder);
+    let fails = |arguments: &[String], lines: &[&str]| {
+        let output = mpirun(&folder).args(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+        for line in lines {
+            assert_eq!(error.matches(line).count(), 1, "'{line}' is not there once:\n{error}");
+        }
+        assert!(!error.contains("timeout"), "{error}");
+    };
+    let with = |number, arguments: &[&str]| {
+        [ranks(number, &parallel), arguments.iter().map(|argument| argument.to_string()).collect()].concat()
+    };
+    fails(&with(2, &[]), &["usage: hermite4_mpi FILE [TIME]"]);
+    fails(&with(2, &["bodies.txt", "0.3"]), &["hermite4_mpi: the time is 0.3; allowed: multiples of 1/8"]);
+    fails(&with(2, &["nowhere.txt"]), &["hermite4_mpi: rank 0: nowhere.txt: no bodies"]);
+
+    let pair = "1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n";
+    std::fs::write(folder.join("pair.txt"), pair).unwrap();
+    std::fs::write(folder.join("bodies.txt"), format!("{pair}nan 2 0 0 0 1 0\n")).unwrap();
+    let refused = "kyoho: g6_set_j_particle: the mass of the source at address 0 is NaN";
+    fails(&with(3, &["bodies.txt"]), &[refused, "hermite4_mpi: rank 2: g6_set_j_particle failed"]);
+
+    let broken = ["-np", "1", "-x", "KYOHO_PRECISION=quadruple"].map(String::from);
+    let one = with(1, &["pair.txt"]);
+    let mixed = [&one[..], &[":".into()], &broken, &one[2..]].concat();
+    fails(&mixed, &["KYOHO_PRECISION is 'quadruple'", "hermite4_mpi: rank 1: g6_open failed"]);
+}
+
+#[test]
+fn every_rank_has_a_board_of_its_own_and_closes_it() {
+    let folder = folder("mpi_boards");
+    link_library(&folder);
+    let parallel = build("mpicc", "hermite4_mpi", &folder);
+    let model = root().join("examples/pythagorean.txt");
+    let log = [("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "kyoho-%p.log")];
+    succeed(mpirun(&folder).envs(log).args(ranks(2, &parallel)).arg(&model));
+    let mut held: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "log") {
+            let log = std::fs::read_to_string(path).unwrap();
+            assert!(log.contains("g6 opened"), "{log}");
+            let (_, closed) = log.split_once("g6 closed: ").unwrap_or_else(|| panic!("not closed: {log}"));
+            held.push(closed.split(',').next().unwrap().into());
+        }
+    }
+    held.sort();
+    assert_eq!(held, ["1 sources", "2 sources"]);
+}
+
+/// With a driver that shows two GPUs and can do nothing else.
+#[test]
+fn the_ranks_of_a_machine_take_its_gpus_in_turn() {
+    let folder = fake_driver("mpi_gpus", &[]);
+    let mut command = mpirun(&folder);
+    // For the ranks alone: the launcher may look for GPUs too.
+    command.arg("-x").arg(format!("LD_LIBRARY_PATH={}", folder.display())).args(["-x", "KYOHO_BACKEND=cuda"]);
+    let output = said(succeed(command.args(ranks(3, Path::new(env!("CARGO_BIN_EXE_kyoho")))).arg("info")));
+    let mut taken: Vec<&str> = output.lines().filter(|line| line.starts_with("devices ")).collect();
+    taken.sort();
+    let taken_by = |rank, gpu: &str| {
+        format!("devices    local rank {rank} of 3 (OMPI_COMM_WORLD_LOCAL_RANK) on 2 devices: device {gpu}")
+    };
+    let expected = [taken_by(0, "0, which rank 2 has too"), taken_by(1, "1"), taken_by(2, "0, which rank 0 has too")];
+    assert_eq!(taken, expected, "{output}");
+}

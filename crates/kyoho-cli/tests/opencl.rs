@@ -1,0 +1,172 @@
+//! The OpenCL backend as a caller sees it, on PoCL, whose devices are CPUs.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::pocl::{by_opencl, on_pocl};
+use common::programs::{NATIVE, OLD, Program, keeps_promises};
+use common::{folder, succeed};
+
+/// `kyoho` with these arguments, in a folder without `sapporo2.config`.
+fn kyoho(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
+    command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(arguments);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn info(variables: &[(&str, &str)]) -> Output {
+    on_pocl(kyoho(&["info"]), variables).output().unwrap()
+}
+
+/// The value of `POCL_DEVICES` that makes PoCL show two devices, which have other names from PoCL 4 on. Both compute on
+/// all cores: where several threads use the one for one core, PoCL 3.1 may wait for itself for ever.
+fn two_devices() -> (&'static str, &'static str) {
+    let two = ["pthread pthread", "cpu cpu"].map(|names| ("POCL_DEVICES", names)).into_iter().find(|names| {
+        let output = info(&[*names]);
+        output.status.success() && text(&output.stdout).contains("backend opencl: 2 devices")
+    });
+    two.expect("PoCL shows two devices")
+}
+
+#[test]
+fn a_cpu_is_taken_only_where_opencl_is_asked_for() {
+    let (by_itself, asked_for) = (info(&[]), info(&[("KYOHO_BACKEND", "opencl")]));
+    let (by_itself, asked_for) = (text(&by_itself.stdout), text(&asked_for.stdout));
+    for line in ["backend opencl: 1 device\n", "a CPU, only where it is asked for: every order and precision"] {
+        assert!(by_itself.contains(line), "{line} is not in\n{by_itself}");
+    }
+    let who = "in use     backend cpu (the first of cuda, opencl, cpu that has devices; CPUs and PoCL of opencl do not count)";
+    assert!(by_itself.contains(who), "{by_itself}");
+    assert!(asked_for.contains("in use     backend opencl (as was asked for)"), "{asked_for}");
+}
+
+#[test]
+fn devices_are_counted_and_named_as_those_of_other_backends() {
+    let (two, opencl) = (two_devices(), ("KYOHO_BACKEND", "opencl"));
+    let chosen = |devices| text(&info(&[two, opencl, ("KYOHO_DEVICES", devices)]).stdout);
+    for (devices, sentence) in [
+        ("all", "KYOHO_DEVICES asks for all of 2 devices: devices 0, 1"),
+        ("2", "KYOHO_DEVICES asks for 2 of 2 devices: devices 0, 1"),
+        ("1,", "KYOHO_DEVICES names 1 of 2 devices: device 1"),
+    ] {
+        let page = chosen(devices);
+        assert!(page.contains(sentence), "{devices}: {page}");
+    }
+    let refused = info(&[opencl, ("KYOHO_DEVICES", "2")]);
+    let error = text(&refused.stderr);
+    assert!(refused.stdout.is_empty() && error.contains("'2 devices of backend opencl'; allowed: 1 to 1"), "{error}");
+}
+
+/// A cluster that was integrated for a while: every digit of its bodies.
+fn integrated(name: &str, variables: &[(&str, &str)]) -> String {
+    let snapshots = folder(name);
+    let model = ["run", "--plummer", "300", "--t-end", "0.125", "--interval", "0.0625", "--eps", "0.01", "--output"];
+    let output = succeed(by_opencl(kyoho(&model), variables).arg(&snapshots));
+    assert!(text(&output.stdout).contains("on opencl ("), "{output:?}");
+    std::fs::read_to_string(snapshots.join("snapshot-000002.txt")).unwrap()
+}
+
+#[test]
+fn one_device_and_several_give_the_same_bits() {
+    let two = two_devices();
+    let one = integrated("opencl_one", &[]);
+    for devices in ["0,0", "1,", "0,1", "1,0,1", "all"] {
+        let several = integrated("opencl_several", &[two, ("KYOHO_DEVICES", devices)]);
+        assert!(several == one, "the bodies are others on devices {devices}");
+    }
+}
+
+#[test]
+fn a_folder_for_programs_changes_no_result() {
+    let place = folder("opencl_folders");
+    let file = place.join("file");
+    std::fs::write(&file, "the user's").unwrap();
+    let with = |path: &Path| integrated("opencl_cached", &[("KYOHO_CACHE_DIR", path.to_str().unwrap())]);
+    let fresh = place.join("not/there");
+    let bodies = with(&fresh);
+    for path in [&fresh, Path::new(""), &file, &file.join("below"), Path::new("/proc/kyoho")] {
+        assert!(with(path) == bodies, "the bodies are others with KYOHO_CACHE_DIR={}", path.display());
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "the user's");
+}
+
+#[test]
+fn programs_of_a_cpu_are_kept_by_its_driver_alone() {
+    let program = Program::build("g6_forms", OLD, "opencl_kept");
+    let fresh = program.folder.join("programs");
+    let log = || {
+        let variables = [("KYOHO_LOG", "debug"), ("KYOHO_CACHE_DIR", fresh.to_str().unwrap())];
+        keeps_promises(&mut by_opencl(program.command(), &variables))
+    };
+    let first = log();
+    assert!(first.contains(": built in ") && !first.contains(": loaded in "), "{first}");
+    let second = log();
+    assert!(second.contains(": built in ") && !second.contains(": loaded in "), "{second}");
+    assert!(!fresh.exists());
+}
+
+/// A program with its arguments, and what its environments say.
+type Run = (&'static str, &'static [&'static str], &'static [&'static [(&'static str, &'static str)]]);
+
+const SINGLE: (&str, &str) = ("KYOHO_PRECISION", "single");
+const MIXED: (&str, &str) = ("KYOHO_PRECISION", "mixed");
+const DOUBLE: (&str, &str) = ("KYOHO_PRECISION", "double");
+const ALL: &[&[(&str, &str)]] = &[&[SINGLE], &[MIXED], &[DOUBLE]];
+/// Blocks that are larger than those that the caller was told to bring.
+const SMALL: (&str, &str) = ("KYOHO_NPIPES", "48");
+
+/// What is not here: `g6_lifecycle` counts threads, of which the driver has its own; `native_threads` has thousands of
+/// systems at once, each with memory of the driver; `g5_devices` and `g6_broken` do not come to compute on a device.
+const OF_OLD: &[Run] = &[
+    ("g6_forces", &[], ALL),
+    ("g6_blocks", &[], &[&[SINGLE, SMALL], &[MIXED, SMALL], &[DOUBLE, SMALL]]),
+    ("g6_neighbours", &[], ALL),
+    ("g6_forms", &[], ALL),
+    ("g6_own_c_forms", &[], &[&[MIXED]]),
+    ("g6_errors", &[], &[&[MIXED], &[DOUBLE]]),
+    ("g6_fork", &["this process was forked from one that uses OpenCL"], &[&[MIXED]]),
+    ("g5_forces", &[], ALL),
+    ("g5_threads", &[], &[&[SINGLE], &[DOUBLE]]),
+    ("g5_errors", &[], &[&[SINGLE], &[DOUBLE]]),
+];
+const OF_NATIVE: &[Run] = &[
+    ("native_forces", &[], &[&[]]),
+    ("native_hermite", &[], &[&[]]),
+    ("native_neighbours", &[], &[&[]]),
+    ("native_errors", &[], &[&[]]),
+    ("native_environment", &["KYOHO_OK", "order 4 precision 3 backend 3"], &[&[]]),
+];
+
+/// Runs programs in all of their environments; none says anything.
+fn keep_their_promises(runs: &[Run], language: &[&str]) {
+    for (name, arguments, environments) in runs {
+        let program = Program::build(name, language, &format!("opencl_{name}"));
+        for variables in *environments {
+            let said = keeps_promises(by_opencl(program.command(), variables).args(*arguments));
+            assert_eq!(said, "", "{name} {variables:?}");
+        }
+    }
+}
+
+#[test]
+fn programs_on_the_old_interfaces_keep_their_promises() {
+    keep_their_promises(OF_OLD, OLD);
+}
+
+#[test]
+fn programs_on_the_native_interface_keep_their_promises() {
+    keep_their_promises(OF_NATIVE, NATIVE);
+}
+
+#[test]
+fn sapporo2_config_names_devices() {
+    let program = Program::build("g6_config", OLD, "opencl_g6_config");
+    assert_eq!(keeps_promises(&mut by_opencl(program.command(), &[two_devices()])), "");
+}

@@ -1,0 +1,227 @@
+//! How errors are measured, and how large they may be.
+
+use std::thread::available_parallelism;
+
+use crate::models;
+use crate::reference::real::norm;
+use crate::reference::{DoubleDouble, Force, Predicted, Real, force, predict_all};
+use crate::target::Target;
+use kyoho::data::{Forces, Order, Precision, Result, Sink, Source};
+use kyoho::engine::System;
+use kyoho::hal::threads::Threads;
+
+/// The worst and the mean of some errors.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spread {
+    /// The largest; NaN if any is.
+    pub worst: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl Spread {
+    fn of(errors: &[f64]) -> Spread {
+        let worst = errors.iter().fold(0.0, |worst, error| if error <= &worst { worst } else { *error });
+        let mean = errors.iter().fold(0.0, |sum, error| sum + error) / errors.len().max(1) as f64;
+        Spread { worst: if mean.is_nan() { mean } else { worst }, mean }
+    }
+}
+
+/// Errors of the forces on some sinks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Errors {
+    /// Of the potential.
+    pub potential: Spread,
+    /// Of the acceleration.
+    pub acceleration: Spread,
+    /// Of the jerk; zero where the order has none, as for what follows.
+    pub jerk: Spread,
+    /// Of the snap.
+    pub snap: Spread,
+    /// Of the crackle.
+    pub crackle: Spread,
+    /// Sinks whose nearest source is wrong.
+    pub wrong_nearest: usize,
+}
+
+impl Errors {
+    /// The errors of each quantity, by name.
+    pub fn quantities(&self) -> [(&'static str, Spread); 5] {
+        [
+            ("potential", self.potential),
+            ("acceleration", self.acceleration),
+            ("jerk", self.jerk),
+            ("snap", self.snap),
+            ("crackle", self.crackle),
+        ]
+    }
+}
+
+/// The largest relative errors of any body of a Plummer model of 1024 bodies, softened by 1/64.
+///
+/// Near the centre a force is a few hundredths of the sum of its terms' sizes, so that the worst of all bodies is some
+/// ten times the rounding of one term; the jerk cancels more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Of the potential, worst.
+    pub potential: f64,
+    /// Of the acceleration, worst.
+    pub acceleration: f64,
+    /// Of the acceleration, mean.
+    pub acceleration_mean: f64,
+    /// Of the jerk, worst.
+    pub jerk: f64,
+    /// Of the snap, worst.
+    pub snap: f64,
+    /// Of the crackle, worst.
+    pub crackle: f64,
+}
+
+impl Limits {
+    /// The limits of a precision.
+    pub fn of(precision: Precision) -> Limits {
+        let (potential, acceleration, acceleration_mean, [jerk, snap, crackle]) = match precision {
+            Precision::Single => (2e-7, 4e-6, 2e-7, [3e-5; 3]),
+            Precision::Mixed => (2e-7, 2e-6, 1e-7, [2e-5; 3]),
+            Precision::Double => (2e-15, 5e-15, 5e-16, [5e-14; 3]),
+            Precision::Quad => (1e-29, 1e-28, 1e-29, [1e-27; 3]),
+        };
+        Limits { potential, acceleration, acceleration_mean, jerk, snap, crackle }
+    }
+}
+
+/// Sources at time 0, sinks, and the forces on them in double-double.
+pub struct Problem {
+    /// The sources, at the addresses 0, 1, ...
+    pub sources: Vec<Source>,
+    /// The sinks.
+    pub sinks: Vec<Sink>,
+    predicted: Vec<Predicted<DoubleDouble>>,
+    /// What is expected for each sink, to the highest order.
+    pub expected: Vec<Force<DoubleDouble>>,
+}
+
+impl Problem {
+    /// Computes what is expected.
+    pub fn new(sources: Vec<Source>, sinks: Vec<Sink>) -> Problem {
+        let predicted = predict_all::<DoubleDouble>(Order::Eighth, &sources, 0.0);
+        let mut expected = vec![None; sinks.len()];
+        let threads = Threads::new(available_parallelism().map_or(1, |count| count.get()));
+        threads.each(expected.iter_mut().zip(&sinks), |(expected, sink)| {
+            *expected = Some(force(Order::Eighth, &predicted, true, sink));
+        });
+        Problem { sources, sinks, predicted, expected: expected.into_iter().flatten().collect() }
+    }
+
+    /// The relative errors of a target.
+    pub fn errors(&self, target: &Target) -> Result<Errors> {
+        let mut system = System::new(&target.setup)?;
+        for (address, source) in self.sources.iter().enumerate() {
+            system.set_source(address, source)?;
+        }
+        let computed = system.force(self.sources.len(), true, self.sinks.iter().copied())?;
+        Ok(measure(target, computed, &self.expected, &self.predicted, &self.sinks, |force, quantity| {
+            let vectors = [force.acceleration, force.jerk, force.snap, force.crackle];
+            if quantity == 0 { force.potential.to_f64().abs() } else { norm(vectors[quantity - 1]) }
+        }))
+    }
+}
+
+/// A Plummer model, softened by 1/64, with every `stride`-th body a sink.
+pub fn plummer_problem(bodies: usize, stride: usize) -> Problem {
+    let sources = models::plummer(bodies);
+    let sinks = models::sinks_of(&sources, 1.0 / 4096.0).into_iter().step_by(stride).collect();
+    Problem::new(sources, sinks)
+}
+
+/// A body at a distance of 1 from the origin, and 64 sinks around it at one separation, without softening: what is left
+/// of the differences of coordinates.
+pub fn pair_problem(separation: f64) -> Problem {
+    let place = [0.48, -0.6, 0.64];
+    let mut random = models::Random::new(1801);
+    let around = |index: i32| {
+        let direction = random.direction();
+        models::sink_at(-1 - index, std::array::from_fn(|k| place[k] + separation * direction[k]), 0.0)
+    };
+    let sinks = (0..64).map(around).collect();
+    Problem::new(vec![models::at(0, place)], sinks)
+}
+
+/// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1),
+/// jerk (2), snap (3) or crackle (4), or what a sum in rounded numbers may be off by.
+pub fn measure(
+    target: &Target,
+    computed: Forces,
+    expected: &[Force<DoubleDouble>],
+    predicted: &[Predicted<DoubleDouble>],
+    sinks: &[Sink],
+    size: impl Fn(&Force<DoubleDouble>, usize) -> f64,
+) -> Errors {
+    let off = |computed: [f64; 3], expected: [DoubleDouble; 3]| -> f64 {
+        norm::<DoubleDouble>(std::array::from_fn(|k| DoubleDouble::from_f64(computed[k]) - expected[k]))
+    };
+    // What is expected to be zero must be zero.
+    let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
+    let vectors = target.descriptor().vectors;
+    let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.len()));
+    let mut wrong_nearest = 0;
+    for (number, force) in expected.iter().enumerate() {
+        let potential = off([computed.potential(number), 0.0, 0.0], [force.potential, zero(), zero()]);
+        errors[0].push(relative(potential, size(force, 0)));
+        let pairs = [
+            (computed.acceleration(number), force.acceleration),
+            (computed.jerk(number), force.jerk),
+            (computed.snap(number), force.snap),
+            (computed.crackle(number), force.crackle),
+        ];
+        for (quantity, (computed, expected)) in (1..=vectors).zip(pairs) {
+            errors[quantity].push(relative(off(computed, expected), size(force, quantity)));
+        }
+        if target.descriptor().nearest {
+            let found = computed.nearest(number).map(|nearest| (nearest.distance2, nearest.index));
+            let right = is_nearest(target, found, force.nearest, predicted, &sinks[number]);
+            wrong_nearest += usize::from(!right);
+        }
+    }
+    let [potential, acceleration, jerk, snap, crackle] = errors.map(|errors| Spread::of(&errors));
+    Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest }
+}
+
+fn zero() -> DoubleDouble {
+    DoubleDouble::from_f64(0.0)
+}
+
+/// Whether a nearest source is one, as far as the rounding of distances can tell.
+fn is_nearest(
+    target: &Target,
+    found: Option<(f64, i32)>,
+    expected: Option<(DoubleDouble, i32)>,
+    predicted: &[Predicted<DoubleDouble>],
+    sink: &Sink,
+) -> bool {
+    let (found, expected) = match (found, expected) {
+        (Some(found), Some(expected)) => (found, expected),
+        (found, expected) => return found.is_none() && expected.is_none(),
+    };
+    let place = sink.derivatives[0].map(DoubleDouble::from_f64);
+    let named = predicted
+        .iter()
+        .filter(|source| source.index == found.1)
+        .map(|source| {
+            let r = std::array::from_fn(|k| source.derivatives[0][k] - place[k]);
+            (norm::<DoubleDouble>(r), norm(source.derivatives[0]))
+        })
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((named, size)) = named else { return false };
+    let nearest = expected.0.sqrt().to_f64();
+    let blur = 16.0 * target.rounding() * nearest + 4.0 * target.coordinate_rounding() * (norm(place) + size);
+    (named - nearest).abs() <= blur && (found.0.sqrt() - nearest).abs() <= blur.max(smallest_distance(target))
+}
+
+/// Squares of smaller distances are no normal numbers.
+fn smallest_distance(target: &Target) -> f64 {
+    match target.setup.precision {
+        Precision::Single | Precision::Mixed => f64::from(f32::MIN_POSITIVE).sqrt(),
+        Precision::Double | Precision::Quad => f64::MIN_POSITIVE.sqrt(),
+    }
+}

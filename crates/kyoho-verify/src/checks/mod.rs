@@ -1,0 +1,71 @@
+//! The checks, by what they are about.
+
+mod addresses;
+mod errors;
+mod forces;
+mod neighbours;
+mod pairs;
+mod prediction;
+mod regular;
+mod repeat;
+mod units;
+
+use crate::Check;
+
+/// Every check of the suite.
+pub static CHECKS: &[Check] = &[
+    forces::PLUMMER,
+    forces::TOLERANCE,
+    forces::UNIFORM_SPHERE,
+    forces::NUMBERS_OF_SINKS,
+    forces::NUMBERS_OF_SOURCES,
+    forces::CLOSE_PAIRS,
+    forces::RANGE,
+    pairs::SELF_EXCLUSION,
+    pairs::EQUAL_INDICES,
+    pairs::EXTREME_INDICES,
+    pairs::OWN_INDEX_COUNTS,
+    pairs::SINKS_THAT_ARE_NO_SOURCES,
+    pairs::COINCIDENT,
+    pairs::MASSLESS,
+    pairs::SOFTENING,
+    addresses::SPARSE,
+    addresses::REWRITTEN,
+    addresses::UNSET,
+    addresses::NONE_AT_ALL,
+    addresses::SHRINKING_AND_GROWING,
+    addresses::GROWTH,
+    prediction::POLYNOMIAL,
+    prediction::TIMES,
+    prediction::ORDER_OF_CALLS,
+    prediction::UNPREDICTED,
+    prediction::UNPREDICTED_LISTS,
+    neighbours::LENGTHS,
+    neighbours::RADII,
+    neighbours::LATER_WRITES,
+    neighbours::MANY_LATER_WRITES,
+    neighbours::INDICES,
+    neighbours::NEAREST_DISTANCES,
+    neighbours::NO_NEAREST,
+    regular::BORDER,
+    regular::CLOSE,
+    regular::STEPS,
+    regular::MASSES,
+    regular::REACHES,
+    regular::SELF,
+    regular::UNITS,
+    units::MASS_RATIOS,
+    units::DISTANCES,
+    units::ALONE,
+    repeat::REPEATED,
+    repeat::THREADS_AND_DEVICES,
+    repeat::TURNS_OF_DEVICES,
+    repeat::LAUNCH_SHAPES,
+    repeat::SEVERAL_SYSTEMS,
+    repeat::MOVED,
+    repeat::SMALL_BLOCKS,
+    errors::OVERFLOW,
+    errors::REJECTED_SOURCES,
+    errors::REJECTED_SINKS,
+    errors::CALL_ORDER,
+];

@@ -1,0 +1,336 @@
+//! The same bits, whoever computes and whenever.
+
+use std::thread;
+
+use crate::models::{grid, plummer, sinks_of};
+use crate::{Check, Needs, Target, Twin};
+use kyoho::data::{Deal, Descriptor, Forces, Result, Sink, Source, chunks_below};
+use kyoho::engine::{Setup, System};
+use kyoho::hal::{Backend, DeviceKind};
+use kyoho::method::direct::gpu::cut::cut;
+use kyoho::method::direct::gpu::shapes::{SHAPES, Shape};
+
+/// Every bit of an answer.
+fn bits(forces: Forces) -> Vec<u64> {
+    let sink = |sink: usize| {
+        let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
+        let derivatives = [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)];
+        let numbers = [forces.potential(sink)].into_iter().chain(derivatives.into_iter().flatten());
+        numbers.map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
+    };
+    (0..forces.len()).flat_map(sink).collect()
+}
+
+/// Whether the target's first device is a CPU, to whichever backend.
+fn runs_on_cpu(target: &Target) -> Result<bool> {
+    Ok(target.setup.backend.devices()?[target.setup.devices[0]].kind == DeviceKind::Cpu)
+}
+
+fn system(target: &Target, sources: &[Source]) -> Result<System> {
+    let mut system = System::new(&target.setup)?;
+    sources.iter().enumerate().try_for_each(|(address, source)| system.set_source(address, source))?;
+    Ok(system)
+}
+
+/// The forces on some sinks and, where neighbours are left out of them, their lists.
+fn answer(system: &mut System, nj: usize, sinks: &[Sink]) -> Result<Vec<u64>> {
+    let mut found = bits(system.force(nj, true, sinks.iter().copied())?);
+    if system.descriptor().is_regular() {
+        for sink in 0..sinks.len() {
+            let list = system.neighbours(sink)?;
+            found.push(list.len() as u64);
+            found.extend(list.iter().map(|index| *index as u64));
+        }
+    }
+    Ok(found)
+}
+
+/// Blocks of one sink up to many, some large enough for several threads.
+fn blocks(target: &Target, sources: &[Source]) -> Vec<(usize, Vec<Sink>)> {
+    let sinks = target.sinks_of(&sources[..150], 1e-4);
+    [(40_000, 1), (6500, 6), (6500, 40), (300, 150)].map(|(nj, ni)| (nj, sinks[..ni].to_vec())).to_vec()
+}
+
+fn answers(target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
+    let mut system = system(target, sources)?;
+    system.set_time(0.125)?;
+    blocks(target, sources).into_iter().map(|(nj, sinks)| answer(&mut system, nj, &sinks)).collect()
+}
+
+pub const REPEATED: Check = Check {
+    name: "repeated calls",
+    promise: "a call gives the same bits again, whatever was computed in between",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        let sources = plummer(1500);
+        let sinks = target.sinks_of(&sources[..40], 0.0);
+        let mut system = system(target, &sources)?;
+        for ni in [1, 5, 40] {
+            system.set_time(0.25)?;
+            let first = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            let again = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            findings.expect(first == again, || format!("{ni} sinks: expected the same bits at once, found others"));
+            system.set_time(0.5)?;
+            system.force(700, true, sinks.iter().copied())?;
+            system.set_source(3, &sources[3])?;
+            system.set_time(0.25)?;
+            let later = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
+            findings.expect(first == later, || format!("{ni} sinks: expected the same bits later, found others"));
+        }
+        Ok(())
+    },
+};
+
+pub const THREADS_AND_DEVICES: Check = Check {
+    name: "threads and devices",
+    promise: "any number of threads and devices gives the same bits",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        let sources = plummer(40_000);
+        let first = target.setup.devices[0];
+        let plain = answers(&target.with(1, &[first]), &sources)?;
+        findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
+        // The plain target stands for all others in trying every number and deal.
+        if target.setup.threads == 1 && target.setup.devices.len() == 1 {
+            for threads in 2..=8 {
+                let same = answers(&target.with(threads, &[first]), &sources)? == plain;
+                findings.expect(same, || format!("{threads} threads: expected the bits of one"));
+            }
+            let alike = target.setup.backend.visible()?.alike;
+            // Devices of another kind than the first ones are named alone.
+            let alike = if first == 0 { alike } else { 1 };
+            let real = (2..=alike).map(|count| (0..count).collect());
+            let ways = [2, 3, 4].map(|count| vec![first; count]).into_iter().chain(real).map(|devices| (devices, None));
+            for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![first; 8], deal))) {
+                let threads = devices.len() % 3 + 1;
+                let target = Target { setup: Setup { deal, ..target.with(threads, &devices).setup } };
+                let same = answers(&target, &sources)? == plain;
+                findings.expect(same, || format!("{target}: expected the bits of one device"));
+            }
+        }
+        // Those that were asked for, from the first one to all.
+        for count in 1..target.setup.devices.len() {
+            let fewer = target.with(1, &target.setup.devices[..count]);
+            findings.expect(answers(&fewer, &sources)? == plain, || format!("{fewer}: expected the bits of all"));
+        }
+        Ok(())
+    },
+};
+
+/// Every deal among eight devices, and that of their models. CPUs are dealt slices alone.
+fn deals(target: &Target) -> impl Iterator<Item = Option<Deal>> {
+    let all = Deal::among(8).filter(|_| target.setup.backend != Backend::Cpu);
+    all.map(Some).chain([None])
+}
+
+pub const TURNS_OF_DEVICES: Check = Check {
+    name: "devices that take turns",
+    promise: "blocks of one device and blocks of several see the same sources",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        // The CPU is always dealt slices, and one device has no turns to take.
+        if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
+            return Ok(());
+        }
+        // On GPUs large enough that the model deals the larger blocks to several.
+        let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
+        let sources = plummer(60 * unit);
+        let sinks = target.sinks_of(&sources[..30 * unit], 1e-4);
+        let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
+            let mut system =
+                system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
+            let mut found = Vec::new();
+            let many = sinks.len();
+            for (step, ni) in [1, many, 1, 9, 2, many, many, 70, 1, many].into_iter().enumerate() {
+                let nj = (50 + step % 3) * unit;
+                system.set_time(step as f64 / 64.0)?;
+                system.start(nj, true, sinks[..ni].iter().copied())?;
+                let written = |k: usize| (31 * k + 7 * step) % (52 * unit);
+                (0..40).try_for_each(|k| system.set_source(written(k), &sources[written(k) + step]))?;
+                found.push(bits(system.wait()?));
+                (0..30).try_for_each(|k| system.set_source(written(3 * k), &sources[written(k)]))?;
+            }
+            Ok(found)
+        };
+        let (one, several) = (play(&target.setup.devices[..1])?, play(&target.setup.devices)?);
+        for (step, (one, several)) in one.iter().zip(&several).enumerate() {
+            findings.expect(one == several, || format!("block {step}: expected the bits of one device"));
+        }
+        Ok(())
+    },
+};
+
+/// Numbers of sources and of sinks such that every launch shape fits some of these blocks.
+#[derive(Clone, Copy)]
+struct Blocks {
+    sources: &'static [usize],
+    sinks: &'static [usize],
+}
+
+const BLOCKS_FOR_GPUS: Blocks =
+    Blocks { sources: &[700, 6500, 40_000], sinks: &[1, 6, 40, 150, 300, 1100, 2500, 5000] };
+const BLOCKS_FOR_CPUS: Blocks = Blocks { sources: &[700, 6500], sinks: &[1, 40, 300, 2500] };
+
+impl Blocks {
+    fn most_sources(self) -> usize {
+        self.sources[self.sources.len() - 1]
+    }
+
+    /// Those that a shape fits, and so takes if it is told to.
+    fn that_fit(self, shape: Shape, descriptor: &'static Descriptor) -> usize {
+        let all = self.sources.iter().flat_map(|nj| self.sinks.iter().map(move |ni| (*ni, *nj)));
+        all.filter(|(ni, nj)| cut(descriptor, *ni, chunks_below(*nj)).strands == shape.strands(descriptor)).count()
+    }
+
+    /// Each with sources that are to be predicted, with those that are, and after few and many were written.
+    fn answers(self, target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
+        let mut system = system(target, sources)?;
+        let sinks = target.sinks_of(&sources[..self.sinks[self.sinks.len() - 1]], 1e-4);
+        let mut found = Vec::new();
+        for (step, nj) in self.sources.iter().copied().enumerate() {
+            for ni in self.sinks.iter().copied() {
+                system.set_time(step as f64 / 64.0 + ni as f64 / 131_072.0)?;
+                for _ in 0..2 {
+                    found.push(answer(&mut system, nj, &sinks[..ni])?);
+                }
+                for (place, source) in sources[..ni].iter().enumerate() {
+                    system.set_source(7 * place % nj, source)?;
+                }
+                found.push(bits(system.force(nj, true, sinks[..ni].iter().copied())?));
+            }
+        }
+        Ok(found)
+    }
+}
+
+pub const LAUNCH_SHAPES: Check = Check {
+    name: "launch shapes",
+    promise: "any launch shape of a kind of device gives the same bits, on any number of devices",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        // The CPU backend has none, and targets of one device stand for the others.
+        if target.setup.backend == Backend::Cpu || target.setup.devices.len() != 1 {
+            return Ok(());
+        }
+        let is_cpu = runs_on_cpu(target)?;
+        let blocks = if is_cpu { BLOCKS_FOR_CPUS } else { BLOCKS_FOR_GPUS };
+        let sources = plummer(blocks.most_sources());
+        let plain = blocks.answers(target, &sources)?;
+        for (number, shape) in SHAPES.into_iter().enumerate() {
+            let fits = blocks.that_fit(shape, target.descriptor()) > 0;
+            findings.expect(fits, || format!("{}: no block that it fits", shape.name));
+            for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
+                let deal = Deal { ranges, sets };
+                let mut target = target.with(1, &vec![target.setup.devices[0]; deal.devices()]);
+                (target.setup.shape, target.setup.deal) = (Some(number), Some(deal));
+                let found = blocks.answers(&target, &sources)?;
+                let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
+                findings.expect(other == 0, || {
+                    let blocks = plain.len();
+                    format!("{} on {target}: other bits in {other} of {blocks} blocks", shape.name)
+                });
+            }
+        }
+        Ok(())
+    },
+};
+
+pub const SEVERAL_SYSTEMS: Check = Check {
+    name: "several systems",
+    promise: "systems in several threads at once do not disturb each other",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        let sources = plummer(2000);
+        let sinks = target.sinks_of(&sources[..60], 0.0);
+        let work = &|part: usize| -> Result<Vec<u64>> {
+            let mut system = system(target, &sources[100 * part..])?;
+            let mut found = Vec::new();
+            for step in 0..4 {
+                system.set_time(f64::from(step) / 64.0)?;
+                found = bits(system.force(1500, true, sinks[part..].iter().copied())?);
+            }
+            Ok(found)
+        };
+        let together: Vec<_> = thread::scope(|scope| {
+            let running: Vec<_> = (0..4).map(|part| scope.spawn(move || work(part))).collect();
+            running.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
+        });
+        for (part, found) in together.into_iter().enumerate() {
+            let same = found? == work(part)?;
+            findings.expect(same, || format!("system {part} of four: expected the bits that it gives alone"));
+        }
+        Ok(())
+    },
+};
+
+pub const MOVED: Check = Check {
+    name: "moved systems",
+    promise: "a system that is moved to other devices keeps its sources, time and counts, and gives the same bits",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        let sources = plummer(3000);
+        let sinks = target.sinks_of(&sources[..70], 1e-4);
+        let mut system = system(target, &sources[..2500])?;
+        system.set_time(0.25)?;
+        sources.iter().enumerate().skip(2500).try_for_each(|(address, source)| system.set_source(address, source))?;
+        let first = bits(system.force(3000, true, sinks.iter().copied())?);
+        let before = system.statistics();
+        let device = target.setup.devices[0];
+        for devices in [vec![device; 3], vec![device], target.setup.devices.clone()] {
+            system.set_source(7, &sources[8])?;
+            system.set_source(7, &sources[7])?;
+            system.move_to(&target.with(2, &devices).setup)?;
+            let same = bits(system.force(3000, true, sinks.iter().copied())?) == first;
+            findings.expect(same, || format!("on devices {devices:?}: expected the same bits, found others"));
+        }
+        let after = system.statistics();
+        findings.expect_equal("sources", after.sources, before.sources);
+        findings.expect_equal("writes", after.writes, before.writes + 6);
+        findings.expect_equal("blocks", after.blocks, before.blocks + 3);
+        Ok(())
+    },
+};
+
+pub const SMALL_BLOCKS: Check = Check {
+    name: "small blocks on the CPU",
+    promise: "blocks that the CPU takes over and blocks of the devices see the same sources",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        let sources = grid(71, 900);
+        let target = Target { setup: Setup { crossover: Some(800 * 10), ..target.setup.clone() } };
+        let mut twin = Twin::with(&target, &sources[..800])?;
+        let mut sinks = sinks_of(&sources[..40], 1.0 / 64.0);
+        sinks.iter_mut().step_by(3).for_each(|sink| sink.radius2 = 4.0);
+        for (step, ni) in [40, 1, 9, 10, 2, 2, 40, 3, 11].into_iter().enumerate() {
+            let what = format!("block {step} of {ni} sinks");
+            twin.set_time(step as f64 / 16.0)?;
+            twin.start(800, true, &sinks[..ni])?;
+            (0..12).try_for_each(|k| twin.set_source(3 * k + step, &sources[40 * k + step]))?;
+            twin.finish(findings, &what)?;
+            if target.descriptor().has_lists() {
+                twin.compare_lists(findings, &what)?;
+            }
+            (0..12).try_for_each(|k| twin.set_source(5 * k + step, &sources[30 * k + step]))?;
+        }
+        Ok(())
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use kyoho::law::catalogue::CATALOGUE;
+
+    use super::*;
+
+    #[test]
+    fn every_shape_fits_some_block() {
+        for entry in CATALOGUE {
+            for shape in SHAPES {
+                for blocks in [BLOCKS_FOR_GPUS, BLOCKS_FOR_CPUS] {
+                    let fitting = blocks.that_fit(shape, entry);
+                    assert!(fitting > 0, "{} in order {:?} {:?}", shape.name, entry.order, entry.precision);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Prediction, forces and neighbours, as the definitions say them.
+
+use crate::reference::real::{Real, dot, norm};
+use kyoho::data::{MAX_VECTORS, Order, Sink, Source};
+
+/// A source at the time of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Predicted<R> {
+    /// The caller's index.
+    pub index: i32,
+    /// The mass.
+    pub mass: f64,
+    /// Position, velocity, acceleration and jerk.
+    pub derivatives: [[R; 3]; MAX_VECTORS],
+}
+
+/// What all sources do to one sink; quantities that the order does not have are zero.
+#[derive(Debug, Clone, Copy)]
+pub struct Force<R> {
+    /// `-sum m s2^(-1/2)`.
+    pub potential: R,
+    /// `sum A`, with `A = w r`.
+    pub acceleration: [R; 3],
+    /// `sum J`, with `J = w v - 3 alpha A`.
+    pub jerk: [R; 3],
+    /// `sum S`, with `S = w a - 6 alpha J - 3 beta A`.
+    pub snap: [R; 3],
+    /// `sum w j - 9 alpha S - 9 beta J - 3 gamma A`.
+    pub crackle: [R; 3],
+    /// The squared distance, without softening, and the index of the nearest source that counts.
+    pub nearest: Option<(R, i32)>,
+    /// How large the errors of a sum in rounded numbers may be.
+    pub scale: Scale,
+}
+
+/// Sums of absolute values: an error of one unit of rounding in each step of a pair changes a result by a small
+/// multiple of these.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scale {
+    /// Of the terms themselves: potential, acceleration, jerk, snap, crackle (where velocities, accelerations and jerks
+    /// are rounded too).
+    pub terms: [f64; 5],
+    /// Of what the terms change by if each coordinate changes by its own size.
+    pub coordinates: [f64; 5],
+}
+
+/// Derivatives of a source's position at a time: the Taylor series, to the terms that the order has, and its derivatives;
+/// order 2 has positions that do not move.
+pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MAX_VECTORS] {
+    let dt = R::from_f64(time) - R::from_f64(source.time);
+    let number = R::from_f64;
+    let (terms, vectors) = match order {
+        Order::Second => (1, 1),
+        Order::Fourth => (4, 2),
+        Order::Sixth => (6, 3),
+        Order::Eighth => (8, 4),
+    };
+    let mut derivatives = [[number(0.0); 3]; MAX_VECTORS];
+    for (q, vector) in derivatives.iter_mut().enumerate().take(vectors) {
+        for (k, component) in vector.iter_mut().enumerate() {
+            // The q-th derivative of dt^n is n (n - 1) ... (n - q + 1) dt^(n - q).
+            for n in q..terms {
+                let factor = ((n - q + 1)..=n).fold(1.0, |product, factor| product * factor as f64);
+                let power = (q..n).fold(number(1.0), |product, _| product * dt);
+                *component = *component + number(factor) * number(source.taylor[n][k]) * power;
+            }
+        }
+    }
+    derivatives
+}
+
+/// A source at a time.
+pub fn predict_one<R: Real>(order: Order, source: &Source, time: f64) -> Predicted<R> {
+    Predicted { index: source.index, mass: source.mass, derivatives: predict(order, source, time) }
+}
+
+/// The sources at a time, in the same order.
+pub fn predict_all<'a, R: Real>(
+    order: Order,
+    sources: impl IntoIterator<Item = &'a Source>,
+    time: f64,
+) -> Vec<Predicted<R>> {
+    sources.into_iter().map(|source| predict_one(order, source, time)).collect()
+}
+
+pub(super) fn difference<R: Real>(source: [R; 3], sink: [f64; 3]) -> [R; 3] {
+    std::array::from_fn(|k| source[k] - R::from_f64(sink[k]))
+}
+
+fn scaled<R: Real>(factor: R, vector: [R; 3]) -> [R; 3] {
+    vector.map(|component| factor * component)
+}
+
+fn add<R: Real>(sum: &mut [R; 3], term: [R; 3]) {
+    *sum = std::array::from_fn(|k| sum[k] + term[k]);
+}
+
+/// The force of some sources on a sink.
+///
+/// With `skip_own_index`, sources with the sink's index do not count. Pairs without softening at no distance add nothing
+/// to the sums.
+pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bool, sink: &Sink) -> Force<R> {
+    let number = R::from_f64;
+    let zero = number(0.0);
+    let mut sum = Force {
+        potential: zero,
+        acceleration: [zero; 3],
+        jerk: [zero; 3],
+        snap: [zero; 3],
+        crackle: [zero; 3],
+        nearest: None,
+        scale: Scale::default(),
+    };
+    for source in sources.iter().filter(|source| !(skip_own_index && source.index == sink.index)) {
+        let r = difference(source.derivatives[0], sink.derivatives[0]);
+        let r2 = dot(r, r);
+        if sum.nearest.is_none_or(|(distance2, _)| r2 < distance2) {
+            sum.nearest = Some((r2, source.index));
+        }
+        let s2 = r2 + number(sink.softening2);
+        if s2 == zero {
+            continue;
+        }
+        let potential = number(source.mass) / s2.sqrt();
+        let w = potential / s2;
+        sum.potential = sum.potential - potential;
+        let acceleration = scaled(w, r);
+        add(&mut sum.acceleration, acceleration);
+        // Differences that the order does not have are zero, and so is what needs them.
+        let higher = |q: usize, first: Order| match order >= first {
+            true => difference(source.derivatives[q], sink.derivatives[q]),
+            false => [zero; 3],
+        };
+        let (v, a, j) = (higher(1, Order::Fourth), higher(2, Order::Sixth), higher(3, Order::Eighth));
+        if order >= Order::Fourth {
+            let alpha = dot(r, v) / s2;
+            let jerk = std::array::from_fn(|k| w * v[k] - number(3.0) * alpha * acceleration[k]);
+            add(&mut sum.jerk, jerk);
+            if order >= Order::Sixth {
+                let beta = (dot(v, v) + dot(r, a)) / s2 + alpha * alpha;
+                let snap = std::array::from_fn(|k| {
+                    w * a[k] - number(6.0) * alpha * jerk[k] - number(3.0) * beta * acceleration[k]
+                });
+                add(&mut sum.snap, snap);
+                if order >= Order::Eighth {
+                    let gamma = (number(3.0) * dot(v, a) + dot(r, j)) / s2
+                        + alpha * (number(3.0) * beta - number(4.0) * alpha * alpha);
+                    let crackle = std::array::from_fn(|k| {
+                        w * j[k]
+                            - number(9.0) * alpha * snap[k]
+                            - number(9.0) * beta * jerk[k]
+                            - number(3.0) * gamma * acceleration[k]
+                    });
+                    add(&mut sum.crackle, crackle);
+                }
+            }
+        }
+        // With |alpha| <= v/s, |beta| <= 2 (v/s)^2 + a/s and so on, each of a difference's size and of the sizes that it
+        // is a difference of.
+        let size = |q: usize| norm(source.derivatives[q]) + norm(sink.derivatives[q]);
+        let [w, s] = [w.to_f64().abs(), s2.to_f64().sqrt()];
+        let [v, a, j] = [norm(v), norm(a), norm(j)];
+        let [x, vs, accelerations, jerks] = [size(0), size(1), size(2), size(3)];
+        let snap = [w * 4.0 * accelerations, w * 60.0 * v * vs / s];
+        let crackle = [w * 4.0 * jerks, w * 90.0 * (vs * a + v * accelerations) / s, w * 1100.0 * v * v * vs / (s * s)];
+        let terms = [w * s * s, w * norm(r), 4.0 * w * vs, snap.iter().sum(), crackle.iter().sum()];
+        let coordinates = [
+            w * s * x,
+            4.0 * w * x,
+            18.0 * w * v * x / s,
+            w * (20.0 * a + 180.0 * v * v / s) * x / s,
+            w * (24.0 * j + 640.0 * v * a / s + 2700.0 * v * v * v / (s * s)) * x / s,
+        ];
+        for quantity in 0..5 {
+            sum.scale.terms[quantity] += terms[quantity];
+            sum.scale.coordinates[quantity] += coordinates[quantity];
+        }
+    }
+    sum
+}
+
+/// The indices of the sources with `|r|^2 < radius2`, without softening, ascending, each once.
+pub fn neighbours<R: Real>(sources: &[Predicted<R>], skip_own_index: bool, sink: &Sink) -> Vec<i32> {
+    let mut found: Vec<i32> = sources
+        .iter()
+        .filter(|source| !(skip_own_index && source.index == sink.index))
+        .filter(|source| {
+            let r = difference(source.derivatives[0], sink.derivatives[0]);
+            dot(r, r) < R::from_f64(sink.radius2)
+        })
+        .map(|source| source.index)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reference::DoubleDouble;
+    use kyoho::data::padded;
+
+    use super::*;
+
+    fn source<const N: usize>(index: i32, mass: f64, derivatives: [[f64; 3]; N]) -> Source {
+        Source::from_derivatives(index, mass, 0.0, derivatives)
+    }
+
+    fn sink(index: i32, position: [f64; 3]) -> Sink {
+        Sink { index, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
+    }
+
+    #[test]
+    fn one_source_acts_as_newton_says() {
+        let moving = source(1, 8.0, [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [0.0; 3], [0.0; 3]]);
+        let sources = predict_all::<f64>(Order::Fourth, [&moving], 0.0);
+        let force = force(Order::Fourth, &sources, true, &sink(2, [0.0; 3]));
+        assert_eq!(force.potential, -4.0);
+        assert_eq!(force.acceleration, [2.0, 0.0, 0.0]);
+        // w = 1, alpha = 1/2: v - 3/2 r.
+        assert_eq!(force.jerk, [-2.0, 3.0, 0.0]);
+        assert_eq!(force.nearest, Some((4.0, 1)));
+    }
+
+    #[test]
+    fn each_derivative_of_the_force_is_that_of_the_one_before() {
+        let number = DoubleDouble::from_f64;
+        let moving = source(
+            1,
+            1.0,
+            [
+                [1.0, 0.5, -0.25],
+                [0.3, -0.2, 0.1],
+                [-0.4, 0.25, 0.5],
+                [0.2, 0.7, -0.6],
+                [0.3, -0.1, 0.9],
+                [0.5, 0.4, 0.3],
+            ],
+        );
+        let observer = source(2, 1.0, [[0.0; 3], [-0.1, 0.3, 0.2], [0.6, -0.3, 0.1], [-0.2, 0.1, 0.4], [0.1; 3]]);
+        let at = |time: f64| {
+            let sources = predict_all::<DoubleDouble>(Order::Eighth, [&moving], time);
+            let derivatives = predict::<f64>(Order::Eighth, &observer, time);
+            force(
+                Order::Eighth,
+                &sources,
+                true,
+                &Sink { index: 2, softening2: 0.25, radius2: 0.0, step: 0.0, derivatives },
+            )
+        };
+        let step = 2f64.powi(-16);
+        let (before, now, after) = (at(-step), at(0.0), at(step));
+        let quantities = |force: &Force<DoubleDouble>| [force.acceleration, force.jerk, force.snap, force.crackle];
+        let [before, now, after] = [quantities(&before), quantities(&now), quantities(&after)];
+        for q in 0..3 {
+            for k in 0..3 {
+                let slope = (after[q][k] - before[q][k]) / number(2.0 * step);
+                let error = (slope - now[q + 1][k]).to_f64().abs();
+                assert!(error < 1e-8 && now[q + 1][k].to_f64().abs() > 1e-3, "derivative {q}, component {k}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_series_is_that_of_the_derivatives() {
+        // x = 1 + t + t^2 + ... + t^7.
+        let mut factorial = 1.0;
+        let derivatives: [[f64; 3]; 8] = std::array::from_fn(|k| {
+            factorial *= (k as f64).max(1.0);
+            [factorial; 3]
+        });
+        let series = source(1, 1.0, derivatives);
+        let at_half = |order| predict::<f64>(order, &series, 0.5).map(|[x, ..]| x);
+        assert_eq!(at_half(Order::Second), [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(at_half(Order::Fourth), [1.875, 1.0 + 1.0 + 0.75, 0.0, 0.0]);
+        assert_eq!(at_half(Order::Sixth), [1.96875, 2.75 + 0.5 + 0.3125, 2.0 + 3.0 + 3.0 + 2.5, 0.0]);
+        let velocity = 3.5625 + 6.0 / 32.0 + 7.0 / 64.0;
+        let acceleration = 10.5 + 30.0 / 16.0 + 42.0 / 32.0;
+        let jerk = 6.0 + 12.0 + 15.0 + 15.0 + 210.0 / 16.0;
+        assert_eq!(at_half(Order::Eighth), [1.9921875, velocity, acceleration, jerk]);
+    }
+
+    #[test]
+    fn equal_indices_and_pairs_at_no_distance_add_nothing() {
+        let here = source(1, 1.0, [[0.0; 3]; 4]);
+        let sources = predict_all::<f64>(Order::Fourth, [&here], 0.0);
+        let skipped = force(Order::Fourth, &sources, true, &sink(1, [1.0; 3]));
+        assert_eq!((skipped.potential, skipped.nearest), (0.0, None));
+        let met = force(Order::Fourth, &sources, true, &sink(2, [0.0; 3]));
+        assert_eq!((met.potential, met.acceleration, met.nearest), (0.0, [0.0; 3], Some((0.0, 1))));
+    }
+
+    #[test]
+    fn the_boundary_is_no_neighbour() {
+        let around = [(7, 1.0), (3, 2.0), (7, 0.5), (4, 0.0)]
+            .map(|(index, x)| source(index, 1.0, [[x, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]]));
+        let sources = predict_all::<f64>(Order::Fourth, &around, 0.0);
+        let mut observer = sink(4, [0.0; 3]);
+        observer.radius2 = 4.0;
+        assert_eq!(neighbours(&sources, true, &observer), [7]);
+        assert_eq!(neighbours(&sources, false, &observer), [4, 7]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Which sources the regular force of a sink leaves out, as the definition says it.
+
+use crate::reference::forces::{Predicted, difference};
+use crate::reference::real::{Real, dot};
+use kyoho::data::{Reach, Sink};
+
+/// The smaller of the squared distances of a source from a sink at the time of the block and a step of the sink later,
+/// when both have gone on with their velocities.
+pub fn least_distance2<R: Real>(source: &Predicted<R>, sink: &Sink) -> R {
+    let r = difference(source.derivatives[0], sink.derivatives[0]);
+    let v = difference(source.derivatives[1], sink.derivatives[1]);
+    let later = std::array::from_fn(|k| r[k] + R::from_f64(sink.step) * v[k]);
+    let [now2, later2] = [dot(r, r), dot(later, later)];
+    if later2 < now2 { later2 } else { now2 }
+}
+
+/// The squared distance below which a source is a neighbour of a sink.
+pub fn reach2<R: Real>(source: &Predicted<R>, sink: &Sink, reach: Reach) -> R {
+    match reach {
+        Reach::ByMass => R::from_f64(sink.radius2) * R::from_f64(source.mass),
+        Reach::Plain => R::from_f64(sink.radius2),
+    }
+}
+
+/// Whether the regular force of a sink leaves a source out, as it is a neighbour.
+pub fn is_left_out<R: Real>(source: &Predicted<R>, sink: &Sink, reach: Reach) -> bool {
+    least_distance2(source, sink) < reach2(source, sink, reach)
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho::data::padded;
+
+    use super::*;
+
+    fn source(mass: f64, x: f64, velocity: f64) -> Predicted<f64> {
+        Predicted { index: 1, mass, derivatives: padded([[x, 0.0, 0.0], [velocity, 0.0, 0.0]]) }
+    }
+
+    fn sink(radius2: f64, step: f64) -> Sink {
+        let derivatives = padded([[0.0; 3], [0.5, 0.0, 0.0]]);
+        Sink { index: 2, softening2: 0.0, radius2, step, derivatives }
+    }
+
+    #[test]
+    fn the_boundary_is_not_left_out() {
+        let of_radius2 = |radius2| is_left_out(&source(1.0, 2.0, 0.5), &sink(radius2, 1.0), Reach::Plain);
+        assert_eq!([4.0, 4.0 + 1e-9].map(of_radius2), [false, true]);
+    }
+
+    #[test]
+    fn a_source_that_comes_near_within_the_step_is_left_out() {
+        // Relative to the sink it goes from 4 to 4 - 3 = 1 in a step of 2.
+        let coming = source(1.0, 4.0, -1.0);
+        assert_eq!(least_distance2(&coming, &sink(0.0, 2.0)), 1.0);
+        assert_eq!([2.0, 0.0].map(|step| is_left_out(&coming, &sink(4.0, step), Reach::Plain)), [true, false]);
+        // One that goes away is as near as it is.
+        assert_eq!(least_distance2(&source(1.0, 1.0, 9.0), &sink(0.0, 2.0)), 1.0);
+    }
+
+    #[test]
+    fn heavy_sources_are_left_out_from_further_off() {
+        let of_mass = |mass| is_left_out(&source(mass, 3.0, 0.5), &sink(4.0, 0.0), Reach::ByMass);
+        assert_eq!([1.0, 2.25, 2.5].map(of_mass), [false, false, true]);
+        assert!(!is_left_out(&source(2.5, 3.0, 0.5), &sink(4.0, 0.0), Reach::Plain));
+    }
+}

@@ -1,0 +1,166 @@
+//! What the suite runs on.
+
+use std::fmt;
+
+use crate::models;
+use kyoho::data::{Deal, Descriptor, Order, Precision, Scope, Sink, Source};
+use kyoho::engine::Setup;
+use kyoho::hal::{Backend, DeviceDescription, alike};
+use kyoho::law::catalogue::{self, CATALOGUE};
+use kyoho::simd::Level;
+
+/// An order, a precision and a scope on some devices, threads and instruction set.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// What systems are made of.
+    pub setup: Setup,
+}
+
+impl Target {
+    /// What it computes; every target is an entry of the catalogue.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        let Setup { order, precision, scope, .. } = self.setup;
+        catalogue::descriptor_of(order, precision, scope).expect("targets are made from the catalogue")
+    }
+
+    /// The same on other threads and devices.
+    pub fn with(&self, threads: usize, devices: &[usize]) -> Target {
+        Target { setup: Setup { threads, devices: devices.to_vec(), ..self.setup.clone() } }
+    }
+
+    /// The bodies themselves as sinks, with neighbours if these are left out of forces: some in a Plummer model.
+    pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {
+        let mut sinks = models::sinks_of(sources, softening2);
+        for (sink, source) in sinks.iter_mut().zip(sources).filter(|_| self.descriptor().is_regular()) {
+            (sink.radius2, sink.step) = (0.02 / source.mass, 0.0625);
+        }
+        sinks
+    }
+
+    /// Half a unit in the last place of the numbers that pairs are computed in.
+    pub fn rounding(&self) -> f64 {
+        match self.setup.precision {
+            Precision::Single | Precision::Mixed => f64::from(f32::EPSILON) / 2.0,
+            Precision::Double => f64::EPSILON / 2.0,
+            Precision::Quad => (f64::EPSILON / 2.0).powi(2),
+        }
+    }
+
+    /// The relative error of a coordinate as pairs see it.
+    pub fn coordinate_rounding(&self) -> f64 {
+        match self.setup.precision {
+            Precision::Mixed => 2f64.powi(-48),
+            _ => self.rounding(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let Setup { backend, devices, threads, level, shape, deal, .. } = &self.setup;
+        write!(formatter, "{} {}", self.descriptor().name(), backend.name())?;
+        if *backend == Backend::Cpu {
+            write!(formatter, " {} threads {threads}", level.name())?;
+        }
+        write!(formatter, " devices {devices:?}")?;
+        if let Some(Deal { ranges, sets }) = deal {
+            write!(formatter, " dealt in {ranges} ranges of sinks, {sets} sets of slices")?;
+        }
+        shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
+    }
+}
+
+/// Which targets are wanted; everything where nothing is said.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Of this backend.
+    pub backend: Option<Backend>,
+    /// Of this order.
+    pub order: Option<Order>,
+    /// Of this precision.
+    pub precision: Option<Precision>,
+    /// Of this scope.
+    pub scope: Option<Scope>,
+    /// At this instruction set of the CPU.
+    pub level: Option<Level>,
+    /// On these devices of the backend alone.
+    pub devices: Option<Vec<usize>>,
+}
+
+fn wanted<T: PartialEq>(choice: Option<T>, value: T) -> bool {
+    choice.is_none_or(|choice| choice == value)
+}
+
+/// What the whole suite runs with.
+struct Way {
+    threads: usize,
+    devices: Vec<usize>,
+    /// How blocks are dealt to the devices.
+    deal: Option<Deal>,
+}
+
+impl Way {
+    fn of(threads: usize, devices: Vec<usize>) -> Way {
+        Way { threads, devices, deal: None }
+    }
+
+    fn dealt(ranges: usize, sets: usize) -> Way {
+        Way { deal: Some(Deal { ranges, sets }), ..Way::of(1, vec![0; ranges * sets]) }
+    }
+}
+
+/// The ways for a backend with these devices; the first is the plain case.
+fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usize>>) -> Vec<Way> {
+    if let Some(devices) = wanted {
+        return vec![Way::of(1, devices.clone())];
+    }
+    let mut ways = match backend {
+        Backend::Cpu => {
+            vec![Way::of(1, vec![0]), Way::of(2, vec![0]), Way::of(1, vec![0; 3]), Way::of(3, vec![0; 8])]
+        }
+        _ => vec![Way::of(1, vec![0]), Way::dealt(3, 1), Way::dealt(2, 2)],
+    };
+    let alike = alike(devices);
+    if alike > 1 {
+        ways.push(Way::of(1, (0..alike).collect()));
+    }
+    ways
+}
+
+/// Every entry of the catalogue, on every backend of this machine, at every instruction set, on one and several threads
+/// and devices.
+pub fn targets(selection: &Selection) -> Vec<Target> {
+    let mut targets = Vec::new();
+    for entry in CATALOGUE {
+        let has_order = wanted(selection.order, entry.order) && wanted(selection.precision, entry.precision);
+        if !has_order || !wanted(selection.scope, entry.scope) {
+            continue;
+        }
+        for backend in Backend::ALL.into_iter().filter(|backend| wanted(selection.backend, *backend)) {
+            let Ok(devices) = backend.devices() else { continue };
+            let levels: Vec<Level> = match backend {
+                Backend::Cpu => Level::available().filter(|level| wanted(selection.level, *level)).collect(),
+                _ => vec![Level::Portable],
+            };
+            let ways = ways(backend, &devices, &selection.devices);
+            for level in levels {
+                targets.extend(ways.iter().map(|Way { threads, devices, deal }| Target {
+                    setup: Setup {
+                        order: entry.order,
+                        precision: entry.precision,
+                        scope: entry.scope,
+                        backend,
+                        devices: devices.clone(),
+                        threads: *threads,
+                        level,
+                        shape: None,
+                        deal: *deal,
+                        crossover: Some(0),
+                        fall_back: false,
+                    },
+                }));
+            }
+        }
+    }
+    targets
+}

@@ -1,0 +1,292 @@
+//! A block of sinks, and the sums that its devices hand in.
+
+use std::ops::Range;
+
+use super::{Result, SHEAVES, Sinks, Units, memory};
+
+/// Vectors that a sink can have: position, velocity, acceleration, jerk.
+pub const MAX_VECTORS: usize = 4;
+
+/// A sink (i-particle): where, and how, the force is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sink {
+    /// Sources with this index exert no force on it and are no neighbours of it.
+    pub index: i32,
+    /// The squared softening length of its pairs.
+    pub softening2: f64,
+    /// The squared radius of its neighbour list; zero for none. In [`Scope::Regular`](crate::Scope::Regular) what
+    /// [`Reach`] says.
+    pub radius2: f64,
+    /// The regular time step, over which a source that comes near is a neighbour. Other scopes take no notice of it.
+    pub step: f64,
+    /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
+    pub derivatives: [[f64; 3]; MAX_VECTORS],
+}
+
+/// How far the neighbours of a sink reach in [`Scope::Regular`](crate::Scope::Regular): the squared distance below which a
+/// source is one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// `radius2` of the sink times the mass of the source: heavy sources are neighbours from further off.
+    #[default]
+    ByMass,
+    /// `radius2` of the sink, whatever the source.
+    Plain,
+}
+
+/// How the sinks of a block are brought into the units of pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct SinkUnits {
+    distance2: f64,
+    derivatives: [f64; MAX_VECTORS],
+    by_mass: f64,
+    plain: f64,
+    time: f64,
+}
+
+impl SinkUnits {
+    /// The sink in the units of pairs.
+    #[inline(always)]
+    pub fn scaled(&self, sink: &Sink) -> Sink {
+        let derivatives = std::array::from_fn(|derivative| self.derivative(sink, derivative));
+        Sink { softening2: self.softening2(sink), derivatives, ..*sink }
+    }
+
+    /// Its squared softening in the units of pairs.
+    #[inline(always)]
+    pub fn softening2(&self, sink: &Sink) -> f64 {
+        sink.softening2 * self.distance2
+    }
+
+    /// Its position, velocity, acceleration or jerk in the units of pairs.
+    #[inline(always)]
+    pub fn derivative(&self, sink: &Sink, derivative: usize) -> [f64; 3] {
+        sink.derivatives[derivative].map(|component| component * self.derivatives[derivative])
+    }
+
+    /// What a pair needs of a sink beside its vectors where neighbours are left out: `by_mass`, `plain` and the step,
+    /// such that the reach is `by_mass` times the mass of the source, plus `plain`, all in the units of pairs. One of the
+    /// two is zero.
+    #[inline(always)]
+    pub fn criterion(&self, sink: &Sink) -> [f64; 3] {
+        let radius2 = sink.radius2.max(0.0);
+        [radius2 * self.by_mass, radius2 * self.plain, sink.step * self.time]
+    }
+}
+
+/// The sinks of one force call and the sources that act on them.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The sinks.
+    pub sinks: Sinks,
+    /// Whether sources with the sink's index are left out.
+    pub skip_own_index: bool,
+    /// The time to which sources are predicted.
+    pub time: f64,
+    /// Whether they are; else they are as they were written.
+    pub predicts: bool,
+    /// Only addresses below this take part.
+    pub nj: usize,
+    /// The units in which devices compute pairs, so that products stay in the range of their numbers. They change no bit
+    /// of a sum that needs none.
+    pub units: Units,
+    /// How far the neighbours of its sinks reach, where they are left out of the sums.
+    pub reach: Reach,
+}
+
+impl Block {
+    /// How its sinks are brought into the units of pairs.
+    pub fn sink_units(&self) -> SinkUnits {
+        let distance2 = self.units.distance2_factor();
+        let (by_mass, plain) = match self.reach {
+            Reach::ByMass => (distance2 / self.units.mass_factor(), 0.0),
+            Reach::Plain => (0.0, distance2),
+        };
+        let derivatives = std::array::from_fn(|derivative| self.units.derivative_factor(derivative));
+        SinkUnits { distance2, derivatives, by_mass, plain, time: self.units.time_factor() }
+    }
+}
+
+/// The nearest source of a sink.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearest {
+    /// The squared distance without softening; infinite where there is no source.
+    pub distance2: f64,
+    /// The source's index; meaningless where there is no source.
+    pub index: i32,
+}
+
+impl Nearest {
+    /// No source at all.
+    pub const NONE: Nearest = Nearest { distance2: f64::INFINITY, index: 0 };
+
+    /// Keeps the nearer one, the earlier one of two equally near ones.
+    pub fn update(&mut self, other: Nearest) {
+        if other.distance2 < self.distance2 {
+            *self = other;
+        }
+    }
+}
+
+/// Sums over some sources, a row a sink: potential, acceleration, jerk, ...
+#[derive(Debug, Default, Clone)]
+pub struct Sums {
+    /// `outputs` numbers for each sink.
+    pub values: Vec<f64>,
+    /// The nearest source of each sink, where the order finds one.
+    pub nearest: Vec<Nearest>,
+}
+
+impl Sums {
+    /// Memory for the sums of this many sinks.
+    pub fn reserve(&mut self, sinks: usize, outputs: usize, nearest: bool) -> Result<()> {
+        let values = sinks.saturating_mul(outputs);
+        let nearest = if nearest { sinks } else { 0 };
+        let (more_values, more_nearest) =
+            (values.saturating_sub(self.values.len()), nearest.saturating_sub(self.nearest.len()));
+        memory::reserve(&mut self.values, more_values, "sums")?;
+        memory::reserve(&mut self.nearest, more_nearest, "nearest sources")
+    }
+
+    /// Empty sums of this many sinks.
+    pub fn reset(&mut self, sinks: usize, outputs: usize, nearest: bool) {
+        self.values.clear();
+        self.nearest.clear();
+        self.resize(sinks, outputs, nearest);
+    }
+
+    /// Sums of this many sinks, whose numbers are still to be written.
+    fn resize(&mut self, sinks: usize, outputs: usize, nearest: bool) {
+        self.values.resize(sinks * outputs, 0.0);
+        self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
+    }
+
+    /// Adds some rows of the sums over the next sources to as many rows from `first` on.
+    pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, outputs: usize) {
+        let terms = &other.values[rows.start * outputs..rows.end * outputs];
+        self.values[first * outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        let nearest = self.nearest.get_mut(first..).unwrap_or_default();
+        let candidates = other.nearest.get(rows).unwrap_or_default();
+        nearest.iter_mut().zip(candidates).for_each(|(nearest, candidate)| nearest.update(*candidate));
+    }
+}
+
+/// Adds some rows of as many sets of sums as a power of two, each to the one half their number before it, until all are
+/// in the first.
+pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, outputs: usize) {
+    let mut half = sets.len() / 2;
+    while half > 0 {
+        let (left, right) = sets[..2 * half].split_at_mut(half);
+        let pairs = left.iter_mut().zip(right);
+        pairs.for_each(|(sum, term)| sum.add(rows.start, term, rows.clone(), outputs));
+        half /= 2;
+    }
+}
+
+/// Where devices hand in what they have summed of a block: rows for all sinks, once for each set of slices.
+#[derive(Debug)]
+pub struct Parts {
+    sinks: usize,
+    outputs: usize,
+    nearest: bool,
+    sets: Vec<Sums>,
+}
+
+impl Parts {
+    /// Room for the sums of an order with these outputs.
+    pub fn new(outputs: usize, nearest: bool) -> Parts {
+        Parts { sinks: 0, outputs, nearest, sets: vec![Sums::default()] }
+    }
+
+    /// Has memory for the sums of a block of this many sinks with so many sets of slices; what they hold is still to be
+    /// written.
+    pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
+        debug_assert!(sets.is_power_of_two() && sets <= SHEAVES);
+        self.sinks = sinks;
+        self.sets.resize_with(sets.max(1), Sums::default);
+        for set in &mut self.sets {
+            set.reserve(sinks, self.outputs, self.nearest)?;
+            set.resize(sinks, self.outputs, self.nearest);
+        }
+        Ok(())
+    }
+
+    /// The number of sinks of the block.
+    pub fn sinks(&self) -> usize {
+        self.sinks
+    }
+
+    /// Where the device puts the sums of its sinks that has this set of slices. It writes each number.
+    pub fn set(&mut self, set: usize) -> &mut Sums {
+        &mut self.sets[set]
+    }
+
+    /// Adds the sets of some sinks, all of which were handed in, in the order of sheaves; the first has the sums then.
+    pub fn merge(&mut self, sinks: Range<usize>) {
+        add_in_pairs(&mut self.sets, sinks, self.outputs);
+    }
+
+    /// The sums of the sinks that were merged.
+    pub fn merged(&self) -> &Sums {
+        &self.sets[0]
+    }
+
+    /// Takes the sums, and leaves others to be overwritten.
+    pub fn take(&mut self, into: &mut Sums) {
+        std::mem::swap(&mut self.sets[0], into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(seed: usize, sinks: usize) -> Sums {
+        let number = |k: usize| ((seed * 7919 + k * 104_729) % 1009) as f64 / 997.0 - 0.5;
+        let nearest = |sink: usize| Nearest { distance2: ((seed + sink) % 3) as f64, index: seed as i32 };
+        Sums { values: (0..4 * sinks).map(number).collect(), nearest: (0..sinks).map(nearest).collect() }
+    }
+
+    /// The sums of each slice, merged by so many devices that have so many sets of slices.
+    fn merged(sets: usize, sinks: usize) -> Sums {
+        let mut parts = Parts::new(4, true);
+        parts.reset(sinks, sets).unwrap();
+        for set in 0..sets {
+            let mut sheaves: Vec<Sums> = Vec::new();
+            for sheaf in (set..SHEAVES).step_by(sets) {
+                let mut sum = Sums::default();
+                sum.reset(sinks, 4, true);
+                (sheaf..super::super::partition::SLICES)
+                    .step_by(SHEAVES)
+                    .for_each(|slice| sum.add(0, &sums(slice, sinks), 0..sinks, 4));
+                sheaves.push(sum);
+            }
+            add_in_pairs(&mut sheaves, 0..sinks, 4);
+            *parts.set(set) = sheaves.swap_remove(0);
+        }
+        parts.merge(0..sinks);
+        parts.merged().clone()
+    }
+
+    #[test]
+    fn any_number_of_sets_gives_the_same_bits_and_the_same_nearest_source() {
+        let whole = merged(1, 20);
+        for sets in [2, 4, 8] {
+            let found = merged(sets, 20);
+            assert_eq!(found.values, whole.values, "{sets} sets");
+            assert_eq!(found.nearest, whole.nearest, "{sets} sets");
+        }
+    }
+
+    #[test]
+    fn sinks_are_merged_as_they_come() {
+        let mut parts = Parts::new(1, false);
+        parts.reset(3, 2).unwrap();
+        parts.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
+        parts.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);
+        parts.merge(1..3);
+        assert_eq!(parts.merged().values, [1.0, 22.0, 33.0]);
+        parts.merge(0..1);
+        assert_eq!(parts.merged().values, [11.0, 22.0, 33.0]);
+    }
+}

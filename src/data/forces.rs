@@ -1,0 +1,109 @@
+//! The forces on the sinks of a block, as callers get them.
+
+use std::ops::Range;
+
+use super::{Descriptor, Error, Nearest, Precision, Result, Sums};
+
+/// The forces on sinks of a block.
+#[derive(Clone, Copy)]
+pub struct Forces<'a> {
+    pub(crate) descriptor: &'static Descriptor,
+    pub(crate) values: &'a [f64],
+    pub(crate) nearest: &'a [Nearest],
+}
+
+impl<'a> Forces<'a> {
+    /// Those that stand in sums.
+    pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, descriptor: &'static Descriptor) -> Forces<'a> {
+        let values = &sums.values[sinks.start * descriptor.outputs..sinks.end * descriptor.outputs];
+        let nearest = if descriptor.nearest { &sums.nearest[sinks] } else { &[] };
+        Forces { descriptor, values, nearest }
+    }
+}
+
+impl Forces<'_> {
+    /// The number of sinks.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.descriptor.outputs
+    }
+
+    /// Whether the block had no sinks.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All that was summed for each sink: potential, acceleration and, where the order has them, jerk, snap and crackle.
+    /// Empty unless there are `N` numbers for a sink.
+    pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
+        let (rows, _) = self.values.as_chunks();
+        rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
+    }
+
+    /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
+    pub fn potential(&self, sink: usize) -> f64 {
+        self.values[sink * self.descriptor.outputs]
+    }
+
+    /// The acceleration of a sink.
+    pub fn acceleration(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 0)
+    }
+
+    /// The jerk of a sink; zero for orders that do not compute it.
+    pub fn jerk(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 1)
+    }
+
+    /// The snap of a sink; zero for orders that do not compute it.
+    pub fn snap(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 2)
+    }
+
+    /// The crackle of a sink; zero for orders that do not compute it.
+    pub fn crackle(&self, sink: usize) -> [f64; 3] {
+        self.derivative(sink, 3)
+    }
+
+    /// The nearest source of a sink, if there is one and the order finds it.
+    pub fn nearest(&self, sink: usize) -> Option<Nearest> {
+        let nearest = self.nearest.get(sink)?;
+        nearest.distance2.is_finite().then_some(*nearest)
+    }
+
+    fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
+        let row = &self.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
+        match row.get(1 + 3 * k..4 + 3 * k) {
+            Some(vector) => [vector[0], vector[1], vector[2]],
+            None => [0.0; 3],
+        }
+    }
+}
+
+/// Whether all numbers are finite, in one pass without a branch.
+fn are_finite(values: &[f64]) -> bool {
+    const EXPONENT: u64 = 0x7ff << 52;
+    // The highest exponent carries into the sign's bit when one is added to it.
+    let carry = |value: &f64| (value.to_bits() & EXPONENT) + (1 << 52);
+    values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
+}
+
+/// An error that names the first of some sinks whose sums are not all finite.
+pub(crate) fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Result<()> {
+    let outputs = descriptor.outputs;
+    let values = &sums.values[sinks.start * outputs..sinks.end * outputs];
+    if are_finite(values) {
+        return Ok(());
+    }
+    let allowed = match descriptor.precision {
+        Precision::Double => "units in which no sum overflows",
+        _ => "units in which no sum overflows, or precision double",
+    };
+    values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
+        Err(Error::OutOfRange {
+            what: format!("the force on sink {}", sinks.start + place / outputs),
+            value: values[place],
+            precision: descriptor.precision.name(),
+            allowed: allowed.into(),
+        })
+    })
+}

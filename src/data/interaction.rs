@@ -1,0 +1,162 @@
+//! What is computed: an order, a precision and a scope, and the counts and bounds that come with them.
+
+/// The order of the integrator that the forces are for: which derivatives are summed.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Order {
+    /// Potential and acceleration (leapfrog, GRAPE-5).
+    Second = 2,
+    /// And jerk, nearest neighbour, neighbour lists (Hermite 4, GRAPE-6).
+    Fourth = 4,
+    /// And snap (Hermite 6, Sapporo2's sixth order).
+    Sixth = 6,
+    /// And crackle (Hermite 8).
+    Eighth = 8,
+}
+
+impl Order {
+    /// Every order.
+    pub const ALL: [Order; 4] = [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth];
+
+    /// The order with this number.
+    pub fn from_number(number: i32) -> Option<Order> {
+        Order::ALL.into_iter().find(|order| *order as i32 == number)
+    }
+}
+
+/// How exactly pairs are computed and summed; the descriptors say what each means.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Precision {
+    /// All of a pair in 32 bits.
+    Single = 1,
+    /// Differences of positions to 48 bits, the rest of a pair in 32 bits, sums in 64.
+    Mixed = 2,
+    /// Everything in 64 bits.
+    Double = 3,
+    /// Everything in double-double.
+    Quad = 4,
+}
+
+impl Precision {
+    /// Every precision.
+    pub const ALL: [Precision; 4] = [Precision::Single, Precision::Mixed, Precision::Double, Precision::Quad];
+
+    /// The name, the same in every interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Single => "single",
+            Precision::Mixed => "mixed",
+            Precision::Double => "double",
+            Precision::Quad => "quad",
+        }
+    }
+
+    /// The precision of this name.
+    pub fn from_name(name: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|precision| precision.name() == name)
+    }
+
+    /// The precision with this number.
+    pub fn from_number(number: i32) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|precision| *precision as i32 == number)
+    }
+}
+
+/// Which sources a force is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// All of them.
+    Whole,
+    /// Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal of Computational Physics
+    /// 12, 389). With `r` and `v` the differences of positions and velocities, source minus sink, a source is a
+    /// neighbour if the smaller of `|r|^2` and `|r + step v|^2` is below what [`Reach`](crate::data::Reach) says.
+    Regular,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 2] = [Scope::Whole, Scope::Regular];
+
+    /// The name, the same in every interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Whole => "whole",
+            Scope::Regular => "regular",
+        }
+    }
+
+    /// The scope of this name.
+    pub fn from_name(name: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// What one order in one precision and scope takes and gives.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// The order.
+    pub order: Order,
+    /// The precision.
+    pub precision: Precision,
+    /// Which sources the forces are of.
+    pub scope: Scope,
+    /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what a chip executes). What
+    /// decides whether a source is a neighbour is not counted: about 16 operations more.
+    pub flops_per_pair: u32,
+    /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
+    pub taylor: usize,
+    /// Vectors of a sink and of a predicted source that a pair needs: position, velocity, acceleration, jerk.
+    pub vectors: usize,
+    /// Numbers that are summed for a sink: potential, acceleration, jerk, snap, crackle (1 + 3 + 3 + ...).
+    pub outputs: usize,
+    /// Whether nearest neighbours are found on the way.
+    pub nearest: bool,
+    /// What the pair arithmetic can bear.
+    pub bounds: Bounds,
+    /// The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
+    pub tolerance: f64,
+    /// What it is, in a sentence.
+    pub documentation: &'static str,
+}
+
+/// What a pair arithmetic can bear: squares and products stay in the range of its numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The largest magnitude of a coordinate.
+    pub position: f64,
+    /// The largest magnitude of a mass.
+    pub mass: f64,
+    /// Whether lengths and speeds are multiplied with powers of two, too, so that those of most sources are at most some 1.
+    /// Numbers of 64 bits have room for the caller's.
+    pub scales_lengths: bool,
+    /// The lowest and the highest binary exponent of the largest mass over the cube of the model's size at which
+    /// `m s^(-3)`, and in numbers of 32 bits what is made of it, has most room for small distances and masses: masses
+    /// are multiplied with a power of two that brings it there.
+    pub weights: (i32, i32),
+    /// The lowest and the highest binary exponent of the largest mass; scaling keeps it there.
+    pub masses: (i32, i32),
+}
+
+impl Descriptor {
+    /// Whether neighbour lists can be had.
+    pub fn has_lists(&self) -> bool {
+        self.nearest || self.is_regular()
+    }
+
+    /// Whether neighbours are left out of the sums.
+    pub fn is_regular(&self) -> bool {
+        self.scope == Scope::Regular
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        name_of(self.order, self.precision, self.scope)
+    }
+}
+
+/// What is computed in an order, a precision and a scope, in words; the scope is named where it is not the whole force.
+pub fn name_of(order: Order, precision: Precision, scope: Scope) -> String {
+    let scope = if scope == Scope::Regular { "regular " } else { "" };
+    format!("order {} {scope}{}", order as i32, precision.name())
+}

@@ -1,0 +1,137 @@
+//! Memory that grows with what the caller gives: where there is none, the error says for what, and how much.
+//!
+//! Allocations that are small whatever the caller gives, such as the text of an error, are made as usual.
+
+use std::ops::{Deref, DerefMut};
+
+use super::{Error, Result};
+
+/// An empty vector with room for so many items.
+pub fn room<T>(count: usize, what: &'static str) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(count).map_err(|_| none::<T>(count, what))?;
+    Ok(items)
+}
+
+/// A vector of so many equal items.
+pub fn filled<T: Clone>(count: usize, item: T, what: &'static str) -> Result<Vec<T>> {
+    let mut items = room(count, what)?;
+    items.resize(count, item);
+    Ok(items)
+}
+
+/// Makes room for so many more items.
+#[inline]
+pub fn reserve<T>(items: &mut Vec<T>, more: usize, what: &'static str) -> Result<()> {
+    match items.try_reserve(more) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(none::<T>(items.len().saturating_add(more), what)),
+    }
+}
+
+/// Appends an item.
+#[inline]
+pub fn push<T>(items: &mut Vec<T>, item: T, what: &'static str) -> Result<()> {
+    reserve(items, 1, what)?;
+    items.push(item);
+    Ok(())
+}
+
+/// Appends new items until there are so many.
+pub fn lengthen<T>(items: &mut Vec<T>, count: usize, what: &'static str, new: impl FnMut() -> T) -> Result<()> {
+    if count > items.len() {
+        reserve(items, count - items.len(), what)?;
+        items.resize_with(count, new);
+    }
+    Ok(())
+}
+
+/// All items that come.
+pub fn collected<T>(items: impl IntoIterator<Item = T>, what: &'static str) -> Result<Vec<T>> {
+    let items = items.into_iter();
+    let mut all = room(items.size_hint().0, what)?;
+    for item in items {
+        push(&mut all, item, what)?;
+    }
+    Ok(all)
+}
+
+/// There is no memory for so many items.
+#[cold]
+pub fn none<T>(count: usize, what: &'static str) -> Error {
+    Error::OutOfMemory { what, bytes: count.saturating_mul(size_of::<T>()) }
+}
+
+/// A value in memory of its own, as in a `Box`, whose making can fail.
+#[derive(Debug)]
+pub struct Boxed<T>(Box<[T; 1]>);
+
+impl<T> Boxed<T> {
+    /// Puts a value there.
+    pub fn new(value: T, what: &'static str) -> Result<Boxed<T>> {
+        let mut one = room(1, what)?;
+        one.push(value);
+        // Of a vector without room to spare nothing is moved.
+        match <Box<[T; 1]>>::try_from(one.into_boxed_slice()) {
+            Ok(boxed) => Ok(Boxed(boxed)),
+            Err(_) => Err(Error::Internal { what: "one value is not one".into() }),
+        }
+    }
+}
+
+impl<T: 'static> Boxed<T> {
+    /// Leaves it there for as long as the process lives.
+    pub fn leak(self) -> &'static mut T {
+        let [value] = Box::leak(self.0);
+        value
+    }
+}
+
+impl<T> Deref for Boxed<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0[0]
+    }
+}
+
+impl<T> DerefMut for Boxed<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANY: usize = usize::MAX / 16;
+
+    #[test]
+    fn what_cannot_be_had_is_named_with_its_size() {
+        let expected = Error::OutOfMemory { what: "numbers", bytes: 8 * (MANY + 1) };
+        let mut numbers = vec![7u64];
+        assert_eq!(reserve(&mut numbers, MANY, "numbers"), Err(expected.clone()));
+        assert_eq!(lengthen(&mut numbers, MANY + 1, "numbers", || 0), Err(expected.clone()));
+        assert_eq!(collected(std::iter::repeat_n(7u64, MANY + 1), "numbers"), Err(expected.clone()));
+        assert_eq!(filled(MANY + 1, 7u64, "numbers"), Err(expected));
+        assert_eq!(reserve(&mut numbers, usize::MAX, "numbers").unwrap_err().to_string().split(": ").count(), 2);
+        assert_eq!(numbers, [7]);
+    }
+
+    #[test]
+    fn what_can_be_had_is_there() {
+        let mut numbers = collected([1, 2].into_iter().filter(|_| true), "numbers").unwrap();
+        push(&mut numbers, 3, "numbers").unwrap();
+        lengthen(&mut numbers, 5, "numbers", || 0).unwrap();
+        lengthen(&mut numbers, 1, "numbers", || 9).unwrap();
+        assert_eq!(numbers, [1, 2, 3, 0, 0]);
+        assert_eq!(filled(2, 7, "numbers").unwrap(), [7, 7]);
+        let mut boxed = Boxed::new(numbers, "numbers").unwrap();
+        boxed.push(4);
+        assert_eq!(boxed.len(), 6);
+        assert_eq!(size_of::<Option<Boxed<u64>>>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,25 @@
+//! Plain data: sources, sinks, blocks, sums, records of writes, errors. Nothing here knows of anything above it.
+
+pub mod block;
+pub mod error;
+pub mod forces;
+pub mod interaction;
+pub mod memory;
+pub mod partition;
+pub mod records;
+pub mod sinks;
+pub mod sources;
+pub mod units;
+pub mod updates;
+
+pub use block::{Block, MAX_VECTORS, Nearest, Parts, Reach, Sink, SinkUnits, Sums, add_in_pairs};
+pub use error::{Error, Result, ResultCode};
+pub use forces::Forces;
+pub use interaction::{Bounds, Descriptor, Order, Precision, Scope, name_of};
+pub use partition::{CHUNK, Deal, SHEAVES, SLICES, Share, chunk_of, chunks_below, chunks_of_slice};
+pub use records::{Line, Record, Records};
+pub(crate) use sinks::by_kind;
+pub use sinks::{Sinks, SomeSinks};
+pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
+pub use units::Units;
+pub use updates::Updates;

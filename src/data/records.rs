@@ -1,0 +1,185 @@
+//! Sources on their way to devices: what was written, and where to.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{MAX_TAYLOR, Source};
+
+/// The memory of records, of which each is one line, or two where there are more than four Taylor coefficients: words of
+/// time, mass and Taylor coefficients, and in the last but one word the index and the address.
+#[repr(C, align(128))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Line([u64; Line::WORDS]);
+
+impl Line {
+    /// Words of 64 bits.
+    pub const WORDS: usize = 16;
+}
+
+/// Lines of the record of a source with so many Taylor coefficients.
+pub const fn lines_of_record(taylor: usize) -> usize {
+    (2 + 3 * taylor + 2).div_ceil(Line::WORDS)
+}
+
+/// The word of a record that holds the index and, in its upper half, the address.
+pub const fn index_word(words: usize) -> usize {
+    words - 2
+}
+
+/// Writes the record of a source at an address to its lines.
+#[inline]
+pub fn write(lines: &mut [Line], address: u32, source: &Source) {
+    match lines {
+        [Line(words)] => put(words, address, source),
+        lines => {
+            let words: &mut [u64] = bytemuck::cast_slice_mut(lines);
+            let words: &mut [u64; 2 * Line::WORDS] = words.try_into().expect("a record has one line or two");
+            put(words, address, source);
+        }
+    }
+}
+
+#[inline(always)]
+fn put<const WORDS: usize>(words: &mut [u64; WORDS], address: u32, source: &Source) {
+    words[0] = source.time.to_bits();
+    words[1] = source.mass.to_bits();
+    let coefficients = &mut words[2..(2 + 3 * MAX_TAYLOR).min(index_word(WORDS))];
+    for (word, component) in coefficients.iter_mut().zip(source.taylor.as_flattened()) {
+        *word = component.to_bits();
+    }
+    words[index_word(WORDS)] = u64::from(address) << 32 | u64::from(source.index.cast_unsigned());
+}
+
+/// The record of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a>(&'a [Line]);
+
+impl Record<'_> {
+    /// The address written.
+    #[inline]
+    pub fn address(&self) -> u32 {
+        let words: &[u64] = bytemuck::cast_slice(self.0);
+        (words[index_word(words.len())] >> 32) as u32
+    }
+
+    /// The source.
+    #[inline]
+    pub fn source(&self) -> Source {
+        let words: &[u64] = bytemuck::cast_slice(self.0);
+        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
+        let coefficients = &words[2..index_word(words.len())];
+        for (component, word) in taylor.as_flattened_mut().iter_mut().zip(coefficients) {
+            *component = f64::from_bits(*word);
+        }
+        let index = (words[index_word(words.len())] as u32).cast_signed();
+        Source { index, mass: f64::from_bits(words[1]), time: f64::from_bits(words[0]), taylor }
+    }
+}
+
+/// Records, one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Records<'a> {
+    lines: &'a [Line],
+    lines_of_record: usize,
+}
+
+impl<'a> Records<'a> {
+    /// No records.
+    pub const NONE: Records<'static> = Records { lines: &[], lines_of_record: 1 };
+
+    /// All records in some memory, each of so many lines.
+    #[inline]
+    pub fn new(lines: &'a [Line], lines_of_record: usize) -> Records<'a> {
+        debug_assert!(lines.len().is_multiple_of(lines_of_record));
+        Records { lines, lines_of_record }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.lines.len() / self.lines_of_record
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The record at a place.
+    #[inline]
+    pub fn get(&self, place: usize) -> Record<'a> {
+        Record(&self.lines[place * self.lines_of_record..][..self.lines_of_record])
+    }
+
+    /// Each record.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'a>> + Clone + use<'a> {
+        self.lines.chunks_exact(self.lines_of_record).map(Record)
+    }
+
+    /// The first records, and those from a place on.
+    pub fn split_at(&self, place: usize) -> [Records<'a>; 2] {
+        let (first, rest) = self.lines.split_at(place * self.lines_of_record);
+        [first, rest].map(|lines| Records { lines, ..*self })
+    }
+
+    /// The memory that they are in.
+    #[inline]
+    pub fn lines(&self) -> &'a [Line] {
+        self.lines
+    }
+
+    /// Words of 64 bits of each.
+    pub fn words(&self) -> usize {
+        self.lines_of_record * Line::WORDS
+    }
+}
+
+impl<'a> Record<'a> {
+    /// Its memory.
+    #[inline]
+    pub fn lines(&self) -> &'a [Line] {
+        self.0
+    }
+}
+
+/// The lines of records of some sources with so many Taylor coefficients, each with its address.
+pub fn lines(taylor: usize, sources: impl IntoIterator<Item = (u32, Source)>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (address, source) in sources {
+        let first = lines.len();
+        lines.resize(first + lines_of_record(taylor), Line::zeroed());
+        write(&mut lines[first..], address, &source);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::law::catalogue::CATALOGUE;
+
+    use super::*;
+
+    #[test]
+    fn a_record_gives_back_the_source_and_the_address_of_every_order() {
+        for descriptor in CATALOGUE {
+            let place = |number: u32| std::array::from_fn(|k| f64::from(number) + 0.5 * k as f64);
+            let source = |number: u32| {
+                let mut taylor = [[0.0; 3]; MAX_TAYLOR];
+                taylor[..descriptor.taylor]
+                    .iter_mut()
+                    .zip(1..)
+                    .for_each(|(vector, k)| *vector = place(10 * k + number));
+                Source { index: i32::MIN + number as i32, mass: -2.0, time: 0.25, taylor }
+            };
+            let addresses = [7, u32::MAX, 0];
+            let lines = lines(descriptor.taylor, addresses.map(|address| (address, source(address % 5))));
+            let records = Records::new(&lines, lines_of_record(descriptor.taylor));
+            assert_eq!(records.len(), 3);
+            for (record, address) in records.iter().zip(addresses) {
+                assert_eq!((record.address(), record.source()), (address, source(address % 5)));
+            }
+            let [first, rest] = records.split_at(1);
+            assert_eq!([first.len(), rest.len()], [1, 2]);
+            assert_eq!(rest.get(0), records.get(1));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The sinks of a block: many are copied, and looked at, by several threads.
+
+use std::ops::Range;
+
+use super::{Descriptor, MAX_VECTORS, Result, Sink, memory};
+
+/// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
+const HEAD: usize = 3;
+
+/// Numbers of a sink: behind the vectors its step, where it has one.
+const fn width(vectors: usize, steps: bool) -> usize {
+    HEAD + 3 * vectors + steps as usize
+}
+
+/// Calls what is compiled for each number of vectors that sinks have, and with and without steps.
+macro_rules! by_kind {
+    ($kind:expr, $vectors:ident, $steps:ident => $call:expr) => {
+        by_kind!(@each $kind, $vectors, $steps, $call, (1, false) (1, true) (2, false) (2, true) (3, false) (3, true))
+    };
+    (@each $kind:expr, $vectors:ident, $steps:ident, $call:expr, $(($count:literal, $with:literal))*) => {
+        match $kind {
+            $(($count, $with) => by_kind!(@one $vectors, $steps, $call, $count, $with),)*
+            (_, false) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_VECTORS, false),
+            (_, true) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_VECTORS, true),
+        }
+    };
+    (@one $vectors:ident, $steps:ident, $call:expr, $count:expr, $with:literal) => {{
+        const $vectors: usize = $count;
+        const $steps: bool = $with;
+        $call
+    }};
+}
+pub(crate) use by_kind;
+
+/// The sinks of a block, with the vectors that the order needs and no others, and with steps where the scope needs them.
+///
+/// Memory of larger blocks is kept as it is: what was written once is only written over.
+#[derive(Debug, Clone)]
+pub struct Sinks {
+    numbers: Vec<f64>,
+    /// So many of the first are the block's.
+    count: usize,
+    vectors: usize,
+    steps: bool,
+}
+
+impl Default for Sinks {
+    fn default() -> Sinks {
+        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_VECTORS, steps: true }
+    }
+}
+
+/// Some sinks of a block, one after another.
+#[derive(Debug, Clone, Copy)]
+pub struct SomeSinks<'a> {
+    numbers: &'a [f64],
+    vectors: usize,
+    steps: bool,
+}
+
+impl<'a> SomeSinks<'a> {
+    fn width(&self) -> usize {
+        width(self.vectors, self.steps)
+    }
+
+    /// Vectors that they have.
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// Whether they have steps.
+    pub fn have_steps(&self) -> bool {
+        self.steps
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.numbers.len() / self.width()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The sink at a place; vectors that the order does not need are zero.
+    pub fn get(&self, place: usize) -> Sink {
+        by_kind!((self.vectors, self.steps), VECTORS, STEPS => self.with::<VECTORS, STEPS>(place))
+    }
+
+    /// The sink at a place of sinks that have `VECTORS` vectors, and steps if it is said so.
+    #[inline(always)]
+    pub fn with<const VECTORS: usize, const STEPS: bool>(&self, place: usize) -> Sink {
+        let width = width(VECTORS, STEPS);
+        let row = &self.numbers[place * width..][..width];
+        let mut derivatives = [[0.0; 3]; MAX_VECTORS];
+        for (vector, numbers) in derivatives[..VECTORS].iter_mut().zip(row[HEAD..].chunks_exact(3)) {
+            vector.copy_from_slice(numbers);
+        }
+        let step = if STEPS { row[width - 1] } else { 0.0 };
+        Sink { index: row[0].to_bits() as i32, softening2: row[1], radius2: row[2], step, derivatives }
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Sink> + use<'a> {
+        (0..self.len()).map(move |place| self.get(place))
+    }
+
+    /// Those at some places.
+    pub fn range(&self, places: Range<usize>) -> SomeSinks<'a> {
+        let width = self.width();
+        SomeSinks { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
+    }
+
+    /// So many at a time.
+    pub fn chunks(self, count: usize) -> impl Iterator<Item = SomeSinks<'a>> {
+        self.numbers.chunks(count * self.width()).map(move |numbers| SomeSinks { numbers, ..self })
+    }
+
+    /// The first ones, and those from a place on.
+    pub fn split_at(&self, place: usize) -> (SomeSinks<'a>, SomeSinks<'a>) {
+        (self.range(0..place), self.range(place..self.len()))
+    }
+}
+
+/// Writes a sink that has `VECTORS` vectors, and a step if it is said so.
+#[inline(always)]
+fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
+    let row = &mut row[..width(VECTORS, STEPS)];
+    row[0] = f64::from_bits(u64::from(sink.index.cast_unsigned()));
+    (row[1], row[2]) = (sink.softening2, sink.radius2);
+    for (numbers, vector) in row[HEAD..].chunks_exact_mut(3).zip(&sink.derivatives) {
+        numbers.copy_from_slice(vector);
+    }
+    if STEPS {
+        row[width(VECTORS, STEPS) - 1] = sink.step;
+    }
+}
+
+/// What is seen of sinks as they are copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// All of them are good at first sight.
+    pub good: bool,
+    /// Some of them wants neighbours.
+    pub radius: bool,
+    /// The largest magnitudes of components of their positions, velocities, ..., where units depend on them.
+    pub largest: [f64; MAX_VECTORS],
+}
+
+/// What good sinks keep to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    position: f64,
+    vectors: usize,
+    steps: bool,
+    scales_lengths: bool,
+}
+
+impl Sinks {
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// All of them.
+    pub fn all(&self) -> SomeSinks<'_> {
+        let Sinks { vectors, steps, .. } = *self;
+        SomeSinks { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
+    }
+
+    /// Those at some places.
+    pub fn range(&self, places: Range<usize>) -> SomeSinks<'_> {
+        self.all().range(places)
+    }
+
+    /// Copies all that come.
+    pub(crate) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, descriptor: &Descriptor) -> Result<Look> {
+        let width = self.empty(descriptor);
+        self.reserve(sinks.size_hint().0, width)?;
+        let (mut look, limits) = (Look::NOTHING, Limits::of(descriptor));
+        for sink in sinks {
+            let first = self.count * width;
+            if self.numbers.len() < first + width {
+                self.reserve(1, width)?;
+                self.numbers.resize(first + width, 0.0);
+            }
+            look = look.and(fill(&mut self.numbers[first..first + width], self.count, &|_| sink, limits));
+            self.count += 1;
+        }
+        Ok(look)
+    }
+
+    /// Room for so many, to be written: their numbers, and how many a sink has.
+    pub(crate) fn places(&mut self, count: usize, descriptor: &Descriptor) -> Result<(&mut [f64], usize)> {
+        let width = self.empty(descriptor);
+        self.reserve(count, width)?;
+        if self.numbers.len() < count * width {
+            self.numbers.resize(count * width, 0.0);
+        }
+        self.count = count;
+        Ok((&mut self.numbers[..count * width], width))
+    }
+
+    /// Forgets the sinks; the numbers of each that is to come.
+    fn empty(&mut self, descriptor: &Descriptor) -> usize {
+        (self.count, self.vectors, self.steps) = (0, descriptor.vectors, descriptor.is_regular());
+        width(self.vectors, self.steps)
+    }
+
+    /// Memory for so many more.
+    fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
+        let wanted = self.count.saturating_add(more).saturating_mul(width);
+        let more = wanted.saturating_sub(self.numbers.len());
+        memory::reserve(&mut self.numbers, more, "sinks")
+    }
+}
+
+/// Makes sinks, from the one of this number on.
+pub(crate) fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> Look {
+    by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sink, limits))
+}
+
+/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+fn fill_with<const VECTORS: usize, const STEPS: bool>(
+    places: &mut [f64],
+    first: usize,
+    sink: &impl Fn(usize) -> Sink,
+    limits: Limits,
+) -> Look {
+    let limits = Limits { vectors: VECTORS, steps: STEPS, ..limits };
+    let mut look = Look::NOTHING;
+    for (row, number) in places.chunks_exact_mut(width(VECTORS, STEPS)).zip(first..) {
+        let sink = sink(number);
+        look.take(&sink, limits);
+        put::<VECTORS, STEPS>(row, &sink);
+    }
+    look
+}
+
+impl Limits {
+    pub(crate) fn of(descriptor: &Descriptor) -> Limits {
+        Limits {
+            position: descriptor.bounds.position,
+            vectors: descriptor.vectors,
+            steps: descriptor.is_regular(),
+            scales_lengths: descriptor.bounds.scales_lengths,
+        }
+    }
+}
+
+impl Look {
+    /// What is seen of no sinks.
+    pub(crate) const NOTHING: Look = Look { good: true, radius: false, largest: [0.0; MAX_VECTORS] };
+
+    /// Looks at one of many, without a branch; which of them is wrong is looked for when one is.
+    #[inline(always)]
+    fn take(&mut self, sink: &Sink, limits: Limits) {
+        let position = &sink.derivatives[0];
+        let largest = limits.position;
+        let higher = sum_of_components(&sink.derivatives[1..limits.vectors]);
+        let near = |value: &f64| value.abs() <= largest;
+        self.good &= near(&position[0]) & near(&position[1]) & near(&position[2]);
+        self.good &= (sink.softening2 >= 0.0) & (sink.softening2 <= largest * largest);
+        self.good &= (higher + sink.radius2).abs() < f64::INFINITY;
+        if limits.steps {
+            self.good &= sink.step.abs() < f64::INFINITY;
+        }
+        self.radius |= sink.radius2 > 0.0;
+        if limits.scales_lengths {
+            for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {
+                let [x, y, z] = vector.map(f64::abs);
+                // One instruction each, where `f64::max` has four.
+                let of_two = if x > y { x } else { y };
+                let of_vector = if z > of_two { z } else { of_two };
+                *largest = if of_vector > *largest { of_vector } else { *largest };
+            }
+        }
+    }
+
+    pub(crate) fn and(self, other: Look) -> Look {
+        let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
+        Look { good: self.good & other.good, radius: self.radius | other.radius, largest }
+    }
+}
+
+impl FromIterator<Sink> for Sinks {
+    fn from_iter<I: IntoIterator<Item = Sink>>(sinks: I) -> Sinks {
+        let mut all = Sinks::default();
+        for sink in sinks {
+            let first = all.numbers.len();
+            all.numbers.resize(first + width(MAX_VECTORS, true), 0.0);
+            put::<MAX_VECTORS, true>(&mut all.numbers[first..], &sink);
+            all.count += 1;
+        }
+        all
+    }
+}
+
+/// The sum of all components of some vectors: finite only if each is. Three sums side by side take a third of the time.
+#[inline(always)]
+pub(crate) fn sum_of_components(vectors: &[[f64; 3]]) -> f64 {
+    let mut sums = [0.0; 3];
+    for vector in vectors {
+        sums.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+    }
+    sums[0] + sums[1] + sums[2]
+}

@@ -1,0 +1,322 @@
+//! The host's copy of the sources: the truth that every device copies from.
+
+use super::memory::{self, Boxed};
+use super::units::{Census, Sizes};
+use super::{CHUNK, Descriptor, Error, MAX_VECTORS, Result, Units, chunk_of, chunks_below};
+
+/// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6, snap / 24, crackle / 120, and
+/// the next two derivatives of the position over 720 and 5040.
+pub const MAX_TAYLOR: usize = 8;
+
+/// A source (j-particle): a mass on a Taylor series in time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Source {
+    /// The caller's name for it; sinks with the same index do not feel it.
+    pub index: i32,
+    /// The mass.
+    pub mass: f64,
+    /// The time to which the coefficients belong.
+    pub time: f64,
+    /// `taylor[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6, ...
+    pub taylor: [[f64; 3]; MAX_TAYLOR],
+}
+
+/// The factorials of the numbers of the coefficients.
+const FACTORIALS: [f64; MAX_TAYLOR] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
+
+impl Source {
+    /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk, ... Those that are
+    /// not given are zero.
+    pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
+        let mut taylor = padded(derivatives);
+        // Numbers that are known beforehand: the divisions are few and side by side.
+        for k in 2..N {
+            taylor[k] = taylor[k].map(|component| component / FACTORIALS[k]);
+        }
+        Source { index, mass, time, taylor }
+    }
+}
+
+/// Vectors, and zeros behind them.
+pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]; M] {
+    const { assert!(N <= M) };
+    let mut all = [[0.0; 3]; M];
+    all[..N].copy_from_slice(&given);
+    all
+}
+
+/// A range that holds some indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexRange {
+    lowest: i32,
+    highest: i32,
+}
+
+impl IndexRange {
+    /// The range of no index.
+    pub const EMPTY: IndexRange = IndexRange { lowest: i32::MAX, highest: i32::MIN };
+
+    /// The range, widened to hold one more index.
+    pub fn with(self, index: i32) -> IndexRange {
+        IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
+    }
+
+    /// The lowest and the highest index; the lowest is above the highest where there is none.
+    pub fn bounds(&self) -> [i32; 2] {
+        [self.lowest, self.highest]
+    }
+
+    /// Whether some index may be in both.
+    pub fn meets(&self, other: &IndexRange) -> bool {
+        self.lowest <= other.highest && other.lowest <= self.highest
+    }
+}
+
+/// Consecutive sources of which each quantity stands together, as wide as the widest vector of 64-bit numbers.
+pub const OCTET: usize = 8;
+
+/// A row of an octet.
+pub type Row = [f64; OCTET];
+
+/// Rows of an octet: the times, the masses, then the components of the Taylor coefficients.
+pub const TIME: usize = 0;
+/// See [`TIME`].
+pub const MASS: usize = 1;
+/// See [`TIME`]: component `c` of coefficient `k` is row `TAYLOR + 3 k + c`.
+pub const TAYLOR: usize = 2;
+
+/// `CHUNK` consecutive addresses in octets: near enough to write one source in few pages, and to read all in one stream.
+pub struct Chunk {
+    rows: Box<[Row]>,
+    index: [i32; CHUNK],
+    range: IndexRange,
+    set: [u64; CHUNK / 64],
+    /// What units are chosen by, of each source that is here or that will be put here.
+    sizes: [Sizes; CHUNK],
+    stamp: u64,
+}
+
+impl Chunk {
+    fn new(taylor: usize) -> Result<Chunk> {
+        let length = (TAYLOR + 3 * taylor) * (CHUNK / OCTET);
+        let rows = bytemuck::try_zeroed_slice_box(length)
+            .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
+        Ok(Chunk {
+            rows,
+            index: [0; CHUNK],
+            range: IndexRange::EMPTY,
+            set: [0; CHUNK / 64],
+            sizes: [Sizes::default(); CHUNK],
+            stamp: 0,
+        })
+    }
+
+    /// The octets, each of them `TAYLOR + 3 * taylor` rows.
+    pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
+        self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
+    }
+
+    /// The sources' indices.
+    pub fn indices(&self) -> &[i32; CHUNK] {
+        &self.index
+    }
+
+    /// A range that holds the indices of all sources that were ever written here.
+    pub fn index_range(&self) -> IndexRange {
+        self.range
+    }
+
+    /// Whether the caller has ever written this place.
+    pub fn is_set(&self, place: usize) -> bool {
+        self.set[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Whether the caller has written each of the first `count` places.
+    pub fn all_set(&self, count: usize) -> bool {
+        (0..count.div_ceil(64)).all(|word| {
+            let wanted = match count - 64 * word {
+                64.. => u64::MAX,
+                bits => (1 << bits) - 1,
+            };
+            self.set[word] & wanted == wanted
+        })
+    }
+
+    /// A number that changes whenever a source of this chunk is written, and that no other state of it ever had.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    fn write(&mut self, place: usize, source: &Source, stamp: u64) {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &mut self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        octet[TIME][lane] = source.time;
+        octet[MASS][lane] = source.mass;
+        for (row, component) in octet[TAYLOR..].iter_mut().zip(source.taylor.iter().flatten()) {
+            row[lane] = *component;
+        }
+        self.index[place] = source.index;
+        self.range = self.range.with(source.index);
+        self.set[place / 64] |= 1 << (place % 64);
+        self.stamp = stamp;
+    }
+
+    fn read(&self, place: usize) -> Source {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
+        for (component, row) in taylor.iter_mut().flatten().zip(&octet[TAYLOR..]) {
+            *component = row[lane];
+        }
+        Source { index: self.index[place], mass: octet[MASS][lane], time: octet[TIME][lane], taylor }
+    }
+}
+
+/// The addresses written since the last block began: what a device with a copy of its own has to fetch.
+pub enum Written<'a> {
+    /// These, in the order of writing; an address written twice is named twice.
+    Addresses(&'a [u32]),
+    /// More than it pays to list: compare the chunks' stamps.
+    Many,
+}
+
+/// Beyond this many written sources, whole chunks are cheaper to send than single sources.
+const MANY: usize = 1 << 16;
+
+/// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
+pub struct Sources {
+    taylor: usize,
+    chunks: Vec<Option<Boxed<Chunk>>>,
+    stamp: u64,
+    count: usize,
+    written: Vec<u32>,
+    everything: bool,
+    census: Census,
+}
+
+impl Sources {
+    /// No sources, each of which will have this many Taylor coefficients.
+    pub fn new(taylor: usize) -> Sources {
+        Sources {
+            taylor,
+            chunks: Vec::new(),
+            stamp: 0,
+            count: 0,
+            written: Vec::new(),
+            everything: false,
+            census: Census::default(),
+        }
+    }
+
+    /// What was written since [`Sources::forget_written`].
+    pub fn written(&self) -> Written<'_> {
+        match self.everything || self.written.len() >= MANY {
+            false => Written::Addresses(&self.written),
+            true => Written::Many,
+        }
+    }
+
+    /// The devices of a block have fetched what was written; the others will compare stamps.
+    pub fn forget_written(&mut self) {
+        self.written.clear();
+        self.everything = false;
+    }
+
+    /// There are devices that have fetched nothing yet.
+    pub fn all_is_written(&mut self) {
+        self.everything = true;
+    }
+
+    /// Devices have to fetch the source at an address.
+    pub fn note_written(&mut self, address: usize) {
+        if self.written.len() < MANY {
+            match self.written.try_reserve(1) {
+                Ok(()) => self.written.push(address as u32),
+                // Devices that compare stamps find it too.
+                Err(_) => self.everything = true,
+            }
+        }
+    }
+
+    /// The source at an address, which has a chunk and will be put here, is one of those that units are chosen for.
+    #[inline]
+    pub fn count_sizes(&mut self, address: usize, source: &Source) {
+        if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
+            self.census.count(&mut chunk.sizes[address % CHUNK], Census::sizes_of(source, self.taylor));
+        }
+    }
+
+    /// The Taylor coefficients that are kept of a source.
+    pub fn taylor(&self) -> usize {
+        self.taylor
+    }
+
+    /// How many addresses were ever written.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
+        let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
+        tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
+    }
+
+    /// The number of chunks that hold the written addresses below `nj`, gaps included.
+    pub fn chunks_below(&self, nj: usize) -> usize {
+        chunks_below(nj).min(self.chunks.len())
+    }
+
+    /// The chunk with this number, if any of its addresses was written.
+    pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
+        self.chunks.get(chunk)?.as_deref()
+    }
+
+    /// Writes the source at an address, which devices have to fetch.
+    #[inline]
+    pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
+        self.note_written(address);
+        Ok(())
+    }
+
+    /// Writes the source at an address, which devices have or will have by other ways.
+    #[inline]
+    pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
+        let number = chunk_of(address);
+        if number >= self.chunks.len() {
+            self.census.make_room()?;
+            memory::lengthen(&mut self.chunks, number + 1, "the table of sources", || None)?;
+        }
+        let chunk = match &mut self.chunks[number] {
+            Some(chunk) => chunk,
+            empty => empty.insert(Boxed::new(Chunk::new(self.taylor)?, "sources")?),
+        };
+        let place = address % CHUNK;
+        self.count += usize::from(!chunk.is_set(place));
+        self.stamp += 1;
+        chunk.write(place, source, self.stamp);
+        self.census.count(&mut chunk.sizes[place], Census::sizes_of(source, self.taylor));
+        Ok(())
+    }
+
+    /// The units for pairs of all that was written and sinks whose vectors have these largest components.
+    pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
+        self.census.units(sinks, descriptor)
+    }
+
+    /// Whether a source was written to an address.
+    pub fn is_set(&self, address: usize) -> bool {
+        self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))
+    }
+
+    /// The source at an address, if it was written; coefficients that are not kept read as zero.
+    pub fn read(&self, address: usize) -> Option<Source> {
+        let place = address % CHUNK;
+        let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
+        Some(chunk.read(place))
+    }
+}

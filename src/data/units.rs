@@ -1,0 +1,325 @@
+//! The units that pairs are computed in: powers of two of the caller's, so that in numbers of 32 bits, too, masses,
+//! distances and speeds lie in the middle of the range, whatever the caller measures them in. A power of two changes no digit.
+
+use super::{Descriptor, MAX_VECTORS, Result, Source, memory};
+
+/// What the numbers of pairs are multiplied with: two to these powers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Masses.
+    pub mass: i32,
+    /// Lengths.
+    pub length: i32,
+    /// Speeds; so times by that of lengths less this.
+    pub speed: i32,
+}
+
+impl Units {
+    /// The caller's own.
+    pub const CALLERS: Units = Units { mass: 0, length: 0, speed: 0 };
+
+    /// What a mass is multiplied with.
+    pub fn mass_factor(self) -> f64 {
+        power(self.mass)
+    }
+
+    /// What a squared distance is multiplied with.
+    pub fn distance2_factor(self) -> f64 {
+        power(2 * self.length)
+    }
+
+    /// What a time is multiplied with.
+    pub fn time_factor(self) -> f64 {
+        power(-self.rate())
+    }
+
+    /// What a position, velocity, acceleration or jerk is multiplied with, the first three derivatives of a position.
+    pub fn derivative_factor(self, derivative: usize) -> f64 {
+        power(self.length + derivative as i32 * self.rate())
+    }
+
+    /// What a summed potential is multiplied with to be the caller's.
+    pub fn potential_unit(self) -> f64 {
+        power(self.length - self.mass)
+    }
+
+    /// What a summed acceleration, jerk, snap or crackle is multiplied with to be the caller's: the acceleration and its
+    /// first three derivatives.
+    pub fn acceleration_unit(self, derivative: usize) -> f64 {
+        power(2 * self.length - self.mass - derivative as i32 * self.rate())
+    }
+
+    /// What summed numbers are multiplied with to be the caller's: the potential, then components of acceleration, jerk, ...
+    pub fn sum_unit(self, output: usize) -> f64 {
+        match output {
+            0 => self.potential_unit(),
+            _ => self.acceleration_unit((output - 1) / 3),
+        }
+    }
+
+    /// What a squared distance of a pair is multiplied with to be the caller's.
+    pub fn distance2_unit(self) -> f64 {
+        power(-2 * self.length)
+    }
+
+    fn rate(self) -> i32 {
+        self.speed - self.length
+    }
+}
+
+/// A power of two, as far as normal numbers go.
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((exponent.clamp(-1022, 1023) + 1023) as u64) << 52)
+}
+
+/// Binary exponents that count as one size: a census of sizes changes only where a source leaves its own.
+const WIDTH: i32 = 4;
+/// Sizes that numbers of 64 bits have. The first is that of zero.
+const SIZES: usize = (2048 / WIDTH) as usize;
+/// Of so many sources one may be larger than those that units are chosen for: a body that escapes, or that was lost, does not
+/// take the digits of all others.
+const OUTER: u32 = 8;
+/// A sink so many binary exponents farther out than the sources still has their units.
+const REACH: i32 = 12;
+/// Sinks farther out than that make the unit of length longer by so many binary exponents at most: a star that rounding
+/// has moved from the origin is felt by its planets, and beside a sink that was lost most others keep their forces.
+const MOST_RAISED: i32 = 44;
+/// Lengths and rates are multiplied with two to this power at most, and to its negative at least, and masses with two to
+/// the other: the factors are normal numbers, and sums are brought back by the same ones.
+const LONGEST: i32 = 250;
+/// See [`LONGEST`].
+const HEAVIEST: i32 = 1000;
+
+/// The size of the largest of some numbers, from the bits of their magnitudes.
+fn size_of_largest(numbers: &[f64]) -> u16 {
+    let largest = numbers.iter().fold(0, |largest, number| largest.max(number.abs().to_bits()));
+    (largest >> 52) as u16 / WIDTH as u16
+}
+
+/// The lowest binary exponent of numbers of a size, if it is not that of zero.
+fn exponent(size: u16) -> Option<i32> {
+    (size > 0).then(|| i32::from(size) * WIDTH - 1023)
+}
+
+/// Sizes of a source: of its mass, its position, its velocity and its acceleration.
+pub type Sizes = [u16; 1 + COUNTED];
+/// Derivatives of a position that units depend on: in numbers of 32 bits no order needs more.
+const COUNTED: usize = 3;
+
+/// How many sources there are of each size, and the largest.
+#[derive(Default)]
+pub struct Census {
+    /// For each size, the sources whose mass, position, ... have it. Empty as long as there is no source.
+    counts: Vec<[u32; 1 + COUNTED]>,
+    /// Sources that are not zero.
+    totals: [u32; 1 + COUNTED],
+    largest: Sizes,
+}
+
+impl Census {
+    /// Has memory for sources to be counted.
+    #[inline]
+    pub fn make_room(&mut self) -> Result<()> {
+        memory::lengthen(&mut self.counts, SIZES, "the sizes of sources", Default::default)
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
+    }
+
+    /// Sizes of a source, of which the order has so many Taylor coefficients.
+    #[inline(always)]
+    pub fn sizes_of(source: &Source, taylor: usize) -> Sizes {
+        let mut sizes = [size_of_largest(&[source.mass]), size_of_largest(&source.taylor[0]), 0, 0];
+        if taylor > 1 {
+            sizes[2] = size_of_largest(&source.taylor[1]);
+        }
+        if taylor > 4 {
+            sizes[3] = size_of_largest(&source.taylor[2]);
+        }
+        sizes
+    }
+
+    /// Counts the sizes that a source has now, for which room was made, in the place of those that it had.
+    #[inline(always)]
+    pub fn count(&mut self, sizes: &mut Sizes, now: Sizes) {
+        if *sizes != now {
+            self.replace(*sizes, now);
+            *sizes = now;
+        }
+    }
+
+    /// Counts sizes in the place of others; no source has the sizes of zeros.
+    #[cold]
+    fn replace(&mut self, before: Sizes, now: Sizes) {
+        for quantity in 0..1 + COUNTED {
+            let (counts, largest) = (&mut self.counts, &mut self.largest[quantity]);
+            self.totals[quantity] += u32::from(now[quantity] > 0);
+            self.totals[quantity] -= u32::from(before[quantity] > 0);
+            if before[quantity] > 0 {
+                counts[usize::from(before[quantity])][quantity] -= 1;
+            }
+            if now[quantity] > 0 {
+                counts[usize::from(now[quantity])][quantity] += 1;
+            }
+            *largest = now[quantity].max(*largest);
+            while *largest > 0 && counts[usize::from(*largest)][quantity] == 0 {
+                *largest -= 1;
+            }
+        }
+    }
+
+    /// The size of a quantity that all but one in [`OUTER`] sources do not exceed, if some are not zero.
+    fn typical(&self, quantity: usize) -> Option<i32> {
+        let mut larger = self.totals[quantity] / OUTER;
+        let mut size = self.largest[quantity];
+        while size > 0 && self.counts[usize::from(size)][quantity] <= larger {
+            larger -= self.counts[usize::from(size)][quantity];
+            size -= 1;
+        }
+        exponent(size)
+    }
+
+    /// The units for pairs of these sources and sinks whose vectors have these largest components: the coordinates of all
+    /// sources but the outermost, or of sinks that are much farther out, are brought to 1, the speeds too (if nothing
+    /// moves, the accelerations), and the largest mass to where the catalogue wants it.
+    pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
+        let bounds = &descriptor.bounds;
+        let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
+        let raised = of_sinks(0).map(|exponent| exponent - REACH);
+        let far = match self.typical(1) {
+            Some(far) => raised.map_or(far, |raised| raised.clamp(far, far + MOST_RAISED)),
+            None => raised.unwrap_or(0),
+        };
+        let mut units = Units::CALLERS;
+        if bounds.scales_lengths {
+            units.length = (-far).clamp(-LONGEST, LONGEST);
+            units.speed = units.length;
+            for derivative in 1..descriptor.vectors.min(1 + COUNTED) {
+                if let Some(fast) = self.typical(1 + derivative).or(of_sinks(derivative)) {
+                    let rate = (-fast - units.length).div_euclid(derivative as i32);
+                    units.speed = units.length + rate.clamp(-LONGEST, LONGEST);
+                    break;
+                }
+            }
+        }
+        if let Some(heaviest) = exponent(self.largest[0]) {
+            let weight = heaviest - 3 * (far + units.length);
+            let wanted = weight.clamp(bounds.weights.0, bounds.weights.1) - weight;
+            let kept = wanted.clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);
+            units.mass = kept.clamp(-HEAVIEST, HEAVIEST);
+        }
+        units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{Order, Precision};
+    use crate::law::catalogue::descriptor;
+
+    use super::*;
+
+    fn source(mass: f64, x: f64, speed: f64) -> Source {
+        Source::from_derivatives(1, mass, 0.0, [[x, 0.0, 0.0], [0.0, -speed, 0.0]])
+    }
+
+    /// The census of sources that are written one after another to some places.
+    fn census(written: &[(usize, Source)]) -> Census {
+        let mut census = Census::default();
+        census.make_room().unwrap();
+        let mut sizes = [Sizes::default(); 8];
+        for (place, source) in written {
+            let now = Census::sizes_of(source, 4);
+            census.count(&mut sizes[*place], now);
+        }
+        census
+    }
+
+    #[test]
+    fn the_largest_mass_coordinate_and_speed_are_brought_to_where_the_catalogue_wants_them() {
+        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        for [mass, x, speed] in [[1.0, 1.0, 1.0], [2e30, 1.5e11, 3e4], [1e-60, 1e70, 1e9], [1e70, 1e-60, 1e-30]] {
+            let small = source(mass * 1e-12, x * 1e-3, speed * 1e-3);
+            let units = census(&[(0, source(-mass, -x, speed)), (1, small)]).units(&[0.0; 4], descriptor);
+            let in_one_size = |value: f64, lowest: i32| (1.0..16.0).contains(&(value * f64::from(-lowest).exp2()));
+            assert!(in_one_size(mass * units.mass_factor(), descriptor.bounds.weights.0), "{mass}: {units:?}");
+            assert!(in_one_size(x * units.derivative_factor(0), 0), "{x}: {units:?}");
+            assert!(in_one_size(speed * units.derivative_factor(1), 0), "{speed}: {units:?}");
+            // What is made of them is brought back.
+            let [length, time] = [units.derivative_factor(0), units.time_factor()];
+            assert_eq!(units.derivative_factor(1), length / time);
+            assert_eq!(units.potential_unit(), length / units.mass_factor());
+            assert_eq!(units.acceleration_unit(0), length * length / units.mass_factor());
+            assert_eq!(units.acceleration_unit(1), length * length / units.mass_factor() * time);
+            assert_eq!((units.distance2_factor(), units.distance2_unit()), (length * length, 1.0 / (length * length)));
+        }
+    }
+
+    #[test]
+    fn units_are_those_of_the_sources_that_are_there() {
+        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let plain = source(1.0, 1.0, 1.0);
+        let mut all = [plain; 8];
+        let mut written: Vec<(usize, Source)> = (0..8).map(|place| (place, plain)).collect();
+        let changes =
+            [source(1e30, 1.0, 1.0), source(1.0, 1e20, 1.0), source(1.0, 1.0, 0.0), source(0.0, 0.0, 1e9), plain];
+        for (place, change) in changes.iter().cycle().take(20).enumerate() {
+            all[place % 3] = *change;
+            written.push((place % 3, *change));
+            let anew: Vec<(usize, Source)> = all.iter().copied().enumerate().collect();
+            let units = census(&written).units(&[0.0; 4], descriptor);
+            assert_eq!(units, census(&anew).units(&[0.0; 4], descriptor), "after {change:?} at {place}");
+        }
+    }
+
+    #[test]
+    fn sinks_count_where_they_are_far_out_or_alone_move() {
+        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let units =
+            |sources: &[(usize, Source)], x: f64, speed: f64| census(sources).units(&[x, speed, 0.0, 0.0], descriptor);
+        let model = [(0, source(1.0, 1.0, 1.0))];
+        assert_eq!(units(&model, 1000.0, 1.0), units(&model, 0.0, 0.0));
+        assert!(units(&model, 1e9, 1.0).length < 0);
+        let resting = [(0, source(1.0, 0.0, 0.0))];
+        let far = units(&resting, 1e11, 3e4);
+        assert!((1.0..=65536.0).contains(&(1e11 * far.derivative_factor(0))), "{far:?}");
+        assert!((1.0..16.0).contains(&(3e4 * far.derivative_factor(1))), "{far:?}");
+        assert_eq!(units(&[], 0.0, 0.0), Units::CALLERS);
+    }
+
+    #[test]
+    fn sums_are_brought_back_by_what_was_multiplied_with_however_small_or_large_that_was() {
+        let [mixed, double] = [Precision::Mixed, Precision::Double].map(|one| descriptor(Order::Sixth, one).unwrap());
+        for [mass, x, speed] in [[1e-300, 1e150, 1.0], [1e300, 1e-150, 1.0], [1.0, 1e75, 1e-290], [1.0, 1e-75, 1e290]] {
+            let census = census(&[(0, source(mass, x, speed))]);
+            let units = census.units(&[0.0; 4], double);
+            assert_eq!(units.potential_unit() * units.mass_factor(), 1.0, "{mass}, {x}: {units:?}");
+            let units = census.units(&[0.0; 4], mixed);
+            let [length, time] = [units.derivative_factor(0), units.time_factor()];
+            assert_eq!(units.derivative_factor(2) * time * time, length, "{x}, {speed}: {units:?}");
+        }
+    }
+
+    #[test]
+    fn one_body_in_eight_may_be_far_out_or_fast() {
+        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let model: Vec<(usize, Source)> = (0..8).map(|place| (place, source(1.0, 1.0, 1.0))).collect();
+        let mut lost = model.clone();
+        lost[3].1 = source(1.0, 1e30, 1e30);
+        let units = |sources: &[(usize, Source)]| census(sources).units(&[0.0; 4], descriptor);
+        assert_eq!(units(&lost), units(&model));
+        lost[5].1 = source(1.0, 1e30, 1e30);
+        assert!(units(&lost).length < units(&model).length);
+    }
+
+    #[test]
+    fn in_64_bits_masses_alone_are_scaled_and_only_where_they_have_to_be() {
+        let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+        let units = |mass: f64, x: f64| census(&[(0, source(mass, x, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], descriptor);
+        assert_eq!(units(1e30, 1e12), Units::CALLERS);
+        let heavy = units(1e200, 1e-10);
+        assert!((heavy.length, heavy.speed) == (0, 0) && heavy.mass < 0, "{heavy:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! What sources and sinks have to keep to.
+
+use crate::data::sinks::sum_of_components;
+use crate::data::{Error, MAX_TAYLOR, Result, Sink, Source};
+
+use super::System;
+
+impl System {
+    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's
+    /// range.
+    pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
+        if address > i32::MAX as usize {
+            return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
+        }
+        let name = |what: &str| format!("{what} of the source at address {address}");
+        let finite = |what: &str, value: f64| match value.is_finite() {
+            true => Ok(()),
+            false => Err(Error::NotFinite { what: name(what), value }),
+        };
+        let within = |what: &str, value: f64, largest: f64| match value.abs() <= largest {
+            true => Ok(()),
+            false => Err(self.too_large(name(what), value, largest)),
+        };
+        // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
+        let coefficients = &source.taylor[..self.descriptor.taylor];
+        let largest = self.descriptor.bounds;
+        if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
+            finite("the mass", source.mass)?;
+            finite("the time", source.time)?;
+            for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
+                coefficient.iter().try_for_each(|value| finite(what, *value))?;
+            }
+        }
+        let position = &source.taylor[0];
+        if position.iter().any(|value| value.abs() > largest.position) {
+            position.iter().try_for_each(|value| within("the position", *value, largest.position))?;
+        }
+        within("the mass", source.mass, largest.mass)
+    }
+
+    /// Whether a block may have this sink.
+    pub(super) fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
+        let name = |what: &str| format!("{what} of sink {number}");
+        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
+            if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
+                return Err(Error::NotFinite { what: name(what), value: *value });
+            }
+        }
+        if self.descriptor.is_regular() && !sink.step.is_finite() {
+            return Err(Error::NotFinite { what: name("the step"), value: sink.step });
+        }
+        let largest = self.descriptor.bounds.position;
+        if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
+            return Err(self.too_large(name("the position"), *value, largest));
+        }
+        for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
+            if !value.is_finite() {
+                return Err(Error::NotFinite { what: name(what), value });
+            }
+        }
+        if !(0.0..=largest * largest).contains(&sink.softening2) {
+            return Err(Error::OutOfRange {
+                what: name("the squared softening"),
+                value: sink.softening2,
+                precision: self.descriptor.precision.name(),
+                allowed: format!("0 to {:e}", largest * largest),
+            });
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, what: String, value: f64, largest: f64) -> Error {
+        Error::OutOfRange {
+            what,
+            value,
+            precision: self.descriptor.precision.name(),
+            allowed: format!("magnitudes up to {largest:e}"),
+        }
+    }
+}
+
+/// The position and its derivatives.
+const DERIVATIVES: [&str; MAX_TAYLOR] = [
+    "the position",
+    "the velocity",
+    "the acceleration",
+    "the jerk",
+    "the snap",
+    "the crackle",
+    "the sixth derivative",
+    "the seventh derivative",
+];

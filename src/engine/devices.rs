@@ -1,0 +1,510 @@
+//! The devices of a system: who computes a block, and who goes on when they fail.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::data::records::lines_of_record;
+use crate::data::{
+    Block, Deal, Descriptor, Error, Line, Parts, Records, Result, ResultCode, Share, Sources, Sums, Updates, Written,
+};
+use crate::hal::threads::Threads;
+use crate::hal::{Backend, DeviceDescription};
+use crate::method::{Device, DeviceOptions, Machine};
+
+use super::Setup;
+use super::journal::Log;
+use super::partitions::{self, Deals};
+use super::update_buffer::Gathered;
+
+/// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
+pub struct Devices {
+    machine: Box<dyn Machine>,
+    descriptor: &'static Descriptor,
+    /// What they are made of now.
+    setup: Setup,
+    /// None where the last change failed.
+    all: Vec<Box<dyn Device>>,
+    /// Threads that open them and begin blocks on them, the caller's included.
+    threads: Threads,
+    take_records: bool,
+    deals: Deals,
+    /// Whether the devices but the first had no part in the last blocks, and what they missed.
+    lag: Option<Lag>,
+    /// Records for those that lag. They may read them until they are dropped, before it is.
+    missed: Option<Gathered>,
+    /// The CPU, once it was needed.
+    host: Vec<Box<dyn Device>>,
+    /// Whether the last block is the CPU's.
+    on_host: bool,
+    /// Whether the last block was begun on what is open now, and did not fail since.
+    knows_block: bool,
+    parts: Parts,
+    progress: Progress,
+    /// The numbers of devices that failed at the last block.
+    failed: Vec<usize>,
+    /// Why there are none: the last failure of those that were left.
+    lost: Option<Error>,
+}
+
+/// Pairs of a sink and a source whose neighbours one device finds before another is awake.
+const PAIRS_OF_LISTS: usize = 1 << 24;
+
+/// What devices that had no part in the last blocks do not know.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lag {
+    /// More than the records that they missed was written.
+    everything: bool,
+}
+
+/// How far the devices are with a block.
+#[derive(Debug, Default)]
+struct Progress {
+    /// What each does, as far as they have a part.
+    shares: Vec<Share>,
+    /// Sinks that each has handed in.
+    done: Vec<usize>,
+    /// Sinks of each range that were handed over.
+    handed_over: Vec<usize>,
+    /// Ranges that are not handed over to their end.
+    ranges: VecDeque<usize>,
+    /// Places of the devices that have no sinks.
+    idle: Range<usize>,
+    sets: usize,
+}
+
+impl Progress {
+    /// The beginning of a block that is dealt so to some of as many devices as take part.
+    fn begin(&mut self, deal: Deal, parties: usize, ni: usize) {
+        self.shares.clear();
+        self.shares.extend((0..parties).map(|place| deal.share(place, ni)));
+        self.done.clear();
+        self.done.resize(parties, 0);
+        self.handed_over.clear();
+        self.handed_over.resize(deal.ranges, 0);
+        self.ranges.clear();
+        self.ranges.extend(0..deal.ranges);
+        self.idle = deal.devices()..parties;
+        self.sets = deal.sets;
+    }
+}
+
+impl Devices {
+    /// Opens the devices of a setup, and makes the log if they take records.
+    pub fn open(
+        machine: Box<dyn Machine>,
+        descriptor: &'static Descriptor,
+        setup: &Setup,
+        log: &mut Option<Log>,
+    ) -> Result<Devices> {
+        let mut devices = Devices {
+            machine,
+            descriptor,
+            setup: setup.clone(),
+            all: Vec::new(),
+            threads: Threads::alone(),
+            take_records: false,
+            deals: Deals::default(),
+            lag: None,
+            missed: None,
+            host: Vec::new(),
+            on_host: false,
+            knows_block: false,
+            parts: Parts::new(descriptor.outputs, descriptor.nearest),
+            progress: Progress::default(),
+            failed: Vec::new(),
+            lost: None,
+        };
+        devices.open_or_fall_back(setup.clone(), setup.fall_back, log)?;
+        Ok(devices)
+    }
+
+    /// What they are made of now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Sets the pairs below which the CPU takes over.
+    pub fn set_crossover(&mut self, pairs: u64) {
+        self.setup.crossover = Some(pairs);
+    }
+
+    /// Whether they take records.
+    pub fn take_records(&self) -> bool {
+        self.take_records
+    }
+
+    /// What they are.
+    pub fn describe(&self) -> Vec<DeviceDescription> {
+        self.all.iter().map(|device| device.describe()).collect()
+    }
+
+    /// The seconds that a block takes by their models, if all have one.
+    pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        partitions::fastest(&self.all, ni, nj).map(|(seconds, _)| seconds)
+    }
+
+    /// Bytes of host memory in use.
+    pub fn bytes(&self) -> usize {
+        let missed = self.missed.as_ref().map_or(0, Gathered::bytes);
+        missed + self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
+    }
+
+    /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
+    pub fn change(&mut self, setup: &Setup, log: &mut Option<Log>) -> Result<()> {
+        let before = self.setup.clone();
+        // What failed may be had again only after all of it was given back.
+        self.close();
+        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, log) else { return Ok(()) };
+        if let Err(worse) = self.open_or_fall_back(before, true, log) {
+            log::warn!("devices that were given back could not be opened again: {worse}");
+        }
+        Err(error)
+    }
+
+    /// After a failure: goes on with the devices that did not fail, and where there are none, with those of the next
+    /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
+    /// chose the backend.
+    pub fn fall_back(&mut self, error: Error, log: &mut Option<Log>) -> Result<()> {
+        // The host may have no memory either.
+        if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
+            return Err(error);
+        }
+        let next = match without(&self.setup, &self.failed, &error) {
+            Some(fewer) => fewer,
+            None => self.next(&self.setup, error)?,
+        };
+        self.close();
+        self.open_or_fall_back(next, true, log).inspect_err(|error| self.lost = Some(error.clone()))
+    }
+
+    fn close(&mut self) {
+        // Records that several read are registered once, by the first of them, which goes when none is at work any more.
+        while self.all.pop().is_some() {}
+        self.host.clear();
+        (self.take_records, self.on_host, self.knows_block) = (false, false, false);
+        (self.lag, self.missed) = (None, None);
+        self.failed.clear();
+        self.deals.reset();
+    }
+
+    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out; where none is left, the
+    /// next backend is tried, if the setup allows it.
+    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, log: &mut Option<Log>) -> Result<()> {
+        loop {
+            match self.open_all(&setup, log) {
+                Ok(()) => {
+                    (self.setup, self.lost) = (setup, None);
+                    return Ok(());
+                }
+                Err((number, error)) => {
+                    self.close();
+                    let fewer = number.filter(|_| may_be_fewer && is_of_device(&error));
+                    setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
+                        Some(fewer) => fewer,
+                        None => self.next(&setup, error)?,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The setup to try after one that failed, if there is any.
+    fn next(&self, failed: &Setup, error: Error) -> Result<Setup> {
+        let others = Backend::ALL.into_iter().skip_while(|backend| *backend != failed.backend).skip(1);
+        for backend in others.filter(|_| failed.fall_back) {
+            let count = self.machine.devices(backend).unwrap_or(0);
+            if count > 0 {
+                log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
+                let devices = match backend {
+                    Backend::Cpu => vec![0],
+                    _ => once(failed.devices.iter().map(|number| number % count)),
+                };
+                return Ok(Setup { backend, devices, ..failed.clone() });
+            }
+        }
+        Err(error)
+    }
+
+    /// Opens all devices of a setup and has them register the log. An error comes with the number of the device that it is
+    /// of, if it is of one.
+    fn open_all(&mut self, setup: &Setup, log: &mut Option<Log>) -> std::result::Result<(), (Option<usize>, Error)> {
+        let count = setup.devices.len();
+        let threads = Threads::new(self.machine.threads(count));
+        let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
+        let machine = &*self.machine;
+        let options = self.options(setup);
+        threads.each(opened.iter_mut().zip(&setup.devices), |(device, number)| {
+            *device = Some(machine.open(setup.backend, *number, options.clone()));
+        });
+        for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
+            self.all.push(device.map_err(|error| (Some(*number), error))?);
+        }
+        self.threads = threads;
+        self.take_records = self.all.iter().all(|device| device.takes_records());
+        if !self.take_records {
+            return Ok(());
+        }
+        let log = match log {
+            Some(log) => log,
+            none => {
+                none.insert(Log::new(self.machine.records(), self.descriptor.taylor).map_err(|error| (None, error))?)
+            }
+        };
+        if count > 1 {
+            let lines = lines_of_record(self.descriptor.taylor);
+            self.missed = Some(Gathered::new(self.machine.records(), lines).map_err(|error| (None, error))?);
+        }
+        let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(Gathered::memory));
+        let buffers: Vec<&[Line]> = buffers.collect();
+        for (device, number) in self.all.iter_mut().zip(&setup.devices) {
+            let mut each = buffers.iter();
+            each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
+        }
+        Ok(())
+    }
+
+    fn options(&self, setup: &Setup) -> DeviceOptions {
+        DeviceOptions { descriptor: self.descriptor, threads: setup.threads, level: setup.level, shape: setup.shape }
+    }
+
+    /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
+    pub fn choose(&mut self, ni: usize, nj: usize) -> Result<bool> {
+        let own = self.all.first().map_or(0, |device| device.crossover());
+        let crossover = self.setup.crossover.unwrap_or(own);
+        let on_host = self.setup.backend != Backend::Cpu && ((ni as u64).saturating_mul(nj as u64)) < crossover;
+        if on_host && self.host.is_empty() {
+            self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup))?);
+        }
+        self.on_host = on_host;
+        Ok(on_host)
+    }
+
+    /// Whether the last block is the CPU's, in place of other devices.
+    pub fn on_host(&self) -> bool {
+        self.on_host
+    }
+
+    /// Begins a block; if a device cannot, none is at work afterwards.
+    pub fn start(&mut self, sources: &Sources, fresh: Records, block: &Block) -> Result<()> {
+        let (ni, nj) = (block.sinks.len(), block.nj);
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        if at_work.is_empty() {
+            return Err(self.lost.clone().unwrap_or(Error::CallOrder {
+                call: "start",
+                when: "on a system without devices, as none could be opened when they were last changed; move it to some",
+            }));
+        }
+        let deal = match self.setup.deal.filter(|deal| deal.devices() <= at_work.len()) {
+            Some(deal) => deal,
+            None => self.deals.choose(at_work, ni, nj),
+        };
+        let is_written = !matches!(sources.written(), Written::Addresses([]));
+        let parties = match (deal.devices(), &self.missed) {
+            // The first can go on alone as long as what the others miss can be kept for them.
+            (1, Some(missed)) if missed.has_room(fresh.len()) => 1,
+            (1, None) => 1,
+            _ => at_work.len(),
+        };
+        self.failed.clear();
+        self.knows_block = false;
+        self.progress.begin(deal, parties, ni);
+        self.parts.reset(ni, deal.sets)?;
+        let lag = self.lag.filter(|_| parties > 1);
+        let everything = lag.is_some_and(|lag| lag.everything || is_written);
+        let missed = match (&self.missed, lag) {
+            (Some(missed), Some(_)) if !everything => missed.records(),
+            _ => Records::NONE,
+        };
+        let updates = |place: usize| match place {
+            0 => Updates { sources, everything: false, missed: Records::NONE, fresh },
+            _ => Updates { sources, everything, missed, fresh },
+        };
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let work = at_work.iter_mut().zip(&self.progress.shares).zip(&mut outcomes).enumerate();
+        self.threads.each(work, |(place, ((device, share), outcome))| {
+            *outcome = device.start(&updates(place), block, share);
+        });
+        self.note(outcomes).inspect_err(|_| self.drain())?;
+        self.keep_for_others(parties, fresh, is_written);
+        self.knows_block = true;
+        Ok(())
+    }
+
+    /// Keeps what devices that have no part in the block will have to know.
+    fn keep_for_others(&mut self, parties: usize, fresh: Records, is_written: bool) {
+        if self.on_host || self.all.len() < 2 {
+            return;
+        }
+        if parties > 1 {
+            self.lag = None;
+            // Devices may still read the records, but not the next ones before this block has ended.
+            self.missed.iter_mut().for_each(Gathered::clear);
+            return;
+        }
+        let lag = self.lag.get_or_insert_default();
+        lag.everything |= is_written;
+        if let Some(missed) = &mut self.missed
+            && !lag.everything
+        {
+            lag.everything = !fresh.iter().all(|record| missed.take(record));
+        }
+    }
+
+    /// Notes which devices failed; the first failure.
+    fn note(&mut self, outcomes: Vec<Result<()>>) -> Result<()> {
+        if !self.on_host {
+            let failed = outcomes.iter().zip(&self.setup.devices).filter(|(outcome, _)| outcome.is_err());
+            self.failed.extend(failed.map(|(_, number)| *number));
+        }
+        outcomes.into_iter().collect()
+    }
+
+    /// Waits for the sums of more sinks and says which; `None` when all were handed in. After an error none is at work.
+    pub fn wait_more(&mut self) -> Result<Option<Range<usize>>> {
+        let more = self.next_sinks();
+        if more.is_err() {
+            self.knows_block = false;
+            self.drain();
+        }
+        more
+    }
+
+    fn next_sinks(&mut self) -> Result<Option<Range<usize>>> {
+        while let Some(range) = self.progress.ranges.pop_front() {
+            let places = range * self.progress.sets..(range + 1) * self.progress.sets;
+            let sinks = self.progress.shares[places.start].sinks.clone();
+            for place in places.clone() {
+                self.advance(place)?;
+            }
+            let done = self.progress.done[places].iter().copied().min().unwrap_or(0);
+            let before = std::mem::replace(&mut self.progress.handed_over[range], done);
+            if done < sinks.len() {
+                self.progress.ranges.push_back(range);
+            }
+            let more = sinks.start + before..sinks.start + done;
+            if !more.is_empty() {
+                self.parts.merge(more.clone());
+                return Ok(Some(more));
+            }
+        }
+        while let Some(place) = self.progress.idle.next() {
+            self.advance(place)?;
+        }
+        Ok(None)
+    }
+
+    /// Waits for more sinks of one device.
+    fn advance(&mut self, place: usize) -> Result<()> {
+        let Progress { shares, done, .. } = &mut self.progress;
+        let (done, all) = (&mut done[place], shares[place].sinks.len());
+        if all > 0 && *done == all {
+            return Ok(());
+        }
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        match at_work[place].wait_more(&mut self.parts, *done) {
+            Ok(now) => {
+                *done = now;
+                Ok(())
+            }
+            Err(error) => {
+                if !self.on_host {
+                    self.failed.push(self.setup.devices[place]);
+                }
+                // It has given up.
+                *done = all;
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits until none is at work, whatever comes of it.
+    fn drain(&mut self) {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let Progress { shares, done, ranges, idle, .. } = &mut self.progress;
+        let all = at_work.iter_mut().zip(&*shares).zip(&mut *done);
+        for ((device, share), done) in all.filter(|((_, share), done)| **done < share.sinks.len().max(1)) {
+            while let Ok(now) = device.wait_more(&mut self.parts, *done)
+                && (*done + 1..share.sinks.len()).contains(&now)
+            {
+                *done = now;
+            }
+        }
+        ranges.clear();
+        *idle = 0..0;
+    }
+
+    /// The sums of the sinks that were handed in so far.
+    pub fn so_far(&self) -> &Sums {
+        self.parts.merged()
+    }
+
+    /// Takes the sums of all sinks.
+    pub fn take_all(&mut self, into: &mut Sums) {
+        self.parts.take(into);
+    }
+
+    /// Whether there are devices that know the sources as they were for the last block: it did not fail.
+    pub fn know_block(&self) -> bool {
+        self.knows_block
+    }
+
+    /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`] does. Where they are
+    /// many, each device that knows the block has some of the sinks.
+    pub fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let knowing = at_work.len().min(self.progress.shares.len());
+        if !self.knows_block || knowing == 0 {
+            return Err(Error::Internal { what: "no device knows the last block".into() });
+        }
+        let pairs = sinks.len().saturating_mul(block.nj);
+        let parties = match self.setup.deal {
+            Some(_) => knowing,
+            None => knowing.min(pairs / PAIRS_OF_LISTS).max(1),
+        };
+        let each = sinks.len().div_ceil(parties).max(1);
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let work = at_work.iter_mut().zip(found.chunks_mut(each)).zip(&mut outcomes).enumerate();
+        self.threads.each(work, |(place, ((device, found), outcome))| {
+            let first = sinks.start + place * each;
+            *outcome = device.neighbours(sources, block, first..first + found.len(), found);
+        });
+        self.note(outcomes)
+    }
+}
+
+/// Whether an error is a device's own.
+fn is_of_device(error: &Error) -> bool {
+    matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
+}
+
+/// Each number once, in the order in which they come.
+fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    numbers.fold(Vec::new(), |mut found, number| {
+        if !found.contains(&number) {
+            found.push(number);
+        }
+        found
+    })
+}
+
+/// The setup without the devices that failed, if others are left.
+fn without(setup: &Setup, failed: &[usize], error: &Error) -> Option<Setup> {
+    let (gone, left): (Vec<usize>, Vec<usize>) = setup.devices.iter().partition(|number| failed.contains(number));
+    if left.is_empty() || gone.is_empty() {
+        return None;
+    }
+    log::warn!("device {} of backend {} failed: {error}; devices {left:?} go on", gone[0], setup.backend.name());
+    Some(Setup { devices: left, ..setup.clone() })
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,215 @@
+//! The latest sources as records, for devices that have a copy of all sources: the host's copy follows while they work.
+//!
+//! One buffer takes what is written, the other is what the devices of the block under way may still read. A record waits
+//! until it is sent to the devices, and until it is *settled* in the host's copy; some are settled before they are sent.
+
+use crate::data::records::{self, lines_of_record};
+use crate::data::{Line, Records, Result, Source, Sources, chunk_of};
+
+use super::update_buffer::{self, Gathered, PAGE, Page};
+
+/// What was written since the last block, at most once for each address, and what was sent for that block.
+pub struct Log {
+    current: Gathered,
+    sent: Box<[Page]>,
+    capacity: usize,
+    /// Records that the current buffer takes: none while sources are written to the host's copy.
+    room: usize,
+    /// So many of the first are settled.
+    settled: usize,
+}
+
+impl Log {
+    /// An empty log that takes so many records of sources with so many Taylor coefficients.
+    pub fn new(capacity: usize, taylor: usize) -> Result<Log> {
+        let lines = lines_of_record(taylor);
+        Ok(Log {
+            current: Gathered::new(capacity, lines)?,
+            sent: update_buffer::pages(capacity, lines)?,
+            capacity,
+            room: capacity,
+            settled: 0,
+        })
+    }
+
+    /// The memory that records are sent from.
+    pub fn buffers(&self) -> [&[Line]; 2] {
+        [self.current.memory(), bytemuck::cast_slice(&self.sent)]
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.current.bytes() + self.sent.len() * PAGE
+    }
+
+    /// What was written since the last block, each address once.
+    pub fn fresh(&self) -> Records<'_> {
+        self.current.records()
+    }
+
+    /// Those of [`Log::fresh`] that the host's copy has not.
+    pub fn unsettled(&self) -> Records<'_> {
+        let [_, unsettled] = self.fresh().split_at(self.settled);
+        unsettled
+    }
+
+    /// The source at an address, if it was written since the last block.
+    pub fn read(&mut self, address: usize) -> Option<Source> {
+        self.current.has(address).then(|| {
+            let place = self.current.place(address);
+            self.fresh().get(place).source()
+        })
+    }
+
+    /// Takes the source at an address. Where it cannot, as the log is full or the host's copy has no such chunk yet, it
+    /// says no, and the source has to be written there.
+    #[inline]
+    pub fn take(&mut self, address: usize, source: &Source, sources: &Sources) -> bool {
+        let is_full = self.current.len() >= self.room;
+        let bit = chunk_of(address) % update_buffer::CHUNKS;
+        let Some(group) = self.current.group_mut(address).filter(|group| group.known >> bit & 1 == 1) else {
+            return self.learn(address, sources) && self.take(address, source, sources);
+        };
+        let place = match is_full && !group.has(address) {
+            true => return false,
+            false if group.note(address) => self.place_of_unsettled(address),
+            false => self.current.one_more(),
+        };
+        records::write(self.current.record_mut(place), address as u32, source);
+        true
+    }
+
+    /// Takes records of the chunk of an address from now on, if the host's copy has it.
+    #[cold]
+    fn learn(&mut self, address: usize, sources: &Sources) -> bool {
+        let chunk = chunk_of(address);
+        sources.chunk(chunk).is_some()
+            && self.current.make_group(address).is_some_and(|group| {
+                group.known |= 1 << (chunk % update_buffer::CHUNKS);
+                true
+            })
+    }
+
+    /// Where the record of an address is, behind those that are settled: one that is written again is settled no more.
+    #[cold]
+    fn place_of_unsettled(&mut self, address: usize) -> usize {
+        let place = self.current.place(address);
+        if place >= self.settled {
+            return place;
+        }
+        self.settled -= 1;
+        self.current.swap(place, self.settled);
+        self.settled
+    }
+
+    /// Brings the host's copy up to date; the records are still to be sent.
+    pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
+        self.unsettled().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
+        self.settled = self.current.len();
+        Ok(())
+    }
+
+    /// The records were sent, or are kept for devices that had no part in the block: takes the next ones elsewhere, and
+    /// brings the host's copy up to date.
+    pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
+        self.settle(sources)?;
+        self.clear(self.capacity);
+        self.current.exchange(&mut self.sent);
+        Ok(())
+    }
+
+    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Log::sent`] or [`Log::reopen`].
+    pub fn dissolve(&mut self, sources: &mut Sources) -> Result<()> {
+        self.settle(sources)?;
+        self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
+        self.clear(0);
+        Ok(())
+    }
+
+    /// Takes records again.
+    pub fn reopen(&mut self) {
+        self.room = self.capacity;
+    }
+
+    fn clear(&mut self, room: usize) {
+        self.current.clear();
+        (self.settled, self.room) = (0, room);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::CHUNK;
+
+    use super::*;
+
+    fn source(mass: f64) -> Source {
+        Source::from_derivatives(7, mass, 0.5, [[1.0; 3]; 4])
+    }
+
+    /// Sources in the first `chunks` chunks, at their first addresses.
+    fn sources(chunks: usize) -> Sources {
+        let mut sources = Sources::new(4);
+        (0..chunks).for_each(|chunk| sources.write(chunk * CHUNK, &source(0.0)).unwrap());
+        sources.forget_written();
+        sources
+    }
+
+    fn addresses(records: Records) -> Vec<u32> {
+        let mut addresses: Vec<u32> = records.iter().map(|record| record.address()).collect();
+        addresses.sort_unstable();
+        addresses
+    }
+
+    #[test]
+    fn an_address_written_again_keeps_one_record() {
+        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(2));
+        for mass in [1.0, 2.0, 3.0] {
+            for address in [300, 5, 299] {
+                assert!(log.take(address, &source(mass), &sources));
+            }
+        }
+        assert_eq!(addresses(log.fresh()), [5, 299, 300]);
+        assert_eq!(log.read(299), Some(source(3.0)));
+        assert_eq!(log.read(6), None);
+        log.sent(&mut sources).unwrap();
+        assert_eq!((log.fresh().len(), log.read(299)), (0, None));
+        assert_eq!(sources.read(299), Some(source(3.0)));
+        assert!(log.take(5, &source(4.0), &sources));
+        assert!(log.take(300, &source(5.0), &sources) && log.take(5, &source(6.0), &sources));
+        assert_eq!(addresses(log.fresh()), [5, 300]);
+        assert_eq!((log.read(5), log.read(300)), (Some(source(6.0)), Some(source(5.0))));
+        assert_eq!(sources.read(5), Some(source(3.0)), "what is sent is not what is written now");
+    }
+
+    #[test]
+    fn it_takes_no_more_than_it_has_room_for_and_nothing_of_unknown_chunks() {
+        let (mut log, mut sources) = (Log::new(3, 4).unwrap(), sources(1));
+        assert!(
+            !log.take(CHUNK, &source(1.0), &sources) && !log.take(update_buffer::ADDRESSES, &source(1.0), &sources)
+        );
+        let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| log.take(address, &source(2.0), &sources)).to_vec();
+        assert_eq!(taken, [true, true, true, false, true]);
+        log.dissolve(&mut sources).unwrap();
+        assert_eq!(sources.read(8), Some(source(2.0)));
+        assert!(matches!(sources.written(), crate::data::Written::Addresses([9, 8, 7])));
+        assert!(!log.take(9, &source(3.0), &sources), "it is closed until the next block");
+        log.sent(&mut sources).unwrap();
+        assert!(log.take(9, &source(3.0), &sources));
+    }
+
+    #[test]
+    fn what_is_written_after_it_was_settled_is_settled_again() {
+        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(1));
+        (0..6).for_each(|address| assert!(log.take(address, &source(1.0), &sources)));
+        log.settle(&mut sources).unwrap();
+        assert_eq!(log.unsettled().len(), 0);
+        [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(log.take(address, &source(2.0), &sources)));
+        assert_eq!(addresses(log.unsettled()), [0, 3, 5, 9]);
+        assert_eq!(addresses(log.fresh()), [0, 1, 2, 3, 4, 5, 9]);
+        log.settle(&mut sources).unwrap();
+        let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
+        assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
+        assert_eq!(log.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);
+    }
+}

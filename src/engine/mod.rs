@@ -1,0 +1,669 @@
+//! The engine: sources, block steps, neighbours and devices, free of any backend.
+
+mod checks;
+mod devices;
+mod journal;
+mod neighbours;
+mod partitions;
+mod sinks;
+mod update_buffer;
+
+use std::collections::HashMap;
+
+use crate::data::forces::check_finite;
+use crate::data::sinks::Look;
+use crate::data::{
+    Block, Deal, Descriptor, Error, Forces, MAX_VECTORS, Order, Precision, Reach, Records, Result, SHEAVES, Scope,
+    Sink, Sinks, Source, Sources, Sums, memory,
+};
+use crate::hal::threads::Threads;
+use crate::hal::{Backend, DeviceDescription};
+use crate::law::catalogue;
+use crate::method::{Machine, ThisMachine};
+use crate::simd::{Level, predict};
+
+use devices::Devices;
+use journal::Log;
+use neighbours::Lists;
+
+/// What a system is made of; `config::Settings` makes one from the environment.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The order of the forces.
+    pub order: Order,
+    /// Their precision.
+    pub precision: Precision,
+    /// Which sources they are of.
+    pub scope: Scope,
+    /// The backend that computes them.
+    pub backend: Backend,
+    /// The devices among the backend's, among which blocks are dealt; one may be named twice.
+    pub devices: Vec<usize>,
+    /// Threads of the CPU backend, of which some copy the sinks of large blocks for every backend.
+    pub threads: usize,
+    /// Instruction set of the CPU backend.
+    pub level: Level,
+    /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
+    pub shape: Option<usize>,
+    /// How each block is dealt to the devices if there are enough, for tests; else their models choose.
+    pub deal: Option<Deal>,
+    /// Pairs (sinks times nj) below which the CPU computes a block though the backend is another; 0 for never, `None`
+    /// for what the device's model says.
+    pub crossover: Option<u64>,
+    /// Whether the next backend that works goes on when a device fails. Without it the failure is the caller's.
+    pub fall_back: bool,
+}
+
+/// Counts since a system was made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Addresses that hold a source.
+    pub sources: u64,
+    /// Sources written, each time counted.
+    pub writes: u64,
+    /// Blocks whose forces were computed.
+    pub blocks: u64,
+    /// Sinks of those blocks.
+    pub sinks: u64,
+    /// Pairs of a sink and an address below nj.
+    pub interactions: u64,
+    /// Bytes of host memory in use.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Started,
+    Done,
+}
+
+/// A set of sources and the devices that sum their forces.
+pub struct System {
+    descriptor: &'static Descriptor,
+    devices: Devices,
+    sources: Sources,
+    /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
+    log: Option<Log>,
+    /// What the log could not take, while the last block may still need the sources as they were. It has no address
+    /// that the log has.
+    staged: Vec<(u32, Source)>,
+    time: f64,
+    /// Whether sources are predicted to the time; else they are as they were written.
+    predicts: bool,
+    reach: Reach,
+    block: Block,
+    /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
+    candidates: Sinks,
+    /// Threads that copy sinks, the caller's included.
+    threads: Threads,
+    stage: Stage,
+    sums: Sums,
+    lists: Lists,
+    /// Whether some sink of the last block has a radius, so that there are neighbours to be found.
+    lists_wanted: bool,
+    statistics: Statistics,
+}
+
+impl System {
+    /// A system without sources, at time zero.
+    pub fn new(setup: &Setup) -> Result<System> {
+        System::on(Box::new(ThisMachine), setup)
+    }
+
+    /// The same with the devices of another machine.
+    pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
+        let descriptor = catalogue::descriptor_of(setup.order, setup.precision, setup.scope)
+            .ok_or_else(|| catalogue::unsupported(setup.backend.name(), (setup.order, setup.precision, setup.scope)))?;
+        check_devices(setup)?;
+        let mut log = None;
+        let devices = Devices::open(machine, descriptor, setup, &mut log)?;
+        let threads = copiers(setup);
+        Ok(System {
+            descriptor,
+            sources: Sources::new(descriptor.taylor),
+            // One that no device takes records of was made for those that failed.
+            log: log.filter(|_| devices.take_records()),
+            devices,
+            staged: Vec::new(),
+            time: 0.0,
+            predicts: true,
+            reach: Reach::default(),
+            block: Block::default(),
+            candidates: Sinks::default(),
+            threads,
+            stage: Stage::Idle,
+            sums: Sums::default(),
+            lists: Lists::default(),
+            lists_wanted: false,
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// What the system computes.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    /// What it is made of; after a device failed, the backend and devices that went on.
+    pub fn setup(&self) -> &Setup {
+        self.devices.setup()
+    }
+
+    /// Sets the pairs below which the CPU computes a block though the backend is another; 0 for never.
+    pub fn set_crossover(&mut self, pairs: u64) {
+        self.devices.set_crossover(pairs);
+    }
+
+    /// Goes on with other devices, or with the same ones opened anew, of the same order, precision and scope. Sources, time
+    /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
+    pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
+        self.require_no_block("move")?;
+        let wanted = catalogue::descriptor_of(setup.order, setup.precision, setup.scope);
+        if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.descriptor)) {
+            return Err(Error::BadOption {
+                name: "what the system is moved to".into(),
+                value: crate::data::name_of(setup.order, setup.precision, setup.scope),
+                allowed: self.descriptor.name(),
+            });
+        }
+        check_devices(setup)?;
+        let threads = copiers(setup);
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        self.settle()?;
+        self.sources.all_is_written();
+        self.devices.change(setup, &mut self.log)?;
+        self.threads = threads;
+        Ok(())
+    }
+
+    /// The devices that it computes on.
+    pub fn devices(&self) -> Vec<DeviceDescription> {
+        self.devices.describe()
+    }
+
+    /// The seconds that a block of `ni` sinks and `nj` sources takes on the devices by their models, if all have one.
+    pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        self.devices.estimate(ni, nj)
+    }
+
+    /// Counts since the system was made.
+    pub fn statistics(&self) -> Statistics {
+        let staged = self.staged.capacity() * size_of::<(u32, Source)>();
+        let log = self.log.as_ref().map_or(0, Log::bytes);
+        let logged = self.unsettled().iter().map(|record| record.address());
+        let new = (self.staged.iter().map(|(address, _)| *address).chain(logged))
+            .filter(|address| !self.sources.is_set(*address as usize));
+        Statistics {
+            sources: (self.sources.count() + distinct(new)) as u64,
+            bytes: (self.sources.bytes() + log + staged + self.devices.bytes() + self.lists.bytes()) as u64,
+            ..self.statistics
+        }
+    }
+
+    /// Records that the host's copy has not.
+    fn unsettled(&self) -> Records<'_> {
+        self.log.as_ref().map_or(Records::NONE, Log::unsettled)
+    }
+
+    /// Writes the source at an address, replacing what was there; the next block is the first to see it.
+    #[inline]
+    pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.check_source(address, source)?;
+        if let Some(log) = &mut self.log
+            && log.take(address, source, &self.sources)
+        {
+            self.sources.count_sizes(address, source);
+        } else {
+            self.write(address, source)?;
+        }
+        self.statistics.writes += 1;
+        Ok(())
+    }
+
+    /// Writes a source without the log.
+    #[inline]
+    fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
+            self.make_lists(None)?;
+        }
+        if self.last_block_is_needed() {
+            return memory::push(&mut self.staged, (address as u32, *source), "staged sources");
+        }
+        // What was written before must not come later.
+        if self.log.is_some() || !self.staged.is_empty() {
+            self.settle()?;
+        }
+        self.sources.write(address, source)
+    }
+
+    /// Sets the time to which the sources of the next blocks are predicted; nothing moves until then.
+    pub fn set_time(&mut self, time: f64) -> Result<()> {
+        if !time.is_finite() {
+            return Err(Error::NotFinite { what: "the time".into(), value: time });
+        }
+        (self.time, self.predicts) = (time, true);
+        Ok(())
+    }
+
+    /// Takes the sources of the next blocks as they were written, whatever their times, until a time is set.
+    pub fn set_unpredicted(&mut self) {
+        self.predicts = false;
+    }
+
+    /// Sets how far the neighbours reach that the next blocks leave out, in [`Scope::Regular`]; [`Reach::ByMass`] until it is
+    /// set. Other scopes take no notice of it.
+    pub fn set_reach(&mut self, reach: Reach) {
+        self.reach = reach;
+    }
+
+    /// The time that was set last.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Begins the forces on some sinks of the sources at addresses below `nj`, predicted to the time that was set last,
+    /// or as they were written after [`System::set_unpredicted`].
+    ///
+    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one
+    /// of them names the first, and leaves the last block as it was.
+    pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
+        self.require_no_block("start")?;
+        let look = self.candidates.collect(sinks.into_iter(), self.descriptor)?;
+        self.start_candidates(nj, skip_own_index, look)
+    }
+
+    /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up
+    /// to eight of [`Setup::threads`].
+    pub fn start_from_fn(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        count: usize,
+        sink: impl Fn(usize) -> Sink + Sync,
+    ) -> Result<()> {
+        self.require_no_block("start")?;
+        let look = sinks::make(&mut self.candidates, count, sink, self.descriptor, &self.threads)?;
+        self.start_candidates(nj, skip_own_index, look)
+    }
+
+    fn require_no_block(&self, call: &'static str) -> Result<()> {
+        match self.stage {
+            Stage::Started => Err(Error::CallOrder { call, when: "while a block is under way; wait for it first" }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins the block of the candidates.
+    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, look: Look) -> Result<()> {
+        if !look.good {
+            let mut all = self.candidates.all().iter().enumerate();
+            all.try_for_each(|(number, sink)| self.check_sink(number, &sink))?;
+        }
+        let on_host = self.devices.choose(self.candidates.len(), nj)?;
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        if !self.staged.is_empty() || !self.devices.take_records() {
+            self.settle()?;
+        }
+        if !self.devices.take_records() {
+            self.log = None;
+        }
+        if on_host && let Some(log) = &mut self.log {
+            log.settle(&mut self.sources)?;
+        }
+        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
+        self.lists_wanted = look.radius && self.descriptor.has_lists();
+        self.block.skip_own_index = skip_own_index;
+        self.block.time = self.time;
+        self.block.predicts = self.predicts;
+        self.block.nj = nj;
+        self.block.reach = self.reach;
+        self.block.units = self.sources.units(&look.largest, self.descriptor);
+        self.begin()?;
+        self.stage = Stage::Started;
+        Ok(())
+    }
+
+    /// Starts the block on the devices; the host's copy of the sources follows while they work.
+    fn begin(&mut self) -> Result<()> {
+        if self.devices.on_host() {
+            self.devices.start(&self.sources, Records::NONE, &self.block)?;
+            self.log.iter_mut().for_each(Log::reopen);
+            return Ok(());
+        }
+        let fresh = self.log.as_ref().map_or(Records::NONE, Log::fresh);
+        if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
+            // Some may have what was written and some not.
+            self.settle()?;
+            self.start_elsewhere(error)?;
+        }
+        self.sources.forget_written();
+        self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
+    }
+
+    /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is
+    /// as it was when the block began. Gives the error back where no others are to be had.
+    fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
+        loop {
+            if !self.devices.on_host() {
+                self.sources.all_is_written();
+            }
+            self.devices.fall_back(error, &mut self.log)?;
+            match self.devices.start(&self.sources, Records::NONE, &self.block) {
+                Ok(()) => break,
+                Err(next) => error = next,
+            }
+        }
+        self.sources.forget_written();
+        Ok(())
+    }
+
+    /// The same, to the end of the block.
+    fn compute_elsewhere(&mut self, error: Error) -> Result<()> {
+        self.start_elsewhere(error)?;
+        loop {
+            match self.devices.wait_more() {
+                Ok(Some(_)) => (),
+                Ok(None) => break,
+                Err(error) => self.start_elsewhere(error)?,
+            }
+        }
+        self.devices.take_all(&mut self.sums);
+        Ok(())
+    }
+
+    /// Waits for the forces of the block that was started.
+    pub fn wait(&mut self) -> Result<Forces<'_>> {
+        self.wait_each(|_, _| ())?;
+        self.forces()
+    }
+
+    /// The forces of the last block once more, until another is started.
+    pub fn forces(&self) -> Result<Forces<'_>> {
+        match self.stage {
+            Stage::Done => {
+                Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
+            }
+            _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
+        }
+    }
+
+    /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be
+    /// at work on further ones. Some are handed over again if a device fails, and none of them holds if an error is
+    /// returned.
+    pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
+        if self.stage != Stage::Started {
+            return Err(Error::CallOrder { call: "wait", when: "without start" });
+        }
+        self.stage = Stage::Idle;
+        let (count, descriptor) = (self.block.sinks.len(), self.descriptor);
+        let mut finite = Ok(());
+        let handed_over = loop {
+            match self.devices.wait_more() {
+                // Whatever came of the first sinks, the devices are waited for to their end.
+                Ok(Some(sinks)) => {
+                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), descriptor));
+                    if finite.is_ok() {
+                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, descriptor));
+                    }
+                }
+                Ok(None) => {
+                    self.devices.take_all(&mut self.sums);
+                    break Ok(());
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        match handed_over {
+            Ok(()) => finite?,
+            Err(error) => {
+                self.compute_elsewhere(error)?;
+                check_finite(&self.sums, 0..count, descriptor)?;
+                take(0, Forces::of(&self.sums, 0..count, descriptor));
+            }
+        }
+        self.stage = Stage::Done;
+        self.statistics.blocks += 1;
+        self.statistics.sinks += self.block.sinks.len() as u64;
+        self.statistics.interactions += (self.block.sinks.len() as u64).saturating_mul(self.block.nj as u64);
+        Ok(())
+    }
+
+    /// Waits for a block that was started, if any, and forgets it.
+    pub fn abandon(&mut self) {
+        if self.stage == Stage::Started {
+            let _ = self.wait();
+            self.stage = Stage::Idle;
+        }
+    }
+
+    /// Forgets the last block, too: its lists cannot be had any more, and sources are not kept for them.
+    pub fn forget_block(&mut self) {
+        self.abandon();
+        self.stage = Stage::Idle;
+    }
+
+    /// Start and wait in one call.
+    pub fn force(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        sinks: impl IntoIterator<Item = Sink>,
+    ) -> Result<Forces<'_>> {
+        self.start(nj, skip_own_index, sinks)?;
+        self.wait()
+    }
+
+    /// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radius2`, without
+    /// softening, ascending, each once. Sources written since do not matter.
+    ///
+    /// In [`Scope::Regular`] they are exactly the sources that the forces of the block leave out. If a device fails, and what
+    /// goes on would choose others, it is an error: the block has to be started again.
+    pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {
+        if self.stage != Stage::Done {
+            return Err(Error::CallOrder { call: "neighbours", when: "before the forces of a block were waited for" });
+        }
+        if !self.descriptor.has_lists() {
+            return Err(Error::CallOrder {
+                call: "neighbours",
+                when: "in a system of order 2, which finds none; allowed: orders 4, 6, 8",
+            });
+        }
+        if sink >= self.block.sinks.len() {
+            return Err(Error::BadCount {
+                what: "the number of the sink",
+                value: sink as i64,
+                allowed: format!("0 to {} (the last block's sinks)", self.block.sinks.len() as i64 - 1),
+            });
+        }
+        if !self.lists_wanted {
+            return Ok(&[]);
+        }
+        self.make_lists(Some(sink))?;
+        Ok(self.lists.list(sink))
+    }
+
+    /// Makes the neighbour list of one sink of the last block, or of all.
+    fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
+        loop {
+            let made = match sink {
+                Some(sink) => self.lists.prepare(sink, &mut self.devices, &self.sources, &self.block),
+                None => self.lists.complete(&mut self.devices, &self.sources, &self.block),
+            };
+            match made {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    let before = std::mem::take(&mut self.sums);
+                    if let Err(error) = self.compute_elsewhere(error.clone()) {
+                        self.sums = before;
+                        // Devices that came since, where the block failed too, know nothing of it.
+                        if !self.devices.know_block() {
+                            self.stage = Stage::Idle;
+                        }
+                        return Err(error);
+                    }
+                    // The caller has the forces of other devices, which may have left out other sources.
+                    if self.descriptor.is_regular() && before.values != self.sums.values {
+                        self.stage = Stage::Idle;
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
+    /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was
+    /// written.
+    pub fn predicted(
+        &mut self,
+        addresses: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Option<[[f64; 3]; MAX_VECTORS]>>> {
+        let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
+        let predicted = |source: Source| {
+            let step = if predicts { time - source.time } else { 0.0 };
+            predict::derivatives(&source, descriptor, step)
+        };
+        self.each_source(addresses, predicted)
+    }
+
+    /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
+    /// keep; `None` where none was.
+    pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
+        self.each_source(addresses, |source| source)
+    }
+
+    /// What a function makes of the sources at some addresses.
+    fn each_source<T>(
+        &mut self,
+        addresses: impl IntoIterator<Item = usize>,
+        make: impl Fn(Source) -> T,
+    ) -> Result<Vec<Option<T>>> {
+        let mut staged: HashMap<u32, &Source> = HashMap::new();
+        let count = self.staged.len();
+        staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;
+        staged.extend(self.staged.iter().map(|(address, source)| (*address, source)));
+        let mut current = |address: usize| {
+            let staged = staged.get(&(address as u32)).map(|source| **source);
+            let logged = || self.log.as_mut()?.read(address);
+            let mut source = staged.or_else(logged).or_else(|| self.sources.read(address))?;
+            source.taylor[self.descriptor.taylor..].fill([0.0; 3]);
+            Some(make(source))
+        };
+        memory::collected(addresses.into_iter().map(&mut current), "copies of sources")
+    }
+
+    fn last_block_is_needed(&self) -> bool {
+        match self.stage {
+            Stage::Idle => false,
+            Stage::Started => true,
+            Stage::Done => self.lists_wanted && !self.lists.are_complete(&self.block),
+        }
+    }
+
+    /// Brings the host's copy up to date, where devices will fetch what was written.
+    fn settle(&mut self) -> Result<()> {
+        if let Some(log) = &mut self.log {
+            log.dissolve(&mut self.sources)?;
+        }
+        for (address, source) in &self.staged {
+            self.sources.write(*address as usize, source)?;
+        }
+        if !self.staged.is_empty() {
+            self.staged.clear();
+            self.staged.shrink_to(STAGED);
+        }
+        Ok(())
+    }
+}
+
+/// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
+const STAGED: usize = 1 << 13;
+
+/// More devices than a host has.
+const MAX_DEVICES: usize = 64;
+
+/// More threads than this would wait for the memory's bandwidth.
+const COPIERS: usize = 8;
+
+/// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
+fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
+    const WINDOW: u64 = 1 << 18;
+    let (mut count, mut end) = (0, 0);
+    while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
+        end = first + WINDOW;
+        let mut seen = [0u64; WINDOW as usize / 64];
+        for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
+            seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
+        }
+        count += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    }
+    count
+}
+
+/// The threads that copy sinks.
+fn copiers(setup: &Setup) -> Threads {
+    Threads::new(setup.threads.min(COPIERS))
+}
+
+fn check_devices(setup: &Setup) -> Result<()> {
+    if let Some(Deal { ranges, sets }) = setup.deal
+        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SHEAVES && sets.is_power_of_two())
+    {
+        return Err(Error::BadOption {
+            name: "the deal".into(),
+            value: format!("{ranges} ranges of sinks, {sets} sets of slices"),
+            allowed: format!("1 to {MAX_DEVICES} ranges; 1, 2, 4 or 8 sets"),
+        });
+    }
+    match setup.devices.len() {
+        1..=MAX_DEVICES => Ok(()),
+        count => Err(Error::BadCount {
+            what: "the number of devices",
+            value: count as i64,
+            allowed: format!("1 to {MAX_DEVICES}"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_counted_once_wherever_they_lie() {
+        for addresses in [vec![], vec![7], vec![7, 7, 8], vec![u32::MAX, 0, 1 << 18, (1 << 18) - 1, 0, u32::MAX]] {
+            let expected: std::collections::HashSet<u32> = addresses.iter().copied().collect();
+            assert_eq!(distinct(addresses.iter().copied()), expected.len(), "{addresses:?}");
+        }
+    }
+
+    #[test]
+    fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {
+        let setup = Setup {
+            order: Order::Fourth,
+            precision: Precision::Double,
+            scope: Scope::Whole,
+            backend: Backend::Cpu,
+            devices: vec![0],
+            threads: 1,
+            level: Level::Portable,
+            shape: None,
+            deal: None,
+            crossover: None,
+            fall_back: false,
+        };
+        let mut system = System::new(&setup).unwrap();
+        let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+        let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0]]);
+        system.set_source(0, &source).unwrap();
+        let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
+        let error = system.start_from_fn(1, true, usize::MAX / size_of::<Sink>(), |_| sink).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
+        assert_eq!(system.force(1, true, [sink]).unwrap().acceleration(0), [1.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Neighbour lists, made when they are first asked for and a window of sinks at a time.
+
+use std::ops::Range;
+
+use crate::data::{Block, Result, Sources, memory};
+
+use super::devices::Devices;
+
+/// Sinks whose lists are made together: enough to share the prediction of the sources, few enough to bound the memory.
+const WINDOW: usize = 256;
+
+/// The lists of some sinks of the last block.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// The sinks whose lists are there.
+    sinks: Range<usize>,
+    found: Vec<Vec<i32>>,
+}
+
+impl Lists {
+    /// Forgets the lists of the last block.
+    pub fn reset(&mut self) {
+        self.sinks = 0..0;
+        self.found.truncate(WINDOW);
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.found.iter().map(|list| size_of::<Vec<i32>>() + list.capacity() * 4).sum()
+    }
+
+    /// Whether the lists of all sinks are there, so that nothing else is needed of the block.
+    pub fn are_complete(&self, block: &Block) -> bool {
+        self.sinks == (0..block.sinks.len())
+    }
+
+    /// Makes the lists of all sinks.
+    pub fn complete(&mut self, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
+        self.make(0..block.sinks.len(), devices, sources, block)
+    }
+
+    /// Makes the list of one sink, if it is not there.
+    pub fn prepare(&mut self, sink: usize, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
+        if self.sinks.contains(&sink) {
+            return Ok(());
+        }
+        let first = sink / WINDOW * WINDOW;
+        self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)
+    }
+
+    /// The list of one sink that was prepared.
+    pub fn list(&self, sink: usize) -> &[i32] {
+        &self.found[sink - self.sinks.start]
+    }
+
+    fn make(&mut self, sinks: Range<usize>, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
+        self.sinks = 0..0;
+        memory::lengthen(&mut self.found, sinks.len(), "the table of neighbour lists", Vec::new)?;
+        self.found.iter_mut().for_each(Vec::clear);
+        for first in sinks.clone().step_by(WINDOW) {
+            let window = first..sinks.end.min(first + WINDOW);
+            let found = &mut self.found[first - sinks.start..][..window.len()];
+            devices.neighbours(sources, block, window, found)?;
+        }
+        for list in &mut self.found {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.sinks = sinks;
+        Ok(())
+    }
+}

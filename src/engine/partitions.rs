@@ -1,0 +1,81 @@
+//! How blocks are dealt to several devices: as would be fastest by their models. No deal changes a bit of a force.
+
+use crate::data::{Deal, SHEAVES, chunks_below};
+use crate::method::Device;
+
+/// Deals that are remembered.
+const KNOWN: usize = 64;
+
+/// What was chosen for blocks like the last ones.
+#[derive(Debug, Default)]
+pub struct Deals {
+    /// Rounded numbers of sinks and of chunks, and the deal.
+    known: Vec<(usize, usize, Deal)>,
+}
+
+/// Rounds up to a number with three leading bits: blocks of about the same size are dealt alike.
+fn rounded(count: usize) -> usize {
+    let unit = count.max(1).ilog2().saturating_sub(2);
+    count.max(1).div_ceil(1 << unit) << unit
+}
+
+/// Deals all slices to as many devices as can have sets of them, for devices without a model.
+fn by_slices(devices: usize) -> Deal {
+    Deal { ranges: 1, sets: 1 << devices.clamp(1, SHEAVES).ilog2() }
+}
+
+impl Deals {
+    /// Forgets what was chosen for other devices.
+    pub fn reset(&mut self) {
+        self.known.clear();
+    }
+
+    /// The deal of a block.
+    pub fn choose(&mut self, devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Deal {
+        if devices.len() < 2 {
+            return Deal::WHOLE;
+        }
+        let key = (rounded(ni), rounded(chunks_below(nj)));
+        if let Some((.., deal)) = self.known.iter().find(|known| (known.0, known.1) == key) {
+            return *deal;
+        }
+        let deal = fastest(devices, key.0, nj).map_or_else(|| by_slices(devices.len()), |(_, deal)| deal);
+        if self.known.len() == KNOWN {
+            self.known.remove(0);
+        }
+        self.known.push((key.0, key.1, deal));
+        deal
+    }
+}
+
+/// The deal that takes the fewest seconds by the models, and these; `None` if some device has no model. The slowest
+/// device counts.
+pub fn fastest(devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Option<(f64, Deal)> {
+    let seconds = |deal: Deal| {
+        let estimates = devices[..deal.devices()].iter().map(|device| device.estimate(ni, nj, deal, devices.len()));
+        estimates.reduce(|longest, next| Some(longest?.max(next?))).flatten()
+    };
+    let mut best: Option<(f64, Deal)> = None;
+    for deal in Deal::among(devices.len()) {
+        let seconds = seconds(deal)?;
+        if best.is_none_or(|(least, _)| seconds < least) {
+            best = Some((seconds, deal));
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_about_the_same_size_are_dealt_alike() {
+        assert_eq!([1, 2, 7, 8, 9, 17, 1000, 1024, 1025].map(rounded), [1, 2, 7, 8, 10, 20, 1024, 1024, 1280]);
+    }
+
+    #[test]
+    fn devices_without_a_model_get_slices() {
+        assert_eq!([1, 2, 3, 4, 7, 8, 24].map(|devices| by_slices(devices).sets), [1, 2, 2, 4, 4, 8, 8]);
+    }
+}

@@ -1,0 +1,267 @@
+//! Records of sources, at most one for each address, one after another in memory that devices may read.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::data::{CHUNK, Error, Line, Record, Records, Result, Source, records};
+
+pub(super) const PAGE: usize = 4096;
+const LINES_OF_PAGE: usize = PAGE / size_of::<Line>();
+
+/// Devices make memory fast to read by the page.
+#[repr(C, align(4096))]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct Page([Line; LINES_OF_PAGE]);
+
+/// Whole pages for so many records, each of so many lines.
+pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Box<[Page]>> {
+    let pages = records.saturating_mul(lines_of_record).div_ceil(LINES_OF_PAGE);
+    let no_memory = |()| Error::OutOfMemory { what: "records of sources", bytes: pages.saturating_mul(PAGE) };
+    let mut buffer: Box<[Page]> = bytemuck::try_zeroed_slice_box(pages).map_err(no_memory)?;
+    // A page that was never written is not there yet.
+    let source = Source::from_derivatives::<0>(0, 0.0, 0.0, []);
+    buffer.iter_mut().for_each(|page| records::write(&mut page.0[..lines_of_record], u32::MAX, &source));
+    Ok(buffer)
+}
+
+/// What is known of `CHUNKS` chunks. The bits are few enough to be near whatever is written.
+#[derive(Clone, Copy, Zeroable)]
+#[repr(C)]
+pub(super) struct Group {
+    /// A bit for each chunk, for whoever gathers.
+    pub known: u64,
+    /// Whether there is a record of an address.
+    gathered: [u64; CHUNKS * CHUNK / 64],
+    /// Where it is, for those that were numbered.
+    places: [u32; CHUNKS * CHUNK],
+}
+
+impl Group {
+    /// Notes that there is a record of an address; whether there was one.
+    #[inline]
+    pub fn note(&mut self, address: usize) -> bool {
+        let word = &mut self.gathered[address % ADDRESSES / 64];
+        let bit = 1 << (address % 64);
+        let was_there = *word & bit != 0;
+        *word |= bit;
+        was_there
+    }
+
+    /// Whether there is a record of an address.
+    #[inline]
+    pub fn has(&self, address: usize) -> bool {
+        self.gathered[address % ADDRESSES / 64] >> (address % 64) & 1 == 1
+    }
+}
+
+/// Chunks of a group.
+pub(super) const CHUNKS: usize = 64;
+/// Addresses of a group.
+pub(super) const ADDRESSES: usize = CHUNKS * CHUNK;
+
+/// Records, and where each address has its own.
+pub(super) struct Gathered {
+    pages: Box<[Page]>,
+    lines_of_record: usize,
+    /// Records in use.
+    length: usize,
+    /// So many of the first are numbered: it is done when an address comes again, which most never do.
+    numbered: usize,
+    groups: Vec<Option<Box<Group>>>,
+}
+
+impl Gathered {
+    /// Room for so many records, each of so many lines.
+    pub fn new(capacity: usize, lines_of_record: usize) -> Result<Gathered> {
+        let pages = pages(capacity, lines_of_record)?;
+        Ok(Gathered { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
+    }
+
+    /// All of the memory.
+    pub fn memory(&self) -> &[Line] {
+        bytemuck::cast_slice(&self.pages)
+    }
+
+    /// How many records there is room for.
+    fn capacity(&self) -> usize {
+        self.memory().len() / self.lines_of_record
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.pages.len() * PAGE
+            + self.groups.capacity() * size_of::<Option<Box<Group>>>()
+            + self.groups.iter().flatten().count() * size_of::<Group>()
+    }
+
+    /// The records, each address once.
+    #[inline]
+    pub fn records(&self) -> Records<'_> {
+        Records::new(&self.memory()[..self.length * self.lines_of_record], self.lines_of_record)
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is room for so many more.
+    pub fn has_room(&self, count: usize) -> bool {
+        self.length + count <= self.capacity()
+    }
+
+    /// What is known of the chunks that an address is among.
+    #[inline]
+    pub fn group_mut(&mut self, address: usize) -> Option<&mut Group> {
+        self.groups.get_mut(address / ADDRESSES)?.as_deref_mut()
+    }
+
+    /// The same, made if it is not there and there is memory.
+    #[cold]
+    pub fn make_group(&mut self, address: usize) -> Option<&mut Group> {
+        let number = address / ADDRESSES;
+        if number >= self.groups.len() {
+            self.groups.try_reserve(number + 1 - self.groups.len()).ok()?;
+            self.groups.resize_with(number + 1, || None);
+        }
+        let group = &mut self.groups[number];
+        if group.is_none() {
+            *group = bytemuck::try_zeroed_box().ok();
+        }
+        group.as_deref_mut()
+    }
+
+    /// Whether there is a record of an address.
+    pub fn has(&self, address: usize) -> bool {
+        self.groups.get(address / ADDRESSES).and_then(Option::as_ref).is_some_and(|group| group.has(address))
+    }
+
+    /// The memory of the record at a place.
+    #[inline]
+    pub fn record_mut(&mut self, place: usize) -> &mut [Line] {
+        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+        &mut lines[place * self.lines_of_record..][..self.lines_of_record]
+    }
+
+    /// The place of one more record, of an address that was noted.
+    #[inline]
+    pub fn one_more(&mut self) -> usize {
+        self.length += 1;
+        self.length - 1
+    }
+
+    /// Where the record of an address is that has one.
+    #[cold]
+    pub fn place(&mut self, address: usize) -> usize {
+        for place in self.numbered..self.length {
+            self.number(place);
+        }
+        self.numbered = self.length;
+        self.noted(address).places[address % ADDRESSES] as usize
+    }
+
+    /// Exchanges two records that are numbered.
+    pub fn swap(&mut self, one: usize, other: usize) {
+        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+        for line in 0..self.lines_of_record {
+            lines.swap(one * self.lines_of_record + line, other * self.lines_of_record + line);
+        }
+        self.number(one);
+        self.number(other);
+    }
+
+    fn number(&mut self, place: usize) {
+        let address = self.records().get(place).address() as usize;
+        self.noted(address).places[address % ADDRESSES] = place as u32;
+    }
+
+    fn noted(&mut self, address: usize) -> &mut Group {
+        self.group_mut(address).expect("an address that has a record has a group")
+    }
+
+    /// Takes a record, in the place of one of the same address if there is one; whether there was room.
+    pub fn take(&mut self, record: Record) -> bool {
+        let address = record.address() as usize;
+        if self.group_mut(address).is_none() && self.make_group(address).is_none() {
+            return false;
+        }
+        let is_full = self.length == self.capacity();
+        let group = self.noted(address);
+        let place = match group.has(address) {
+            true => self.place(address),
+            false if is_full => return false,
+            false => {
+                group.note(address);
+                self.one_more()
+            }
+        };
+        self.record_mut(place).copy_from_slice(record.lines());
+        true
+    }
+
+    /// Forgets all records.
+    pub fn clear(&mut self) {
+        for place in 0..self.length {
+            let address = self.records().get(place).address() as usize;
+            self.noted(address).gathered[address % ADDRESSES / 64] = 0;
+        }
+        (self.length, self.numbered) = (0, 0);
+    }
+
+    /// Goes on in other pages, of the same length; they take the place of those of before. There are no records.
+    pub fn exchange(&mut self, other: &mut Box<[Page]>) {
+        debug_assert!(self.length == 0 && other.len() == self.pages.len());
+        std::mem::swap(&mut self.pages, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::Source;
+
+    use super::*;
+
+    /// Takes the record of a source of this mass at an address.
+    fn take(gathered: &mut Gathered, address: u32, mass: f64) -> bool {
+        let source = Source::from_derivatives(1, mass, 0.0, [[0.0; 3]; 4]);
+        let lines = records::lines(4 * gathered.lines_of_record, [(address, source)]);
+        gathered.take(Records::new(&lines, gathered.lines_of_record).get(0))
+    }
+
+    fn found(gathered: &Gathered) -> Vec<(u32, f64)> {
+        gathered.records().iter().map(|record| (record.address(), record.source().mass)).collect()
+    }
+
+    #[test]
+    fn the_last_record_of_an_address_is_kept() {
+        for lines_of_record in [1, 2] {
+            let mut gathered = Gathered::new(32, lines_of_record).unwrap();
+            for (address, mass) in [(7, 1.0), (90_000, 2.0), (7, 3.0), (8, 4.0), (90_000, 5.0)] {
+                assert!(take(&mut gathered, address, mass));
+            }
+            assert_eq!(found(&gathered), [(7, 3.0), (90_000, 5.0), (8, 4.0)]);
+            assert!(gathered.has(8) && !gathered.has(9));
+            gathered.swap(0, 2);
+            assert_eq!(found(&gathered), [(8, 4.0), (90_000, 5.0), (7, 3.0)]);
+            gathered.clear();
+            assert!(gathered.records().is_empty() && !gathered.has(8));
+            assert!(take(&mut gathered, 8, 6.0));
+            assert_eq!(found(&gathered), [(8, 6.0)]);
+        }
+    }
+
+    #[test]
+    fn a_full_one_takes_only_addresses_that_it_has() {
+        let mut gathered = Gathered::new(1, 1).unwrap();
+        let room = gathered.capacity() as u32;
+        assert!((0..room).all(|address| take(&mut gathered, 3 * address, 0.0)));
+        assert!(!take(&mut gathered, 1, 0.0) && take(&mut gathered, 3, 8.0));
+        assert_eq!((gathered.len(), found(&gathered)[1]), (room as usize, (3, 8.0)));
+    }
+
+    #[test]
+    fn memory_begins_at_a_page() {
+        let gathered = Gathered::new(100, 1).unwrap();
+        assert!(gathered.capacity() >= 100 && gathered.memory().as_ptr().addr().is_multiple_of(PAGE));
+    }
+}

@@ -1,0 +1,142 @@
+//! A device's primary context.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::data::{Error, Result};
+use crate::method::direct::gpu::kept::{self, Kept};
+
+use super::{Driver, Handle, Properties, SUCCESS, driver};
+
+/// The primary context of a device, which everything in the process that uses the device shares; held until dropped.
+pub struct Context {
+    pub(super) driver: &'static Driver,
+    pub(super) number: i32,
+    device: i32,
+    handle: Handle,
+    properties: Properties,
+    /// Whether a call on it failed.
+    failed: AtomicBool,
+}
+
+static KEPT: Kept<Context> = Kept::none();
+
+impl kept::Context for Context {
+    fn number(&self) -> usize {
+        self.number as usize
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+}
+
+impl Context {
+    /// The context of the device of this number, current on this thread.
+    pub fn new(number: usize) -> Result<Arc<Context>> {
+        let driver = driver()?;
+        match KEPT.get(number) {
+            Some(context) => context.bind().map(|()| context),
+            None => Ok(KEPT.keep(Context::of(driver, number)?)),
+        }
+    }
+
+    /// As [`Context::new`], of a certain driver.
+    pub(crate) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
+        let number = i32::try_from(number).unwrap_or(i32::MAX);
+        let device = driver.device(number)?;
+        let properties = driver.properties(number)?;
+        let mut handle = Handle::NONE;
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (driver.table.cuDevicePrimaryCtxRetain)(&mut handle.0, device) };
+        driver.check(number, code, "cuDevicePrimaryCtxRetain")?;
+        let context = Arc::new(Context { driver, number, device, handle, properties, failed: AtomicBool::new(false) });
+        context.bind()?;
+        Ok(context)
+    }
+
+    /// Makes it the current context of this thread, as every call on what belongs to it needs.
+    #[inline]
+    pub fn bind(&self) -> Result<()> {
+        self.driver.check_process().map_err(|reason| Error::DeviceFailed {
+            // The driver, which could be asked for more, must not be called here.
+            device: format!("{} ({})", self.number, self.properties.name),
+            reason: reason.into(),
+        })?;
+        // SAFETY: the context is held.
+        self.check(unsafe { (self.driver.table.cuCtxSetCurrent)(self.handle.0) }, "cuCtxSetCurrent")
+    }
+
+    /// The same until what it gives is dropped.
+    pub fn enter(&self) -> Result<Caller> {
+        let caller = Caller::of(self.driver);
+        self.bind()?;
+        Ok(caller)
+    }
+
+    /// What the device is.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Bytes of device memory: free, and in all.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        self.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to local variables.
+        self.check(unsafe { (self.driver.table.cuMemGetInfo_v2)(&mut free, &mut total) }, "cuMemGetInfo")?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Waits for everything that was begun in it.
+    pub fn synchronize(&self) -> Result<()> {
+        self.bind()?;
+        // SAFETY: it takes nothing.
+        self.check(unsafe { (self.driver.table.cuCtxSynchronize)() }, "cuCtxSynchronize")
+    }
+
+    /// An error unless `code`, which `call` returned, is success.
+    #[inline]
+    pub fn check(&self, code: i32, call: &'static str) -> Result<()> {
+        if code != SUCCESS {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        self.driver.check(self.number, code, call)
+    }
+}
+
+/// The context that was current on this thread, and is so again when this is dropped: a program that uses the driver
+/// itself does not notice that the library does too.
+pub struct Caller {
+    driver: &'static Driver,
+    handle: Option<Handle>,
+}
+
+impl Caller {
+    /// The one of now.
+    pub fn of(driver: &'static Driver) -> Caller {
+        let mut handle = Handle::NONE;
+        let is_known = driver.check_process().is_ok()
+            // SAFETY: the pointer is to a local variable.
+            && unsafe { (driver.table.cuCtxGetCurrent)(&mut handle.0) } == SUCCESS;
+        Caller { driver, handle: is_known.then_some(handle) }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            // SAFETY: it is the caller's context, or none, and was current before. If it is gone, nobody misses it.
+            unsafe { (self.driver.table.cuCtxSetCurrent)(handle.0) };
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.driver.check_process().is_ok() {
+            // SAFETY: it was retained once by this value. What fails here was lost before.
+            unsafe { (self.driver.table.cuDevicePrimaryCtxRelease_v2)(self.device) };
+        }
+    }
+}

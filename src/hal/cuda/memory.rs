@@ -1,0 +1,161 @@
+//! Memory of the device, and memory of the host that the device reaches.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::data::Result;
+use crate::method::direct::gpu::Staging;
+
+use super::{Context, Handle};
+
+/// Of `cuMemHostAlloc` and `cuMemHostRegister`: for every context, and in the device's addresses (1 and 2 in both).
+const PORTABLE_AND_MAPPED: u32 = 1 | 2;
+/// What the driver says of memory that is registered already.
+const ALREADY_REGISTERED: i32 = 712;
+
+/// Memory of the device; what it holds at first is not defined.
+pub struct Memory {
+    context: Arc<Context>,
+    address: u64,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Memory for `what`.
+    pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Memory> {
+        context.bind()?;
+        let (driver, mut address) = (context.driver, 0);
+        // The driver refuses to give out nothing.
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (driver.table.cuMemAlloc_v2)(&mut address, bytes.max(1)) };
+        driver.check_memory(context.number, code, "cuMemAlloc", what, bytes)?;
+        Ok(Memory { context: context.clone(), address, bytes })
+    }
+
+    /// Its address in the device.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How much it is.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: it came from cuMemAlloc; the driver waits for work that uses it. What fails was lost before.
+            unsafe { (self.context.driver.table.cuMemFree_v2)(self.address) };
+        }
+    }
+}
+
+/// Page-locked memory of the host that the device reaches too; zeros at first.
+pub struct Pinned {
+    context: Arc<Context>,
+    pointer: Handle,
+    address: u64,
+    bytes: usize,
+}
+
+impl Pinned {
+    /// Memory for `what`.
+    pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Pinned> {
+        context.bind()?;
+        let (driver, mut pointer) = (context.driver, Handle::NONE);
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (driver.table.cuMemHostAlloc)(&mut pointer.0, bytes.max(1), PORTABLE_AND_MAPPED) };
+        driver.check_memory(context.number, code, "cuMemHostAlloc", what, bytes)?;
+        // From here on dropping frees it.
+        let mut pinned = Pinned { context: context.clone(), pointer, address: 0, bytes };
+        pinned.address = device_address(context, pointer)?;
+        // SAFETY: the memory is there and nobody has it yet.
+        unsafe { std::ptr::write_bytes(pointer.0.cast::<u8>(), 0, bytes) };
+        Ok(pinned)
+    }
+
+    /// Its address in the device.
+    pub fn device_address(&self) -> u64 {
+        self.address
+    }
+}
+
+// SAFETY: the driver gives out whole pages, which stay where they are and were filled with zeros.
+unsafe impl Staging for Pinned {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        self.pointer.0.cast_const().cast()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.pointer.0.cast()
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: it came from cuMemHostAlloc. What fails was lost before.
+            unsafe { (self.context.driver.table.cuMemFreeHost)(self.pointer.0) };
+        }
+    }
+}
+
+/// Memory of the host that others own, page-locked and in the device's addresses until dropped.
+pub struct Registered {
+    context: Arc<Context>,
+    pointer: Handle,
+    address: u64,
+    /// Whether it was registered here, and has to be given back here.
+    is_owner: bool,
+}
+
+impl Registered {
+    /// Locks `bytes` from `pointer` on.
+    ///
+    /// # Safety
+    /// They are memory of this process, and stay so until this value is dropped.
+    pub unsafe fn new(context: &Arc<Context>, pointer: *const u8, bytes: usize) -> Result<Registered> {
+        context.bind()?;
+        let (driver, pointer) = (context.driver, Handle(pointer.cast_mut().cast::<c_void>()));
+        // SAFETY: the caller's promise.
+        let code = unsafe { (driver.table.cuMemHostRegister_v2)(pointer.0, bytes, PORTABLE_AND_MAPPED) };
+        // Another share of the same process may have registered it, and did so for all contexts.
+        let is_owner = code != ALREADY_REGISTERED;
+        if is_owner {
+            driver.check_memory(context.number, code, "cuMemHostRegister", "page-locked memory", bytes)?;
+        }
+        // From here on dropping unlocks it.
+        let mut registered = Registered { context: context.clone(), pointer, address: 0, is_owner };
+        registered.address = device_address(context, pointer)?;
+        Ok(registered)
+    }
+
+    /// Its address in the device.
+    pub fn device_address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        if self.is_owner && self.context.bind().is_ok() {
+            // SAFETY: it was registered by this value. What fails was lost before.
+            unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
+        }
+    }
+}
+
+/// The device's address of page-locked memory.
+fn device_address(context: &Context, pointer: Handle) -> Result<u64> {
+    let mut address = 0;
+    // SAFETY: the first pointer is to a local variable, the other to page-locked memory.
+    let code = unsafe { (context.driver.table.cuMemHostGetDevicePointer_v2)(&mut address, pointer.0, 0) };
+    context.check(code, "cuMemHostGetDevicePointer")?;
+    Ok(address)
+}

@@ -1,0 +1,124 @@
+//! Code for the device.
+
+use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
+
+use crate::data::{Error, Result};
+
+use super::{Context, Driver, Handle, SUCCESS, text};
+
+/// Code that is loaded.
+pub struct Module {
+    context: Arc<Context>,
+    handle: Handle,
+}
+
+impl Module {
+    /// Loads a cubin, or PTX with a zero at its end, which the driver compiles.
+    pub fn new(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
+        context.bind()?;
+        if !image.starts_with(b"\x7fELF") && image.last() != Some(&0) {
+            return Err(Error::Internal { what: "the code for the device has no end".into() });
+        }
+        let mut log: [c_char; 2048] = [0; 2048];
+        let mut options =
+            [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
+        // The driver takes the size in place of a pointer.
+        let mut values = [log.as_mut_ptr().cast(), (log.len() - 1) as *mut c_void];
+        let mut handle = Handle::NONE;
+        // SAFETY: the image has its end in itself; options and their values are as many as is said.
+        let code = unsafe {
+            let (image, options, values) = (image.as_ptr().cast(), options.as_mut_ptr(), values.as_mut_ptr());
+            (context.driver.table.cuModuleLoadDataEx)(&mut handle.0, image, 2, options, values)
+        };
+        if code != SUCCESS {
+            let (reason, log) = (context.driver.reason(code, "cuModuleLoadDataEx"), text(&log));
+            let reason = if log.trim().is_empty() { reason } else { format!("{reason}; {}", log.trim()) };
+            return Err(context.driver.device_failed(context.number, reason));
+        }
+        Ok(Module { context: context.clone(), handle })
+    }
+
+    /// The kernel of this name, for as long as the module is loaded.
+    pub fn function(&self, name: &str) -> Result<Function> {
+        self.context.bind()?;
+        let Context { driver, number, .. } = *self.context;
+        let symbol =
+            CString::new(name).map_err(|_| Error::Internal { what: format!("no kernel is named {name:?}") })?;
+        let mut handle = Handle::NONE;
+        // SAFETY: the pointer is to a local variable, the name has its end.
+        let code = unsafe { (driver.table.cuModuleGetFunction)(&mut handle.0, self.handle.0, symbol.as_ptr()) };
+        if code != SUCCESS {
+            let reason = format!("{} (kernel {name})", driver.reason(code, "cuModuleGetFunction"));
+            return Err(driver.device_failed(number, reason));
+        }
+        let attribute = |attribute: Attribute| -> Result<usize> {
+            let mut value = 0;
+            // SAFETY: the pointer is to a local variable, the function is loaded.
+            let code = unsafe { (driver.table.cuFuncGetAttribute)(&mut value, attribute as i32, handle.0) };
+            driver.check(number, code, "cuFuncGetAttribute")?;
+            Ok(value.max(0) as usize)
+        };
+        Ok(Function {
+            driver,
+            number,
+            handle,
+            registers: attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            shared_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: it is loaded. What fails was lost before.
+            unsafe { (self.context.driver.table.cuModuleUnload)(self.handle.0) };
+        }
+    }
+}
+
+/// A kernel of a module; its calls, too, are for as long as the module is loaded.
+#[derive(Clone, Copy)]
+pub struct Function {
+    driver: &'static Driver,
+    number: i32,
+    pub(super) handle: Handle,
+    registers: usize,
+    shared_bytes: usize,
+}
+
+impl Function {
+    /// Registers of a thread.
+    pub fn registers(&self) -> usize {
+        self.registers
+    }
+
+    /// Bytes of shared memory that its text asks for.
+    pub fn shared_bytes(&self) -> usize {
+        self.shared_bytes
+    }
+
+    /// How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor holds.
+    pub fn occupancy(&self, threads: u32, dynamic_shared: usize) -> Result<usize> {
+        let mut blocks = 0;
+        // SAFETY: the pointer is to a local variable, the function is loaded.
+        let code = unsafe {
+            let occupancy = self.driver.table.cuOccupancyMaxActiveBlocksPerMultiprocessor;
+            occupancy(&mut blocks, self.handle.0, threads as i32, dynamic_shared)
+        };
+        self.driver.check(self.number, code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
+        Ok(blocks.max(0) as usize)
+    }
+
+    /// Allows so many bytes of dynamic shared memory, which more than 48 KiB need.
+    pub fn set_dynamic_shared(&self, bytes: usize) -> Result<()> {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as i32;
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is loaded.
+        let code = unsafe { (self.driver.table.cuFuncSetAttribute)(self.handle.0, attribute, bytes) };
+        self.driver.check(self.number, code, "cuFuncSetAttribute")
+    }
+}

@@ -1,0 +1,337 @@
+//! Programs that were built, kept on disk for other processes. Nothing here fails: where nothing can be kept, the
+//! text is built each time.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+/// What files begin with; another layout has another one.
+const MAGIC: &[u8; 8] = b"KyohoCL1";
+/// Bytes before the program: the magic, the key, the length, the checksum.
+const HEADER: usize = 8 + 32 + 8 + 32;
+/// Files that are kept at most.
+const FILES: usize = 64;
+/// What names of files begin and end with.
+const NAME: (&str, &str) = ("opencl-", ".bin");
+/// The end of the names of files that are being written.
+const UNFINISHED: &str = ".part";
+
+/// What tells a program from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// The key of a program that all these make what it is.
+    pub fn of(parts: &[&str]) -> Key {
+        let mut hash = Sha256::new();
+        for part in parts {
+            // With their lengths, so that nothing moves from one to the next unseen.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Key(hash.finalize().into())
+    }
+}
+
+/// The folder where programs are kept, if there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    path: Option<PathBuf>,
+}
+
+impl Folder {
+    /// A place where nothing is kept.
+    pub fn none() -> Folder {
+        Folder { path: None }
+    }
+
+    /// The folder that variables name: `KYOHO_CACHE_DIR`, which is none where it is empty, else `kyoho` in
+    /// `XDG_CACHE_HOME`, else `.cache/kyoho` in `HOME`, else none.
+    pub fn from(variable: &dyn Fn(&str) -> Option<OsString>) -> Folder {
+        if let Some(path) = variable("KYOHO_CACHE_DIR") {
+            return Folder { path: (!path.is_empty()).then(|| PathBuf::from(path)) };
+        }
+        // Relative ones mean nothing: so the XDG standard, and the directory that a program runs in changes.
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        Folder { path: caches.map(|path| path.join("kyoho")) }
+    }
+
+    /// The program of this key, if it is there and whole. A file that is neither is removed.
+    pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.file(key)?;
+        let mut file = File::open(&path).ok()?;
+        match read(&mut file, key) {
+            Ok(program) => {
+                // The files used last are kept; where the time cannot be set, those written last are.
+                let _ = file.set_modified(SystemTime::now());
+                Some(program)
+            }
+            Err(reason) => {
+                log::debug!("{} is not used: {reason}", path.display());
+                self.remove(key);
+                None
+            }
+        }
+    }
+
+    /// Keeps a program, if that can be done.
+    pub fn store(&self, key: &Key, program: &[u8]) {
+        let (Some(folder), Some(path)) = (&self.path, self.file(key)) else { return };
+        match write(folder, &path, key, program) {
+            Ok(()) => log::debug!("{} has {} bytes of program", path.display(), program.len()),
+            Err(error) => log::debug!("{} cannot be written: {error}", path.display()),
+        }
+        remove_oldest(folder);
+    }
+
+    /// Forgets a program, if that can be done.
+    pub fn remove(&self, key: &Key) {
+        if let Some(path) = self.file(key)
+            && let Err(error) = std::fs::remove_file(&path)
+        {
+            log::debug!("{} cannot be removed: {error}", path.display());
+        }
+    }
+
+    /// Where the program of a key is.
+    fn file(&self, key: &Key) -> Option<PathBuf> {
+        let hex: String = key.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(self.path.as_ref()?.join(format!("{}{hex}{}", NAME.0, NAME.1)))
+    }
+}
+
+/// What a file begins with that has this program.
+fn header(key: &Key, program: &[u8]) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(MAGIC);
+    header[8..40].copy_from_slice(&key.0);
+    header[40..48].copy_from_slice(&(program.len() as u64).to_le_bytes());
+    header[48..].copy_from_slice(&Sha256::digest(program));
+    header
+}
+
+/// The program of a file, or what is wrong with the file.
+fn read(file: &mut File, key: &Key) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let Some((found, program)) = bytes.split_at_checked(HEADER) else { return Err("it is too short".into()) };
+    if *found != header(key, program) {
+        return Err("it is damaged, or of another program".into());
+    }
+    bytes.drain(..HEADER);
+    Ok(bytes)
+}
+
+/// Writes a file under another name first, so that no reader finds half of one.
+fn write(folder: &Path, path: &Path, key: &Key, program: &[u8]) -> std::io::Result<()> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // Processes of other machines may share the folder: the time tells those of one number apart.
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+    let unfinished = path.with_extension(format!("{process}-{number}-{since:x}{UNFINISHED}"));
+    let written = File::create_new(&unfinished).and_then(|mut file| {
+        file.write_all(&header(key, program))?;
+        file.write_all(program)?;
+        drop(file);
+        std::fs::rename(&unfinished, path)
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// Removes the oldest files of this library beyond those that are kept, also such as were never finished.
+fn remove_oldest(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut files: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let is_ours = name.starts_with(NAME.0) && (name.ends_with(NAME.1) || name.ends_with(UNFINISHED));
+            is_ours.then_some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        })
+        .collect();
+    files.sort();
+    let beyond = files.len().saturating_sub(FILES);
+    for (_, path) in &files[..beyond] {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A path of a test's own, removed at its end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("kyoho-cache-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Scratch(path)
+        }
+
+        /// A folder that is not there yet.
+        fn folder(&self) -> Folder {
+            Folder { path: Some(self.0.join("deep/programs")) }
+        }
+
+        /// The files of that folder.
+        fn files(&self) -> Vec<PathBuf> {
+            fs::read_dir(self.0.join("deep/programs")).unwrap().map(|entry| entry.unwrap().path()).collect()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn named(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        Folder::from(&|name| variables.iter().find(|(found, _)| *found == name).map(|(_, value)| value.into())).path
+    }
+
+    #[test]
+    fn the_folder_is_the_one_that_variables_name() {
+        let (own, xdg, home) = (("KYOHO_CACHE_DIR", "/own"), ("XDG_CACHE_HOME", "/xdg"), ("HOME", "/home/user"));
+        assert_eq!(named(&[own, xdg, home]), Some("/own".into()));
+        assert_eq!(named(&[xdg, home]), Some("/xdg/kyoho".into()));
+        assert_eq!(named(&[home]), Some("/home/user/.cache/kyoho".into()));
+        assert_eq!(named(&[("XDG_CACHE_HOME", "relative"), home]), Some("/home/user/.cache/kyoho".into()));
+        assert_eq!(named(&[("XDG_CACHE_HOME", ""), ("HOME", "")]), None);
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&[("KYOHO_CACHE_DIR", ""), xdg, home]), None, "empty, it switches the cache off");
+    }
+
+    #[test]
+    fn a_program_comes_back_as_it_was_kept() {
+        let scratch = Scratch::new("whole");
+        let (folder, key, other) = (scratch.folder(), Key::of(&["one"]), Key::of(&["other"]));
+        assert_eq!(folder.load(&key), None);
+        for program in [&b"a program"[..], b"", &[7; 100_000]] {
+            folder.store(&key, program);
+            assert_eq!(folder.load(&key).as_deref(), Some(program));
+        }
+        assert_eq!(folder.load(&other), None);
+        let [file] = &scratch.files()[..] else { panic!("{:?}", scratch.files()) };
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let hex = name.strip_prefix("opencl-").and_then(|name| name.strip_suffix(".bin")).unwrap();
+        assert!(hex.len() == 32 && hex.bytes().all(|letter| letter.is_ascii_hexdigit()), "{name}");
+        let mode = fs::metadata(scratch.0.join("deep/programs")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "others could put programs there");
+        folder.remove(&key);
+        assert_eq!(folder.load(&key), None);
+    }
+
+    #[test]
+    fn every_part_of_a_key_counts_and_stays_where_it_is() {
+        let keys = [&["a", "bc"][..], &["ab", "c"], &["a", "bd"], &["a", "bc", ""], &["abc"]].map(Key::of);
+        for (place, key) in keys.iter().enumerate() {
+            assert!(!keys[..place].contains(key), "{place}");
+        }
+        assert_eq!(Key::of(&["a", "bc"]), keys[0]);
+    }
+
+    #[test]
+    fn files_that_are_damaged_or_foreign_are_removed_and_made_again() {
+        let scratch = Scratch::new("damaged");
+        let (folder, key, program) = (scratch.folder(), Key::of(&["one"]), [5u8; 300]);
+        folder.store(&key, &program);
+        let path = folder.file(&key).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let cut = (0..whole.len()).step_by(7).map(|length| whole[..length].to_vec());
+        let flipped = (0..whole.len()).step_by(5).map(|place| {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            bytes
+        });
+        let longer = [whole.clone(), vec![0]].concat();
+        folder.store(&Key::of(&["other"]), &program);
+        let foreign = fs::read(folder.file(&Key::of(&["other"])).unwrap()).unwrap();
+        for damaged in cut.chain(flipped).chain([longer, foreign]) {
+            fs::write(&path, &damaged).unwrap();
+            assert_eq!(folder.load(&key), None, "{} bytes", damaged.len());
+            assert!(!path.exists());
+            folder.store(&key, &program);
+            assert_eq!(folder.load(&key).as_deref(), Some(&program[..]));
+        }
+    }
+
+    #[test]
+    fn who_reads_while_others_write_finds_a_whole_program_or_none() {
+        let scratch = Scratch::new("race");
+        let (folder, key) = (scratch.folder(), Key::of(&["one"]));
+        std::thread::scope(|scope| {
+            for writer in 1..=8u8 {
+                let folder = &folder;
+                scope.spawn(move || {
+                    for turn in 0..25 {
+                        folder.store(&key, &vec![writer; 20_000 * writer as usize]);
+                        if let Some(found) = folder.load(&key) {
+                            assert_eq!(found.len(), 20_000 * found[0] as usize);
+                            assert!(found.iter().all(|byte| *byte == found[0]));
+                        }
+                        if turn % 10 == 9 {
+                            folder.remove(&key);
+                        }
+                    }
+                });
+            }
+        });
+        folder.store(&key, b"last");
+        assert_eq!(folder.load(&key).as_deref(), Some(&b"last"[..]));
+        assert_eq!(scratch.files().len(), 1, "nothing half-written is left");
+    }
+
+    #[test]
+    fn folders_that_take_nothing_are_harmless() {
+        let scratch = Scratch::new("unwritable");
+        let (file, key) = (scratch.0.join("file"), Key::of(&["one"]));
+        fs::write(&file, "no folder").unwrap();
+        for path in [None, Some(file.clone()), Some(file.join("below")), Some("/proc/kyoho".into())] {
+            let folder = Folder { path };
+            folder.store(&key, b"a program");
+            assert_eq!(folder.load(&key), None);
+            folder.remove(&key);
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"no folder");
+    }
+
+    #[test]
+    fn the_files_used_last_stay() {
+        let scratch = Scratch::new("many");
+        let folder = scratch.folder();
+        let keys: Vec<Key> = (0..FILES + 3).map(|number| Key::of(&[&number.to_string()])).collect();
+        let (early, late) = keys.split_at(FILES);
+        for (number, key) in early.iter().enumerate() {
+            folder.store(key, b"a program");
+            let file = File::open(folder.file(key).unwrap()).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1000 + number as u64)).unwrap();
+        }
+        let foreign = scratch.0.join("deep/programs/notes.txt");
+        fs::write(&foreign, "the user's").unwrap();
+        File::open(&foreign).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(folder.load(&early[0]).is_some(), "the oldest is used, and counts as new");
+        late.iter().for_each(|key| folder.store(key, b"a program"));
+        let kept: Vec<bool> = keys.iter().map(|key| folder.file(key).unwrap().exists()).collect();
+        let expected: Vec<bool> = (0..keys.len()).map(|number| !(1..=late.len()).contains(&number)).collect();
+        assert_eq!(kept, expected);
+        assert!(foreign.exists());
+    }
+}

@@ -1,0 +1,155 @@
+//! OpenCL behind names and errors of this library.
+//!
+//! The loader's library is opened when it is first asked for, and its functions are called with signatures of our own,
+//! as the standard has them. Of the crate `opencl3` only types, constants and the names of errors serve: its owners end
+//! the process where giving back fails, and its calls remember for ever that there was no library.
+
+pub mod cache;
+mod context;
+mod devices;
+mod memory;
+mod program;
+mod queue;
+mod staging;
+mod table;
+#[cfg(test)]
+pub mod tests;
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use libloading::Library;
+use opencl3::error_codes;
+use table::{Object, Symbol, Table};
+
+use crate::data::{Error, Result};
+
+use super::DeviceDescription;
+
+pub use context::Context;
+pub use devices::{Found, Kind, Properties, Unusable};
+pub use memory::{Address, Memory};
+pub use program::{Argument, Kernel, Program};
+pub use queue::{Event, Queue};
+pub use staging::Staging;
+
+/// The library of the loader, which finds the drivers.
+const LIBRARY: &str = "libOpenCL.so.1";
+
+const SUCCESS: i32 = error_codes::CL_SUCCESS;
+
+/// Why a fork is refused: it inherits the drivers' memory without their threads and files, so that calls may hang or
+/// crash.
+const FORKED: &str = "this process was forked from one that uses OpenCL";
+
+/// The loader of this process.
+pub struct Driver {
+    table: Table,
+    /// The process that opened it.
+    process: u32,
+}
+
+/// An object that the driver gave out and that any thread may give back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Handle(Object);
+
+// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object; nothing here looks
+// behind the pointer.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+/// The loader, opened at the first call that succeeds; a failure is tried again at the next.
+fn driver() -> Result<&'static Driver> {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    static OPENING: Mutex<()> = Mutex::new(());
+    /// The process that opens it, or has opened it.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    let process = std::process::id();
+    // A fork finds this out before it waits for a lock that nobody in it holds.
+    if PROCESS.compare_exchange(0, process, Relaxed, Relaxed).is_err_and(|other| other != process) {
+        return Err(none(FORKED));
+    }
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    // One thread alone: drivers begin when they are first asked.
+    let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    PROCESS.store(process, Relaxed);
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    match Driver::opened() {
+        Ok(driver) => Ok(DRIVER.get_or_init(|| driver)),
+        Err(error) => {
+            PROCESS.store(0, Relaxed);
+            Err(error)
+        }
+    }
+}
+
+/// The devices of this machine, without a context on any of them.
+pub fn devices() -> Result<Found> {
+    let found = driver()?.devices()?;
+    for device in &found.unusable {
+        log::debug!("OpenCL device {} is not used: {}", device.name, device.reason);
+    }
+    Ok(found)
+}
+
+/// Whether a platform other than PoCL has a device that can compute and is no CPU.
+pub fn has_card() -> bool {
+    driver().and_then(Driver::has_card).unwrap_or(false)
+}
+
+/// The error that there is no such backend, for this reason.
+fn none(reason: impl Into<String>) -> Error {
+    Error::NoBackend { backend: "opencl", reason: reason.into() }
+}
+
+/// A code in words.
+#[cold]
+fn reason(code: i32, call: &str) -> String {
+    match error_codes::error_text(code) {
+        "UNKNOWN_ERROR" => format!("{call}: error {code}, which OpenCL has no name for"),
+        name => format!("{call}: {name} ({code})"),
+    }
+}
+
+impl Driver {
+    /// The loader that the system finds.
+    fn opened() -> Result<Driver> {
+        // SAFETY: opening the loader runs its constructors, which do not use this process's state.
+        let library = unsafe { Library::new(LIBRARY) }.map_err(|error| none(missing(&error)))?;
+        // SAFETY: the symbols asked for are functions; `Table` gives them their signatures.
+        let find = |name: &str| unsafe { library.get::<Symbol>(name).ok().map(|symbol| *symbol) };
+        let driver = Driver { table: Table::from(&find)?, process: std::process::id() };
+        // It stays for ever: drivers leave threads behind that run in it.
+        std::mem::forget(library);
+        Ok(driver)
+    }
+
+    /// An error, unless this is the process that opened the loader.
+    fn check_process(&self) -> std::result::Result<(), &'static str> {
+        if self.process == std::process::id() { Ok(()) } else { Err(FORKED) }
+    }
+}
+
+/// Why the library could not be opened.
+fn missing(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("the loader's library cannot be opened: {source}"),
+        None => format!("the loader's library cannot be opened: {error}"),
+    }
+}
+
+/// The devices that can compute, without a context on any of them.
+pub fn describe() -> Result<Vec<DeviceDescription>> {
+    Ok(devices()?.usable.iter().map(Properties::description).collect())
+}
+
+/// Devices that cannot compute, and why, where the driver can be asked.
+pub fn unusable() -> Vec<(String, String)> {
+    let found = devices().map(|found| found.unusable).unwrap_or_default();
+    found.into_iter().map(|device| (device.name, device.reason)).collect()
+}

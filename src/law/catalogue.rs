@@ -1,0 +1,127 @@
+//! The built-in interactions: one for each order, precision and scope.
+
+use crate::data::{Bounds, Descriptor, Error, Order, Precision, Scope};
+
+/// Numbers of 32 bits go from 2^-126 to 2^127. With a largest mass of 2^-18 and coordinates and speeds of 1 to 16, the term
+/// of a jerk has all its bits for a mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
+/// overflow down to a distance of 2^-45.
+const BOUNDS_32: Bounds =
+    Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weights: (-18, -18), masses: (-100, 100) };
+/// A snap is a mass and a squared speed over the fourth power of a distance: it has its bits to 2^10 times the distance,
+/// and does not overflow down to 2^-34.
+const BOUNDS_32_SNAP: Bounds = Bounds { weights: (-22, -22), ..BOUNDS_32 };
+const BOUNDS_64: Bounds =
+    Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
+
+/// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
+/// itself among them.
+const fn entry(
+    (order, derivatives, flops_per_pair): (Order, usize, u32),
+    precision: Precision,
+    documentation: &'static str,
+) -> Descriptor {
+    let (bounds, tolerance) = match precision {
+        Precision::Single => (BOUNDS_32, 1e-6),
+        Precision::Mixed if derivatives > 2 => (BOUNDS_32_SNAP, 3e-7),
+        Precision::Mixed => (BOUNDS_32, 3e-7),
+        Precision::Double => (BOUNDS_64, 5e-15),
+        Precision::Quad => (BOUNDS_64, 1e-28),
+    };
+    Descriptor {
+        order,
+        precision,
+        scope: Scope::Whole,
+        flops_per_pair,
+        // GRAPE-5 has no prediction. A force of k derivatives leaves, from both ends of a step, k more.
+        taylor: if derivatives == 1 { 1 } else { 2 * derivatives },
+        vectors: derivatives,
+        outputs: 1 + 3 * derivatives,
+        nearest: derivatives > 1,
+        bounds,
+        tolerance,
+        documentation,
+    }
+}
+
+/// The same for forces without those of neighbours, which are found by a rule that names no nearest one.
+const fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Descriptor {
+    Descriptor { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
+}
+
+const SECOND: (Order, usize, u32) = (Order::Second, 1, 38);
+const FOURTH: (Order, usize, u32) = (Order::Fourth, 2, 60);
+const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
+const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
+
+/// Every order, precision and scope that some backend computes.
+pub const CATALOGUE: &[Descriptor] = &[
+    entry(
+        SECOND,
+        Precision::Single,
+        "potential and acceleration; pairs in 32 bits, tiles of sources summed in 32 bits, tiles added in 64",
+    ),
+    entry(
+        SECOND,
+        Precision::Mixed,
+        "potential and acceleration; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    entry(SECOND, Precision::Double, "potential and acceleration; all in 64 bits"),
+    entry(
+        FOURTH,
+        Precision::Single,
+        "potential, acceleration, jerk, nearest neighbour; pairs in 32 bits, tiles added in 64",
+    ),
+    entry(
+        FOURTH,
+        Precision::Mixed,
+        "potential, acceleration, jerk, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    entry(FOURTH, Precision::Double, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
+    entry(
+        SIXTH,
+        Precision::Mixed,
+        "potential, acceleration to snap, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    entry(SIXTH, Precision::Double, "potential, acceleration to snap, nearest neighbour; all in 64 bits"),
+    entry(EIGHTH, Precision::Double, "potential, acceleration to crackle, nearest neighbour; all in 64 bits"),
+    regular(
+        FOURTH,
+        Precision::Mixed,
+        "potential, acceleration, jerk of all but neighbours; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+    ),
+    regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
+];
+
+/// The precisions that some backend computes in some order.
+pub fn precisions() -> Vec<Precision> {
+    let computed = |precision: &Precision| CATALOGUE.iter().any(|entry| entry.precision == *precision);
+    Precision::ALL.into_iter().filter(computed).collect()
+}
+
+/// The precisions that some backend computes an order in.
+pub fn precisions_of(order: Order) -> Vec<Precision> {
+    Precision::ALL.into_iter().filter(|precision| descriptor(order, *precision).is_some()).collect()
+}
+
+/// The error of a backend that does not compute an order in a precision and a scope.
+pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Precision, Scope)) -> Error {
+    let kind = if scope == Scope::Regular { "the regular force of " } else { "" };
+    let computed = CATALOGUE.iter().filter(|entry| entry.scope == scope);
+    let allowed: Vec<String> =
+        computed.map(|entry| format!("{} {}", entry.order as i32, entry.precision.name())).collect();
+    Error::Unsupported {
+        backend,
+        forces: format!("{kind}order {} in precision {}", order as i32, precision.name()),
+        allowed: allowed.join(", "),
+    }
+}
+
+/// The descriptor of the whole forces of an order in a precision, where some backend computes them.
+pub fn descriptor(order: Order, precision: Precision) -> Option<&'static Descriptor> {
+    descriptor_of(order, precision, Scope::Whole)
+}
+
+/// The descriptor of an order in a precision and a scope, where some backend computes it.
+pub fn descriptor_of(order: Order, precision: Precision, scope: Scope) -> Option<&'static Descriptor> {
+    CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope))
+}

@@ -1,0 +1,542 @@
+//! One CPU device: predicted tiles, tasks over sinks and slices, sums in a fixed order.
+//!
+//! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by the kernel, chunks
+//! within a slice by address, slices within a sheaf by number, sheaves in pairs. Tasks only decide who does which part.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::data::memory::{self, Boxed};
+use crate::data::{
+    Block, CHUNK, Chunk, Nearest, Parts, Result, SHEAVES, SLICES, Share, Sources, Sums, Units, Updates, add_in_pairs,
+    chunks_of_slice,
+};
+use crate::hal::DeviceDescription;
+use crate::hal::threads::Threads;
+use crate::law::lanes::{Element, MAX_LANES};
+use crate::law::pair::MAX_OUTPUTS;
+use crate::method::{Device, DeviceOptions};
+use crate::simd::kernel::{self, Finder, Kernel};
+use crate::simd::sum::guard;
+use crate::simd::tile::{Group, LaneSums, Moment, Tile};
+
+use super::lists;
+
+/// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
+const SINKS_OF_TASK: usize = 64;
+/// Tasks for each thread, so that none waits long for another.
+const TASKS_OF_THREAD: usize = 8;
+/// Tiles of this many bytes together are read from a near cache each time.
+const NEAR: usize = 4 << 20;
+/// Below this many pairs, waking other threads costs more than it gains.
+const ALONE: usize = 1 << 15;
+/// Chunks that a thread predicts at a time.
+const TILES_OF_TASK: usize = 8;
+/// Rows of a tile of positions: masses and coordinates.
+const FINDER_ROWS: usize = 4;
+
+/// How the lanes of a loop are filled.
+#[derive(Clone, Copy)]
+enum Filling {
+    /// With the sinks of a group.
+    Sinks,
+    /// With sources, for one sink of a group.
+    Sources(usize),
+}
+
+/// A loop over all sources: the sinks that it serves.
+#[derive(Clone, Copy)]
+struct Unit {
+    group: usize,
+    filling: Filling,
+    first_sink: usize,
+    sinks: usize,
+}
+
+/// What one thread does at a time: some units over one slice of the share, or over all.
+struct Task<E> {
+    units: Range<usize>,
+    slices: Range<usize>,
+    lane_sums: Vec<LaneSums<E>>,
+    /// Sums of its sheaves; when it has ended, the first has them all.
+    sheaves: Vec<Sums>,
+    outcome: Result<()>,
+}
+
+impl<E> Default for Task<E> {
+    fn default() -> Task<E> {
+        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), sheaves: Vec::new(), outcome: Ok(()) }
+    }
+}
+
+/// The tile that sources of a chunk are predicted into when it is not kept.
+type Scratch<E> = Option<Tile<E>>;
+
+/// The CPU as a device of the engine.
+pub struct CpuDevice<E> {
+    kernel: Box<dyn Kernel<E>>,
+    finder: Box<dyn Finder>,
+    options: DeviceOptions,
+    /// What the device does of the last block.
+    share: Share,
+    threads: Arc<Threads>,
+    alone: Arc<Threads>,
+    /// Predicted chunks that are kept.
+    tiles: Vec<Option<Boxed<Tile<E>>>>,
+    last_time: Option<f64>,
+    groups: Vec<Group<E>>,
+    units: Vec<Unit>,
+    tasks: Vec<Task<E>>,
+    /// Tasks of the last block; those behind keep their memory.
+    wanted: usize,
+    scratch: Mutex<Vec<Scratch<E>>>,
+    /// Sums of the sheaves of the last block; the first has them all.
+    results: Vec<Sums>,
+}
+
+impl<E: Element> CpuDevice<E> {
+    /// A device that runs a kernel on some threads.
+    pub fn new(kernel: Box<dyn Kernel<E>>, threads: Arc<Threads>, options: DeviceOptions) -> CpuDevice<E> {
+        CpuDevice {
+            kernel,
+            finder: kernel::finder(options.level),
+            threads,
+            alone: Arc::new(Threads::alone()),
+            share: Share::whole(0),
+            tiles: Vec::new(),
+            last_time: None,
+            groups: Vec::new(),
+            units: Vec::new(),
+            tasks: Vec::new(),
+            wanted: 0,
+            scratch: Mutex::new(Vec::new()),
+            results: vec![Sums::default(); SHEAVES],
+            options,
+        }
+    }
+
+    /// Sheaves of the share.
+    fn sheaves(&self) -> usize {
+        SHEAVES / self.share.sets
+    }
+
+    /// Groups of sinks of the share, and which of them run with sinks in the lanes. That is decided by the places of the
+    /// sinks in the block, so that whoever has them sums in the same order.
+    fn pack(&mut self, block: &Block) -> Result<()> {
+        let lanes = self.kernel.lanes();
+        let Range { start, end } = self.share.sinks;
+        self.groups.clear();
+        self.units.clear();
+        let sinks = block.sinks.range(start..end);
+        let groups = sinks.len().div_ceil(lanes) + 1;
+        memory::reserve(&mut self.groups, groups, "groups of sinks")?;
+        memory::reserve(&mut self.units, groups + lanes, "the table of groups")?;
+        let rest = block.sinks.len() % lanes;
+        let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
+        let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
+        let (units, is_regular) = (block.sink_units(), self.options.descriptor.is_regular());
+        for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
+            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), &units, is_regular));
+            let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
+            if first_sink < together.len() {
+                self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
+            } else {
+                self.units.extend((0..members.len()).map(|lane| Unit {
+                    group,
+                    filling: Filling::Sources(lane),
+                    first_sink: first_sink + lane,
+                    sinks: 1,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the kept tiles of all chunks below nj up to date.
+    fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
+        let chunks = sources.chunks_below(block.nj);
+        memory::lengthen(&mut self.tiles, chunks, "the table of predicted sources", || None)?;
+        let (kernel, share) = (&*self.kernel, &self.share);
+        // A chunk that has to be predicted anew.
+        let stale = |number: usize, tile: &Option<Boxed<Tile<E>>>| {
+            let chunk = sources.chunk(number).filter(|_| share.has(number % SLICES))?;
+            let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
+            (!fresh).then_some(chunk)
+        };
+        let tiles = &mut self.tiles[..chunks];
+        if !tiles.iter().enumerate().any(|(number, tile)| stale(number, tile).is_some()) {
+            return Ok(());
+        }
+        let outcome = Mutex::new(Ok(()));
+        let work = |(run, tiles): (usize, &mut [Option<Boxed<Tile<E>>>])| {
+            for (place, tile) in tiles.iter_mut().enumerate() {
+                let number = run * TILES_OF_TASK + place;
+                let Some(chunk) = stale(number, tile) else { continue };
+                let tile = match tile {
+                    Some(tile) => tile,
+                    none => match Tile::new(kernel.rows()).and_then(|tile| Boxed::new(tile, "predicted sources")) {
+                        Ok(new) => none.insert(new),
+                        Err(error) => {
+                            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                            return;
+                        }
+                    },
+                };
+                predict(kernel, chunk, block, number, tile);
+            }
+        };
+        threads.each(tiles.chunks_mut(TILES_OF_TASK).enumerate(), work);
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sinks that a task over one slice may serve while its tiles come and go: few threads need no more tasks than slices.
+    fn sinks_at_once(&self) -> usize {
+        match self.share.slices().len() >= TASKS_OF_THREAD * self.threads.count() {
+            true => 8 * SINKS_OF_TASK,
+            false => SINKS_OF_TASK,
+        }
+    }
+
+    /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
+    fn keeps_tiles(&self, block: &Block) -> bool {
+        self.options.descriptor.taylor == 1
+            || block.sinks.len() > self.sinks_at_once()
+            || self.last_time == Some(block.time)
+    }
+
+    /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
+    fn cut(&mut self, threads: usize, keeps_tiles: bool, nj: usize) -> Result<()> {
+        let units = self.units.len().max(1);
+        let together = (SINKS_OF_TASK / self.kernel.lanes()).max(1);
+        // Tiles that come from far off should serve many sinks at a time.
+        let are_near = nj * self.kernel.rows() * size_of::<E>() <= NEAR;
+        let evenly = (units / (TASKS_OF_THREAD * threads)).clamp(if are_near { 1 } else { together }, together);
+        let over_sinks = threads == 1 || keeps_tiles && units >= TASKS_OF_THREAD * threads * evenly;
+        let units_of_task = match () {
+            () if !keeps_tiles => units,
+            () if over_sinks => evenly,
+            () => together.min(units.div_ceil(threads)),
+        };
+        let ranges = self.units.len().div_ceil(units_of_task);
+        let all = self.share.slices().len();
+        let slices = if over_sinks { 1 } else { all };
+        self.wanted = ranges * slices;
+        memory::lengthen(&mut self.tasks, self.wanted, "tasks", Task::default)?;
+        for (number, task) in self.tasks[..self.wanted].iter_mut().enumerate() {
+            let first = number / slices * units_of_task;
+            task.units = first..self.units.len().min(first + units_of_task);
+            task.slices = match over_sinks {
+                true => 0..all,
+                false => number % slices..number % slices + 1,
+            };
+        }
+        Ok(())
+    }
+
+    /// Adds the tasks' sums in the order of slices.
+    fn merge(&mut self, sinks: usize) -> Result<()> {
+        let descriptor = self.options.descriptor;
+        let over_sinks = self.tasks[..self.wanted].iter().all(|task| task.slices.len() > 1);
+        let sheaves = if over_sinks { 1 } else { self.sheaves() };
+        for result in &mut self.results[..sheaves] {
+            result.reserve(sinks, descriptor.outputs, descriptor.nearest)?;
+            result.reset(sinks, descriptor.outputs, descriptor.nearest);
+        }
+        for task in &self.tasks[..self.wanted] {
+            let first_sink = self.units[task.units.start].first_sink;
+            let (sums, result) = (&task.sheaves[0], &mut self.results[task.slices.start % sheaves]);
+            result.add(first_sink, sums, 0..sums.values.len() / descriptor.outputs, descriptor.outputs);
+        }
+        add_in_pairs(&mut self.results[..sheaves], 0..sinks, descriptor.outputs);
+        Ok(())
+    }
+}
+
+pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
+    let limit = (block.nj - number * CHUNK).min(CHUNK);
+    (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, units: block.units })
+}
+
+fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
+    let key = key(chunk, block, number);
+    kernel.predict(chunk, key.1, tile);
+    tile.made_of = Some(key);
+}
+
+/// What all tasks of a block share.
+struct Shared<'a, E> {
+    kernel: &'a dyn Kernel<E>,
+    outputs: usize,
+    nearest: bool,
+    share: &'a Share,
+    tiles: &'a [Option<Boxed<Tile<E>>>],
+    keeps_tiles: bool,
+    groups: &'a [Group<E>],
+    units: &'a [Unit],
+    sources: &'a Sources,
+    chunks: usize,
+    block: &'a Block,
+    /// What sums, and squared distances, are multiplied with to be the caller's.
+    sum_units: [f64; MAX_OUTPUTS],
+    distance2_unit: f64,
+}
+
+impl<E: Element> Shared<'_, E> {
+    fn run(&self, task: &mut Task<E>, scratch: &mut Scratch<E>) -> Result<()> {
+        let units = &self.units[task.units.clone()];
+        let sinks = units.iter().map(|unit| unit.sinks).sum();
+        let sheaves = task.slices.len().min(SHEAVES / self.share.sets);
+        memory::lengthen(&mut task.sheaves, sheaves, "sums of sheaves", Sums::default)?;
+        for sums in &mut task.sheaves[..sheaves] {
+            sums.reserve(sinks, self.outputs, self.nearest)?;
+            sums.reset(sinks, self.outputs, self.nearest);
+        }
+        for place in task.slices.clone() {
+            task.lane_sums.truncate(units.len());
+            memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
+            task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.outputs));
+            let slice = self.share.set + self.share.sets * place;
+            for number in chunks_of_slice(slice, self.chunks) {
+                if let Some(tile) = self.tile(number, scratch)? {
+                    for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
+                        self.sum(unit, tile, sums);
+                    }
+                }
+            }
+            self.add_slice(units, &task.lane_sums, &mut task.sheaves[place % sheaves]);
+        }
+        add_in_pairs(&mut task.sheaves[..sheaves], 0..sinks, self.outputs);
+        Ok(())
+    }
+
+    fn tile<'a>(&'a self, number: usize, scratch: &'a mut Scratch<E>) -> Result<Option<&'a Tile<E>>> {
+        if self.keeps_tiles {
+            return Ok(self.tiles[number].as_deref());
+        }
+        let Some(chunk) = self.sources.chunk(number) else {
+            return Ok(None);
+        };
+        if let Some(kept) = self.tiles.get(number).and_then(Option::as_deref)
+            && kept.made_of == Some(key(chunk, self.block, number))
+        {
+            return Ok(Some(kept));
+        }
+        let tile = match scratch {
+            Some(tile) => tile,
+            none => none.insert(Tile::new(self.kernel.rows())?),
+        };
+        predict(self.kernel, chunk, self.block, number, tile);
+        Ok(Some(tile))
+    }
+
+    fn sum(&self, unit: &Unit, tile: &Tile<E>, sums: &mut LaneSums<E>) {
+        let group = &self.groups[unit.group];
+        let guard = match () {
+            () if self.block.skip_own_index && tile.range.meets(&group.range) => guard::INDEX,
+            () if group.unsoftened => guard::DISTANCE,
+            () => guard::NONE,
+        };
+        match unit.filling {
+            Filling::Sinks => self.kernel.sum_group(guard, tile, group, sums),
+            Filling::Sources(lane) => self.kernel.sum_spread(guard, tile, group, lane, sums),
+        }
+    }
+
+    /// Adds a slice's lanes to the sums of their sinks.
+    fn add_slice(&self, units: &[Unit], lane_sums: &[LaneSums<E>], sums: &mut Sums) {
+        let add = |row: &mut [f64], sum_of: &dyn Fn(&[f64; MAX_LANES]) -> f64, lanes: &LaneSums<E>| {
+            let terms = lanes.values.iter().zip(&self.sum_units);
+            row.iter_mut().zip(terms).for_each(|(sum, (values, unit))| *sum += sum_of(values) * unit);
+        };
+        let nearest = |lanes: &LaneSums<E>, lane: usize| {
+            let Nearest { distance2, index } = lanes.nearest(lane);
+            Nearest { distance2: distance2 * self.distance2_unit, index }
+        };
+        let mut sink = 0;
+        for (unit, lanes) in units.iter().zip(lane_sums) {
+            match unit.filling {
+                Filling::Sinks => {
+                    for lane in 0..unit.sinks {
+                        let row = &mut sums.values[(sink + lane) * self.outputs..][..self.outputs];
+                        add(row, &|values| values[lane], lanes);
+                        if self.nearest {
+                            sums.nearest[sink + lane].update(nearest(lanes, lane));
+                        }
+                    }
+                }
+                Filling::Sources(_) => {
+                    let row = &mut sums.values[sink * self.outputs..][..self.outputs];
+                    add(row, &|values| across(*values), lanes);
+                    if self.nearest {
+                        (0..self.kernel.lanes()).for_each(|lane| sums.nearest[sink].update(nearest(lanes, lane)));
+                    }
+                }
+            }
+            sink += unit.sinks;
+        }
+    }
+}
+
+/// The sum over lanes, halves onto halves.
+fn across<const N: usize>(mut lanes: [f64; N]) -> f64 {
+    let mut half = N / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+impl<E: Element> Device for CpuDevice<E> {
+    fn describe(&self) -> DeviceDescription {
+        crate::hal::cpu::describe()
+    }
+
+    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+        let sources = updates.sources;
+        self.share = share.clone();
+        let sinks = block.sinks.range(share.sinks.clone());
+        let threads = match sinks.len().saturating_mul(block.nj) < ALONE {
+            true => Arc::clone(&self.alone),
+            false => Arc::clone(&self.threads),
+        };
+        let keeps_tiles = self.keeps_tiles(block);
+        self.pack(block)?;
+        if keeps_tiles {
+            self.predict_tiles(sources, block, &threads)?;
+        }
+        self.last_time = Some(block.time);
+        self.cut(threads.count(), keeps_tiles, block.nj)?;
+        let shared = Shared {
+            kernel: &*self.kernel,
+            outputs: self.options.descriptor.outputs,
+            nearest: self.options.descriptor.nearest,
+            share: &self.share,
+            tiles: &self.tiles,
+            keeps_tiles,
+            groups: &self.groups,
+            units: &self.units,
+            sources,
+            chunks: sources.chunks_below(block.nj),
+            block,
+            sum_units: std::array::from_fn(|output| block.units.sum_unit(output)),
+            distance2_unit: block.units.distance2_unit(),
+        };
+        let tasks = &mut self.tasks[..self.wanted];
+        threads.run(
+            tasks.iter_mut(),
+            &self.scratch,
+            || None,
+            |task, scratch| {
+                task.outcome = shared.run(task, scratch);
+            },
+        );
+        if let Some(Err(error)) = tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
+            return Err(error.clone());
+        }
+        self.merge(sinks.len())
+    }
+
+    fn wait_more(&mut self, parts: &mut Parts, _: usize) -> Result<usize> {
+        let Share { sinks, set, .. } = self.share.clone();
+        let (all, outputs) = (parts.sinks(), self.options.descriptor.outputs);
+        let (into, result) = (parts.set(set), &mut self.results[0]);
+        if sinks.len() == all {
+            std::mem::swap(into, result);
+        } else {
+            let values = &mut into.values[sinks.start * outputs..sinks.end * outputs];
+            values.iter_mut().zip(&result.values).for_each(|(into, value)| *into = *value);
+            let nearest = into.nearest.get_mut(sinks.clone()).unwrap_or_default();
+            nearest.iter_mut().zip(&result.nearest).for_each(|(into, found)| *into = *found);
+        }
+        Ok(sinks.len())
+    }
+
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        let members = block.sinks.range(sinks);
+        let threads = if members.len() * block.nj < ALONE { &self.alone } else { &*self.threads };
+        if self.options.descriptor.is_regular() {
+            // What the sums left out, in the numbers that they decided by.
+            let kernel = &*self.kernel;
+            let units = block.sink_units();
+            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units, true);
+            let groups = memory::collected(members.chunks(MAX_LANES).map(group), "groups of sinks")?;
+            let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
+            let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
+                kernel.find(tile, &groups[sink / MAX_LANES], sink % MAX_LANES, block.skip_own_index, list);
+            };
+            return lists::make((sources, block), members, threads, kernel.rows(), predict, find, found);
+        }
+        let (finder, taylor) = (&*self.finder, self.options.descriptor.taylor);
+        let all = memory::collected(members.iter(), "sinks with neighbours")?;
+        let predict = |chunk: &Chunk, moment: Moment, tile: &mut Tile<f64>| {
+            finder.predict(chunk, taylor, Moment { units: Units::CALLERS, ..moment }, tile);
+        };
+        let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
+            finder.find(tile, &all[sink], block.skip_own_index, list);
+        };
+        lists::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
+    }
+
+    fn bytes(&self) -> usize {
+        let table = self.tiles.capacity() * size_of::<Option<Boxed<Tile<E>>>>();
+        table + self.tiles.iter().flatten().map(|tile| tile.bytes()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{MAX_VECTORS, Order, Precision, Reach, Sink, Source};
+    use crate::law::catalogue::descriptor;
+    use crate::simd::Level;
+
+    use super::*;
+
+    fn device(threads: usize) -> CpuDevice<f64> {
+        let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+        let level = Level::Portable;
+        let kernel = kernel::kernel_64(level, descriptor).unwrap();
+        let options = DeviceOptions { descriptor, threads, level, shape: None };
+        CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
+    }
+
+    #[test]
+    fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
+        let mut parts = Parts::new(7, true);
+        parts.reset(1, 1).unwrap();
+        assert_eq!(device(1).wait_more(&mut parts, 0), Ok(0));
+    }
+
+    #[test]
+    fn a_block_that_threads_are_woken_for_is_cut_for_all_of_them() {
+        for sinks in [40, SINKS_OF_TASK, 2 * SINKS_OF_TASK] {
+            let mut device = device(2);
+            let mut sources = Sources::new(4);
+            for address in 0..ALONE / 8 {
+                let source = Source::from_derivatives(address as i32, 1.0, 0.0, [[address as f64; 3]; 4]);
+                sources.write(address, &source).unwrap();
+            }
+            let sink =
+                Sink { index: -1, softening2: 1.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+            let block = Block {
+                sinks: std::iter::repeat_n(sink, sinks).collect(),
+                skip_own_index: true,
+                time: 1.0,
+                nj: sources.count(),
+                units: Units::CALLERS,
+                reach: Reach::ByMass,
+                predicts: true,
+            };
+            device.start(&Updates::of(&sources), &block, &Share::whole(sinks)).unwrap();
+            assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Neighbour lists: a search over the slices, each by one thread at a time.
+
+use std::sync::Mutex;
+
+use crate::data::{Block, Chunk, Result, SLICES, SomeSinks, Sources, chunks_of_slice, memory};
+use crate::hal::threads::Threads;
+use crate::law::lanes::Element;
+use crate::simd::tile::{Moment, Tile};
+
+use super::device::key;
+
+/// What was found in one slice.
+struct Search {
+    slice: usize,
+    found: Vec<Vec<i32>>,
+    outcome: Result<()>,
+}
+
+/// Appends to `found` the neighbours of each of some sinks that has a radius. `predict` makes a tile of so many rows of a
+/// chunk, and `find` appends the neighbours of one of the sinks among its sources.
+pub fn make<E: Element>(
+    (sources, block): (&Sources, &Block),
+    sinks: SomeSinks,
+    threads: &Threads,
+    rows: usize,
+    predict: impl Fn(&Chunk, Moment, &mut Tile<E>) + Sync,
+    find: impl Fn(usize, &Tile<E>, &mut Vec<i32>) + Sync,
+    found: &mut [Vec<i32>],
+) -> Result<()> {
+    let has_radius: Vec<bool> = sinks.iter().map(|sink| sink.radius2 > 0.0).collect();
+    let mut searches = Vec::new();
+    for slice in 0..SLICES {
+        let found = memory::collected((0..sinks.len()).map(|_| Vec::new()), "tables of neighbour lists")?;
+        memory::push(&mut searches, Search { slice, found, outcome: Ok(()) }, "tables of neighbour lists")?;
+    }
+    let look = |search: &mut Search, scratch: &mut Option<Tile<E>>| -> Result<()> {
+        let tile = match scratch {
+            Some(tile) => tile,
+            none => none.insert(Tile::new(rows)?),
+        };
+        for number in chunks_of_slice(search.slice, sources.chunks_below(block.nj)) {
+            let Some(chunk) = sources.chunk(number) else { continue };
+            predict(chunk, key(chunk, block, number).1, tile);
+            let wanted = search.found.iter_mut().enumerate().filter(|(sink, _)| has_radius[*sink]);
+            for (sink, list) in wanted {
+                memory::reserve(list, tile.count, "a neighbour list")?;
+                find(sink, tile, list);
+            }
+        }
+        Ok(())
+    };
+    threads.run(
+        searches.iter_mut(),
+        &Mutex::new(Vec::new()),
+        || None,
+        |search, scratch| search.outcome = look(search, scratch),
+    );
+    for search in searches {
+        search.outcome?;
+        for (list, part) in found.iter_mut().zip(&search.found) {
+            memory::reserve(list, part.len(), "a neighbour list")?;
+            list.extend_from_slice(part);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! The constants of a device, measured once in a process for each entry of the catalogue.
+//!
+//! They choose launch shapes and so change how fast a block is, never what it gives: see `gpu::cut`.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::data::{CHUNK, Descriptor, Result, SLICES};
+
+use super::device::STRIDE;
+use super::driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
+use super::model::Costs;
+use super::pack;
+use super::shapes::SHAPES;
+use super::step::{Moment, Step};
+
+/// What was measured in this process: device, entry of the catalogue, constants.
+static MEASURED: Mutex<Vec<(String, &'static Descriptor, Costs)>> = Mutex::new(Vec::new());
+
+/// Chunks of a slice of the sources that are measured with.
+const CHUNKS_OF_SLICE: usize = 2;
+/// Turns of a multiprocessor that is full.
+const TURNS: usize = 3;
+/// Launches of which the median counts.
+const LAUNCHES: usize = 9;
+
+/// The constants of a device; near ones of its kind where they cannot be measured.
+pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
+    if !gpu.is_measured() {
+        return Costs::nominal(descriptor);
+    }
+    let device = gpu.identity();
+    // Held while one is measured: what else runs on the device would be measured with it.
+    let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |(at, of, _): &&(String, &'static Descriptor, Costs)| *at == device && std::ptr::eq(*of, descriptor);
+    if let Some((.., costs)) = measured.iter().find(is_known) {
+        return *costs;
+    }
+    let began = Instant::now();
+    let multiprocessors = gpu.multiprocessors().max(1);
+    match Bench::new(gpu, descriptor).and_then(Bench::measure) {
+        Ok(costs) => {
+            log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
+            measured.push((device, descriptor, costs));
+            costs
+        }
+        Err(error) => {
+            log::debug!("device {device}: not measured: {error}");
+            Costs { multiprocessors, ..Costs::nominal(descriptor) }
+        }
+    }
+}
+
+/// Sources and sinks that stand in one place, and room for what is made of them.
+struct Bench<'a, G: Gpu> {
+    gpu: &'a mut G,
+    descriptor: &'static Descriptor,
+    costs: Costs,
+    queue: G::Queue,
+    memory: Addresses<Address<G>>,
+    outbox: G::Outbox,
+    _held: Vec<G::Memory>,
+}
+
+impl<'a, G: Gpu> Bench<'a, G> {
+    fn new(gpu: &'a mut G, descriptor: &'static Descriptor) -> Result<Bench<'a, G>> {
+        let mut costs = Costs::nominal(descriptor);
+        costs.multiprocessors = gpu.multiprocessors().max(1);
+        for (shape, resident) in costs.resident.iter_mut().enumerate() {
+            *resident = gpu.resident(shape)?.unwrap_or(*resident).max(1);
+        }
+        let most = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
+        let sinks = most.next_multiple_of(STRIDE);
+        let chunks = SLICES * CHUNKS_OF_SLICE;
+        let (rows, sink_rows) = (pack::rows(descriptor), pack::sink_rows(descriptor));
+        let queue = gpu.queue()?;
+        let mut held = Vec::new();
+        let mut zeros = |bytes: usize| -> Result<Address<G>> {
+            let memory = gpu.memory(bytes, "a measurement")?;
+            // SAFETY: the memory is that long, and is held until the queue has ended.
+            unsafe { gpu.zero(&queue, &memory, bytes)? };
+            held.push(memory);
+            Ok(held[held.len() - 1].address())
+        };
+        let octets = zeros(chunks * pack::chunk_numbers(descriptor) * 8)?;
+        let indices = zeros(chunks * CHUNK * 4)?;
+        let predicted = zeros(chunks * CHUNK * rows * pack::ROW)?;
+        let parts = SLICES * sinks;
+        let parts = [zeros(parts * descriptor.outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
+        let ticket = zeros(4)?;
+        let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
+        // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
+        let mut bodies = gpu.staging(sinks * sink_rows * pack::ROW, "a measurement")?;
+        bodies.as_mut_slice::<u8>().fill(0x3f);
+        // SAFETY: both have that length; the copy is waited for before one of them is dropped.
+        unsafe { gpu.write(&queue, bodies.as_ptr(), (&held[held.len() - 1], 0), bodies.bytes())? };
+        gpu.synchronize(&queue)?;
+        let mut outbox = G::Outbox::new(gpu)?;
+        outbox.make_room(gpu, sinks * (descriptor.outputs + 2) * 8, 1)?;
+        let [results, flag] = outbox.addresses(0);
+        let store = [octets, indices, indices, indices, predicted];
+        let memory = Addresses { store, sinks: body, parts, ticket, results, flag };
+        Ok(Bench { gpu, descriptor, costs, queue, memory, outbox, _held: held })
+    }
+
+    fn step(&self, shape: usize, ni: usize) -> Step {
+        Step {
+            moment: Moment {
+                time: 1.0,
+                mass_factor: 1.0,
+                position_factor: 1.0,
+                velocity_factor: 1.0,
+                acceleration_factor: 1.0,
+                jerk_factor: 1.0,
+                nj: i32::MAX,
+                predicts: 1,
+            },
+            ni: ni as i32,
+            stride: ni.next_multiple_of(STRIDE) as i32,
+            chunks: (SLICES * CHUNKS_OF_SLICE) as i32,
+            slice_step: 1,
+            slices: SLICES as i32,
+            parts: 1,
+            groups: ni.div_ceil(SHAPES[shape].group_sinks(self.descriptor)) as i32,
+            is_dense: 1,
+            is_predicted: i32::from(!SHAPES[shape].fused),
+            strands: SHAPES[shape].strands(self.descriptor) as i32,
+            ..Step::default()
+        }
+    }
+
+    fn measure(mut self) -> Result<Costs> {
+        let nominal = self.costs;
+        for shape in (0..SHAPES.len()).filter(|shape| !SHAPES[*shape].ends) {
+            let ni = sinks(&self.costs, self.descriptor, shape);
+            let step = self.step(shape, ni);
+            // The first launch brings the code to the device.
+            for timed in [false, true] {
+                // SAFETY: the memory has room for the most sinks that any shape is measured with.
+                let seconds = unsafe { self.gpu.seconds_of_force(&self.queue, shape, &step, &self.memory)? };
+                let pairs = (ni * SLICES * CHUNKS_OF_SLICE * CHUNK) as f64;
+                if timed && seconds > 0.0 {
+                    self.costs.pairs[shape] = pairs / seconds / self.costs.multiprocessors as f64;
+                }
+            }
+        }
+        // A shape that ends blocks does so for few sinks alone; its pairs are those of the next shape.
+        for shape in (0..SHAPES.len() - 1).filter(|shape| SHAPES[*shape].ends) {
+            self.costs.pairs[shape] *= self.costs.pairs[shape + 1] / nominal.pairs[shape + 1];
+        }
+        self.costs.launch = self.round_trip()?;
+        Ok(self.costs)
+    }
+
+    /// Seconds from the launch of a block of one sink to the host's seeing its flag, less what the model counts for it.
+    fn round_trip(&mut self) -> Result<f64> {
+        let mut times = Vec::with_capacity(LAUNCHES);
+        let Some(shape) = SHAPES.iter().position(|shape| shape.ends) else { return Ok(self.costs.launch) };
+        for launch in 1..=LAUNCHES as u32 {
+            let step = Step { sequence: launch, ..self.step(shape, 1) };
+            let results = 0..step.stride as usize * (self.descriptor.outputs + 2) * 8;
+            let began = Instant::now();
+            // SAFETY: as in `measure`; the results are waited for.
+            unsafe {
+                self.gpu.force(&self.queue, shape, &step, &self.memory, false)?;
+                if !self.gpu.can_end() {
+                    self.gpu.end(&self.queue, &step, &self.memory, false)?;
+                }
+                self.outbox.send(self.gpu, &self.queue, 0, results)?;
+            }
+            self.outbox.wait(self.gpu, &self.queue, 0, launch)?;
+            times.push(began.elapsed().as_secs_f64());
+        }
+        times.sort_by(f64::total_cmp);
+        let counted = self.costs.group + self.costs.sinks_ended + CHUNKS_OF_SLICE as f64 * self.costs.chunk;
+        Ok((times[LAUNCHES / 2] - counted).max(0.5 * times[LAUNCHES / 2]))
+    }
+}
+
+/// Sinks with which a shape fills the device a few times.
+fn sinks(costs: &Costs, descriptor: &Descriptor, shape: usize) -> usize {
+    let groups = (TURNS * costs.multiprocessors * costs.resident[shape]).div_ceil(SLICES);
+    groups * SHAPES[shape].group_sinks(descriptor)
+}

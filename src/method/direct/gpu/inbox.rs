@@ -1,0 +1,80 @@
+//! What a block brings: sinks, and few records, in memory of the host and from there on the device.
+
+use std::ops::Range;
+
+use crate::data::{Descriptor, Line, Records, Result, SinkUnits, SomeSinks};
+
+use super::driver::{Gpu, Staging};
+use super::pack::{self, Vector};
+
+/// Sinks and records of a block, piece after piece.
+pub struct Inbox<G: Gpu> {
+    /// On the host.
+    pub host: G::Staging,
+    /// On the device.
+    pub device: G::Memory,
+    /// Bytes in use.
+    filled: usize,
+    bytes_of_sink: usize,
+}
+
+impl<G: Gpu> Inbox<G> {
+    /// With room for small blocks.
+    pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Inbox<G>> {
+        let bytes = 64 << 10;
+        Ok(Inbox {
+            host: gpu.staging(bytes, "sinks")?,
+            device: gpu.memory(bytes, "sinks")?,
+            filled: 0,
+            bytes_of_sink: pack::sink_rows(descriptor) * pack::ROW + 4,
+        })
+    }
+
+    /// Bytes of host memory.
+    pub fn bytes(&self) -> usize {
+        self.host.bytes()
+    }
+
+    /// Forgets the last block and makes room for pieces with these strides, and for so many lines of records.
+    pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
+        let wanted = strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<Line>() + 128;
+        self.filled = 0;
+        if self.host.bytes() < wanted {
+            let bytes = wanted.next_power_of_two();
+            // Both or none, or the next block would find room in one and not in the other.
+            (self.host, self.device) = (gpu.staging(bytes, "sinks")?, gpu.memory(bytes, "sinks")?);
+        }
+        Ok(())
+    }
+
+    /// Packs the sinks of a piece; where they are.
+    pub fn pack(&mut self, descriptor: &Descriptor, sinks: (SomeSinks, SinkUnits), stride: usize) -> Range<usize> {
+        let start = self.filled;
+        let rows = pack::sink_rows(descriptor) * stride;
+        let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
+        let (vectors, indices) = vectors.split_at_mut(rows);
+        pack::sinks(descriptor, sinks, stride, vectors, bytemuck::cast_slice_mut(&mut indices[..stride / 4]));
+        self.filled = start + rows * pack::ROW + stride * 4;
+        start..self.filled
+    }
+
+    /// Packs records behind the sinks; where they are.
+    pub fn pack_records(&mut self, records: Records) -> Range<usize> {
+        let start = self.filled;
+        let bytes: &[u8] = bytemuck::cast_slice(records.lines());
+        self.host.as_mut_slice::<u8>()[start..start + bytes.len()].copy_from_slice(bytes);
+        self.filled = start + bytes.len();
+        start..self.filled
+    }
+
+    /// Copies a range to the device.
+    ///
+    /// # Safety
+    /// The inbox is neither packed nor dropped until the queue has done the copy.
+    pub unsafe fn copy(&self, gpu: &G, queue: &G::Queue, range: Range<usize>) -> Result<()> {
+        assert!(range.end <= self.host.bytes());
+        let from = self.host.as_ptr().wrapping_add(range.start);
+        // SAFETY: the caller's promise; both memories are that long.
+        unsafe { gpu.write(queue, from, (&self.device, range.start), range.len()) }
+    }
+}

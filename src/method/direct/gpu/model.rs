@@ -1,0 +1,169 @@
+//! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
+
+use crate::data::{CHUNK, Deal, Descriptor, Order, Precision, Scope};
+
+use super::cut::Cut;
+use super::shapes::{SHAPES, Shape, Strands};
+
+/// The constants of a device for an entry of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Multiprocessors.
+    pub multiprocessors: usize,
+    /// Groups of threads that are on a multiprocessor at a time, by shape.
+    pub resident: [usize; SHAPES.len()],
+    /// Pairs per second of a multiprocessor that is full, by shape.
+    pub pairs: [f64; SHAPES.len()],
+    /// Seconds from the launch of one kernel to the host's seeing what it wrote.
+    pub launch: f64,
+    /// Seconds that each further kernel of a block adds.
+    pub kernel: f64,
+    /// Seconds from the start of a group of threads to its first chunk, and from its last one to its end.
+    pub group: f64,
+    /// Seconds that a group waits for a chunk before its pairs begin.
+    pub chunk: f64,
+    /// Seconds that a multiprocessor needs to predict a chunk.
+    pub predict: f64,
+    /// Seconds that the last group of a block takes to add the parts of a few sinks, where it does.
+    pub sinks_ended: f64,
+    /// Seconds that the host spends on a sink, to pack it and to hand over its force, while the device waits for it or
+    /// has ended. They are the same in every shape.
+    pub sink: f64,
+    /// Bytes of parts that are read back in a second.
+    pub bandwidth: f64,
+}
+
+/// A block to be estimated.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// The order and precision.
+    pub descriptor: &'static Descriptor,
+    /// The cut of the block.
+    pub cut: Cut,
+    /// Sinks.
+    pub ni: usize,
+    /// Chunks of sources in the slices.
+    pub chunks: usize,
+    /// Slices that one device sums.
+    pub slices: usize,
+    /// Whether the sources are predicted already.
+    pub predicted: bool,
+}
+
+/// Pairs below which one thread of a CPU has a block done, prediction included, while a GPU is still being told of it.
+pub const CROSSOVER: u64 = 8192;
+/// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
+pub const PIECE: usize = 4096;
+/// The share of a multiprocessor's groups that keeps it busy.
+const BUSY: f64 = 0.85;
+/// How much longer the slowest multiprocessor takes than the mean where all groups begin at once, so that none can take
+/// over from another.
+const UNEVEN: f64 = 1.1;
+/// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
+pub const END_SINKS: usize = 4;
+/// Seconds that a block which is dealt to several devices takes longer, and more for each of those that are there:
+/// threads have to wake, and all are told what is new.
+const DEAL: f64 = 1.0e-6;
+/// See [`DEAL`].
+const TELL: f64 = 2.0e-6;
+/// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
+const MERGE: f64 = 12e-9;
+/// Seconds that it takes to hand over the force on a sink.
+const HAND_OVER: f64 = 10e-9;
+
+/// Bytes of the parts of a sink: sums and the nearest source.
+fn part_bytes(descriptor: &Descriptor) -> f64 {
+    (8 * descriptor.outputs + if descriptor.nearest { 12 } else { 0 }) as f64
+}
+
+impl Costs {
+    /// The constants by which blocks are cut, near those of an NVIDIA H200. They are part of the order of addition:
+    /// changing one changes the bits of results.
+    pub fn nominal(descriptor: &Descriptor) -> Costs {
+        let pairs = match (descriptor.order, descriptor.precision) {
+            (Order::Second, Precision::Double) => 7.0e9,
+            (Order::Second, Precision::Mixed) => 9.0e9,
+            (Order::Second, _) => 13.5e9,
+            (Order::Fourth, Precision::Double) => 3.0e9,
+            (Order::Fourth, Precision::Mixed) => 5.7e9,
+            (Order::Fourth, _) => 6.5e9,
+            (Order::Sixth, Precision::Double) => 1.82e9,
+            (Order::Sixth, _) => 3.2e9,
+            (Order::Eighth, _) => 1.2e9,
+        };
+        let resident = match (descriptor.order, descriptor.precision) {
+            (Order::Second | Order::Fourth, _) => [2, 3, 4, 4, 4, 5, 4, 4],
+            (Order::Sixth, Precision::Double) => [2, 2, 3, 2, 2, 4, 2, 2],
+            (Order::Sixth, _) => [2, 2, 4, 4, 4, 5, 3, 3],
+            (Order::Eighth, _) => [2, 2, 3, 3, 3, 4, 3, 3],
+        };
+        // Whether a source is a neighbour takes 10 instructions for the 35 of a pair of order 4, less one for the nearest.
+        let pairs = match descriptor.scope {
+            Scope::Whole => pairs,
+            Scope::Regular => pairs * 0.8,
+        };
+        Costs {
+            multiprocessors: 132,
+            resident,
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|share| share * pairs),
+            launch: 9.0e-6,
+            kernel: 2.3e-6,
+            group: 4.0e-6,
+            chunk: 0.4e-6,
+            predict: 0.05e-6,
+            sinks_ended: 4.0e-6,
+            sink: 35e-9,
+            bandwidth: 1.5e12,
+        }
+    }
+}
+
+/// What a deal of `ni` sinks adds to the seconds of the first device's share, where there are so many devices.
+pub fn dealt(deal: Deal, devices: usize, ni: usize) -> f64 {
+    if deal.devices() == 1 {
+        return 0.0;
+    }
+    let merged = (ni * (deal.sets - 1)) as f64;
+    let others = ni - ni / deal.ranges;
+    DEAL + TELL * devices as f64 + merged * MERGE + others as f64 * HAND_OVER
+}
+
+/// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits
+/// for, and what the ends of the block cost.
+pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
+    let Work { descriptor, cut, ni, chunks, slices, predicted } = work;
+    let Shape { fused, ends, strands, .. } = SHAPES[shape];
+    let sinks = SHAPES[shape].group_sinks(descriptor);
+    let groups = ni.div_ceil(sinks);
+    let parts = slices * cut.parts;
+    let units = groups * parts;
+    let resident = costs.resident[shape].max(1);
+    let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
+    let each = pairs + if fused { costs.predict } else { 0.0 };
+    let mean = chunks as f64 / parts as f64;
+    let sums = if units <= costs.multiprocessors * resident {
+        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
+        costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + UNEVEN * each * together)
+    } else {
+        // Groups come as others go, at first all together and later in between; the last ones leave multiprocessors
+        // half empty.
+        let turns = units.div_ceil(costs.multiprocessors);
+        let (waves, rest) = (turns / resident, turns % resident);
+        let empty = if rest == 0 { 0.0 } else { (BUSY * resident as f64 - rest as f64).max(0.0) };
+        let turns = turns as f64 + empty / waves.max(1) as f64 + 0.7;
+        // What a group waits for at its ends is partly hidden behind the pairs of others, where these are many.
+        let seen = if strands == Strands::Long { 0.5 } else { 1.0 };
+        costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + seen * costs.group / resident as f64)
+    };
+    let predicting = match fused || predicted {
+        true => 0.0,
+        false => costs.kernel + costs.chunk + chunks as f64 * 4.0 * costs.predict / costs.multiprocessors as f64,
+    };
+    let bytes = (parts * ni) as f64 * part_bytes(descriptor);
+    let ending = match ends {
+        true => costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth,
+        // Of a block in pieces, only the last one is ended while nothing is summed.
+        false => costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
+    };
+    costs.launch + ni as f64 * costs.sink + predicting + sums + ending
+}

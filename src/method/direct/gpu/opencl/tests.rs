@@ -1,0 +1,244 @@
+//! The device on the first OpenCL device of this machine, with a driver whose calls fail as they are told.
+
+use std::sync::Arc;
+
+use crate::data::{
+    Block, Deal, Descriptor, Error, MAX_VECTORS, Nearest, Order, Parts, Precision, Reach, Records, Result, ResultCode,
+    Share, Sink, Source, Sources, Units, Updates, records,
+};
+use crate::hal::opencl::tests::{Scratch, hooks};
+use crate::hal::opencl::{Context, Program};
+use crate::law::catalogue::descriptor;
+use crate::method::direct::gpu::GpuDevice;
+use crate::method::{Device, DeviceOptions};
+use crate::simd::Level;
+
+use super::device::{self, OpenCl};
+use super::{programs, text};
+
+type OpenClDevice = GpuDevice<OpenCl>;
+
+fn options() -> DeviceOptions {
+    let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+    DeviceOptions { descriptor, threads: 1, level: Level::Portable, shape: None }
+}
+
+/// Opens a device; its program is kept in a folder, and put there where it is missing.
+fn open(context: &Arc<Context>, folder: &Scratch) -> Result<OpenClDevice> {
+    let options = options();
+    let name = options.descriptor.name();
+    let (text, flags) = (text::text()?, text::options(options.descriptor, context.properties().is_nvidia));
+    let program = Program::kept_in(&folder.folder(), context, &name, &text, &flags)?;
+    device::with_program(context.clone(), &program, options)
+}
+
+fn source(number: usize) -> Source {
+    let place = number as f64;
+    let position = [place.sin(), (1.7 * place).cos(), (0.3 * place).sin()];
+    Source::from_derivatives(number as i32, 1.0, 0.0, [position, [0.5, 0.1, place.cos()], [0.0; 3], [0.0; 3]])
+}
+
+fn block(ni: usize, nj: usize) -> Block {
+    let sink = |number: usize| Sink {
+        index: number as i32,
+        softening2: 1e-4,
+        radius2: 0.04,
+        step: 0.0,
+        derivatives: {
+            let Source { taylor, .. } = source(number);
+            let mut derivatives = [[0.0; 3]; MAX_VECTORS];
+            derivatives.copy_from_slice(&taylor[..MAX_VECTORS]);
+            derivatives
+        },
+    };
+    Block {
+        sinks: (0..ni).map(sink).collect(),
+        skip_own_index: true,
+        time: 0.25,
+        predicts: true,
+        nj,
+        units: Units::CALLERS,
+        reach: Reach::ByMass,
+    }
+}
+
+/// What a device handed in: the bits of the sums, and the nearest source, of each sink.
+#[derive(Debug, PartialEq)]
+struct Answer {
+    sums: Vec<u64>,
+    nearest: Vec<Nearest>,
+    lists: Vec<Vec<i32>>,
+}
+
+/// Computes a share of a block.
+fn compute(
+    device: &mut OpenClDevice,
+    sources: &Sources,
+    fresh: Records,
+    block: &Block,
+    share: &Share,
+) -> Result<Answer> {
+    let Descriptor { outputs, nearest, .. } = *device.options().descriptor;
+    let mut parts = Parts::new(outputs, nearest);
+    parts.reset(block.sinks.len(), share.sets).unwrap();
+    device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)?;
+    let mut done = 0;
+    while done < share.sinks.len() {
+        done = device.wait_more(&mut parts, done)?;
+    }
+    let sums = parts.set(share.set);
+    Ok(Answer {
+        sums: sums.values.iter().map(|value| value.to_bits()).collect(),
+        nearest: sums.nearest.clone(),
+        lists: Vec::new(),
+    })
+}
+
+/// Everything that a device is asked for: it is opened, and computes while its sources and blocks grow. Gives back the
+/// device, if there is one, what it answered, and whether it came to the end.
+fn ask_for_everything(
+    context: &Arc<Context>,
+    folder: &Scratch,
+    deal: Deal,
+) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
+    let mut answers = Vec::new();
+    let mut device = match open(context, folder) {
+        Ok(device) => device,
+        Err(error) => return (None, answers, Err(error)),
+    };
+    let mut work = || -> Result<()> {
+        let taylor = options().descriptor.taylor;
+        let log = records::lines(taylor, (0..600).map(|number| (number, source(number as usize + 7))));
+        let mut sources = Sources::new(options().descriptor.taylor);
+        // The last one is of several pieces.
+        for (ni, count) in [(1, 700), (40, 900), (6200, 900)] {
+            (0..count).for_each(|number| sources.write(number, &source(number)).unwrap());
+            let block = block(ni, count);
+            answers.push(compute(
+                &mut device,
+                &sources,
+                Records::new(&log[..ni.min(log.len())], 1),
+                &block,
+                &deal.share(0, ni),
+            )?);
+            sources.forget_written();
+        }
+        // A chunk that is far away, and more lists than a window has.
+        sources.write(100_000, &source(100_000)).unwrap();
+        let block = block(300, 200_000);
+        let mut answer = compute(&mut device, &sources, Records::NONE, &block, &deal.share(0, 300))?;
+        answer.lists.resize(300, Vec::new());
+        device.neighbours(&sources, &block, 0..300, &mut answer.lists)?;
+        answer.lists.iter_mut().for_each(|list| list.sort_unstable());
+        answers.push(answer);
+        Ok(())
+    };
+    let outcome = work();
+    (Some(device), answers, outcome)
+}
+
+/// What a device whose sources all count as written answers.
+fn answer_anew(device: &mut OpenClDevice) -> Result<Answer> {
+    let mut sources = Sources::new(options().descriptor.taylor);
+    (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
+    sources.all_is_written();
+    let block = block(40, 900);
+    compute(device, &sources, Records::NONE, &block, &Share::whole(40))
+}
+
+#[test]
+fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+        fn _exit(status: i32) -> !;
+    }
+    let folder = Scratch::new("fork");
+    let Some(context) = hooks::hooked_gpu() else { return };
+    let mut device = open(&context, &folder).unwrap();
+    let mut sources = Sources::new(options().descriptor.taylor);
+    (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
+    let block = block(40, 900);
+    // SAFETY: the child calls nothing that needs the threads it has lost, and leaves by `_exit`.
+    let child = unsafe { fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let is_told = |error: Error| error.to_string().contains("forked from one that uses OpenCL");
+        let told = compute(&mut device, &sources, Records::NONE, &block, &Share::whole(40)).is_err_and(is_told)
+            && device.neighbours(&sources, &block, 0..1, &mut [Vec::new()]).is_err_and(is_told);
+        drop((device, context));
+        // SAFETY: the child ends here.
+        unsafe { _exit(if told { 0 } else { 1 }) };
+    }
+    let mut status = -1;
+    // SAFETY: the pointer is to a local variable.
+    assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child found other than it should");
+}
+
+#[test]
+fn programs_of_a_context_that_failed_do_not_hold_it_when_the_next_one_is_made() {
+    let Some(_alone) = hooks::hooked_context() else { return };
+    let (context, options) = (Context::new(0).unwrap(), options());
+    drop(programs::program(&context, options.descriptor).unwrap());
+    context.check(-36, "clSomething").unwrap_err();
+    let failed = Arc::downgrade(&context);
+    drop(context);
+    assert!(failed.upgrade().is_some());
+    programs::give_back_failed();
+    Context::new(0).unwrap();
+    assert!(failed.upgrade().is_none());
+}
+
+/// Whether it does no harm if a call of this name fails: it gives something back, or the program is built of its text.
+fn is_harmless(call: &str) -> bool {
+    let of_kept_programs = ["clCreateProgramWithBinary", "clBuildProgram", "clGetProgramInfo"];
+    hooks::gives_back(call) || of_kept_programs.contains(&call)
+}
+
+#[test]
+fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
+    fail_each_call_in_turn(Deal::WHOLE, false);
+    fail_each_call_in_turn(Deal { ranges: 1, sets: 2 }, true);
+}
+
+/// Fails each call, alone or with all that come after it.
+fn fail_each_call_in_turn(deal: Deal, for_ever: bool) {
+    let folder = Scratch::new("whatever");
+    // The first one keeps the program.
+    hooks::fail(0..0);
+    let Some(context) = hooks::hooked_context() else { return };
+    drop(open(&context, &folder).unwrap());
+    drop(context);
+    let before = hooks::live();
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let (device, expected, outcome) = ask_for_everything(&context, &folder, deal);
+    let calls = hooks::calls();
+    outcome.unwrap();
+    assert!(calls.len() > 150 && expected[3].lists.iter().any(|list| list.len() > 3), "{calls:?}");
+    let expected_anew = answer_anew(&mut device.unwrap()).unwrap();
+    drop(context);
+    assert_eq!(hooks::live(), before, "given back");
+    for place in (0..calls.len()).step_by(if for_ever { 11 } else { 1 }) {
+        let failing = calls[place];
+        let Some(context) = hooks::hooked_context() else { return };
+        hooks::fail(place..if for_ever { usize::MAX } else { place + 1 });
+        let (device, answers, outcome) = ask_for_everything(&context, &folder, deal);
+        hooks::fail(0..0);
+        let expected_code =
+            if failing == "clCreateBuffer" { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
+        match outcome.map_err(|error| (error.code(), error)) {
+            // What failed first did no harm, and then a call for memory may have come.
+            Err((ResultCode::OutOfMemory, _)) if for_ever && is_harmless(failing) => {}
+            Err((code, error)) => assert_eq!(code, expected_code, "call {place}, {failing}: {error}"),
+            Ok(()) => assert!(is_harmless(failing) && !for_ever, "call {place}, {failing}: no error"),
+        }
+        assert!(answers == expected[..answers.len()], "call {place}, {failing}: other forces");
+        // The device, whatever it knows, computes again, and so does one that could not be opened.
+        let mut device = device.unwrap_or_else(|| open(&context, &folder).unwrap());
+        assert_eq!(answer_anew(&mut device).unwrap(), expected_anew, "call {place}, {failing}");
+        drop((device, context));
+        assert_eq!(hooks::live(), before, "call {place}, {failing}: not given back");
+    }
+}

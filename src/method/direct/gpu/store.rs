@@ -1,0 +1,158 @@
+//! The device's copy of the sources.
+
+use crate::data::{CHUNK, Descriptor, Error, Result, Sources};
+
+use super::chunks::Chunks;
+use super::driver::{Address, Gpu, Memory, Staging};
+use super::pack;
+
+/// Chunks that are sent in one copy.
+const AT_ONCE: usize = 64;
+
+/// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of slots, and the sources
+/// as they were last predicted.
+pub struct Store<G: Gpu> {
+    descriptor: &'static Descriptor,
+    chunks: Chunks,
+    /// Chunks that there is room for.
+    room: usize,
+    octets: G::Memory,
+    indices: G::Memory,
+    ranges: G::Memory,
+    predicted: G::Memory,
+    slots: G::Memory,
+    staging: G::Staging,
+    stale: Vec<(usize, usize)>,
+}
+
+impl<G: Gpu> Store<G> {
+    /// No sources yet.
+    pub fn new(gpu: &G, descriptor: &'static Descriptor) -> Result<Store<G>> {
+        let memory = |bytes, what| gpu.memory(bytes, what);
+        let bytes_of_chunk = pack::chunk_numbers(descriptor) * 8 + CHUNK * 4 + 8;
+        Ok(Store {
+            chunks: Chunks::default(),
+            room: 0,
+            octets: memory(0, "sources")?,
+            indices: memory(0, "indices of sources")?,
+            ranges: memory(0, "ranges of indices")?,
+            predicted: memory(0, "predicted sources")?,
+            slots: memory(0, "the table of slots")?,
+            staging: gpu.staging(AT_ONCE * bytes_of_chunk, "chunks on their way")?,
+            stale: Vec::new(),
+            descriptor,
+        })
+    }
+
+    /// Addresses of octets, indices, ranges, slots and predicted sources.
+    pub fn addresses(&self) -> [Address<G>; 5] {
+        [&self.octets, &self.indices, &self.ranges, &self.slots, &self.predicted].map(G::Memory::address)
+    }
+
+    /// Whether the slot of a chunk is its number.
+    pub fn is_dense(&self) -> bool {
+        self.chunks.is_dense()
+    }
+
+    /// Bytes of host memory in use.
+    pub fn bytes(&self) -> usize {
+        self.chunks.bytes() + self.staging.bytes() + self.stale.capacity() * size_of::<(usize, usize)>()
+    }
+
+    /// What the device has may not be what the host has: all of it has to be sent again.
+    pub fn forget(&mut self) {
+        self.chunks.forget();
+    }
+
+    /// Sends the chunks that the host has changed, as it lists them or as all are compared; whether there were any.
+    pub fn update(&mut self, gpu: &G, queue: &G::Queue, sources: &Sources, all: bool) -> Result<bool> {
+        let mut stale = std::mem::take(&mut self.stale);
+        let sent = self.chunks.stale(sources, all, &mut stale).and_then(|()| self.send((gpu, queue), sources, &stale));
+        let any = !stale.is_empty();
+        self.stale = stale;
+        if sent.is_err() {
+            self.chunks.forget();
+        }
+        sent.map(|()| any)
+    }
+
+    fn send(&mut self, (gpu, queue): (&G, &G::Queue), sources: &Sources, stale: &[(usize, usize)]) -> Result<()> {
+        if self.chunks.count() > self.room {
+            self.grow(gpu, queue)?;
+        }
+        let (slots, changed) = self.chunks.table();
+        if changed {
+            if self.slots.bytes() < size_of_val(slots) {
+                gpu.synchronize(queue)?;
+                self.slots = gpu.memory(2 * size_of_val(slots), "the table of slots")?;
+            }
+            // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited
+            // for.
+            unsafe { gpu.write(queue, slots.as_ptr().cast(), (&self.slots, 0), size_of_val(slots))? };
+            gpu.synchronize(queue)?;
+        }
+        let mut rest = stale;
+        while !rest.is_empty() {
+            let (_, slot) = rest[0];
+            let count =
+                (1..rest.len().min(AT_ONCE)).find(|k| rest[*k].1 != slot + k).unwrap_or(rest.len().min(AT_ONCE));
+            self.send_run((gpu, queue), sources, &rest[..count], slot)?;
+            rest = &rest[count..];
+        }
+        Ok(())
+    }
+
+    /// Sends chunks that have slots one after another.
+    fn send_run(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        sources: &Sources,
+        run: &[(usize, usize)],
+        slot: usize,
+    ) -> Result<()> {
+        let numbers = pack::chunk_numbers(self.descriptor);
+        let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(AT_ONCE * numbers * 8);
+        let (indices, ranges) = rest.split_at_mut(AT_ONCE * CHUNK * 4);
+        let octets: &mut [f64] = bytemuck::cast_slice_mut(octets);
+        let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
+        let ranges: &mut [i32] = bytemuck::cast_slice_mut(&mut ranges[..AT_ONCE * 8]);
+        for (place, (number, _)) in run.iter().enumerate() {
+            let chunk = sources
+                .chunk(*number)
+                .ok_or_else(|| Error::Internal { what: format!("chunk {number} was found and is not there") })?;
+            let octets = &mut octets[place * numbers..][..numbers];
+            pack::chunk(self.descriptor, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
+            ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
+        }
+        let count = run.len();
+        // SAFETY: the staging area holds `count` chunks and so does the device's memory from the slot on, which `grow`
+        // saw to; the copies are waited for before the area is used again.
+        unsafe {
+            gpu.write(queue, octets.as_ptr().cast(), (&self.octets, slot * numbers * 8), count * numbers * 8)?;
+            gpu.write(queue, indices.as_ptr().cast(), (&self.indices, slot * CHUNK * 4), count * CHUNK * 4)?;
+            gpu.write(queue, ranges.as_ptr().cast(), (&self.ranges, slot * 8), count * 8)?;
+        }
+        gpu.synchronize(queue)
+    }
+
+    /// Makes room for all chunks, and half as many to come.
+    fn grow(&mut self, gpu: &G, queue: &G::Queue) -> Result<()> {
+        let room = self.chunks.count() + self.room / 2;
+        let numbers = pack::chunk_numbers(self.descriptor);
+        let body = pack::rows(self.descriptor) * pack::ROW * CHUNK;
+        let larger = |old: &G::Memory, bytes: usize, what| -> Result<G::Memory> {
+            let new = gpu.memory(room * bytes, what)?;
+            // SAFETY: the new memory is longer than the old one; the copy is waited for.
+            unsafe { gpu.copy(queue, old, &new, old.bytes().min(self.room * bytes))? };
+            Ok(new)
+        };
+        let octets = larger(&self.octets, numbers * 8, "sources")?;
+        let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
+        let ranges = larger(&self.ranges, 8, "ranges of indices")?;
+        let predicted = gpu.memory(room * body, "predicted sources")?;
+        gpu.synchronize(queue)?;
+        (self.octets, self.indices, self.ranges, self.predicted, self.room) =
+            (octets, indices, ranges, predicted, room);
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Who is within a radius: a pass over predicted positions in 64 bits; and who was left out of a regular force: a pass in
+//! the numbers of a pair.
+
+use crate::data::{CHUNK, Sink};
+use crate::law::lanes::{Lanes, MAX_LANES};
+use crate::law::pair::Interaction;
+use crate::law::regular::squared;
+
+use super::sum::LaneSinks;
+use super::tile::{Group, Tile, VECTORS_ROW, criterion_row};
+
+/// Appends the indices of a tile's sources with `|r|^2 < radius2` to a list.
+#[inline(always)]
+pub fn tile<const FUSED: bool>(tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>) {
+    let rows: [&[f64; CHUNK]; 3] = std::array::from_fn(|k| {
+        let row = &tile.rows()[(VECTORS_ROW + k) * CHUNK..][..CHUNK];
+        row.try_into().expect("a row has CHUNK numbers")
+    });
+    let [x, y, z] = sink.derivatives[0];
+    let mut distance2 = [0.0; CHUNK];
+    let mut least = [f64::INFINITY; 8];
+    for place in 0..CHUNK {
+        let (dx, dy, dz) = (rows[0][place] - x, rows[1][place] - y, rows[2][place] - z);
+        distance2[place] = match FUSED {
+            true => dz.mul_add(dz, dy.mul_add(dy, dx * dx)),
+            false => dx * dx + dy * dy + dz * dz,
+        };
+    }
+    for places in distance2.chunks_exact(8) {
+        for (least, distance2) in least.iter_mut().zip(places) {
+            *least = if distance2 < least { *distance2 } else { *least };
+        }
+    }
+    if least.iter().all(|least| *least >= sink.radius2) {
+        return;
+    }
+    let sources = distance2.iter().zip(tile.indices()).take(tile.count);
+    found.extend(
+        sources
+            .filter(|(distance2, index)| **distance2 < sink.radius2 && !(skip_own_index && **index == sink.index))
+            .map(|(_, index)| *index),
+    );
+}
+
+/// Appends the indices of a tile's sources that [`super::sum::tile`] leaves out of the sums of one sink of a group, as
+/// they are its neighbours.
+#[inline(always)]
+pub fn left_out<I: Interaction, L: Lanes, const PARTS: usize>(
+    tile: &Tile<L::Element>,
+    group: &Group<L::Element>,
+    sink: usize,
+    skip_own_index: bool,
+    found: &mut Vec<i32>,
+) {
+    let sources = tile.rows();
+    assert!(sources.len() >= criterion_row(PARTS, I::VECTORS) * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
+    let sinks = LaneSinks::<L, PARTS>::new::<I>(|row| L::splat(group.row(row)[sink]));
+    let own_index = group.indices[sink];
+    for place in (0..tile.count).step_by(L::COUNT) {
+        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and a multiple of COUNT, which divides CHUNK; the
+        // assertion above covers the rows.
+        let source = |row: usize| unsafe { L::load(sources.as_ptr().add(row * CHUNK + place)) };
+        let [r, v, ..] = sinks.differences::<I>(source);
+        let mut bits = L::bits(sinks.criterion.is_neighbour(r, squared(r), v, source(0)));
+        while bits != 0 {
+            let place = place + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let index = tile.indices()[place];
+            // What fills the last lanes is no source.
+            if place < tile.count && !(skip_own_index && index == own_index) {
+                found.push(index);
+            }
+        }
+    }
+}

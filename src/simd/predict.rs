@@ -1,0 +1,113 @@
+//! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3 + ...` and its derivatives.
+
+use crate::data::{CHUNK, Chunk, Descriptor, MASS, MAX_TAYLOR, MAX_VECTORS, OCTET, Source, TAYLOR, TIME};
+use crate::law::lanes::{Element, Lanes, Wide};
+
+use super::tile::{Moment, Tile, VECTORS_ROW};
+
+/// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
+const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
+    [0.0, 0.0, 2.0, 6.0, 12.0, 20.0, 30.0, 42.0],
+    [0.0, 0.0, 0.0, 6.0, 24.0, 60.0, 120.0, 210.0],
+];
+
+/// Numbers that a series can be evaluated in: one, or a vector of them.
+trait Number: Copy {
+    fn scaled(self, factor: f64) -> Self;
+    fn times_plus(self, factor: Self, term: Self) -> Self;
+}
+
+impl Number for f64 {
+    fn scaled(self, factor: f64) -> f64 {
+        self * factor
+    }
+    fn times_plus(self, factor: f64, term: f64) -> f64 {
+        self * factor + term
+    }
+}
+
+/// A vector as a number.
+#[derive(Clone, Copy)]
+struct Vector<L>(L);
+
+impl<L: Lanes<Element = f64>> Number for Vector<L> {
+    #[inline(always)]
+    fn scaled(self, factor: f64) -> Self {
+        Vector(self.0 * L::splat(factor))
+    }
+    #[inline(always)]
+    fn times_plus(self, factor: Self, term: Self) -> Self {
+        Vector(self.0.mul_add(factor.0, term.0))
+    }
+}
+
+/// The `derivative`-th derivative of a series with these coefficients, after `dt`, by Horner's rule.
+#[inline(always)]
+fn evaluate<N: Number>(derivative: usize, taylor: usize, dt: N, coefficient: impl Fn(usize) -> N) -> N {
+    let term = |k: usize| match FACTORS[derivative][k] {
+        1.0 => coefficient(k),
+        factor => coefficient(k).scaled(factor),
+    };
+    (derivative..taylor - 1).rev().fold(term(taylor - 1), |value, k| value.times_plus(dt, term(k)))
+}
+
+/// Position, velocity, ... of one source after `dt`, in 64 bits.
+pub fn derivatives(source: &Source, descriptor: &Descriptor, dt: f64) -> [[f64; 3]; MAX_VECTORS] {
+    let mut predicted = [[0.0; 3]; MAX_VECTORS];
+    for (derivative, vector) in predicted.iter_mut().enumerate().take(descriptor.vectors) {
+        *vector = std::array::from_fn(|component| {
+            evaluate(derivative, descriptor.taylor, dt, |k| source.taylor[k][component])
+        });
+    }
+    predicted
+}
+
+/// Predicts the sources of a chunk into a tile.
+#[inline(always)]
+pub fn chunk<L: Wide, E: Element>(
+    chunk: &Chunk,
+    taylor: usize,
+    vectors: usize,
+    parts: usize,
+    moment: Moment,
+    tile: &mut Tile<E>,
+) {
+    let rows = tile.rows_mut();
+    assert!(rows.len() >= (VECTORS_ROW + 3 * (parts - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    debug_assert!(size_of::<E>() == 4 || moment.units.length == 0 && moment.units.speed == 0);
+    let factors: [f64; MAX_VECTORS] = std::array::from_fn(|derivative| moment.units.derivative_factor(derivative));
+    for (octet, source) in chunk.octets().enumerate() {
+        assert!(source.len() >= TAYLOR + 3 * taylor);
+        for lane in (0..OCTET).step_by(L::COUNT) {
+            // SAFETY: a row of an octet has OCTET numbers, and the assertion above covers the rows.
+            let load = |row: usize| unsafe { L::load(source[row].as_ptr().add(lane)) };
+            let to = rows.as_mut_ptr().wrapping_add(octet * OCTET + lane);
+            // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
+            // covers the rows.
+            let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
+            let dt = if moment.predicts { L::splat(moment.time) - load(TIME) } else { L::splat(0.0) };
+            let dt = Vector(dt);
+            store(load(MASS) * L::splat(moment.units.mass_factor()), 0);
+            for component in 0..3 {
+                for (derivative, factor) in factors.into_iter().enumerate().take(vectors) {
+                    let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
+                    let mut value = evaluate(derivative, taylor, dt, coefficient).0;
+                    // In 64 bits lengths and times are the caller's.
+                    if size_of::<E>() == 4 {
+                        value = value * L::splat(factor);
+                    }
+                    let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
+                    let rest = store(value, VECTORS_ROW + 3 * first + component);
+                    if derivative == 0 && parts == 2 {
+                        store(rest, VECTORS_ROW + 3 + component);
+                    }
+                }
+            }
+        }
+    }
+    tile.indices_mut().copy_from_slice(chunk.indices());
+    tile.range = chunk.index_range();
+    tile.close(moment.limit, |place| chunk.is_set(place), chunk.all_set(moment.limit));
+}

@@ -1,0 +1,179 @@
+//! The loop of a group of sinks over a tile of sources.
+
+use crate::data::{CHUNK, MAX_VECTORS};
+use crate::law::lanes::{Element, Lanes, MAX_LANES};
+use crate::law::pair::{Interaction, MAX_OUTPUTS};
+use crate::law::regular::{Criterion, squared};
+
+use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, criterion_row};
+
+/// What a loop must look out for.
+pub mod guard {
+    /// Nothing: every pair is softened and no source has the index of a sink.
+    pub const NONE: u8 = 0;
+    /// Pairs at no distance, which do not count.
+    pub const DISTANCE: u8 = 1;
+    /// And sources that have the index of a sink, which do not count for it.
+    pub const INDEX: u8 = 2;
+}
+
+/// Sums of 32 bits are added to those of 64 bits after this many steps.
+const STEPS_32: usize = 32;
+
+/// What the loop needs of the sinks in its lanes.
+pub struct LaneSinks<L, const PARTS: usize> {
+    softening2: L,
+    position: [[L; 3]; PARTS],
+    higher: [[L; 3]; MAX_VECTORS],
+    /// What decides which sources are their neighbours, where these are left out.
+    pub criterion: Criterion<L>,
+}
+
+impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
+    /// The sinks of an interaction, from the lanes of each row of a group.
+    #[inline(always)]
+    pub fn new<I: Interaction>(lanes: impl Fn(usize) -> L) -> LaneSinks<L, PARTS> {
+        let zero = L::splat(L::Element::from_f64(0.0));
+        let mut higher = [[zero; 3]; MAX_VECTORS];
+        for (vector, components) in higher.iter_mut().enumerate().take(I::VECTORS).skip(1) {
+            *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k));
+        }
+        let [by_mass, plain, step] = match I::REGULAR {
+            true => std::array::from_fn(|k| lanes(criterion_row(PARTS, I::VECTORS) + k)),
+            false => [zero; 3],
+        };
+        LaneSinks {
+            softening2: lanes(0),
+            position: std::array::from_fn(|part| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * part + k))),
+            higher,
+            criterion: Criterion { by_mass, plain, step },
+        }
+    }
+
+    /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
+    // Iterators in the place of these loops leave the differences in memory.
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
+        let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
+        for k in 0..3 {
+            let mut r = source(VECTORS_ROW + k) - self.position[0][k];
+            if PARTS == 2 {
+                r = r + (source(VECTORS_ROW + 3 + k) - self.position[1][k]);
+            }
+            differences[0][k] = r;
+        }
+        for vector in 1..I::VECTORS {
+            for k in 0..3 {
+                differences[vector][k] = source(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k) - self.higher[vector][k];
+            }
+        }
+        differences
+    }
+}
+
+/// Adds a tile of sources to the sums of a group.
+///
+/// With `SPREAD` the lanes are sources and the only sink is the group's lane `sink`; without it the lanes are sinks,
+/// and the sources come one by one.
+#[inline(always)]
+pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, const GUARD: u8>(
+    tile: &Tile<L::Element>,
+    group: &Group<L::Element>,
+    sink: usize,
+    sums: &mut LaneSums<L::Element>,
+) {
+    let sources = tile.rows();
+    let rows = VECTORS_ROW + 3 * (PARTS - 1 + I::VECTORS);
+    assert!(sources.len() >= rows * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
+    let source = |row: usize, place: usize| -> L {
+        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and, where lanes are loaded, a multiple of
+        // COUNT, which divides CHUNK; the assertion above covers the rows.
+        unsafe {
+            let from = sources.as_ptr().add(row * CHUNK + place);
+            if SPREAD { L::load(from) } else { L::splat(*from) }
+        }
+    };
+    let lanes = |row: usize| -> L {
+        match SPREAD {
+            true => L::splat(group.row(row)[sink]),
+            // SAFETY: a row of a group has MAX_LANES numbers.
+            false => unsafe { L::load(group.row(row).as_ptr()) },
+        }
+    };
+    let own_index = match SPREAD {
+        true => L::index_splat(group.indices[sink]),
+        // SAFETY: a group has MAX_LANES indices.
+        false => unsafe { L::index_load(group.indices.as_ptr()) },
+    };
+    let zero = L::splat(L::Element::from_f64(0.0));
+    let sinks = LaneSinks::<L, PARTS>::new::<I>(lanes);
+    let softening2 = sinks.softening2;
+
+    // SAFETY: LaneSums has MAX_LANES numbers a row.
+    let mut distance2 = unsafe { L::load(sums.distance2.as_ptr()) };
+    // SAFETY: as above.
+    let mut nearest = unsafe { L::index_load(sums.nearest.as_ptr()) };
+
+    let stride = if SPREAD { L::COUNT } else { 1 };
+    let steps = if size_of::<L::Element>() == 4 { STEPS_32 } else { CHUNK };
+    let mut place = 0;
+    while place < tile.count {
+        let end = tile.count.min(place + steps * stride);
+        let mut parts = [zero; MAX_OUTPUTS];
+        while place < end {
+            let differences = sinks.differences::<I>(|row| source(row, place));
+            let [x, y, z] = differences[0];
+            let (s2, r2) = if I::NEAREST {
+                let xy2 = y.mul_add(y, x * x);
+                (xy2 + z.mul_add(z, softening2), z.mul_add(z, xy2))
+            } else if I::REGULAR {
+                let r2 = squared(differences[0]);
+                (r2 + softening2, r2)
+            } else {
+                (z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2))), zero)
+            };
+            let mut inverse = s2.inverse_sqrt();
+            // SAFETY: a tile has CHUNK indices; places as above.
+            let index = unsafe {
+                let from = tile.indices().as_ptr().add(place);
+                if SPREAD { L::index_load(from) } else { L::index_splat(*from) }
+            };
+            let differ = (GUARD == guard::INDEX).then(|| L::differ(index, own_index));
+            if GUARD >= guard::DISTANCE {
+                let counts = match differ {
+                    Some(differ) => L::both(differ, s2.positive()),
+                    None => s2.positive(),
+                };
+                inverse = inverse.keep(counts);
+            }
+            let mass = source(0, place);
+            if I::REGULAR {
+                let is_neighbour = sinks.criterion.is_neighbour(differences[0], r2, differences[1], mass);
+                inverse = L::select(is_neighbour, zero, inverse);
+            }
+            I::add(&differences, inverse, mass, &mut parts);
+            if I::NEAREST {
+                let mut nearer = r2.less(distance2);
+                if let Some(differ) = differ {
+                    nearer = L::both(nearer, differ);
+                }
+                distance2 = L::select(nearer, r2, distance2);
+                nearest = L::index_select(nearer, index, nearest);
+            }
+            place += stride;
+        }
+        for (sum, part) in sums.values.iter_mut().zip(parts).take(I::OUTPUTS) {
+            // SAFETY: LaneSums has MAX_LANES numbers a row.
+            unsafe { part.add_to(sum.as_mut_ptr()) };
+        }
+    }
+
+    if I::NEAREST {
+        // SAFETY: both have MAX_LANES numbers.
+        unsafe {
+            distance2.store(sums.distance2.as_mut_ptr());
+            L::index_store(nearest, sums.nearest.as_mut_ptr());
+        }
+    }
+}

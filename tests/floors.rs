@@ -1,0 +1,71 @@
+//! Imports run downward: each floor of `src/` knows those below it alone.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::root;
+
+/// The floors, from the ground up.
+const FLOORS: [&str; 8] = ["data", "law", "simd", "hal", "method", "engine", "config", "abi"];
+
+/// The floor of a folder of `src/`.
+fn floor(name: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| *floor == name)
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The folders of `src/` that a line of code names: `crate::NAME`, also inside braces.
+fn named(line: &str) -> impl Iterator<Item = &str> {
+    line.split("crate::").skip(1).map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap())
+}
+
+/// The lines that name a floor above their own, of a file on a floor.
+fn upward<'a>(own: usize, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter(move |(_, line)| named(line).any(|name| floor(name).is_none_or(|floor| floor > own)))
+}
+
+#[test]
+fn every_file_is_on_a_floor() {
+    for entry in std::fs::read_dir(root().join("src")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name == "lib.rs" || floor(&name).is_some(), "src/{name} is on no floor; allowed: {FLOORS:?}");
+    }
+}
+
+#[test]
+fn no_import_runs_upward() {
+    let mut found = Vec::new();
+    for (own, name) in FLOORS.iter().enumerate() {
+        for path in rust_files(&root().join("src").join(name)) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let path = path.strip_prefix(root()).unwrap().display();
+            found.extend(upward(own, &text).map(|(number, line)| format!("{path}:{}: {}", number + 1, line.trim())));
+        }
+    }
+    assert!(found.is_empty(), "these lines name a floor above their own:\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_search_finds_what_runs_upward() {
+    let law = floor("law").unwrap();
+    for line in ["use crate::engine::System;", "    let x = crate::simd::f();", "use crate::System;"] {
+        assert_eq!(upward(law, line).count(), 1, "{line}");
+    }
+    for line in ["use crate::data::{Error, Result};", "// use crate::engine::System;", "use super::pair::Second;"] {
+        assert_eq!(upward(law, line).count(), 0, "{line}");
+    }
+}
