@@ -1,4 +1,7 @@
-//! Names the shared library for the dynamic linker.
+//! Names the shared library for the dynamic linker, and puts the GPU code together that the library embeds.
+
+use std::fmt::Write;
+use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -9,4 +12,33 @@ fn main() {
         // Helper threads end some time after the last system is freed: their code must stay after dlclose.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
+    println!("cargo:rerun-if-changed=kernels");
+    let made = std::env::var_os("OUT_DIR").expect("cargo names a folder for what is made");
+    let (kernels, made) = (Path::new("kernels"), Path::new(&made));
+    std::fs::write(made.join("packs.rs"), packs(&kernels.join("generated"))).expect("packs are written");
+    let mut source = expanded(kernels, "prelude_opencl.h");
+    source.push_str(&expanded(kernels, "unit.h"));
+    std::fs::write(made.join("direct.cl"), source).expect("the source is written");
+}
+
+/// A table of the packs of compiled code in a folder: their names and their bytes.
+fn packs(folder: &Path) -> String {
+    let entries =
+        std::fs::read_dir(folder).expect("there is generated code").map(|entry| entry.expect("a file").path());
+    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect();
+    paths.sort();
+    let mut table = "&[\n".to_owned();
+    for path in paths {
+        let name = path.file_stem().expect("a pack has a name").to_string_lossy().into_owned();
+        let path = path.canonicalize().expect("a pack is there");
+        writeln!(table, "    ({name:?}, include_bytes!({path:?})),").expect("texts take what is written");
+    }
+    table + "]\n"
+}
+
+/// The lines of a file of kernel source, those that include another replaced by that file.
+fn expanded(folder: &Path, name: &str) -> String {
+    let file = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let included = |line: &str| Some(expanded(folder, line.strip_prefix("#include \"")?.strip_suffix('"')?));
+    file.lines().map(|line| included(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }

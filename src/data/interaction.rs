@@ -138,6 +138,20 @@ pub struct Bounds {
     pub masses: (i32, i32),
 }
 
+impl Bounds {
+    /// Numbers of 32 bits go from 2^-126 to 2^127. With a largest mass of 2^-18 and coordinates and speeds of 1 to 16, the term
+    /// of a jerk has all its bits for a mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
+    /// overflow down to a distance of 2^-45.
+    pub const SINGLE: Bounds =
+        Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weights: (-18, -18), masses: (-100, 100) };
+    /// A snap is a mass and a squared speed over the fourth power of a distance: it has its bits to 2^10 times the distance,
+    /// and does not overflow down to 2^-34.
+    pub const SINGLE_TO_SNAP: Bounds = Bounds { weights: (-22, -22), ..Bounds::SINGLE };
+    /// Numbers of 64 bits have room for the units of every caller.
+    pub const DOUBLE: Bounds =
+        Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
+}
+
 impl Descriptor {
     /// Whether neighbour lists can be had.
     pub fn has_lists(&self) -> bool {

@@ -154,25 +154,21 @@ pub fn lines(taylor: usize, sources: impl IntoIterator<Item = (u32, Source)>) ->
 
 #[cfg(test)]
 mod tests {
-    use crate::law::catalogue::CATALOGUE;
 
     use super::*;
 
     #[test]
     fn a_record_gives_back_the_source_and_the_address_of_every_order() {
-        for descriptor in CATALOGUE {
+        for taylor in [1, 4, 6, 8] {
             let place = |number: u32| std::array::from_fn(|k| f64::from(number) + 0.5 * k as f64);
             let source = |number: u32| {
                 let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-                taylor[..descriptor.taylor]
-                    .iter_mut()
-                    .zip(1..)
-                    .for_each(|(vector, k)| *vector = place(10 * k + number));
+                taylor[..taylor].iter_mut().zip(1..).for_each(|(vector, k)| *vector = place(10 * k + number));
                 Source { index: i32::MIN + number as i32, mass: -2.0, time: 0.25, taylor }
             };
             let addresses = [7, u32::MAX, 0];
-            let lines = lines(descriptor.taylor, addresses.map(|address| (address, source(address % 5))));
-            let records = Records::new(&lines, lines_of_record(descriptor.taylor));
+            let lines = lines(taylor, addresses.map(|address| (address, source(address % 5))));
+            let records = Records::new(&lines, lines_of_record(taylor));
             assert_eq!(records.len(), 3);
             for (record, address) in records.iter().zip(addresses) {
                 assert_eq!((record.address(), record.source()), (address, source(address % 5)));

@@ -305,7 +305,7 @@ impl Sources {
 
     /// The units for pairs of all that was written and sinks whose vectors have these largest components.
     pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
-        self.census.units(sinks, descriptor)
+        self.census.units(sinks, &descriptor.bounds, descriptor.vectors)
     }
 
     /// Whether a source was written to an address.

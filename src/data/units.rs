@@ -1,7 +1,7 @@
 //! The units that pairs are computed in: powers of two of the caller's, so that in numbers of 32 bits, too, masses,
 //! distances and speeds lie in the middle of the range, whatever the caller measures them in. A power of two changes no digit.
 
-use super::{Descriptor, MAX_VECTORS, Result, Source, memory};
+use super::{Bounds, MAX_VECTORS, Result, Source, memory};
 
 /// What the numbers of pairs are multiplied with: two to these powers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -184,8 +184,7 @@ impl Census {
     /// The units for pairs of these sources and sinks whose vectors have these largest components: the coordinates of all
     /// sources but the outermost, or of sinks that are much farther out, are brought to 1, the speeds too (if nothing
     /// moves, the accelerations), and the largest mass to where the catalogue wants it.
-    pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
-        let bounds = &descriptor.bounds;
+    pub fn units(&self, sinks: &[f64; MAX_VECTORS], bounds: &Bounds, vectors: usize) -> Units {
         let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
         let raised = of_sinks(0).map(|exponent| exponent - REACH);
         let far = match self.typical(1) {
@@ -196,7 +195,7 @@ impl Census {
         if bounds.scales_lengths {
             units.length = (-far).clamp(-LONGEST, LONGEST);
             units.speed = units.length;
-            for derivative in 1..descriptor.vectors.min(1 + COUNTED) {
+            for derivative in 1..vectors.min(1 + COUNTED) {
                 if let Some(fast) = self.typical(1 + derivative).or(of_sinks(derivative)) {
                     let rate = (-fast - units.length).div_euclid(derivative as i32);
                     units.speed = units.length + rate.clamp(-LONGEST, LONGEST);
@@ -216,8 +215,6 @@ impl Census {
 
 #[cfg(test)]
 mod tests {
-    use crate::data::{Order, Precision};
-    use crate::law::catalogue::descriptor;
 
     use super::*;
 
@@ -239,12 +236,12 @@ mod tests {
 
     #[test]
     fn the_largest_mass_coordinate_and_speed_are_brought_to_where_the_catalogue_wants_them() {
-        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let bounds = &Bounds::SINGLE;
         for [mass, x, speed] in [[1.0, 1.0, 1.0], [2e30, 1.5e11, 3e4], [1e-60, 1e70, 1e9], [1e70, 1e-60, 1e-30]] {
             let small = source(mass * 1e-12, x * 1e-3, speed * 1e-3);
-            let units = census(&[(0, source(-mass, -x, speed)), (1, small)]).units(&[0.0; 4], descriptor);
+            let units = census(&[(0, source(-mass, -x, speed)), (1, small)]).units(&[0.0; 4], bounds, 2);
             let in_one_size = |value: f64, lowest: i32| (1.0..16.0).contains(&(value * f64::from(-lowest).exp2()));
-            assert!(in_one_size(mass * units.mass_factor(), descriptor.bounds.weights.0), "{mass}: {units:?}");
+            assert!(in_one_size(mass * units.mass_factor(), bounds.weights.0), "{mass}: {units:?}");
             assert!(in_one_size(x * units.derivative_factor(0), 0), "{x}: {units:?}");
             assert!(in_one_size(speed * units.derivative_factor(1), 0), "{speed}: {units:?}");
             // What is made of them is brought back.
@@ -259,7 +256,7 @@ mod tests {
 
     #[test]
     fn units_are_those_of_the_sources_that_are_there() {
-        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let bounds = &Bounds::SINGLE;
         let plain = source(1.0, 1.0, 1.0);
         let mut all = [plain; 8];
         let mut written: Vec<(usize, Source)> = (0..8).map(|place| (place, plain)).collect();
@@ -269,16 +266,16 @@ mod tests {
             all[place % 3] = *change;
             written.push((place % 3, *change));
             let anew: Vec<(usize, Source)> = all.iter().copied().enumerate().collect();
-            let units = census(&written).units(&[0.0; 4], descriptor);
-            assert_eq!(units, census(&anew).units(&[0.0; 4], descriptor), "after {change:?} at {place}");
+            let units = census(&written).units(&[0.0; 4], bounds, 2);
+            assert_eq!(units, census(&anew).units(&[0.0; 4], bounds, 2), "after {change:?} at {place}");
         }
     }
 
     #[test]
     fn sinks_count_where_they_are_far_out_or_alone_move() {
-        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let bounds = &Bounds::SINGLE;
         let units =
-            |sources: &[(usize, Source)], x: f64, speed: f64| census(sources).units(&[x, speed, 0.0, 0.0], descriptor);
+            |sources: &[(usize, Source)], x: f64, speed: f64| census(sources).units(&[x, speed, 0.0, 0.0], bounds, 2);
         let model = [(0, source(1.0, 1.0, 1.0))];
         assert_eq!(units(&model, 1000.0, 1.0), units(&model, 0.0, 0.0));
         assert!(units(&model, 1e9, 1.0).length < 0);
@@ -291,12 +288,11 @@ mod tests {
 
     #[test]
     fn sums_are_brought_back_by_what_was_multiplied_with_however_small_or_large_that_was() {
-        let [mixed, double] = [Precision::Mixed, Precision::Double].map(|one| descriptor(Order::Sixth, one).unwrap());
         for [mass, x, speed] in [[1e-300, 1e150, 1.0], [1e300, 1e-150, 1.0], [1.0, 1e75, 1e-290], [1.0, 1e-75, 1e290]] {
             let census = census(&[(0, source(mass, x, speed))]);
-            let units = census.units(&[0.0; 4], double);
+            let units = census.units(&[0.0; 4], &Bounds::DOUBLE, 3);
             assert_eq!(units.potential_unit() * units.mass_factor(), 1.0, "{mass}, {x}: {units:?}");
-            let units = census.units(&[0.0; 4], mixed);
+            let units = census.units(&[0.0; 4], &Bounds::SINGLE_TO_SNAP, 3);
             let [length, time] = [units.derivative_factor(0), units.time_factor()];
             assert_eq!(units.derivative_factor(2) * time * time, length, "{x}, {speed}: {units:?}");
         }
@@ -304,11 +300,11 @@ mod tests {
 
     #[test]
     fn one_body_in_eight_may_be_far_out_or_fast() {
-        let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
+        let bounds = &Bounds::SINGLE;
         let model: Vec<(usize, Source)> = (0..8).map(|place| (place, source(1.0, 1.0, 1.0))).collect();
         let mut lost = model.clone();
         lost[3].1 = source(1.0, 1e30, 1e30);
-        let units = |sources: &[(usize, Source)]| census(sources).units(&[0.0; 4], descriptor);
+        let units = |sources: &[(usize, Source)]| census(sources).units(&[0.0; 4], bounds, 2);
         assert_eq!(units(&lost), units(&model));
         lost[5].1 = source(1.0, 1e30, 1e30);
         assert!(units(&lost).length < units(&model).length);
@@ -316,8 +312,8 @@ mod tests {
 
     #[test]
     fn in_64_bits_masses_alone_are_scaled_and_only_where_they_have_to_be() {
-        let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
-        let units = |mass: f64, x: f64| census(&[(0, source(mass, x, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], descriptor);
+        let bounds = &Bounds::DOUBLE;
+        let units = |mass: f64, x: f64| census(&[(0, source(mass, x, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], bounds, 2);
         assert_eq!(units(1e30, 1e12), Units::CALLERS);
         let heavy = units(1e200, 1e-10);
         assert!((heavy.length, heavy.speed) == (0, 0) && heavy.mass < 0, "{heavy:?}");

@@ -2,6 +2,8 @@
 
 mod checks;
 mod devices;
+#[cfg(test)]
+mod gpu_failures;
 mod journal;
 mod neighbours;
 mod partitions;

@@ -1,8 +1,12 @@
 //! What a machine can do: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads on CPUs.
 //! Nothing here knows of gravity.
 
+mod contexts;
 pub mod cpu;
 pub mod cuda;
+#[cfg(test)]
+pub(crate) mod fake;
+pub mod gpu;
 pub mod opencl;
 pub mod threads;
 

@@ -2,17 +2,6 @@
 
 use crate::data::{Bounds, Descriptor, Error, Order, Precision, Scope};
 
-/// Numbers of 32 bits go from 2^-126 to 2^127. With a largest mass of 2^-18 and coordinates and speeds of 1 to 16, the term
-/// of a jerk has all its bits for a mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
-/// overflow down to a distance of 2^-45.
-const BOUNDS_32: Bounds =
-    Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weights: (-18, -18), masses: (-100, 100) };
-/// A snap is a mass and a squared speed over the fourth power of a distance: it has its bits to 2^10 times the distance,
-/// and does not overflow down to 2^-34.
-const BOUNDS_32_SNAP: Bounds = Bounds { weights: (-22, -22), ..BOUNDS_32 };
-const BOUNDS_64: Bounds =
-    Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
-
 /// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
 /// itself among them.
 const fn entry(
@@ -21,11 +10,11 @@ const fn entry(
     documentation: &'static str,
 ) -> Descriptor {
     let (bounds, tolerance) = match precision {
-        Precision::Single => (BOUNDS_32, 1e-6),
-        Precision::Mixed if derivatives > 2 => (BOUNDS_32_SNAP, 3e-7),
-        Precision::Mixed => (BOUNDS_32, 3e-7),
-        Precision::Double => (BOUNDS_64, 5e-15),
-        Precision::Quad => (BOUNDS_64, 1e-28),
+        Precision::Single => (Bounds::SINGLE, 1e-6),
+        Precision::Mixed if derivatives > 2 => (Bounds::SINGLE_TO_SNAP, 3e-7),
+        Precision::Mixed => (Bounds::SINGLE, 3e-7),
+        Precision::Double => (Bounds::DOUBLE, 5e-15),
+        Precision::Quad => (Bounds::DOUBLE, 1e-28),
     };
     Descriptor {
         order,

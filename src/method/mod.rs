@@ -2,11 +2,14 @@
 
 pub mod direct;
 
+use direct::cpu;
+use direct::gpu::GpuDevice;
+
 use crate::data::{Block, Deal, Descriptor, Error, Line, Parts, Result, Share, Sources, Updates};
+use crate::hal::cuda::Cuda;
+use crate::hal::opencl::OpenCl;
 use crate::hal::{Backend, DeviceDescription};
 use crate::simd::Level;
-
-use direct::{cpu, gpu::cuda, gpu::opencl};
 
 /// How a device is opened.
 #[derive(Debug, Clone)]
@@ -128,7 +131,7 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda => cuda::open(number, options),
-        Backend::OpenCl => opencl::open(number, options),
+        Backend::Cuda => Ok(Box::new(GpuDevice::open(Cuda::open(number)?, options)?)),
+        Backend::OpenCl => Ok(Box::new(GpuDevice::open(OpenCl::open(number)?, options)?)),
     }
 }

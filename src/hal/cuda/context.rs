@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Error, Result};
-use crate::method::direct::gpu::kept::{self, Kept};
+use crate::hal::contexts::{self, Contexts};
 
 use super::{Driver, Handle, Properties, SUCCESS, driver};
 
@@ -19,9 +19,9 @@ pub struct Context {
     failed: AtomicBool,
 }
 
-static KEPT: Kept<Context> = Kept::none();
+static KEPT: Contexts<Context> = Contexts::none();
 
-impl kept::Context for Context {
+impl contexts::Context for Context {
     fn number(&self) -> usize {
         self.number as usize
     }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::data::Result;
-use crate::method::direct::gpu::Staging;
+use crate::hal::gpu::{HostMemory, Mapped};
 
 use super::{Context, Handle};
 
@@ -75,15 +75,18 @@ impl Pinned {
         unsafe { std::ptr::write_bytes(pointer.0.cast::<u8>(), 0, bytes) };
         Ok(pinned)
     }
+}
 
-    /// Its address in the device.
-    pub fn device_address(&self) -> u64 {
-        self.address
+impl Mapped for Pinned {
+    type Address = u64;
+
+    fn device_address(&self, offset: usize) -> Option<u64> {
+        Some(self.address + offset as u64)
     }
 }
 
 // SAFETY: the driver gives out whole pages, which stay where they are and were filled with zeros.
-unsafe impl Staging for Pinned {
+unsafe impl HostMemory for Pinned {
     fn bytes(&self) -> usize {
         self.bytes
     }

@@ -6,6 +6,8 @@
 mod context;
 #[cfg(test)]
 pub(crate) mod fake;
+mod gpu;
+mod image;
 mod memory;
 mod module;
 mod stream;
@@ -24,6 +26,7 @@ use crate::data::{Error, Result};
 use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
 pub use context::{Caller, Context};
+pub use gpu::{Cuda, Kernel};
 pub use memory::{Memory, Pinned, Registered};
 pub use module::{Function, Module};
 pub use stream::{Event, Stream};

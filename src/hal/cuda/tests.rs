@@ -1,7 +1,7 @@
 //! The facade on a driver that does and fails as it is told.
 
 use crate::data::ResultCode;
-use crate::method::direct::gpu::Staging as _;
+use crate::hal::gpu::{HostMemory as _, Mapped as _};
 
 use super::fake::{self, fail, fail_once, state};
 use super::*;
@@ -263,7 +263,7 @@ fn bytes_go_where_they_are_sent() {
     let sent: [u32; 8] = std::array::from_fn(|place| place as u32 + 1);
     let mut pinned = Pinned::new(&context, 34, "the results").unwrap();
     assert_eq!(pinned.as_slice::<u32>(), [0; 8], "page-locked memory begins with zeros, and takes whole values");
-    assert_eq!((pinned.bytes(), pinned.device_address()), (34, pinned.as_ptr() as u64));
+    assert_eq!((pinned.bytes(), pinned.device_address(1)), (34, Some(pinned.as_ptr() as u64 + 1)));
     // SAFETY: all of it is there and copies are done at once.
     unsafe {
         stream.to_device(sent.as_ptr().cast(), one.address(), 32).unwrap();
@@ -384,4 +384,29 @@ fn what_the_compiler_says_is_told() {
 fn memory_of_the_device_is_told() {
     assert_eq!(context(0).memory(), Ok((100 << 30, 139 << 30)));
     assert_eq!(context(1).properties().name, "Fake 1");
+}
+
+#[test]
+fn the_callers_context_is_current_after_each_use() {
+    const OF_CALLER: usize = 77;
+    let context = context(0);
+    state(|state| state.current = OF_CALLER);
+    let entered = context.enter().unwrap();
+    assert_ne!(state(|state| state.current), OF_CALLER);
+    drop(entered);
+    assert_eq!(state(|state| state.current), OF_CALLER);
+}
+
+#[test]
+fn memory_that_is_registered_twice_is_given_back_by_who_registered_it() {
+    let context = context(0);
+    let memory = [0u8; 256];
+    // SAFETY: the memory outlasts both registrations.
+    let [first, second] = [0, 1].map(|_| unsafe { Registered::new(&context, memory.as_ptr(), 256) }.unwrap());
+    assert_eq!(first.device_address(), second.device_address());
+    let given_back = || state(|state| state.calls.iter().filter(|call| **call == "cuMemHostUnregister").count());
+    drop(second);
+    assert_eq!(given_back(), 0);
+    drop(first);
+    assert_eq!(given_back(), 1);
 }

@@ -9,7 +9,7 @@ use opencl3::error_codes::{
 };
 
 use crate::data::{Error, Result};
-use crate::method::direct::gpu::kept::{self, Kept};
+use crate::hal::contexts::{self, Contexts};
 
 use super::devices::Usable;
 use super::table::Table;
@@ -30,9 +30,9 @@ pub struct Context {
     failed: AtomicBool,
 }
 
-static KEPT: Kept<Context> = Kept::none();
+static KEPT: Contexts<Context> = Contexts::none();
 
-impl kept::Context for Context {
+impl contexts::Context for Context {
     fn number(&self) -> usize {
         self.number
     }

@@ -7,8 +7,10 @@
 pub mod cache;
 mod context;
 mod devices;
+mod gpu;
 mod memory;
 mod program;
+mod programs;
 mod queue;
 mod staging;
 mod table;
@@ -28,8 +30,11 @@ use super::DeviceDescription;
 
 pub use context::Context;
 pub use devices::{Found, Kind, Properties, Unusable};
+pub use gpu::OpenCl;
 pub use memory::{Address, Memory};
-pub use program::{Argument, Kernel, Program};
+pub use program::{Kernel, Program};
+#[cfg(test)]
+pub(crate) use programs::give_back_failed;
 pub use queue::{Event, Queue};
 pub use staging::Staging;
 

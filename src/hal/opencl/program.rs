@@ -7,6 +7,7 @@ use std::time::Instant;
 use opencl3::program::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
 
 use crate::data::{Error, Result};
+use crate::hal::gpu::Argument;
 
 use super::cache::{Folder, Key};
 use super::table::{Object, Table, text, told};
@@ -229,15 +230,6 @@ impl Drop for Program {
     }
 }
 
-/// An argument of a kernel.
-#[derive(Debug, Clone, Copy)]
-pub enum Argument<'a> {
-    /// Memory of the device.
-    Memory(Address),
-    /// A number or a structure.
-    Bytes(&'a [u8]),
-}
-
 /// A kernel of a program, with its arguments.
 ///
 /// It is the only object of OpenCL that threads must not use at a time, hence everything borrows it alone.
@@ -257,7 +249,7 @@ enum Set {
 impl Kernel {
     /// Sets the argument at a place, counted from 0, for all launches to come; what is set already is not set again.
     #[inline]
-    pub fn set(&mut self, place: usize, argument: Argument) -> Result<()> {
+    pub fn set(&mut self, place: usize, argument: Argument<Address>) -> Result<()> {
         if self.set.len() <= place {
             self.set.resize_with(place + 1, || Set::Nothing);
         }

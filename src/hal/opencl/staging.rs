@@ -7,7 +7,7 @@ use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_R
 use opencl3::types::CL_TRUE;
 
 use crate::data::{Error, Result};
-use crate::method::direct::gpu;
+use crate::hal::gpu;
 
 use super::{Context, Handle, Kind, SUCCESS};
 
@@ -81,7 +81,7 @@ impl Staging {
 
 // SAFETY: plain memory begins with a page, and mapped memory where any number of OpenCL may stand; it stays where it is,
 // and was filled with zeros.
-unsafe impl gpu::Staging for Staging {
+unsafe impl gpu::HostMemory for Staging {
     fn bytes(&self) -> usize {
         self.bytes
     }

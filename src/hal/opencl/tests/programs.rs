@@ -1,5 +1,6 @@
 //! Programs: built, kept, loaded, refused.
 
+use crate::hal::gpu::Argument;
 use std::cell::Cell;
 use std::ffi::c_char;
 

@@ -1,6 +1,7 @@
 //! What the device does.
 
-use crate::method::direct::gpu::Staging as _;
+use crate::hal::gpu::Argument;
+use crate::hal::gpu::HostMemory as _;
 
 use super::*;
 

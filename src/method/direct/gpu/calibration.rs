@@ -6,10 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::data::{CHUNK, Descriptor, Result, SLICES};
+use crate::hal::DeviceKind;
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
 use super::device::STRIDE;
-use super::driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
+use super::launches::{BlockAddresses, Kernels, StoreAddresses};
 use super::model::Costs;
+use super::outbox::Outbox;
 use super::pack;
 use super::shapes::SHAPES;
 use super::step::{Moment, Step};
@@ -25,23 +28,25 @@ const TURNS: usize = 3;
 const LAUNCHES: usize = 9;
 
 /// The constants of a device; near ones of its kind where they cannot be measured.
-pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
-    if !gpu.is_measured() {
+pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, descriptor: &'static Descriptor) -> Costs {
+    let properties = gpu.properties();
+    if properties.description.kind == DeviceKind::Cpu {
+        // It is there for tests, and not worth a measurement.
         return Costs::nominal(descriptor);
     }
-    let device = gpu.identity();
+    let device = &properties.identity;
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = |(at, of, _): &&(String, &'static Descriptor, Costs)| *at == device && std::ptr::eq(*of, descriptor);
+    let is_known = |(at, of, _): &&(String, &'static Descriptor, Costs)| at == device && std::ptr::eq(*of, descriptor);
     if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
     let began = Instant::now();
-    let multiprocessors = gpu.multiprocessors().max(1);
-    match Bench::new(gpu, descriptor).and_then(Bench::measure) {
+    let multiprocessors = properties.multiprocessors.max(1);
+    match Bench::new(gpu, kernels, descriptor).and_then(Bench::measure) {
         Ok(costs) => {
             log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured.push((device, descriptor, costs));
+            measured.push((device.clone(), descriptor, costs));
             costs
         }
         Err(error) => {
@@ -53,21 +58,22 @@ pub fn costs<G: Gpu>(gpu: &mut G, descriptor: &'static Descriptor) -> Costs {
 
 /// Sources and sinks that stand in one place, and room for what is made of them.
 struct Bench<'a, G: Gpu> {
-    gpu: &'a mut G,
+    gpu: &'a G,
+    kernels: &'a mut Kernels<G>,
     descriptor: &'static Descriptor,
     costs: Costs,
     queue: G::Queue,
-    memory: Addresses<Address<G>>,
-    outbox: G::Outbox,
+    memory: BlockAddresses<Address<G>>,
+    outbox: Outbox<G>,
     _held: Vec<G::Memory>,
 }
 
 impl<'a, G: Gpu> Bench<'a, G> {
-    fn new(gpu: &'a mut G, descriptor: &'static Descriptor) -> Result<Bench<'a, G>> {
+    fn new(gpu: &'a G, kernels: &'a mut Kernels<G>, descriptor: &'static Descriptor) -> Result<Bench<'a, G>> {
         let mut costs = Costs::nominal(descriptor);
-        costs.multiprocessors = gpu.multiprocessors().max(1);
+        costs.multiprocessors = gpu.properties().multiprocessors.max(1);
         for (shape, resident) in costs.resident.iter_mut().enumerate() {
-            *resident = gpu.resident(shape)?.unwrap_or(*resident).max(1);
+            *resident = kernels.resident_blocks(gpu, shape)?.unwrap_or(*resident).max(1);
         }
         let most = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
         let sinks = most.next_multiple_of(STRIDE);
@@ -76,7 +82,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let queue = gpu.queue()?;
         let mut held = Vec::new();
         let mut zeros = |bytes: usize| -> Result<Address<G>> {
-            let memory = gpu.memory(bytes, "a measurement")?;
+            let memory = gpu.allocate(bytes, "a measurement")?;
             // SAFETY: the memory is that long, and is held until the queue has ended.
             unsafe { gpu.zero(&queue, &memory, bytes)? };
             held.push(memory);
@@ -90,17 +96,20 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let ticket = zeros(4)?;
         let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
-        let mut bodies = gpu.staging(sinks * sink_rows * pack::ROW, "a measurement")?;
+        let mut bodies = gpu.allocate_host(sinks * sink_rows * pack::ROW, "a measurement")?;
         bodies.as_mut_slice::<u8>().fill(0x3f);
         // SAFETY: both have that length; the copy is waited for before one of them is dropped.
-        unsafe { gpu.write(&queue, bodies.as_ptr(), (&held[held.len() - 1], 0), bodies.bytes())? };
+        unsafe {
+            let to = Place::Device(&held[held.len() - 1], 0);
+            gpu.copy(&queue, Place::Host(bodies.as_mut_ptr()), to, bodies.bytes())?;
+        }
         gpu.synchronize(&queue)?;
-        let mut outbox = G::Outbox::new(gpu)?;
+        let mut outbox = Outbox::new(gpu)?;
         outbox.make_room(gpu, sinks * (descriptor.outputs + 2) * 8, 1)?;
         let [results, flag] = outbox.addresses(0);
-        let store = [octets, indices, indices, indices, predicted];
-        let memory = Addresses { store, sinks: body, parts, ticket, results, flag };
-        Ok(Bench { gpu, descriptor, costs, queue, memory, outbox, _held: held })
+        let store = StoreAddresses { octets, indices, ranges: indices, slots: indices, predicted };
+        let memory = BlockAddresses { store, sinks: body, parts, ticket, results, flag };
+        Ok(Bench { gpu, kernels, descriptor, costs, queue, memory, outbox, _held: held })
     }
 
     fn step(&self, shape: usize, ni: usize) -> Step {
@@ -137,7 +146,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
             // The first launch brings the code to the device.
             for timed in [false, true] {
                 // SAFETY: the memory has room for the most sinks that any shape is measured with.
-                let seconds = unsafe { self.gpu.seconds_of_force(&self.queue, shape, &step, &self.memory)? };
+                let seconds =
+                    unsafe { self.kernels.seconds_of_force((self.gpu, &self.queue), shape, &step, &self.memory)? };
                 let pairs = (ni * SLICES * CHUNKS_OF_SLICE * CHUNK) as f64;
                 if timed && seconds > 0.0 {
                     self.costs.pairs[shape] = pairs / seconds / self.costs.multiprocessors as f64;
@@ -162,9 +172,10 @@ impl<'a, G: Gpu> Bench<'a, G> {
             let began = Instant::now();
             // SAFETY: as in `measure`; the results are waited for.
             unsafe {
-                self.gpu.force(&self.queue, shape, &step, &self.memory, false)?;
-                if !self.gpu.can_end() {
-                    self.gpu.end(&self.queue, &step, &self.memory, false)?;
+                let on = (self.gpu, &self.queue);
+                self.kernels.force(on, shape, &step, &self.memory, false)?;
+                if !self.gpu.properties().has_fences {
+                    self.kernels.end(on, &step, &self.memory, false)?;
                 }
                 self.outbox.send(self.gpu, &self.queue, 0, results)?;
             }

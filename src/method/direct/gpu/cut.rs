@@ -49,12 +49,16 @@ const fn dealt_in(ranges: usize, sets: usize) -> Deal {
 pub fn cut(descriptor: &'static Descriptor, ni: usize, chunks: usize) -> Cut {
     let nominal = Costs::nominal(descriptor);
     let (ni, chunks) = (rounded(ni), chunks.max(1));
-    let mut cuts: Vec<(f64, Cut)> = Vec::with_capacity(3 * MOST_PARTS);
-    for shape in SHAPES {
+    // There are few, and memory for them need not be asked for.
+    let mut cuts = [(f64::INFINITY, Cut { strands: SHAPES[0].strands(descriptor), parts: 1 }); 3 * MOST_PARTS];
+    let mut places = cuts.iter_mut();
+    for (number, shape) in SHAPES.iter().enumerate() {
         let strands = shape.strands(descriptor);
-        if cuts.iter().all(|(_, cut)| cut.strands != strands) {
+        if SHAPES[..number].iter().all(|before| before.strands(descriptor) != strands) {
             let of_parts = choices_of_parts(chunks.div_ceil(SLICES)).map(|parts| Cut { strands, parts });
-            cuts.extend(of_parts.map(|cut| (dealt(descriptor, &nominal, cut, (ni, chunks), Deal::WHOLE), cut)));
+            for (cut, place) in of_parts.zip(places.by_ref()) {
+                *place = (dealt(descriptor, &nominal, cut, (ni, chunks), Deal::WHOLE), cut);
+            }
         }
     }
     let least = cuts.iter().map(|(seconds, _)| *seconds).fold(f64::INFINITY, f64::min);

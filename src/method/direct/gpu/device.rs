@@ -3,17 +3,19 @@
 use std::ops::Range;
 
 use crate::data::{
-    Block, Deal, Descriptor, Line, Nearest, Parts, Records, Result, SLICES, Share, Sources, Updates, chunks_below,
-    memory,
+    Block, Deal, Descriptor, Error, Line, Nearest, Parts, Records, Result, SLICES, Share, Sources, Updates,
+    chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
 use crate::method::{Device, DeviceOptions};
 
 use super::calibration::costs;
 use super::cut::{self, Cut};
-use super::driver::{Addresses, Gpu, Memory, Outbox};
 use super::inbox::Inbox;
+use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
 use super::model::{self, CROSSOVER, Costs, PIECE, Work};
+use super::outbox::Outbox;
 use super::pack::{self, Vector};
 use super::shapes::SHAPES;
 use super::step::{Moment, Step};
@@ -56,14 +58,17 @@ type Choice = (usize, usize, usize, usize, bool);
 /// A GPU that sums forces in one order and precision.
 pub struct GpuDevice<G: Gpu> {
     queues: [G::Queue; QUEUES],
-    /// The sources and first sinks are there.
-    fetched: G::Mark,
+    kernels: Kernels<G>,
     costs: Costs,
     options: DeviceOptions,
     store: Store<G>,
     inbox: Inbox<G>,
     parts: [PartsMemory<G>; QUEUES],
-    outbox: G::Outbox,
+    outbox: Outbox<G>,
+    /// Memory of records that kernels may reach, and where it lies.
+    registered: Vec<(Range<usize>, G::Registration)>,
+    /// Records on the device, where kernels do not reach memory of the host.
+    records: G::Memory,
     windows: Windows<G>,
     pieces: Vec<Piece>,
     /// What the device does of the block under way.
@@ -82,12 +87,18 @@ pub struct GpuDevice<G: Gpu> {
 const CHOICES: usize = 64;
 
 impl<G: Gpu> GpuDevice<G> {
-    /// The device over a driver, which may be called.
-    pub fn new(mut gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
+    /// Opens the device on a GPU.
+    pub fn open(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
+        let _caller = gpu.enter()?;
+        GpuDevice::new(gpu, options)
+    }
+
+    /// The device on a GPU whose driver this thread may call.
+    fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
         let descriptor = options.descriptor;
         let queues = [gpu.queue()?, gpu.queue()?];
         let parts = || -> Result<PartsMemory<G>> {
-            let memory = |bytes, what| gpu.memory(bytes, what);
+            let memory = |bytes, what| gpu.allocate(bytes, what);
             let ticket = memory(4, "tickets")?;
             // SAFETY: the memory is that long, and nobody else has it.
             unsafe { gpu.zero(&queues[0], &ticket, 4)? };
@@ -100,14 +111,17 @@ impl<G: Gpu> GpuDevice<G> {
         };
         let parts = [parts()?, parts()?];
         gpu.synchronize(&queues[0])?;
-        let costs = costs(&mut gpu, descriptor);
+        let mut kernels = Kernels::new(&gpu, descriptor)?;
+        let costs = costs(&gpu, &mut kernels, descriptor);
         let mut device = GpuDevice {
-            fetched: gpu.mark()?,
+            kernels,
             costs,
             store: Store::new(&gpu, descriptor)?,
             inbox: Inbox::new(&gpu, descriptor)?,
             parts,
-            outbox: G::Outbox::new(&gpu)?,
+            outbox: Outbox::new(&gpu)?,
+            registered: Vec::new(),
+            records: gpu.allocate(0, "records")?,
             windows: Windows::new(&gpu, descriptor)?,
             pieces: Vec::new(),
             share: Share::whole(0),
@@ -181,9 +195,9 @@ impl<G: Gpu> GpuDevice<G> {
         for parts in &mut self.parts[..queues] {
             if parts.strands.bytes() < rows * 4 {
                 let rows = rows + rows / 4;
-                parts.sums = self.gpu.memory(rows * outputs * 8, "parts")?;
-                parts.distances = self.gpu.memory(rows * 8, "parts")?;
-                parts.strands = self.gpu.memory(rows * 4, "parts")?;
+                parts.sums = self.gpu.allocate(rows * outputs * 8, "parts")?;
+                parts.distances = self.gpu.allocate(rows * 8, "parts")?;
+                parts.strands = self.gpu.allocate(rows * 4, "parts")?;
             }
         }
         Ok(())
@@ -227,9 +241,13 @@ impl<G: Gpu> GpuDevice<G> {
         let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, Records::NONE] };
         for records in at_once.into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
-            unsafe { self.gpu.bring(&self.queues[0], &store, is_dense, &mut self.inbox, 0..0, records)? };
+            unsafe { self.bring(0, &store, is_dense, 0..0, records)? };
         }
-        for (number_of_piece, piece) in self.pieces.iter().enumerate() {
+        // The end of what brings the sources and the first sinks, for pieces in other queues.
+        let mut fetched: Option<G::Event> = None;
+        for number_of_piece in 0..self.pieces.len() {
+            let piece = &self.pieces[number_of_piece];
+            let results_of_piece = piece.results.clone();
             let (is_first, place) = (number_of_piece == 0, number_of_piece % QUEUES);
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
@@ -242,15 +260,14 @@ impl<G: Gpu> GpuDevice<G> {
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
             let parts = &self.parts[place];
-            let memory = Addresses {
+            let memory = BlockAddresses {
                 store,
-                sinks: self.inbox.device.address(),
-                parts: [&parts.sums, &parts.distances, &parts.strands].map(G::Memory::address),
+                sinks: self.inbox.address(),
+                parts: [&parts.sums, &parts.distances, &parts.strands].map(DeviceMemory::address),
                 ticket: parts.ticket.address(),
                 results,
                 flag,
             };
-            let queue = &self.queues[place];
             let mut overlaps = false;
             // SAFETY: the store, the inbox, the parts and the results have room for what the step says, the records and
             // the inbox are not written until the block was waited for, and memory is freed only when no block is
@@ -259,31 +276,84 @@ impl<G: Gpu> GpuDevice<G> {
                 if is_first && by_force && at.len() + size_of_val(fresh.lines()) <= COPIED {
                     let records = self.inbox.pack_records(fresh);
                     step.records = fresh.len() as i32;
-                    self.inbox.copy(&self.gpu, queue, at.start..records.end)?;
+                    self.inbox.copy(&self.gpu, &self.queues[place], at.start..records.end)?;
                 } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
-                    self.gpu.bring(queue, &store, is_dense, &mut self.inbox, at, fresh)?;
+                    self.bring(place, &store, is_dense, at, fresh)?;
                     overlaps = true;
                 } else {
-                    self.inbox.copy(&self.gpu, queue, at)?;
+                    self.inbox.copy(&self.gpu, &self.queues[place], at)?;
                 }
+                let on = (&self.gpu, &self.queues[place]);
                 if is_first && !shape.fused && !is_predicted {
-                    self.gpu.predict(queue, &step, &store, overlaps)?;
+                    self.kernels.predict(on, &step, &store, overlaps)?;
                     self.predicted = Some((moment, share.clone()));
                     overlaps = true;
                 }
                 if is_first {
                     step.is_predicted = i32::from(is_predicted || !shape.fused);
                     if self.pieces.len() > 1 {
-                        self.gpu.record(queue, &mut self.fetched)?;
+                        fetched = Some(self.gpu.record(on.1)?);
                     }
-                } else if number_of_piece < QUEUES {
-                    self.gpu.wait_for(queue, &self.fetched)?;
+                } else if let Some(fetched) = fetched.as_ref().filter(|_| number_of_piece < QUEUES) {
+                    self.gpu.wait_for(on.1, fetched)?;
                 }
-                self.gpu.force(queue, number, &step, &memory, overlaps)?;
-                if !(shape.ends && self.gpu.can_end()) {
-                    self.gpu.end(queue, &step, &memory, true)?;
+                self.kernels.force(on, number, &step, &memory, overlaps)?;
+                if !(shape.ends && self.gpu.properties().has_fences) {
+                    self.kernels.end(on, &step, &memory, true)?;
                 }
-                self.outbox.send(&self.gpu, queue, number_of_piece, piece.results.clone())?;
+                self.outbox.send(on.0, on.1, number_of_piece, results_of_piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts records in their places and brings sinks, which were packed into this range of the inbox, to the device.
+    ///
+    /// # Safety
+    /// The records and the inbox stay as they are until the queue has done the work.
+    unsafe fn bring(
+        &mut self,
+        queue: usize,
+        store: &StoreAddresses<Address<G>>,
+        is_dense: bool,
+        sinks: Range<usize>,
+        records: Records,
+    ) -> Result<()> {
+        let (on, words) = ((&self.gpu, &self.queues[queue]), records.words());
+        let to = self.inbox.address();
+        debug_assert!(sinks.start == 0, "sinks that are fetched are those of the first piece");
+        if let Some(from) = self.inbox.host_address(sinks.start) {
+            // A kernel that reads the host's memory begins sooner than a large copy.
+            let in_place = registered(&self.registered, records);
+            let records_from = in_place.or_else(|| {
+                let packed = self.inbox.pack_records(records).start;
+                self.inbox.host_address(packed)
+            });
+            let lost = || Error::Internal { what: "memory of the host that was mapped is not".into() };
+            let records = FetchedRecords { from: records_from.ok_or_else(lost)?, count: records.len(), words };
+            let sinks = FetchedSinks { from, to, rows: sinks.len() / pack::ROW };
+            // SAFETY: the caller's promise; records and sinks lie in memory that kernels reach.
+            return unsafe { self.kernels.fetch(on, store, is_dense, records, sinks) };
+        }
+        let bytes = size_of_val(records.lines());
+        if self.records.bytes() < bytes {
+            // Kernels that read the old ones may be under way.
+            self.gpu.synchronize(on.1)?;
+            self.records = self.gpu.allocate(bytes.next_power_of_two(), "records")?;
+        }
+        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the order of what is
+        // begun.
+        unsafe {
+            if !records.is_empty() {
+                let from = Place::Host(records.lines().as_ptr().cast_mut().cast());
+                self.gpu.copy(on.1, from, Place::Device(&self.records, 0), bytes)?;
+                let records = FetchedRecords { from: self.records.address(), count: records.len(), words };
+                // The sinks come by a copy: none are fetched.
+                let sinks = FetchedSinks { from: to, to, rows: 0 };
+                self.kernels.fetch(on, store, is_dense, records, sinks)?;
+            }
+            if !sinks.is_empty() {
+                self.inbox.copy(&self.gpu, on.1, sinks)?;
             }
         }
         Ok(())
@@ -339,17 +409,19 @@ impl<G: Gpu> GpuDevice<G> {
 
 impl<G: Gpu> Device for GpuDevice<G> {
     fn describe(&self) -> DeviceDescription {
-        self.gpu.describe()
+        self.gpu.properties().description.clone()
     }
 
     fn takes_records(&self) -> bool {
         true
     }
 
-    fn register(&mut self, memory: &[Line]) -> Result<()> {
+    fn register(&mut self, lines: &[Line]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         // SAFETY: the engine keeps the memory until this device is dropped.
-        unsafe { self.gpu.register(memory) }
+        let registration = unsafe { self.gpu.register(bytemuck::cast_slice(lines))? };
+        let first = lines.as_ptr().addr();
+        memory::push(&mut self.registered, (first..first + size_of_val(lines), registration), "registered memory")
     }
 
     fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
@@ -406,12 +478,12 @@ impl<G: Gpu> Device for GpuDevice<G> {
             let share = Share::whole(block.sinks.len());
             if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share)) {
                 // SAFETY: the store has room for all chunks, and is neither dropped nor grown before the queue has ended.
-                unsafe { self.gpu.predict(&self.queues[0], &step, &store, false)? };
+                unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
                 self.predicted = Some((moment, share));
             }
         }
         let window = (window, block.sink_units());
-        self.windows.find((&mut self.gpu, &self.queues[0]), step, store, window, found)
+        self.windows.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, window, found)
     }
 
     fn estimate(&self, ni: usize, nj: usize, deal: Deal, devices: usize) -> Option<f64> {
@@ -440,6 +512,13 @@ impl<G: Gpu> Drop for GpuDevice<G> {
             }
         }
     }
+}
+
+/// The device's address of records in memory that was registered, if kernels reach it.
+fn registered<R: Mapped>(all: &[(Range<usize>, R)], records: Records) -> Option<R::Address> {
+    let first = records.lines().as_ptr().addr();
+    let (range, registration) = all.iter().find(|(range, _)| range.contains(&first))?;
+    registration.device_address(first - range.start)
 }
 
 /// Rows of a body and its index must fill whole vectors.

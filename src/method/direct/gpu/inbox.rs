@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use crate::data::{Descriptor, Line, Records, Result, SinkUnits, SomeSinks};
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Mapped, Place};
 
-use super::driver::{Gpu, Staging};
 use super::pack::{self, Vector};
 
 /// Sinks and records of a block, piece after piece.
 pub struct Inbox<G: Gpu> {
     /// On the host.
-    pub host: G::Staging,
+    host: G::HostMemory,
     /// On the device.
-    pub device: G::Memory,
+    device: G::Memory,
     /// Bytes in use.
     filled: usize,
     bytes_of_sink: usize,
@@ -23,8 +23,8 @@ impl<G: Gpu> Inbox<G> {
     pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Inbox<G>> {
         let bytes = 64 << 10;
         Ok(Inbox {
-            host: gpu.staging(bytes, "sinks")?,
-            device: gpu.memory(bytes, "sinks")?,
+            host: gpu.allocate_host(bytes, "sinks")?,
+            device: gpu.allocate(bytes, "sinks")?,
             filled: 0,
             bytes_of_sink: pack::sink_rows(descriptor) * pack::ROW + 4,
         })
@@ -42,7 +42,7 @@ impl<G: Gpu> Inbox<G> {
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
             // Both or none, or the next block would find room in one and not in the other.
-            (self.host, self.device) = (gpu.staging(bytes, "sinks")?, gpu.memory(bytes, "sinks")?);
+            (self.host, self.device) = (gpu.allocate_host(bytes, "sinks")?, gpu.allocate(bytes, "sinks")?);
         }
         Ok(())
     }
@@ -67,14 +67,24 @@ impl<G: Gpu> Inbox<G> {
         start..self.filled
     }
 
+    /// Returns the device's memory.
+    pub fn address(&self) -> Address<G> {
+        self.device.address()
+    }
+
+    /// Returns the address by which kernels reach a byte of the host's memory, if they can.
+    pub fn host_address(&self, offset: usize) -> Option<Address<G>> {
+        self.host.device_address(offset)
+    }
+
     /// Copies a range to the device.
     ///
     /// # Safety
     /// The inbox is neither packed nor dropped until the queue has done the copy.
     pub unsafe fn copy(&self, gpu: &G, queue: &G::Queue, range: Range<usize>) -> Result<()> {
         assert!(range.end <= self.host.bytes());
-        let from = self.host.as_ptr().wrapping_add(range.start);
+        let from = Place::Host(self.host.as_ptr().wrapping_add(range.start).cast_mut());
         // SAFETY: the caller's promise; both memories are that long.
-        unsafe { gpu.write(queue, from, (&self.device, range.start), range.len()) }
+        unsafe { gpu.copy(queue, from, Place::Device(&self.device, range.start), range.len()) }
     }
 }

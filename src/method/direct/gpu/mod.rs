@@ -1,24 +1,26 @@
-//! What the GPU backends share: the device of the engine over a driver ([`Gpu`]), launch shapes, how a block is cut,
-//! what that costs, and how numbers travel.
+//! All pairs on GPUs, and on devices that are programmed like them: written once against [`crate::hal::gpu::Gpu`].
+//!
+//! [`device`] is the device of the engine. A block is cut ([`cut`]) in a way that fixes the order of addition, and computed
+//! in the launch shape ([`shapes`]) that the cost model ([`model`]) finds the fastest; [`launches`] are the kernels.
 
 mod calibration;
 pub mod chunks;
-pub mod cuda;
+mod code;
 pub mod cut;
 mod device;
-mod driver;
 mod inbox;
-pub mod kept;
+mod launches;
 pub mod model;
-pub mod opencl;
+#[cfg(test)]
+mod opencl_tests;
+mod outbox;
 pub mod pack;
 pub mod shapes;
 pub mod step;
 mod store;
+#[cfg(test)]
+pub(crate) mod tests;
 mod windows;
 
 pub use calibration::costs;
 pub use device::GpuDevice;
-pub use driver::{Address, Addresses, Gpu, Memory, Outbox, Staging};
-pub use inbox::Inbox;
-pub use windows::{ROWS as WINDOW_ROWS, WINDOW, finder};

@@ -1,9 +1,10 @@
 //! The device's copy of the sources.
 
 use crate::data::{CHUNK, Descriptor, Error, Result, Sources};
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
 use super::chunks::Chunks;
-use super::driver::{Address, Gpu, Memory, Staging};
+use super::launches::StoreAddresses;
 use super::pack;
 
 /// Chunks that are sent in one copy.
@@ -21,14 +22,14 @@ pub struct Store<G: Gpu> {
     ranges: G::Memory,
     predicted: G::Memory,
     slots: G::Memory,
-    staging: G::Staging,
+    staging: G::HostMemory,
     stale: Vec<(usize, usize)>,
 }
 
 impl<G: Gpu> Store<G> {
     /// No sources yet.
     pub fn new(gpu: &G, descriptor: &'static Descriptor) -> Result<Store<G>> {
-        let memory = |bytes, what| gpu.memory(bytes, what);
+        let memory = |bytes, what| gpu.allocate(bytes, what);
         let bytes_of_chunk = pack::chunk_numbers(descriptor) * 8 + CHUNK * 4 + 8;
         Ok(Store {
             chunks: Chunks::default(),
@@ -38,15 +39,21 @@ impl<G: Gpu> Store<G> {
             ranges: memory(0, "ranges of indices")?,
             predicted: memory(0, "predicted sources")?,
             slots: memory(0, "the table of slots")?,
-            staging: gpu.staging(AT_ONCE * bytes_of_chunk, "chunks on their way")?,
+            staging: gpu.allocate_host(AT_ONCE * bytes_of_chunk, "chunks on their way")?,
             stale: Vec::new(),
             descriptor,
         })
     }
 
-    /// Addresses of octets, indices, ranges, slots and predicted sources.
-    pub fn addresses(&self) -> [Address<G>; 5] {
-        [&self.octets, &self.indices, &self.ranges, &self.slots, &self.predicted].map(G::Memory::address)
+    /// Returns its memory as arguments of kernels.
+    pub fn addresses(&self) -> StoreAddresses<Address<G>> {
+        StoreAddresses {
+            octets: self.octets.address(),
+            indices: self.indices.address(),
+            ranges: self.ranges.address(),
+            slots: self.slots.address(),
+            predicted: self.predicted.address(),
+        }
     }
 
     /// Whether the slot of a chunk is its number.
@@ -84,11 +91,14 @@ impl<G: Gpu> Store<G> {
         if changed {
             if self.slots.bytes() < size_of_val(slots) {
                 gpu.synchronize(queue)?;
-                self.slots = gpu.memory(2 * size_of_val(slots), "the table of slots")?;
+                self.slots = gpu.allocate(2 * size_of_val(slots), "the table of slots")?;
             }
             // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited
             // for.
-            unsafe { gpu.write(queue, slots.as_ptr().cast(), (&self.slots, 0), size_of_val(slots))? };
+            unsafe {
+                let from = Place::Host(slots.as_ptr().cast_mut().cast());
+                gpu.copy(queue, from, Place::Device(&self.slots, 0), size_of_val(slots))?;
+            }
             gpu.synchronize(queue)?;
         }
         let mut rest = stale;
@@ -128,9 +138,13 @@ impl<G: Gpu> Store<G> {
         // SAFETY: the staging area holds `count` chunks and so does the device's memory from the slot on, which `grow`
         // saw to; the copies are waited for before the area is used again.
         unsafe {
-            gpu.write(queue, octets.as_ptr().cast(), (&self.octets, slot * numbers * 8), count * numbers * 8)?;
-            gpu.write(queue, indices.as_ptr().cast(), (&self.indices, slot * CHUNK * 4), count * CHUNK * 4)?;
-            gpu.write(queue, ranges.as_ptr().cast(), (&self.ranges, slot * 8), count * 8)?;
+            let send = |from: *const u8, to: &G::Memory, bytes_of_chunk: usize| {
+                let to = Place::Device(to, slot * bytes_of_chunk);
+                gpu.copy(queue, Place::Host(from.cast_mut()), to, count * bytes_of_chunk)
+            };
+            send(octets.as_ptr().cast(), &self.octets, numbers * 8)?;
+            send(indices.as_ptr().cast(), &self.indices, CHUNK * 4)?;
+            send(ranges.as_ptr().cast(), &self.ranges, 8)?;
         }
         gpu.synchronize(queue)
     }
@@ -141,15 +155,17 @@ impl<G: Gpu> Store<G> {
         let numbers = pack::chunk_numbers(self.descriptor);
         let body = pack::rows(self.descriptor) * pack::ROW * CHUNK;
         let larger = |old: &G::Memory, bytes: usize, what| -> Result<G::Memory> {
-            let new = gpu.memory(room * bytes, what)?;
+            let new = gpu.allocate(room * bytes, what)?;
             // SAFETY: the new memory is longer than the old one; the copy is waited for.
-            unsafe { gpu.copy(queue, old, &new, old.bytes().min(self.room * bytes))? };
+            unsafe {
+                gpu.copy(queue, Place::Device(old, 0), Place::Device(&new, 0), old.bytes().min(self.room * bytes))?
+            };
             Ok(new)
         };
         let octets = larger(&self.octets, numbers * 8, "sources")?;
         let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
         let ranges = larger(&self.ranges, 8, "ranges of indices")?;
-        let predicted = gpu.memory(room * body, "predicted sources")?;
+        let predicted = gpu.allocate(room * body, "predicted sources")?;
         gpu.synchronize(queue)?;
         (self.octets, self.indices, self.ranges, self.predicted, self.room) =
             (octets, indices, ranges, predicted, room);

@@ -1,8 +1,9 @@
 //! Neighbour lists of a window of sinks.
 
 use crate::data::{Descriptor, Result, SinkUnits, SomeSinks, memory};
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
-use super::driver::{Address, Gpu, Memory, Staging};
+use super::launches::{Kernels, ListAddresses, StoreAddresses};
 use super::pack::{self, ROW, Vector};
 use super::step::Step;
 
@@ -11,20 +12,15 @@ pub const WINDOW: usize = 256;
 /// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
 pub const ROWS: usize = 4;
 
-/// The kernel that finds neighbours.
-pub fn finder(descriptor: &Descriptor) -> &'static str {
-    if descriptor.is_regular() { "find_left_out" } else { "find_neighbours" }
-}
-
 /// Memory for the lists of a window.
 pub struct Windows<G: Gpu> {
     descriptor: &'static Descriptor,
-    sinks: G::Staging,
+    sinks: G::HostMemory,
     /// The sinks where kernels read them.
     copy: G::Memory,
     lengths: G::Memory,
     lists: G::Memory,
-    found: G::Staging,
+    found: G::HostMemory,
     room: usize,
 }
 
@@ -34,11 +30,11 @@ impl<G: Gpu> Windows<G> {
         let bytes = WINDOW * (bytes_of_sink(descriptor) + 4);
         Ok(Windows {
             descriptor,
-            sinks: gpu.staging(bytes, "sinks with neighbours")?,
-            copy: gpu.memory(bytes, "sinks with neighbours")?,
-            lengths: gpu.memory(WINDOW * 4, "lengths of lists")?,
-            lists: gpu.memory(0, "neighbour lists")?,
-            found: gpu.staging(WINDOW * 4, "lengths of lists")?,
+            sinks: gpu.allocate_host(bytes, "sinks with neighbours")?,
+            copy: gpu.allocate(bytes, "sinks with neighbours")?,
+            lengths: gpu.allocate(WINDOW * 4, "lengths of lists")?,
+            lists: gpu.allocate(0, "neighbour lists")?,
+            found: gpu.allocate_host(WINDOW * 4, "lengths of lists")?,
             room: 0,
         })
     }
@@ -51,9 +47,10 @@ impl<G: Gpu> Windows<G> {
     /// Appends the indices of the neighbours of each sink to its list.
     pub fn find(
         &mut self,
-        (gpu, queue): (&mut G, &G::Queue),
+        (gpu, queue): (&G, &G::Queue),
+        kernels: &mut Kernels<G>,
         mut step: Step,
-        store: [Address<G>; 5],
+        store: StoreAddresses<Address<G>>,
         (window, units): (SomeSinks, SinkUnits),
         found: &mut [Vec<i32>],
     ) -> Result<()> {
@@ -64,14 +61,23 @@ impl<G: Gpu> Windows<G> {
             step.ni = part.len() as i32;
             self.pack(part, units);
             // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
-            unsafe { gpu.write(queue, self.sinks.as_ptr(), (&self.copy, 0), self.copy.bytes())? };
+            unsafe {
+                let from = Place::Host(self.sinks.as_mut_ptr());
+                gpu.copy(queue, from, Place::Device(&self.copy, 0), self.copy.bytes())?;
+            }
             let longest = loop {
-                let lists = (self.lengths.address(), self.lists.address(), self.room as i32);
+                let lists = ListAddresses {
+                    sinks: self.copy.address(),
+                    lengths: self.lengths.address(),
+                    lists: self.lists.address(),
+                    room: self.room as i32,
+                };
+                let to = Place::Host(self.found.as_mut_ptr());
                 // SAFETY: the lists have the room that is said, for each sink of a window; the work is waited for.
                 unsafe {
                     gpu.zero(queue, &self.lengths, WINDOW * 4)?;
-                    gpu.neighbours(queue, &step, &store, self.copy.address(), lists)?;
-                    gpu.read(queue, &self.lengths, self.found.as_mut_ptr(), part.len() * 4)?;
+                    kernels.neighbours((gpu, queue), &step, &store, lists)?;
+                    gpu.copy(queue, Place::Device(&self.lengths, 0), to, part.len() * 4)?;
                 }
                 gpu.synchronize(queue)?;
                 let longest = self.found.as_slice::<u32>()[..part.len()].iter().copied().max().unwrap_or(0) as usize;
@@ -86,7 +92,10 @@ impl<G: Gpu> Windows<G> {
             let lengths = self.found.as_slice::<u32>()[..part.len()].iter().map(|length| *length as usize);
             let lengths = memory::collected(lengths, "lengths of lists")?;
             // SAFETY: both memories have `room` numbers for each sink of a window; the copy is waited for.
-            unsafe { gpu.read(queue, &self.lists, self.found.as_mut_ptr(), part.len() * self.room * 4)? };
+            unsafe {
+                let to = Place::Host(self.found.as_mut_ptr());
+                gpu.copy(queue, Place::Device(&self.lists, 0), to, part.len() * self.room * 4)?;
+            }
             gpu.synchronize(queue)?;
             let lists = self.found.as_slice::<i32>();
             for (sink, (length, found)) in lengths.into_iter().zip(found).enumerate() {
@@ -118,8 +127,8 @@ impl<G: Gpu> Windows<G> {
 
     fn make_room(&mut self, gpu: &G, longest: usize) -> Result<()> {
         let room = longest.next_power_of_two().max(64);
-        self.lists = gpu.memory(WINDOW * room * 4, "neighbour lists")?;
-        self.found = gpu.staging(WINDOW * room * 4, "neighbour lists")?;
+        self.lists = gpu.allocate(WINDOW * room * 4, "neighbour lists")?;
+        self.found = gpu.allocate_host(WINDOW * room * 4, "neighbour lists")?;
         self.room = room;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The compiled GPU text that the library embeds: a pack of images for each entry of the catalogue.
+//! Compiled code: packs of images for kinds of GPUs.
 //!
 //! `kernels/generate` makes the packs and says which GPUs have an image of their own.
 
@@ -7,9 +7,8 @@ use std::io::{self, Read};
 
 use lzma_rust2::Lzma2Reader;
 
-use crate::data::name_of;
-use crate::data::{Error, Order, Precision, Result, Scope};
-use crate::law::catalogue::unsupported;
+use crate::data::{Error, Result};
+use crate::hal::gpu::Code;
 
 /// A GPU's compute capability: its major and its minor number.
 type Compute = (i32, i32);
@@ -51,57 +50,16 @@ impl fmt::Display for Target {
     }
 }
 
-/// What an entry of the catalogue is known by.
-pub type Entry = (Order, Precision, Scope);
-
-/// The image of an entry of the catalogue that suits a GPU best.
-pub fn image(entry: Entry, compute: Compute) -> Result<Image> {
-    let Some(pack) = PACKS.iter().find(|pack| pack.entry == entry) else {
-        return Err(unsupported("cuda", entry));
-    };
-    let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", pack.name()) };
-    let (entries, images) = entries(pack.file).ok_or_else(|| damaged("its table cannot be read"))?;
+/// Returns the image of some code that suits a GPU best.
+pub fn of(code: &Code, compute: Compute) -> Result<Image> {
+    let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", code.name) };
+    let (entries, images) = entries(code.pack).ok_or_else(|| damaged("its table cannot be read"))?;
     let chosen = choose(&entries, compute).ok_or_else(|| damaged("it has no PTX"))?;
     let bytes = extract(images, &entries, chosen).map_err(|error| damaged(&error.to_string()))?;
     let (major, minor) = compute;
-    log::debug!("GPU code of {} for compute capability {major}.{minor}: {}", pack.name(), entries[chosen].target);
+    log::debug!("GPU code of {} for compute capability {major}.{minor}: {}", code.name, entries[chosen].target);
     Ok(Image { bytes, target: entries[chosen].target })
 }
-
-struct Pack {
-    entry: Entry,
-    file: &'static [u8],
-}
-
-impl Pack {
-    fn name(&self) -> String {
-        let (order, precision, scope) = self.entry;
-        name_of(order, precision, scope)
-    }
-}
-
-macro_rules! pack {
-    ($order:ident, $precision:ident, $scope:ident, $file:literal) => {
-        Pack {
-            entry: (Order::$order, Precision::$precision, Scope::$scope),
-            file: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated/", $file)),
-        }
-    };
-}
-
-static PACKS: &[Pack] = &[
-    pack!(Second, Single, Whole, "order2_single.pack"),
-    pack!(Second, Mixed, Whole, "order2_mixed.pack"),
-    pack!(Second, Double, Whole, "order2_double.pack"),
-    pack!(Fourth, Single, Whole, "order4_single.pack"),
-    pack!(Fourth, Mixed, Whole, "order4_mixed.pack"),
-    pack!(Fourth, Double, Whole, "order4_double.pack"),
-    pack!(Sixth, Mixed, Whole, "order6_mixed.pack"),
-    pack!(Sixth, Double, Whole, "order6_double.pack"),
-    pack!(Eighth, Double, Whole, "order8_double.pack"),
-    pack!(Fourth, Mixed, Regular, "order4_regular_mixed.pack"),
-    pack!(Fourth, Double, Regular, "order4_regular_double.pack"),
-];
 
 // What `pack` in kernels/generate writes: MAGIC, the number of images, the target and length of each, and the images as
 // one stream of LZMA2 with this dictionary.
@@ -154,9 +112,15 @@ fn extract(images: &[u8], entries: &[Section], chosen: usize) -> io::Result<Vec<
 
 #[cfg(test)]
 mod tests {
-    use crate::law::catalogue::descriptor_of;
-
     use super::*;
+
+    /// The packs that the library embeds.
+    fn packs() -> Vec<(String, Vec<u8>)> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated");
+        let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let packs = paths.filter(|path| path.extension().is_some_and(|end| end == "pack"));
+        packs.map(|path| (path.display().to_string(), std::fs::read(path).unwrap())).collect()
+    }
 
     #[test]
     fn each_gpu_gets_the_image_that_suits_it_best() {
@@ -178,11 +142,11 @@ mod tests {
             ((11, 0), Target::Ptx),
             ((13, 0), Target::Ptx),
         ];
-        for pack in PACKS {
-            let (entries, _) = entries(pack.file).unwrap();
+        for (name, pack) in packs() {
+            let (entries, _) = entries(&pack).unwrap();
             for (compute, target) in cases {
                 let chosen = choose(&entries, compute).unwrap();
-                assert_eq!(entries[chosen].target, target, "{} for {compute:?}", pack.name());
+                assert_eq!(entries[chosen].target, target, "{} for {compute:?}", name);
             }
         }
     }
@@ -190,27 +154,9 @@ mod tests {
     #[test]
     fn kernels_wait_for_those_before_where_the_text_says_so() {
         for (compute, waits) in [((8, 9), false), ((9, 0), true), ((12, 1), true), ((11, 0), false), ((13, 0), false)] {
-            assert_eq!(
-                image((Order::Fourth, Precision::Mixed, Scope::Whole), compute).unwrap().waits(),
-                waits,
-                "{compute:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_the_catalogue_has_and_nothing_else_has_images() {
-        let entries = Order::ALL.into_iter().flat_map(|order| Precision::ALL.map(|precision| (order, precision)));
-        for (order, precision) in entries {
-            for scope in Scope::ALL {
-                let there = descriptor_of(order, precision, scope).is_some();
-                match image((order, precision, scope), (9, 0)) {
-                    Ok(_) => assert!(there, "{}", name_of(order, precision, scope)),
-                    Err(error) => {
-                        assert!(!there, "{error}");
-                        assert!(error.to_string().contains("4 mixed, "), "{error}");
-                    }
-                }
+            for (name, pack) in packs() {
+                let code = Code { name: &name, pack: &pack, source: "", defines: &[] };
+                assert_eq!(of(&code, compute).unwrap().waits(), waits, "{name} {compute:?}");
             }
         }
     }
@@ -219,8 +165,8 @@ mod tests {
     fn images_are_what_the_driver_takes() {
         const MACHINE: std::ops::Range<usize> = 18..20;
         const CUDA: u16 = 190;
-        for pack in PACKS {
-            let (entries, images) = entries(pack.file).unwrap();
+        for (_, pack) in packs() {
+            let (entries, images) = entries(&pack).unwrap();
             for (place, entry) in entries.iter().enumerate() {
                 let bytes = extract(images, &entries, place).unwrap();
                 match entry.target {
@@ -239,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_damaged_pack_is_an_error() {
-        let file = PACKS[0].file;
+        let (_, file) = &packs()[0];
         assert!(entries(&file[1..]).is_none());
         assert!(entries(&file[..20]).is_none());
         let (entries, images) = entries(file).unwrap();

@@ -6,15 +6,13 @@ use crate::data::{
     Block, Deal, Descriptor, Error, MAX_VECTORS, Nearest, Order, Parts, Precision, Reach, Records, Result, ResultCode,
     Share, Sink, Source, Sources, Units, Updates, records,
 };
-use crate::hal::opencl::tests::{Scratch, hooks};
-use crate::hal::opencl::{Context, Program};
+use crate::hal::opencl::tests::hooks;
+use crate::hal::opencl::{Context, OpenCl, give_back_failed};
 use crate::law::catalogue::descriptor;
-use crate::method::direct::gpu::GpuDevice;
 use crate::method::{Device, DeviceOptions};
 use crate::simd::Level;
 
-use super::device::{self, OpenCl};
-use super::{programs, text};
+use super::GpuDevice;
 
 type OpenClDevice = GpuDevice<OpenCl>;
 
@@ -23,13 +21,15 @@ fn options() -> DeviceOptions {
     DeviceOptions { descriptor, threads: 1, level: Level::Portable, shape: None }
 }
 
-/// Opens a device; its program is kept in a folder, and put there where it is missing.
-fn open(context: &Arc<Context>, folder: &Scratch) -> Result<OpenClDevice> {
-    let options = options();
-    let name = options.descriptor.name();
-    let (text, flags) = (text::text()?, text::options(options.descriptor, context.properties().is_nvidia));
-    let program = Program::kept_in(&folder.folder(), context, &name, &text, &flags)?;
-    device::with_program(context.clone(), &program, options)
+/// Opens a device.
+fn open(context: &Arc<Context>) -> Result<OpenClDevice> {
+    GpuDevice::open(OpenCl::on(context.clone()), options())
+}
+
+/// Gives back what is kept of a context.
+fn give_back(context: &Arc<Context>) {
+    context.check(-36, "clSomething").unwrap_err();
+    give_back_failed();
 }
 
 fn source(number: usize) -> Source {
@@ -96,13 +96,9 @@ fn compute(
 
 /// Everything that a device is asked for: it is opened, and computes while its sources and blocks grow. Gives back the
 /// device, if there is one, what it answered, and whether it came to the end.
-fn ask_for_everything(
-    context: &Arc<Context>,
-    folder: &Scratch,
-    deal: Deal,
-) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
+fn ask_for_everything(context: &Arc<Context>, deal: Deal) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
     let mut answers = Vec::new();
-    let mut device = match open(context, folder) {
+    let mut device = match open(context) {
         Ok(device) => device,
         Err(error) => return (None, answers, Err(error)),
     };
@@ -153,9 +149,8 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
         fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
         fn _exit(status: i32) -> !;
     }
-    let folder = Scratch::new("fork");
     let Some(context) = hooks::hooked_gpu() else { return };
-    let mut device = open(&context, &folder).unwrap();
+    let mut device = open(&context).unwrap();
     let mut sources = Sources::new(options().descriptor.taylor);
     (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
     let block = block(40, 900);
@@ -177,26 +172,6 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
 }
 
 #[test]
-fn programs_of_a_context_that_failed_do_not_hold_it_when_the_next_one_is_made() {
-    let Some(_alone) = hooks::hooked_context() else { return };
-    let (context, options) = (Context::new(0).unwrap(), options());
-    drop(programs::program(&context, options.descriptor).unwrap());
-    context.check(-36, "clSomething").unwrap_err();
-    let failed = Arc::downgrade(&context);
-    drop(context);
-    assert!(failed.upgrade().is_some());
-    programs::give_back_failed();
-    Context::new(0).unwrap();
-    assert!(failed.upgrade().is_none());
-}
-
-/// Whether it does no harm if a call of this name fails: it gives something back, or the program is built of its text.
-fn is_harmless(call: &str) -> bool {
-    let of_kept_programs = ["clCreateProgramWithBinary", "clBuildProgram", "clGetProgramInfo"];
-    hooks::gives_back(call) || of_kept_programs.contains(&call)
-}
-
-#[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     fail_each_call_in_turn(Deal::WHOLE, false);
     fail_each_call_in_turn(Deal { ranges: 1, sets: 2 }, true);
@@ -204,41 +179,38 @@ fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
 
 /// Fails each call, alone or with all that come after it.
 fn fail_each_call_in_turn(deal: Deal, for_ever: bool) {
-    let folder = Scratch::new("whatever");
-    // The first one keeps the program.
-    hooks::fail(0..0);
-    let Some(context) = hooks::hooked_context() else { return };
-    drop(open(&context, &folder).unwrap());
-    drop(context);
     let before = hooks::live();
     let Some(context) = hooks::hooked_context() else { return };
     hooks::fail(0..0);
-    let (device, expected, outcome) = ask_for_everything(&context, &folder, deal);
+    let (device, expected, outcome) = ask_for_everything(&context, deal);
     let calls = hooks::calls();
     outcome.unwrap();
     assert!(calls.len() > 150 && expected[3].lists.iter().any(|list| list.len() > 3), "{calls:?}");
     let expected_anew = answer_anew(&mut device.unwrap()).unwrap();
+    give_back(&context);
     drop(context);
     assert_eq!(hooks::live(), before, "given back");
     for place in (0..calls.len()).step_by(if for_ever { 11 } else { 1 }) {
         let failing = calls[place];
         let Some(context) = hooks::hooked_context() else { return };
         hooks::fail(place..if for_ever { usize::MAX } else { place + 1 });
-        let (device, answers, outcome) = ask_for_everything(&context, &folder, deal);
+        let (device, answers, outcome) = ask_for_everything(&context, deal);
         hooks::fail(0..0);
         let expected_code =
             if failing == "clCreateBuffer" { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         match outcome.map_err(|error| (error.code(), error)) {
             // What failed first did no harm, and then a call for memory may have come.
-            Err((ResultCode::OutOfMemory, _)) if for_ever && is_harmless(failing) => {}
+            Err((ResultCode::OutOfMemory, _)) if for_ever && hooks::gives_back(failing) => {}
             Err((code, error)) => assert_eq!(code, expected_code, "call {place}, {failing}: {error}"),
-            Ok(()) => assert!(is_harmless(failing) && !for_ever, "call {place}, {failing}: no error"),
+            Ok(()) => assert!(hooks::gives_back(failing) && !for_ever, "call {place}, {failing}: no error"),
         }
         assert!(answers == expected[..answers.len()], "call {place}, {failing}: other forces");
         // The device, whatever it knows, computes again, and so does one that could not be opened.
-        let mut device = device.unwrap_or_else(|| open(&context, &folder).unwrap());
+        let mut device = device.unwrap_or_else(|| open(&context).unwrap());
         assert_eq!(answer_anew(&mut device).unwrap(), expected_anew, "call {place}, {failing}");
-        drop((device, context));
+        drop(device);
+        give_back(&context);
+        drop(context);
         assert_eq!(hooks::live(), before, "call {place}, {failing}: not given back");
     }
 }

@@ -12,12 +12,12 @@ pub trait Context {
 }
 
 /// Contexts of one driver.
-pub struct Kept<C>(Mutex<Vec<Arc<C>>>);
+pub struct Contexts<C>(Mutex<Vec<Arc<C>>>);
 
-impl<C: Context> Kept<C> {
+impl<C: Context> Contexts<C> {
     /// None yet; for a static.
-    pub const fn none() -> Kept<C> {
-        Kept(Mutex::new(Vec::new()))
+    pub const fn none() -> Contexts<C> {
+        Contexts(Mutex::new(Vec::new()))
     }
 
     /// The context of a device that is kept and works.

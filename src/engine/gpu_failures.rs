@@ -1,0 +1,140 @@
+//! A system on a GPU that fails as it is told.
+
+use std::ops::Range;
+
+use crate::data::{Error, Order, Precision, Result, ResultCode, Scope};
+use crate::engine::{Setup, System};
+use crate::hal::Backend;
+use crate::hal::fake::Shared;
+use crate::law::catalogue::descriptor;
+use crate::method::direct::gpu::tests::{block, open, output, script, source};
+use crate::method::{self, Device, DeviceOptions, Machine, ThisMachine};
+use crate::simd::Level;
+
+/// A machine with one GPU, which is a fake, and the CPU of this one.
+struct FakeMachine(Shared);
+
+impl Machine for FakeMachine {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        match backend {
+            Backend::Cuda => Ok(1),
+            other => ThisMachine.devices(other),
+        }
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        match backend {
+            Backend::Cuda => Ok(Box::new(open(&self.0, true, options.descriptor)?)),
+            other => method::open(other, number, options),
+        }
+    }
+}
+
+fn setup(backend: Backend, fall_back: bool) -> Setup {
+    Setup {
+        order: Order::Fourth,
+        precision: Precision::Double,
+        scope: Scope::Whole,
+        backend,
+        devices: vec![0],
+        threads: 1,
+        level: Level::Portable,
+        shape: None,
+        deal: None,
+        crossover: Some(0),
+        fall_back,
+    }
+}
+
+fn write_all(system: &mut System, numbers: Range<usize>) {
+    numbers.for_each(|number| system.set_source(number, &source(number)).unwrap());
+}
+
+/// The first output of each sink of a block of a system, which may fail.
+fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
+    let forces = system.force(nj, true, block(ni, nj).sinks.all().iter())?;
+    Ok((0..ni).map(|sink| forces.potential(sink)).collect())
+}
+
+/// The same of a system on the CPU, with so many sources.
+fn potentials_of_cpu(ni: usize, nj: usize) -> Vec<f64> {
+    let mut system = System::new(&setup(Backend::Cpu, false)).unwrap();
+    write_all(&mut system, 0..nj);
+    potentials(&mut system, ni, nj).unwrap()
+}
+
+#[test]
+fn shares_of_one_device_give_records_back_when_none_is_at_work() {
+    let script = script(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let shares = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
+    let mut system = System::on(Box::new(FakeMachine(script.clone())), &shares).unwrap();
+    write_all(&mut system, 0..3000);
+    system.start(3000, true, block(40, 3000).sinks.all().iter()).unwrap();
+    script.get().calls.clear();
+    drop(system);
+    let calls = script.get().calls.clone();
+    // The first device registered the memory for all, and goes last.
+    let given_back = calls.iter().rposition(|call| *call == "unregister").unwrap();
+    let waited = calls.iter().rposition(|call| *call == "synchronize").unwrap();
+    assert!(waited < given_back, "{calls:?}");
+    assert!(script.get().is_clean());
+}
+
+#[test]
+fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_moved_to_or_there_is_memory() {
+    let script = script(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup(Backend::Cuda, false)).unwrap();
+    write_all(&mut system, 0..300);
+    let of_gpu: Vec<f64> = block(40, 300).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
+    assert_eq!(potentials(&mut system, 40, 300).unwrap(), of_gpu);
+    write_all(&mut system, 300..3000);
+    script.get().has_no_memory = true;
+    for _ in 0..2 {
+        let error = potentials(&mut system, 40, 3000).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { what: "sources", .. }), "{error}");
+        assert_eq!(system.statistics().sources, 3000);
+    }
+    system.move_to(&setup(Backend::Cpu, false)).unwrap();
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), potentials_of_cpu(40, 3000));
+    let error = system.move_to(&setup(Backend::Cuda, false)).unwrap_err();
+    assert_eq!(error.code(), ResultCode::OutOfMemory);
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), potentials_of_cpu(40, 3000));
+    script.get().has_no_memory = false;
+    system.move_to(&setup(Backend::Cuda, false)).unwrap();
+    assert_eq!(potentials(&mut system, 40, 3000).unwrap(), of_gpu);
+    drop(system);
+    assert!(script.get().is_clean());
+}
+
+#[test]
+fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_chose() {
+    let script = script(descriptor(Order::Fourth, Precision::Double).unwrap());
+    let expected = potentials_of_cpu(40, 900);
+    // One block step after another until the device fails at the call of this number in a step of its own.
+    for place in (0..).step_by(3) {
+        let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup(Backend::Cuda, true)).unwrap();
+        write_all(&mut system, 0..300);
+        potentials(&mut system, 40, 300).unwrap();
+        write_all(&mut system, 100..600);
+        script.get().calls.clear();
+        script.get().failing = Some(place..usize::MAX);
+        system.start(600, true, block(40, 600).sinks.all().iter()).unwrap();
+        write_all(&mut system, 600..900);
+        let has_failed = |system: &System| system.setup().backend == Backend::Cpu;
+        let found: Vec<f64> = {
+            let forces = system.wait().unwrap();
+            (0..40).map(|sink| forces.potential(sink)).collect()
+        };
+        let in_step = has_failed(&system);
+        let of_gpu: Vec<f64> = block(40, 600).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
+        assert_eq!(found, if in_step { potentials_of_cpu(40, 600) } else { of_gpu }, "call {place}");
+        assert_eq!(potentials(&mut system, 40, 900).unwrap() == expected, has_failed(&system), "call {place}");
+        script.get().failing = None;
+        drop(system);
+        assert!(script.get().is_clean());
+        if !in_step {
+            assert!(place > 5, "{place} calls");
+            return;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! An NVIDIA GPU as what methods are written against.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::data::{Error, Result};
+use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
+
+use super::{Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image};
+
+/// The most threads of a block on every GPU.
+const MOST_THREADS: usize = 1024;
+/// The most parameters of a kernel.
+const MOST_ARGUMENTS: usize = 32;
+
+/// An NVIDIA GPU.
+pub struct Cuda {
+    context: Arc<Context>,
+    properties: Properties,
+}
+
+/// A kernel, with the module that it belongs to.
+pub struct Kernel {
+    function: Function,
+    /// Whether it may be started before the one ahead has ended.
+    may_overlap: bool,
+    _module: Arc<Module>,
+}
+
+impl Cuda {
+    /// The device of this number. The caller's context is current again afterwards.
+    pub fn open(number: usize) -> Result<Cuda> {
+        let _caller = Caller::of(driver()?);
+        Ok(Cuda::on(Context::new(number)?))
+    }
+
+    /// The device of a context.
+    pub fn on(context: Arc<Context>) -> Cuda {
+        let properties = Properties {
+            description: description(context.properties()),
+            identity: context.properties().bus.clone(),
+            multiprocessors: context.properties().multiprocessors,
+            most_threads: MOST_THREADS,
+            has_fences: true,
+        };
+        Cuda { context, properties }
+    }
+}
+
+impl gpu::DeviceMemory for Memory {
+    type Address = u64;
+
+    fn bytes(&self) -> usize {
+        Memory::bytes(self)
+    }
+
+    fn address(&self) -> u64 {
+        Memory::address(self)
+    }
+}
+
+impl gpu::Mapped for Registered {
+    type Address = u64;
+
+    fn device_address(&self, offset: usize) -> Option<u64> {
+        Some(Registered::device_address(self) + offset as u64)
+    }
+}
+
+impl gpu::Event for Event {
+    fn wait(&self) -> Result<()> {
+        self.synchronize()
+    }
+}
+
+impl Gpu for Cuda {
+    type Memory = Memory;
+    type HostMemory = Pinned;
+    type Registration = Registered;
+    type Queue = Stream;
+    type Event = Event;
+    type Kernel = Kernel;
+    type Caller = Caller;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    #[inline]
+    fn enter(&self) -> Result<Caller> {
+        self.context.enter()
+    }
+
+    fn allocate(&self, bytes: usize, what: &'static str) -> Result<Memory> {
+        Memory::new(&self.context, bytes, what)
+    }
+
+    fn allocate_host(&self, bytes: usize, what: &'static str) -> Result<Pinned> {
+        Pinned::new(&self.context, bytes, what)
+    }
+
+    unsafe fn register(&self, memory: &[u8]) -> Result<Registered> {
+        // SAFETY: the caller's promise.
+        unsafe { Registered::new(&self.context, memory.as_ptr(), memory.len()) }
+    }
+
+    fn queue(&self) -> Result<Stream> {
+        Stream::new(&self.context)
+    }
+
+    fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Kernel>> {
+        let image = image::of(code, self.context.properties().compute)?;
+        let module = Arc::new(Module::new(&self.context, image.bytes())?);
+        let kernel = |name: &&str| {
+            Ok(Kernel { function: module.function(name)?, may_overlap: image.waits(), _module: module.clone() })
+        };
+        kernels.iter().map(kernel).collect()
+    }
+
+    fn resident_blocks(&self, kernel: &Kernel, threads: usize) -> Result<Option<usize>> {
+        kernel.function.occupancy(threads as u32, 0).map(Some)
+    }
+
+    #[inline]
+    unsafe fn copy(&self, queue: &Stream, from: Place<Memory>, to: Place<Memory>, bytes: usize) -> Result<()> {
+        let address = |memory: &Memory, offset: usize| memory.address() + offset as u64;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (from, to) {
+                (Place::Host(from), Place::Device(to, at)) => queue.to_device(from, address(to, at), bytes),
+                (Place::Device(from, at), Place::Host(to)) => queue.from_device(address(from, at), to, bytes),
+                (Place::Device(from, first), Place::Device(to, second)) => {
+                    queue.device_to_device(address(from, first), address(to, second), bytes)
+                }
+                (Place::Host(_), Place::Host(_)) => {
+                    Err(Error::Internal { what: "a copy from the host to the host is no work of a device".into() })
+                }
+            }
+        }
+    }
+
+    unsafe fn zero(&self, queue: &Stream, memory: &Memory, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { queue.zero(memory.address(), bytes) }
+    }
+
+    #[inline]
+    unsafe fn launch(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<()> {
+        let Launch { kernel, blocks, threads, overlaps, arguments } = launch;
+        let mut parameters: [*mut c_void; MOST_ARGUMENTS] = [std::ptr::null_mut(); MOST_ARGUMENTS];
+        for (parameter, argument) in parameters.iter_mut().zip(arguments) {
+            *parameter = match argument {
+                Argument::Memory(address) => (&raw const *address).cast_mut().cast(),
+                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+            };
+        }
+        let parameters = &mut parameters[..arguments.len()];
+        let overlaps = overlaps && kernel.may_overlap;
+        // SAFETY: the caller's promise; the parameters point to the arguments, which are there until the call returns.
+        unsafe { queue.launch(kernel.function, (blocks as u32, 1), threads as u32, 0, overlaps, parameters) }
+    }
+
+    unsafe fn seconds(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<f64> {
+        let events = [Event::new(&self.context, true)?, Event::new(&self.context, true)?];
+        events[0].record(queue)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.launch(queue, launch)? };
+        events[1].record(queue)?;
+        events[1].synchronize()?;
+        Ok(f64::from(events[1].milliseconds_since(&events[0])?) * 1e-3)
+    }
+
+    fn record(&self, queue: &Stream) -> Result<Event> {
+        let event = Event::new(&self.context, false)?;
+        event.record(queue)?;
+        Ok(event)
+    }
+
+    fn wait_for(&self, queue: &Stream, event: &Event) -> Result<()> {
+        queue.wait_for(event)
+    }
+
+    #[inline]
+    fn is_done(&self, queue: &Stream) -> Result<bool> {
+        queue.is_done()
+    }
+
+    fn synchronize(&self, queue: &Stream) -> Result<()> {
+        queue.synchronize()
+    }
+}

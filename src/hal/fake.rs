@@ -1,0 +1,333 @@
+//! A GPU for tests: its memory is the host's, its work is done at once, its kernels do what a test says, and its calls
+//! fail when they are told to.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::data::{Error, Result};
+
+use super::gpu::{Argument, Code, DeviceMemory, Event, Gpu, HostMemory, Launch, Mapped, Place, Properties};
+use super::{Backend, DeviceDescription, DeviceKind};
+
+/// A kernel of a test: its name and its arguments, as bytes; of memory its address.
+pub type KernelOfTest = Box<dyn Fn(&Script, &str, &[Vec<u8>]) + Send>;
+
+/// What fakes did, and what they are to do.
+#[derive(Default)]
+pub struct Script {
+    /// Every call, in order.
+    pub calls: Vec<&'static str>,
+    /// The places in `calls` of calls that fail.
+    pub failing: Option<Range<usize>>,
+    /// Whether every call for memory fails.
+    pub has_no_memory: bool,
+    /// What a kernel does.
+    pub kernel: Option<KernelOfTest>,
+    /// Memory that was given out and not given back: its address and bytes.
+    live: BTreeMap<u64, usize>,
+    /// Other things that were given out and not given back.
+    others: usize,
+    /// Callers that may call now.
+    callers: usize,
+}
+
+impl Script {
+    /// Whether so many bytes from an address on were given out.
+    pub fn has(&self, address: u64, bytes: usize) -> bool {
+        let before = self.live.range(..=address).next_back();
+        before.is_some_and(|(first, room)| address + bytes as u64 <= first + *room as u64)
+    }
+
+    /// Whether all that was given out was given back, and nobody calls.
+    pub fn is_clean(&self) -> bool {
+        self.live.is_empty() && self.others == 0 && self.callers == 0
+    }
+
+    /// How many of its calls are of this name.
+    pub fn count(&self, call: &str) -> usize {
+        self.calls.iter().filter(|name| **name == call).count()
+    }
+
+    fn begin(&mut self, call: &'static str, bytes: Option<(usize, &'static str)>) -> Result<()> {
+        assert!(self.callers > 0, "{call}: the driver is called by nobody who has entered");
+        self.calls.push(call);
+        let fails = self.failing.as_ref().is_some_and(|failing| failing.contains(&(self.calls.len() - 1)));
+        match bytes {
+            Some((bytes, what)) if fails || self.has_no_memory => Err(Error::OutOfMemory { what, bytes }),
+            _ if fails => Err(Error::DeviceFailed { device: "0 (Fake)".into(), reason: call.into() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The script that a test shares with its fakes.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<Script>>);
+
+impl Shared {
+    /// Looks at the script, or changes it.
+    pub fn get(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A GPU.
+pub struct Fake {
+    script: Shared,
+    /// Whether its kernels reach memory of the host.
+    maps_host: bool,
+    properties: Properties,
+}
+
+impl Fake {
+    /// A GPU that does what the script says; whether its kernels reach memory of the host.
+    pub fn new(script: &Shared, maps_host: bool) -> Fake {
+        let properties = Properties {
+            description: DeviceDescription {
+                backend: Backend::Cuda,
+                kind: DeviceKind::Gpu,
+                platform: String::new(),
+                name: "Fake".into(),
+                details: String::new(),
+                abilities: String::new(),
+            },
+            identity: format!("fake {:p}", Arc::as_ptr(&script.0)),
+            multiprocessors: 132,
+            most_threads: 1024,
+            has_fences: maps_host,
+        };
+        Fake { script: script.clone(), maps_host, properties }
+    }
+
+    fn memory(&self, call: &'static str, bytes: usize, what: &'static str, is_mapped: bool) -> Result<FakeMemory> {
+        let mut script = self.script.get();
+        script.begin(call, Some((bytes, what)))?;
+        let room = vec![0u128; bytes.div_ceil(128).max(1) * 8 + 8].into_boxed_slice();
+        let first = room.as_ptr().addr().next_multiple_of(128) - room.as_ptr().addr();
+        let memory = FakeMemory { room, first, bytes, is_mapped, script: self.script.clone() };
+        script.live.insert(memory.number(), bytes.max(1));
+        Ok(memory)
+    }
+}
+
+/// Memory of the device or of the host.
+pub struct FakeMemory {
+    room: Box<[u128]>,
+    first: usize,
+    bytes: usize,
+    is_mapped: bool,
+    script: Shared,
+}
+
+impl FakeMemory {
+    fn number(&self) -> u64 {
+        (self.room.as_ptr().addr() + self.first) as u64
+    }
+}
+
+impl Drop for FakeMemory {
+    fn drop(&mut self) {
+        self.script.get().live.remove(&self.number());
+    }
+}
+
+/// The address of memory.
+#[derive(Debug, Clone, Copy)]
+pub struct FakeAddress(u64);
+
+impl DeviceMemory for FakeMemory {
+    type Address = FakeAddress;
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn address(&self) -> FakeAddress {
+        FakeAddress(self.number())
+    }
+}
+
+impl Mapped for FakeMemory {
+    type Address = FakeAddress;
+
+    fn device_address(&self, offset: usize) -> Option<FakeAddress> {
+        self.is_mapped.then(|| FakeAddress(self.number() + offset as u64))
+    }
+}
+
+// SAFETY: the memory was filled with zeros, stays where it is, and begins at a multiple of 128.
+unsafe impl HostMemory for FakeMemory {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        self.room.as_ptr().cast::<u8>().wrapping_add(self.first)
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.room.as_mut_ptr().cast::<u8>().wrapping_add(self.first)
+    }
+}
+
+/// Something that was given out: a queue, a place in one, a kernel of this name, memory of others from this address
+/// on, or a caller.
+pub struct Thing {
+    script: Shared,
+    name: String,
+    address: Option<u64>,
+    is_caller: bool,
+}
+
+impl Thing {
+    fn new(script: &Shared, name: &str) -> Thing {
+        script.get().others += 1;
+        Thing { script: script.clone(), name: name.into(), address: None, is_caller: false }
+    }
+}
+
+impl Drop for Thing {
+    fn drop(&mut self) {
+        let mut script = self.script.get();
+        if let Some(address) = self.address {
+            script.calls.push("unregister");
+            script.live.remove(&address);
+        }
+        match self.is_caller {
+            true => script.callers -= 1,
+            false => script.others -= 1,
+        }
+    }
+}
+
+impl Event for Thing {
+    fn wait(&self) -> Result<()> {
+        self.script.get().begin("wait", None)
+    }
+}
+
+impl Mapped for Thing {
+    type Address = FakeAddress;
+
+    fn device_address(&self, offset: usize) -> Option<FakeAddress> {
+        self.address.map(|address| FakeAddress(address + offset as u64))
+    }
+}
+
+impl Gpu for Fake {
+    type Memory = FakeMemory;
+    type HostMemory = FakeMemory;
+    type Registration = Thing;
+    type Queue = Thing;
+    type Event = Thing;
+    type Kernel = Thing;
+    type Caller = Thing;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn enter(&self) -> Result<Thing> {
+        self.script.get().callers += 1;
+        Ok(Thing { script: self.script.clone(), name: String::new(), address: None, is_caller: true })
+    }
+
+    fn allocate(&self, bytes: usize, what: &'static str) -> Result<FakeMemory> {
+        self.memory("allocate", bytes, what, false)
+    }
+
+    fn allocate_host(&self, bytes: usize, what: &'static str) -> Result<FakeMemory> {
+        self.memory("allocate_host", bytes, what, self.maps_host)
+    }
+
+    unsafe fn register(&self, memory: &[u8]) -> Result<Thing> {
+        let address = memory.as_ptr().addr() as u64;
+        {
+            let mut script = self.script.get();
+            script.begin("register", Some((memory.len(), "page-locked memory")))?;
+            if self.maps_host {
+                script.live.insert(address, memory.len());
+            }
+        }
+        let mut registration = Thing::new(&self.script, "registration");
+        registration.address = self.maps_host.then_some(address);
+        Ok(registration)
+    }
+
+    fn queue(&self) -> Result<Thing> {
+        self.script.get().begin("queue", None)?;
+        Ok(Thing::new(&self.script, "queue"))
+    }
+
+    fn load(&self, _: &Code, kernels: &[&str]) -> Result<Vec<Thing>> {
+        self.script.get().begin("load", None)?;
+        Ok(kernels.iter().map(|name| Thing::new(&self.script, name)).collect())
+    }
+
+    fn resident_blocks(&self, _: &Thing, threads: usize) -> Result<Option<usize>> {
+        self.script.get().begin("resident_blocks", None)?;
+        Ok(Some(2048 / threads))
+    }
+
+    unsafe fn copy(&self, _: &Thing, from: Place<FakeMemory>, to: Place<FakeMemory>, bytes: usize) -> Result<()> {
+        let mut script = self.script.get();
+        script.begin("copy", None)?;
+        let of = |place: &Place<FakeMemory>| match place {
+            Place::Host(address) => address.addr() as u64,
+            Place::Device(memory, offset) => {
+                assert!(offset + bytes <= memory.bytes, "a copy goes beyond its memory");
+                memory.number() + *offset as u64
+            }
+        };
+        let (from, to) = (of(&from), of(&to));
+        // SAFETY: the caller's promise, and memory of the device is as long as that.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+
+    unsafe fn zero(&self, _: &Thing, memory: &FakeMemory, bytes: usize) -> Result<()> {
+        let mut script = self.script.get();
+        script.begin("zero", None)?;
+        assert!(bytes <= memory.bytes);
+        // SAFETY: the memory is that long.
+        unsafe { std::ptr::write_bytes(memory.number() as *mut u8, 0, bytes) };
+        Ok(())
+    }
+
+    unsafe fn launch(&self, _: &Thing, launch: Launch<Fake>) -> Result<()> {
+        let mut script = self.script.get();
+        script.begin("launch", None)?;
+        assert!(launch.blocks > 0 && (1..=1024).contains(&launch.threads));
+        let bytes = |argument: &Argument<FakeAddress>| match argument {
+            Argument::Memory(FakeAddress(address)) => address.to_ne_bytes().to_vec(),
+            Argument::Bytes(bytes) => bytes.to_vec(),
+        };
+        if let Some(kernel) = &script.kernel {
+            kernel(&script, &launch.kernel.name, &launch.arguments.iter().map(bytes).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    unsafe fn seconds(&self, _: &Thing, _: Launch<Fake>) -> Result<f64> {
+        self.script.get().begin("seconds", None)?;
+        Ok(1.5e-3)
+    }
+
+    fn record(&self, _: &Thing) -> Result<Thing> {
+        self.script.get().begin("record", None)?;
+        Ok(Thing::new(&self.script, "event"))
+    }
+
+    fn wait_for(&self, _: &Thing, _: &Thing) -> Result<()> {
+        self.script.get().begin("wait_for", None)
+    }
+
+    fn is_done(&self, _: &Thing) -> Result<bool> {
+        self.script.get().begin("is_done", None).map(|()| true)
+    }
+
+    fn synchronize(&self, _: &Thing) -> Result<()> {
+        self.script.get().begin("synchronize", None)
+    }
+}

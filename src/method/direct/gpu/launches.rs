@@ -1,0 +1,309 @@
+//! The kernels of an order and a precision on a device, and how they are launched.
+
+use bytemuck::bytes_of;
+
+use crate::data::{CHUNK, Descriptor, Result};
+use crate::hal::gpu::{Address, Argument, Gpu, Launch};
+
+use super::code;
+use super::model::END_SINKS;
+use super::shapes::{SHAPES, end_threads};
+use super::step::Step;
+
+/// `FETCH_THREADS` in `kernels/fetch.h`.
+pub const FETCH_THREADS: usize = 256;
+/// Thread blocks that fetch, or look for neighbours, at most: each goes through many items.
+const MOST_BLOCKS: [usize; 2] = [128, 4096];
+
+/// The device's memory for sources.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreAddresses<A> {
+    pub octets: A,
+    pub indices: A,
+    pub ranges: A,
+    pub slots: A,
+    pub predicted: A,
+}
+
+/// Memory that the kernels of a block read and write.
+pub struct BlockAddresses<A> {
+    pub store: StoreAddresses<A>,
+    /// Rows of sinks, behind these their indices, and behind these the records that the force kernel puts in their
+    /// places.
+    pub sinks: A,
+    /// Partial sums, their nearest distances, and the accumulators of these.
+    pub parts: [A; 3],
+    /// A counter of thread blocks that have ended.
+    pub ticket: A,
+    /// Sums, nearest distances and nearest indices.
+    pub results: A,
+    /// Where the last thread block writes the sequence number of the step.
+    pub flag: A,
+}
+
+/// Records on their way to their places: where they lie, how many, and the words of each.
+#[derive(Debug, Clone, Copy)]
+pub struct FetchedRecords<A> {
+    pub from: A,
+    pub count: usize,
+    pub words: usize,
+}
+
+/// Rows of sinks on their way to the device.
+#[derive(Debug, Clone, Copy)]
+pub struct FetchedSinks<A> {
+    pub from: A,
+    pub to: A,
+    /// Rows of 16 bytes.
+    pub rows: usize,
+}
+
+/// Neighbour lists that are made.
+#[derive(Debug, Clone, Copy)]
+pub struct ListAddresses<A> {
+    pub sinks: A,
+    pub lengths: A,
+    pub lists: A,
+    /// Indices that each list has room for.
+    pub room: i32,
+}
+
+/// The kernels of an entry of the catalogue.
+pub struct Kernels<G: Gpu> {
+    fetch: G::Kernel,
+    predict: G::Kernel,
+    force: Vec<G::Kernel>,
+    end: G::Kernel,
+    neighbours: G::Kernel,
+    /// Whether lists are of the sources that the sums left out, among predicted sources.
+    finds_left_out: bool,
+    /// Threads of a block that ends sinks.
+    end_threads: usize,
+}
+
+impl<G: Gpu> Kernels<G> {
+    /// Loads the kernels for a device.
+    pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Kernels<G>> {
+        let finder = if descriptor.is_regular() { "find_left_out" } else { "find_neighbours" };
+        let mut names = vec!["fetch", "predict_sources", "end_block", finder];
+        names.extend(SHAPES.map(|shape| shape.name));
+        let mut kernels = code::load(gpu, descriptor, &names)?;
+        let force = kernels.split_off(4);
+        let mut others = kernels.into_iter();
+        let mut next = || others.next().expect("a kernel for each name");
+        Ok(Kernels {
+            fetch: next(),
+            predict: next(),
+            end: next(),
+            neighbours: next(),
+            force,
+            finds_left_out: descriptor.is_regular(),
+            end_threads: end_threads(descriptor, gpu.properties().most_threads),
+        })
+    }
+
+    /// Returns the blocks of each shape that a multiprocessor holds, where the driver knows.
+    pub fn resident_blocks(&self, gpu: &G, shape: usize) -> Result<Option<usize>> {
+        gpu.resident_blocks(&self.force[shape], SHAPES[shape].threads)
+    }
+
+    /// Puts records in their places and copies rows of sinks, from memory of the host or of the device.
+    ///
+    /// # Safety
+    /// Every address is of memory as long as the counts say, which is neither freed nor touched by the host until the
+    /// queue has done the work. This holds for the other launches too.
+    pub unsafe fn fetch(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        store: &StoreAddresses<Address<G>>,
+        is_dense: bool,
+        records: FetchedRecords<Address<G>>,
+        sinks: FetchedSinks<Address<G>>,
+    ) -> Result<()> {
+        let (count, rows, is_dense) = (records.count as i32, sinks.rows as i32, i32::from(is_dense));
+        let wanted = (records.count * records.words).max(sinks.rows).div_ceil(FETCH_THREADS);
+        let arguments = [
+            Argument::Memory(records.from),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Memory(store.octets),
+            Argument::Memory(store.indices),
+            Argument::Memory(store.ranges),
+            Argument::Memory(store.slots),
+            Argument::Bytes(bytes_of(&is_dense)),
+            Argument::Memory(sinks.from),
+            Argument::Memory(sinks.to),
+            Argument::Bytes(bytes_of(&rows)),
+        ];
+        let launch = Launch {
+            kernel: &mut self.fetch,
+            blocks: wanted.clamp(1, MOST_BLOCKS[0]),
+            threads: FETCH_THREADS,
+            overlaps: false,
+            arguments: &arguments,
+        };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Predicts the sources of the step's slices.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn predict(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        step: &Step,
+        store: &StoreAddresses<Address<G>>,
+        overlaps: bool,
+    ) -> Result<()> {
+        let chunks = step.chunks_of_slices();
+        if chunks <= 0 {
+            return Ok(());
+        }
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Memory(store.octets),
+            Argument::Memory(store.slots),
+            Argument::Memory(store.predicted),
+        ];
+        let kernel = &mut self.predict;
+        let launch = Launch { kernel, blocks: chunks as usize, threads: CHUNK, overlaps, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Sums the parts of a block in a shape.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    #[inline]
+    pub unsafe fn force(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        shape: usize,
+        step: &Step,
+        memory: &BlockAddresses<Address<G>>,
+        overlaps: bool,
+    ) -> Result<()> {
+        let arguments = force_arguments(step, memory);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, force_launch(&mut self.force[shape], shape, step, overlaps, &arguments)) }
+    }
+
+    /// Returns the seconds that the kernel of a shape takes for a step.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn seconds_of_force(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        shape: usize,
+        step: &Step,
+        memory: &BlockAddresses<Address<G>>,
+    ) -> Result<f64> {
+        let arguments = force_arguments(step, memory);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.seconds(queue, force_launch(&mut self.force[shape], shape, step, false, &arguments)) }
+    }
+
+    /// Adds the parts of a block and tells the host.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn end(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        step: &Step,
+        memory: &BlockAddresses<Address<G>>,
+        overlaps: bool,
+    ) -> Result<()> {
+        let [sums, distances, strands] = memory.parts;
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Memory(memory.store.octets),
+            Argument::Memory(memory.store.indices),
+            Argument::Memory(memory.store.slots),
+            Argument::Memory(memory.store.predicted),
+            Argument::Memory(memory.sinks),
+            Argument::Memory(sums),
+            Argument::Memory(distances),
+            Argument::Memory(strands),
+            Argument::Memory(memory.ticket),
+            Argument::Memory(memory.results),
+            Argument::Memory(memory.flag),
+        ];
+        let launch = Launch {
+            kernel: &mut self.end,
+            blocks: (step.ni as usize).div_ceil(END_SINKS),
+            threads: self.end_threads,
+            overlaps,
+            arguments: &arguments,
+        };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Finds the neighbours of a window of sinks: counts them, and lists as many as there is room for.
+    ///
+    /// # Safety
+    /// See [`Kernels::fetch`].
+    pub unsafe fn neighbours(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        step: &Step,
+        store: &StoreAddresses<Address<G>>,
+        lists: ListAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Memory(if self.finds_left_out { store.predicted } else { store.octets }),
+            Argument::Memory(store.indices),
+            Argument::Memory(store.slots),
+            Argument::Memory(lists.sinks),
+            Argument::Memory(lists.lengths),
+            Argument::Memory(lists.lists),
+            Argument::Bytes(bytes_of(&lists.room)),
+        ];
+        let launch = Launch {
+            kernel: &mut self.neighbours,
+            blocks: (step.chunks as usize).clamp(1, MOST_BLOCKS[1]),
+            threads: CHUNK,
+            overlaps: false,
+            arguments: &arguments,
+        };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+}
+
+#[inline(always)]
+fn force_arguments<'a, A: Copy>(step: &'a Step, memory: &BlockAddresses<A>) -> [Argument<'a, A>; 13] {
+    let [sums, distances, strands] = memory.parts;
+    [
+        Argument::Bytes(bytes_of(step)),
+        Argument::Memory(memory.store.octets),
+        Argument::Memory(memory.store.indices),
+        Argument::Memory(memory.store.ranges),
+        Argument::Memory(memory.store.slots),
+        Argument::Memory(memory.store.predicted),
+        Argument::Memory(memory.sinks),
+        Argument::Memory(sums),
+        Argument::Memory(distances),
+        Argument::Memory(strands),
+        Argument::Memory(memory.ticket),
+        Argument::Memory(memory.results),
+        Argument::Memory(memory.flag),
+    ]
+}
+
+#[inline(always)]
+fn force_launch<'a, G: Gpu>(
+    kernel: &'a mut G::Kernel,
+    shape: usize,
+    step: &Step,
+    overlaps: bool,
+    arguments: &'a [Argument<'a, Address<G>>],
+) -> Launch<'a, G> {
+    let blocks = (step.groups * step.parts * step.slices) as usize;
+    Launch { kernel, blocks, threads: SHAPES[shape].threads, overlaps, arguments }
+}
