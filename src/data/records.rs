@@ -159,16 +159,16 @@ mod tests {
 
     #[test]
     fn a_record_gives_back_the_source_and_the_address_of_every_order() {
-        for taylor in [1, 4, 6, 8] {
+        for count in [1, 4, 6, 8] {
             let place = |number: u32| std::array::from_fn(|k| f64::from(number) + 0.5 * k as f64);
             let source = |number: u32| {
                 let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-                taylor[..taylor].iter_mut().zip(1..).for_each(|(vector, k)| *vector = place(10 * k + number));
+                taylor[..count].iter_mut().zip(1..).for_each(|(vector, k)| *vector = place(10 * k + number));
                 Source { index: i32::MIN + number as i32, mass: -2.0, time: 0.25, taylor }
             };
             let addresses = [7, u32::MAX, 0];
-            let lines = lines(taylor, addresses.map(|address| (address, source(address % 5))));
-            let records = Records::new(&lines, lines_of_record(taylor));
+            let lines = lines(count, addresses.map(|address| (address, source(address % 5))));
+            let records = Records::new(&lines, lines_of_record(count));
             assert_eq!(records.len(), 3);
             for (record, address) in records.iter().zip(addresses) {
                 assert_eq!((record.address(), record.source()), (address, source(address % 5)));
