@@ -30,7 +30,7 @@ fn source(number: usize) -> Source {
 
 fn sink(number: usize) -> Sink {
     let source = source(number);
-    let derivatives = [source.taylor[0], source.taylor[1], [0.0; 3], [0.0; 3]];
+    let derivatives = [source.coefficients[0], source.coefficients[1], [0.0; 3], [0.0; 3]];
     Sink { index: source.index, softening2: 1e-4, radius2: 0.0, step: 0.0, derivatives }
 }
 
@@ -38,13 +38,13 @@ fn system(order: Order, precision: Precision, sources: usize) -> System {
     let setup = Setup {
         order,
         precision,
-        scope: Scope::Whole,
+        scope: Scope::Full,
         backend: Backend::Cpu,
         devices: vec![0],
         threads: 1,
         level: Level::best(),
         shape: None,
-        deal: None,
+        partition: None,
         crossover: None,
         fall_back: false,
     };

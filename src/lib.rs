@@ -20,7 +20,7 @@ pub mod law;
 pub mod method;
 pub mod simd;
 
-pub use data::{Error, Forces, Nearest, Order, Precision, Reach, Result, ResultCode, Scope, Sink, Source};
+pub use data::{Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source};
 pub use engine::{Setup, Statistics, System};
 pub use hal::Backend;
 pub use simd::Level;

@@ -4,15 +4,17 @@ mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Deal, Result, ResultCode, Share, Sink, Source};
+use kyoho::data::{Assignment, Partition, Result, ResultCode, Sink, Source};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
 use kyoho_verify::models::{grid, sinks_of};
 use kyoho_verify::{Findings, Target, Twin};
 
 /// Order 4 in double, on some fakes for CUDA.
-fn target(devices: &[usize], deal: Option<Deal>) -> Target {
-    Target { setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), deal, threads: 1, ..order_4_double() } }
+fn target(devices: &[usize], partition: Option<Partition>) -> Target {
+    Target {
+        setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), partition, threads: 1, ..order_4_double() },
+    }
 }
 
 fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {
@@ -27,11 +29,11 @@ fn twin(fakes: &Fakes, target: &Target, sources: &[Source]) -> Twin {
     twin
 }
 
-/// The shares of the last block, by device; an idle device has no sinks.
-fn shares(fakes: &Fakes) -> Vec<(usize, Share)> {
-    let mut shares = std::mem::take(&mut fakes.notes().shares);
-    shares.sort_by_key(|(number, _)| *number);
-    shares
+/// The assignments of the last block, by device; an idle device has no sinks.
+fn assignments(fakes: &Fakes) -> Vec<(usize, Assignment)> {
+    let mut assignments = std::mem::take(&mut fakes.notes().assignments);
+    assignments.sort_by_key(|(number, _)| *number);
+    assignments
 }
 
 #[test]
@@ -41,15 +43,15 @@ fn few_sinks_are_one_devices_and_many_are_dealt_to_all() {
     let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], None), &sources);
     let mut findings = Findings::default();
     for (ni, expected, seconds) in [
-        (12, Deal::WHOLE, 12 * 24),
+        (12, Partition::WHOLE, 12 * 24),
         // Two ranges would have 24 sinks at most; three devices take 16 * 24 + 400.
-        (40, Deal { ranges: 1, sets: 2 }, 40 * 12 + 200),
-        (400, Deal { ranges: 4, sets: 1 }, 104 * 24 + 600),
+        (40, Partition { ranges: 1, sets: 2 }, 40 * 12 + 200),
+        (400, Partition { ranges: 4, sets: 1 }, 104 * 24 + 600),
     ] {
         twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, ni)).unwrap();
-        let found = shares(&fakes);
+        let found = assignments(&fakes);
         let parties = if expected.devices() == 1 { 1 } else { 4 };
-        let wanted: Vec<_> = (0..parties).map(|place| (place, expected.share(place, ni))).collect();
+        let wanted: Vec<_> = (0..parties).map(|place| (place, expected.assignment(place, ni))).collect();
         assert_eq!(found, wanted, "{ni} sinks");
         assert!(twin.system.estimate(ni, 2000).unwrap() <= seconds as f64);
     }
@@ -59,17 +61,17 @@ fn few_sinks_are_one_devices_and_many_are_dealt_to_all() {
 #[test]
 fn every_deal_gives_the_forces() {
     let sources = grid(2, 7000);
-    for deal in Deal::among(9) {
+    for partition in Partition::among(9) {
         let fakes = Fakes::new(100).with_devices(9).with_pieces_of(7);
-        let mut twin = twin(&fakes, &target(&[0, 1, 2, 3, 4, 5, 6, 7, 8], Some(deal)), &sources);
+        let mut twin = twin(&fakes, &target(&[0, 1, 2, 3, 4, 5, 6, 7, 8], Some(partition)), &sources);
         let mut findings = Findings::default();
         for ni in [0, 1, 5, 40] {
             twin.compare(&mut findings, "a block", 7000, true, &sinks(&sources, ni)).unwrap();
             twin.compare_lists(&mut findings, "its lists").unwrap();
-            let busy = shares(&fakes).iter().filter(|(_, share)| !share.sinks.is_empty()).count();
-            assert!(busy <= deal.devices() && (busy > 0 || ni == 0), "{deal:?}");
+            let busy = assignments(&fakes).iter().filter(|(_, assignment)| !assignment.sinks.is_empty()).count();
+            assert!(busy <= partition.devices() && (busy > 0 || ni == 0), "{partition:?}");
         }
-        assert!(findings.passed(), "{deal:?}: {:#?}", findings.failures());
+        assert!(findings.passed(), "{partition:?}: {:#?}", findings.failures());
     }
 }
 
@@ -77,8 +79,8 @@ fn every_deal_gives_the_forces() {
 fn sinks_are_handed_over_as_the_devices_come_to_them() {
     let sources = grid(3, 600);
     let fakes = Fakes::new(100).with_pieces_of(16);
-    let deal = Deal { ranges: 2, sets: 1 };
-    let mut system = System::on(fakes.machine(), &target(&[0, 1], Some(deal)).setup).unwrap();
+    let partition = Partition { ranges: 2, sets: 1 };
+    let mut system = System::on(fakes.machine(), &target(&[0, 1], Some(partition)).setup).unwrap();
     sources.iter().enumerate().for_each(|(k, source)| system.set_source(k, source).unwrap());
     system.start(600, true, sinks(&sources, 64)).unwrap();
     let mut found = Vec::new();
@@ -145,12 +147,13 @@ fn what_others_miss_is_sent_before_there_is_no_room_for_it() {
     let few = sinks(&sources, 2);
     twin.compare(&mut findings, "the first", 3000, true, &sinks(&sources, 120)).unwrap();
     let fetched = fakes.notes().fetched;
-    shares(&fakes);
+    assignments(&fakes);
     for step in 0..20 {
         (0..10).for_each(|k| twin.set_source(10 * step + k, &sources[k]).unwrap());
         twin.compare(&mut findings, "a small one", 3000, true, &few).unwrap();
     }
-    let idle = shares(&fakes).iter().filter(|(number, share)| *number == 1 && share.sinks.is_empty()).count();
+    let idle =
+        assignments(&fakes).iter().filter(|(number, assignment)| *number == 1 && assignment.sinks.is_empty()).count();
     assert_eq!(idle, 2, "of 200 records 64 are kept, and the next 10 come with them");
     assert_eq!(fakes.notes().fetched, fetched, "records tell all");
     twin.compare(&mut findings, "the last", 3000, true, &sinks(&sources, 120)).unwrap();
@@ -182,8 +185,8 @@ fn play(fakes: &Fakes, setup: &Setup, fail: impl Fn(usize)) -> Result<(Vec<u64>,
 
 #[test]
 fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
-    let deal = Some(Deal { ranges: 1, sets: 2 });
-    let setup = target(&[0, 1, 2], deal).setup;
+    let partition = Some(Partition { ranges: 1, sets: 2 });
+    let setup = target(&[0, 1, 2], partition).setup;
     let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
     assert_eq!(devices, [0, 1, 2]);
     for at in [At::Start, At::Wait, At::Neighbours] {
@@ -205,10 +208,10 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
 #[test]
 fn neighbour_lists_are_made_by_all_that_know_the_block_or_by_the_first() {
     let sources = grid(10, 2000);
-    let deal = Some(Deal { ranges: 3, sets: 1 });
-    for (deal, expected) in [(deal, vec![(0, 0..14), (1, 14..28), (2, 28..40)]), (None, vec![(0, 0..40)])] {
+    let partition = Some(Partition { ranges: 3, sets: 1 });
+    for (partition, expected) in [(partition, vec![(0, 0..14), (1, 14..28), (2, 28..40)]), (None, vec![(0, 0..40)])] {
         let fakes = Fakes::new(50).with_devices(3);
-        let mut twin = twin(&fakes, &target(&[0, 1, 2], deal), &sources);
+        let mut twin = twin(&fakes, &target(&[0, 1, 2], partition), &sources);
         let mut findings = Findings::default();
         twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, 40)).unwrap();
         twin.compare_lists(&mut findings, "its lists").unwrap();
@@ -263,7 +266,7 @@ fn lists_come_from_no_device_that_does_not_know_the_block() {
 fn a_deal_that_leaves_out_slices_or_sinks_is_no_deal() {
     let fakes = Fakes::new(50).with_devices(6);
     for (ranges, sets) in [(0, 1), (1, 0), (2, 3), (1, 16)] {
-        let setup = target(&[0, 1, 2, 3, 4, 5], Some(Deal { ranges, sets })).setup;
+        let setup = target(&[0, 1, 2, 3, 4, 5], Some(Partition { ranges, sets })).setup;
         let error = System::on(fakes.machine(), &setup).map(|_| ()).unwrap_err();
         assert_eq!(error.code(), ResultCode::BadOption, "{error}");
         assert!(error.to_string().contains(&format!("{ranges} ranges of sinks, {sets} sets of slices")), "{error}");
@@ -286,7 +289,7 @@ fn a_block_that_fails_is_ended_on_all_devices_and_those_that_stay_compute_the_ne
     for at in [At::Start, At::Wait] {
         for count in 0..2 {
             let fakes = Fakes::new(50).with_devices(4);
-            let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], Some(Deal { ranges: 1, sets: 2 })), &sources);
+            let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], Some(Partition { ranges: 1, sets: 2 })), &sources);
             let mut findings = Findings::default();
             twin.compare(&mut findings, "a block", 900, true, &sinks(&sources, 40)).unwrap();
             fakes.fail(at, count, How::HasADefect);
@@ -305,7 +308,7 @@ fn a_block_that_fails_is_ended_on_all_devices_and_those_that_stay_compute_the_ne
 fn a_system_whose_devices_all_failed_says_why_until_it_is_moved() {
     let sources = grid(9, 2000);
     let fakes = Fakes::new(50);
-    let target = target(&[0, 1], Some(Deal { ranges: 2, sets: 1 }));
+    let target = target(&[0, 1], Some(Partition { ranges: 2, sets: 1 }));
     let mut twin = twin(&fakes, &target, &sources);
     // As when a kernel that fails ends the driver for the whole process.
     [At::Wait, At::Open].into_iter().for_each(|at| (0..2).for_each(|number| fakes.break_device(at, number)));
@@ -325,7 +328,7 @@ fn a_system_whose_devices_all_failed_says_why_until_it_is_moved() {
 fn a_device_without_memory_drops_out() {
     let sources = grid(8, 2000);
     let fakes = Fakes::new(50);
-    let mut twin = twin(&fakes, &target(&[0, 1], Some(Deal { ranges: 2, sets: 1 })), &sources);
+    let mut twin = twin(&fakes, &target(&[0, 1], Some(Partition { ranges: 2, sets: 1 })), &sources);
     let mut findings = Findings::default();
     fakes.fail(At::Wait, 1, How::RunsOutOfMemory);
     twin.compare(&mut findings, "a block", 2000, true, &sinks(&sources, 40)).unwrap();

@@ -16,7 +16,7 @@ fn make(target: &str, prefix: &Path, more: &[&str]) {
     succeed(&mut make);
 }
 
-/// An installation that the tests share.
+/// An installation that the tests assignment.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {

@@ -119,19 +119,19 @@ fn the_hermite_integrators_in_c_and_fortran_agree_and_conserve_energy() {
 
 /// Runs the examples on one model; the first one's numbers are those of the others.
 fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
-    let outputs = programs.map(|mut program| {
+    let n_outputs = programs.map(|mut program| {
         // The old interface has its precision from the environment, and is asked for a few sinks at a time.
         program.env("KYOHO_PRECISION", "double").env("KYOHO_NPIPES", "48");
         let output = succeed(program.arg(model).arg("1.0"));
         assert!(output.stderr.is_empty(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     });
-    for output in &outputs {
+    for output in &n_outputs {
         for energy in ["initial energy", "final energy"] {
-            let (one, other) = (printed(&outputs[0], energy), printed(output, energy));
+            let (one, other) = (printed(&n_outputs[0], energy), printed(output, energy));
             assert!((one - other).abs() < 1e-9 * one.abs(), "{energy}: {one:e} in C, {other:e}");
         }
-        assert_eq!(printed(&outputs[0], "block steps"), printed(output, "block steps"));
+        assert_eq!(printed(&n_outputs[0], "block steps"), printed(output, "block steps"));
         assert!(printed(output, "relative error").abs() < 1e-6, "{output}");
         assert!(printed(output, "body steps") > 10000.0, "{output}");
     }

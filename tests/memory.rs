@@ -23,7 +23,7 @@ use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
-use kyoho::data::{Descriptor, Error, Forces, Order, Precision, Result, ResultCode, Sink, Source};
+use kyoho::data::{Error, Forces, Interaction, Order, Precision, Result, ResultCode, Sink, Source};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho::simd::Level;
@@ -179,17 +179,17 @@ const BLOCKS: [usize; 3] = [3, 150, 3];
 /// Beyond all others: the table of chunks grows.
 const FAR: usize = 300 * 256;
 
-fn setup(descriptor: &Descriptor, backend: Backend, threads: usize) -> Setup {
+fn setup(interaction: &Interaction, backend: Backend, threads: usize) -> Setup {
     Setup {
-        order: descriptor.order,
-        precision: descriptor.precision,
-        scope: descriptor.scope,
+        order: interaction.order,
+        precision: interaction.precision,
+        scope: interaction.scope,
         backend,
         devices: vec![0],
         threads,
         level: Level::best(),
         shape: None,
-        deal: None,
+        partition: None,
         crossover: Some(0),
         fall_back: false,
     }
@@ -233,7 +233,7 @@ fn life(mut system: System) -> Vec<u64> {
     for (address, source) in sources.iter().enumerate() {
         again(|| system.set_source(address, source));
     }
-    let has_lists = system.descriptor().has_lists();
+    let has_lists = system.interaction().has_lists();
     for (step, count) in BLOCKS.into_iter().enumerate() {
         let sinks = sinks(&sources, count);
         again(|| system.set_time(step as f64 / 16.0));
@@ -258,7 +258,7 @@ fn life(mut system: System) -> Vec<u64> {
         bits.extend([statistics.sources, statistics.writes]);
     }
     for source in again(|| system.sources(0..SOURCES)).into_iter().flatten() {
-        note(&mut bits, source.taylor.into_iter().flatten());
+        note(&mut bits, source.coefficients.into_iter().flatten());
     }
     for source in again(|| system.predicted(0..SOURCES)).into_iter().flatten() {
         note(&mut bits, source.into_iter().flatten());
@@ -269,8 +269,8 @@ fn life(mut system: System) -> Vec<u64> {
 #[test]
 fn a_system_of_every_order_survives_every_failure() {
     if is_alone("a_system_of_every_order_survives_every_failure") {
-        for descriptor in CATALOGUE {
-            try_all(&descriptor.name(), || life(opened(&setup(descriptor, Backend::Cpu, 1))));
+        for interaction in CATALOGUE {
+            try_all(&interaction.name(), || life(opened(&setup(interaction, Backend::Cpu, 1))));
         }
     }
 }
@@ -278,8 +278,8 @@ fn a_system_of_every_order_survives_every_failure() {
 #[test]
 fn a_system_with_several_threads_or_devices_survives_every_failure() {
     if is_alone("a_system_with_several_threads_or_devices_survives_every_failure") {
-        for descriptor in CATALOGUE.iter().filter(|entry| entry.precision == Precision::Mixed) {
-            let several = setup(descriptor, Backend::Cpu, 3);
+        for interaction in CATALOGUE.iter().filter(|entry| entry.precision == Precision::Mixed) {
+            let several = setup(interaction, Backend::Cpu, 3);
             let two_devices = Setup { devices: vec![0, 0], ..several.clone() };
             // Starting a thread takes what the system and the standard library want for it: systems share the
             // threads of one that lives.
@@ -294,10 +294,10 @@ fn a_system_with_several_threads_or_devices_survives_every_failure() {
 fn a_system_on_opencl_survives_every_failure() {
     let test = "a_system_on_opencl_survives_every_failure";
     if is_alone_in(test, by_opencl(Command::new(std::env::current_exe().unwrap()), &[])) {
-        let descriptors = CATALOGUE.iter().filter(|entry| entry.order == Order::Fourth);
-        for descriptor in descriptors.filter(|entry| entry.precision == Precision::Double) {
+        let interactions = CATALOGUE.iter().filter(|entry| entry.order == Order::Fourth);
+        for interaction in interactions.filter(|entry| entry.precision == Precision::Double) {
             // Opening a device takes what its driver and its programs take, however many sources there will be.
-            try_all(&descriptor.name(), || life(System::new(&setup(descriptor, Backend::OpenCl, 1)).unwrap()));
+            try_all(&interaction.name(), || life(System::new(&setup(interaction, Backend::OpenCl, 1)).unwrap()));
         }
     }
 }
@@ -322,8 +322,8 @@ impl Arrays {
         Arrays {
             index: (0..SOURCES as c_int).collect(),
             mass: sources.iter().map(|source| source.mass).collect(),
-            position: sources.iter().map(|source| source.taylor[0]).collect(),
-            velocity: sources.iter().map(|source| source.taylor[1]).collect(),
+            position: sources.iter().map(|source| source.coefficients[0]).collect(),
+            velocity: sources.iter().map(|source| source.coefficients[1]).collect(),
             zeros: vec![[0.0; 3]; SOURCES],
             radius2: (0..SOURCES).map(radius2).collect(),
             acceleration: vec![[0.0; 3]; SOURCES],

@@ -6,7 +6,7 @@ use fakes::{At, Fakes, How};
 use proptest::prelude::*;
 
 use kyoho::Setup;
-use kyoho::data::{Deal, Descriptor, Result, ResultCode, Sink, Source};
+use kyoho::data::{Interaction, Partition, Result, ResultCode, Sink, Source};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho::method::{Machine, ThisMachine};
@@ -82,7 +82,7 @@ fn sources(seed: u64, count: usize) -> Vec<Source> {
         source.index = index(&mut random);
         source.time = random.below(32) as f64 * TICK;
         // After up to three units of time the terms are of like size.
-        for (coefficient, limit) in source.taylor[2..].iter_mut().zip([2, 4, 16, 64, 256, 512]) {
+        for (coefficient, limit) in source.coefficients[2..].iter_mut().zip([2, 4, 16, 64, 256, 512]) {
             *coefficient = random.grid_vector(1.0 / f64::from(limit));
         }
         if random.below(10) == 0 {
@@ -157,15 +157,15 @@ fn target() -> impl Strategy<Value = Target> {
 /// Devices of the fakes.
 const DEVICES: usize = 6;
 
-/// How blocks are dealt to several devices: mostly as their models choose, one or several in turn.
-fn deal() -> impl Strategy<Value = Option<Deal>> {
-    prop::option::weighted(0.3, prop::sample::select(Deal::among(DEVICES).collect::<Vec<_>>()))
+/// How blocks are partitioned to several devices: mostly as their models choose, one or several in turn.
+fn partition() -> impl Strategy<Value = Option<Partition>> {
+    prop::option::weighted(0.3, prop::sample::select(Partition::among(DEVICES).collect::<Vec<_>>()))
 }
 
 /// The same on as many fakes.
-fn on_fakes(target: Target, deal: Option<Deal>) -> Target {
+fn on_fakes(target: Target, partition: Option<Partition>) -> Target {
     let devices = (0..target.setup.devices.len()).collect();
-    Target { setup: Setup { backend: Backend::Cuda, devices, deal, ..target.setup } }
+    Target { setup: Setup { backend: Backend::Cuda, devices, partition, ..target.setup } }
 }
 
 /// A twin and whether its last block can still be asked for lists.
@@ -239,7 +239,7 @@ impl Play {
     }
 
     fn start(&mut self, target: &Target, block: &Block) -> Result<()> {
-        self.lists = target.descriptor().has_lists() && block.ni > 0;
+        self.lists = target.interaction().has_lists() && block.ni > 0;
         self.twin.start(block.nj, block.skip_own_index, &sinks(block.seed, block.ni))
     }
 
@@ -249,7 +249,7 @@ impl Play {
         let system = &mut self.twin.system;
         match mistake {
             Mistake::Position => {
-                source.taylor[0][1] = f64::INFINITY;
+                source.coefficients[0][1] = f64::INFINITY;
                 system.set_source(3, &source).is_err()
             }
             Mistake::Mass => {
@@ -304,11 +304,11 @@ proptest! {
     #[test]
     fn devices_with_a_copy_of_the_sources_are_told_all_they_need(
         target in target(),
-        deal in deal(),
+        partition in partition(),
         records in 1..200usize,
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let target = on_fakes(target, deal);
+        let target = on_fakes(target, partition);
         let machine = Fakes::new(records).with_devices(DEVICES).machine();
         let findings = play(machine, &target, &calls).expect("calls that are right succeed");
         prop_assert!(findings.passed(), "{target}: {:#?}", findings.failures());
@@ -317,14 +317,14 @@ proptest! {
     #[test]
     fn devices_that_fail_and_blocks_that_the_cpu_takes_over_change_no_result(
         target in target(),
-        deal in deal(),
+        partition in partition(),
         records in 1..200usize,
         chunks in prop_oneof![0..12usize, Just(usize::MAX)],
         crossover in prop_oneof![Just(0), Just(20_000u64), Just(u64::MAX)],
         failures in prop::collection::vec((failure(), 0..9usize), 0..3),
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let setup = on_fakes(target, deal).setup;
+        let setup = on_fakes(target, partition).setup;
         let target = Target { setup: Setup { crossover: Some(crossover), fall_back: true, ..setup } };
         let fakes = Fakes::new(records).with_devices(DEVICES).with_memory_for(chunks);
         failures.iter().for_each(|((at, how), count)| fakes.fail(*at, *count, *how));
@@ -336,13 +336,13 @@ proptest! {
     #[test]
     fn an_error_of_a_device_is_the_callers_where_it_was_chosen_and_nothing_is_lost(
         target in target(),
-        deal in deal(),
+        partition in partition(),
         records in 1..200usize,
         crossover in prop_oneof![Just(0), Just(20_000u64)],
         failures in prop::collection::vec((failure(), prop::bool::weighted(0.3), 0..9usize), 0..8),
         calls in prop::collection::vec(call(), 1..25),
     ) {
-        let setup = on_fakes(target, deal).setup;
+        let setup = on_fakes(target, partition).setup;
         let target = Target { setup: Setup { crossover: Some(crossover), ..setup } };
         let fakes = Fakes::new(records).with_devices(DEVICES);
         let mut play = Play::on(fakes.machine(), &target).expect("nothing fails yet");
@@ -364,11 +364,11 @@ proptest! {
         seed in any::<u64>(),
         time in time(),
         block in block(),
-        deal in deal(),
+        partition in partition(),
     ) {
         let written = sources(seed, count);
         let plain = bits(&target.with(1, &[0]), &written, time, &block).expect("a good block");
-        let target = Target { setup: Setup { deal, ..target.setup } };
+        let target = Target { setup: Setup { partition, ..target.setup } };
         prop_assert_eq!(bits(&target, &written, time, &block).expect("a good block"), plain);
     }
 }
@@ -378,6 +378,6 @@ fn every_order_precision_and_level_of_this_machine_is_drawn() {
     let setups: Vec<Setup> = targets(&Selection::default()).into_iter().map(|target| target.setup).collect();
     let drawn = |wanted: &dyn Fn(&Setup) -> bool| setups.iter().any(wanted);
     assert!(Level::available().all(|level| drawn(&|setup| setup.level == level)));
-    let is = |setup: &Setup, entry: &Descriptor| (setup.order, setup.precision) == (entry.order, entry.precision);
+    let is = |setup: &Setup, entry: &Interaction| (setup.order, setup.precision) == (entry.order, entry.precision);
     assert!(CATALOGUE.iter().all(|entry| drawn(&|setup| is(setup, entry))));
 }

@@ -16,13 +16,13 @@ fn system(threads: usize) -> System {
     let setup = Setup {
         order: Order::Fourth,
         precision: Precision::Double,
-        scope: Scope::Whole,
+        scope: Scope::Full,
         backend: Backend::Cpu,
         devices: vec![0],
         threads,
         level: Level::best(),
         shape: None,
-        deal: None,
+        partition: None,
         crossover: None,
         fall_back: false,
     };

@@ -92,8 +92,8 @@ impl Opened {
     }
 
     /// Whether the board is one of the process that this one was forked from: only to be forgotten.
-    pub fn is_inherited(&self) -> bool {
-        self.held.as_ref().is_some_and(Owned::is_inherited)
+    pub fn is_in_forked_child(&self) -> bool {
+        self.held.as_ref().is_some_and(Owned::is_in_forked_child)
     }
 
     /// Whether opening failed, and its line was written: all calls fail until the board is opened again.

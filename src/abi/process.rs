@@ -24,7 +24,7 @@ pub struct Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        if !self.is_inherited() {
+        if !self.is_in_forked_child() {
             // SAFETY: this is the end of the thing's owner, which alone drops it.
             unsafe { ManuallyDrop::drop(&mut self.thing) };
         }
@@ -44,13 +44,13 @@ impl<T> Owned<T> {
     }
 
     /// Whether this process is a fork of the one that made it.
-    pub fn is_inherited(&self) -> bool {
+    pub fn is_in_forked_child(&self) -> bool {
         self.forks != FORKS.load(Ordering::Relaxed)
     }
 
     /// The thing; in a fork an error, in which `opener` is the call that makes one there.
     pub fn get(&mut self, opener: &'static str) -> Result<&mut T> {
-        match self.is_inherited() {
+        match self.is_in_forked_child() {
             false => Ok(&mut self.thing),
             true => Err(Error::Forked { process: std::process::id(), parent: self.process, opener }),
         }

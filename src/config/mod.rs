@@ -108,7 +108,7 @@ impl Settings {
     pub fn chosen_backend(&self) -> Result<Backend> {
         match self.backend {
             Some(backend) => backend.devices().map(|_| backend),
-            None => Ok(Backend::ALL.into_iter().find(|backend| backend.serves_unasked()).unwrap_or(Backend::Cpu)),
+            None => Ok(Backend::ALL.into_iter().find(|backend| backend.is_auto_selectable()).unwrap_or(Backend::Cpu)),
         }
     }
 
@@ -139,13 +139,13 @@ impl Settings {
         Setup {
             order,
             precision,
-            scope: Scope::Whole,
+            scope: Scope::Full,
             backend,
             devices,
             threads: self.threads,
             level: self.level,
             shape: None,
-            deal: None,
+            partition: None,
             crossover: self.crossover,
             fall_back: self.backend.is_none(),
         }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Result, SHEAVES, Sinks, Units, memory};
+use super::{Result, SLICE_GROUPS, Sinks, Units, memory};
 
 /// Vectors that a sink can have: position, velocity, acceleration, jerk.
-pub const MAX_VECTORS: usize = 4;
+pub const MAX_DERIVATIVES: usize = 4;
 
 /// A sink (i-particle): where, and how, the force is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,18 +15,18 @@ pub struct Sink {
     /// The squared softening length of its pairs.
     pub softening2: f64,
     /// The squared radius of its neighbour list; zero for none. In [`Scope::Regular`](crate::Scope::Regular) what
-    /// [`Reach`] says.
+    /// [`NeighbourCriterion`] says.
     pub radius2: f64,
     /// The regular time step, over which a source that comes near is a neighbour. Other scopes take no notice of it.
     pub step: f64,
     /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
-    pub derivatives: [[f64; 3]; MAX_VECTORS],
+    pub derivatives: [[f64; 3]; MAX_DERIVATIVES],
 }
 
 /// How far the neighbours of a sink reach in [`Scope::Regular`](crate::Scope::Regular): the squared distance below which a
 /// source is one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum NeighbourCriterion {
     /// `radius2` of the sink times the mass of the source: heavy sources are neighbours from further off.
     #[default]
     ByMass,
@@ -38,7 +38,7 @@ pub enum Reach {
 #[derive(Debug, Clone, Copy)]
 pub struct SinkUnits {
     distance2: f64,
-    derivatives: [f64; MAX_VECTORS],
+    derivatives: [f64; MAX_DERIVATIVES],
     by_mass: f64,
     plain: f64,
     time: f64,
@@ -91,16 +91,16 @@ pub struct Block {
     /// of a sum that needs none.
     pub units: Units,
     /// How far the neighbours of its sinks reach, where they are left out of the sums.
-    pub reach: Reach,
+    pub neighbour_criterion: NeighbourCriterion,
 }
 
 impl Block {
     /// How its sinks are brought into the units of pairs.
     pub fn sink_units(&self) -> SinkUnits {
         let distance2 = self.units.distance2_factor();
-        let (by_mass, plain) = match self.reach {
-            Reach::ByMass => (distance2 / self.units.mass_factor(), 0.0),
-            Reach::Plain => (0.0, distance2),
+        let (by_mass, plain) = match self.neighbour_criterion {
+            NeighbourCriterion::ByMass => (distance2 / self.units.mass_factor(), 0.0),
+            NeighbourCriterion::Plain => (0.0, distance2),
         };
         let derivatives = std::array::from_fn(|derivative| self.units.derivative_factor(derivative));
         SinkUnits { distance2, derivatives, by_mass, plain, time: self.units.time_factor() }
@@ -139,8 +139,8 @@ pub struct Sums {
 
 impl Sums {
     /// Memory for the sums of this many sinks.
-    pub fn reserve(&mut self, sinks: usize, outputs: usize, nearest: bool) -> Result<()> {
-        let values = sinks.saturating_mul(outputs);
+    pub fn reserve(&mut self, sinks: usize, n_outputs: usize, nearest: bool) -> Result<()> {
+        let values = sinks.saturating_mul(n_outputs);
         let nearest = if nearest { sinks } else { 0 };
         let (more_values, more_nearest) =
             (values.saturating_sub(self.values.len()), nearest.saturating_sub(self.nearest.len()));
@@ -149,22 +149,22 @@ impl Sums {
     }
 
     /// Empty sums of this many sinks.
-    pub fn reset(&mut self, sinks: usize, outputs: usize, nearest: bool) {
+    pub fn reset(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
         self.values.clear();
         self.nearest.clear();
-        self.resize(sinks, outputs, nearest);
+        self.resize(sinks, n_outputs, nearest);
     }
 
     /// Sums of this many sinks, whose numbers are still to be written.
-    fn resize(&mut self, sinks: usize, outputs: usize, nearest: bool) {
-        self.values.resize(sinks * outputs, 0.0);
+    fn resize(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
+        self.values.resize(sinks * n_outputs, 0.0);
         self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
     }
 
     /// Adds some rows of the sums over the next sources to as many rows from `first` on.
-    pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, outputs: usize) {
-        let terms = &other.values[rows.start * outputs..rows.end * outputs];
-        self.values[first * outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, n_outputs: usize) {
+        let terms = &other.values[rows.start * n_outputs..rows.end * n_outputs];
+        self.values[first * n_outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         let nearest = self.nearest.get_mut(first..).unwrap_or_default();
         let candidates = other.nearest.get(rows).unwrap_or_default();
         nearest.iter_mut().zip(candidates).for_each(|(nearest, candidate)| nearest.update(*candidate));
@@ -173,40 +173,40 @@ impl Sums {
 
 /// Adds some rows of as many sets of sums as a power of two, each to the one half their number before it, until all are
 /// in the first.
-pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, outputs: usize) {
+pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, n_outputs: usize) {
     let mut half = sets.len() / 2;
     while half > 0 {
         let (left, right) = sets[..2 * half].split_at_mut(half);
         let pairs = left.iter_mut().zip(right);
-        pairs.for_each(|(sum, term)| sum.add(rows.start, term, rows.clone(), outputs));
+        pairs.for_each(|(sum, term)| sum.add(rows.start, term, rows.clone(), n_outputs));
         half /= 2;
     }
 }
 
 /// Where devices hand in what they have summed of a block: rows for all sinks, once for each set of slices.
 #[derive(Debug)]
-pub struct Parts {
+pub struct PartialSums {
     sinks: usize,
-    outputs: usize,
+    n_outputs: usize,
     nearest: bool,
     sets: Vec<Sums>,
 }
 
-impl Parts {
+impl PartialSums {
     /// Room for the sums of an order with these outputs.
-    pub fn new(outputs: usize, nearest: bool) -> Parts {
-        Parts { sinks: 0, outputs, nearest, sets: vec![Sums::default()] }
+    pub fn new(n_outputs: usize, nearest: bool) -> PartialSums {
+        PartialSums { sinks: 0, n_outputs, nearest, sets: vec![Sums::default()] }
     }
 
     /// Has memory for the sums of a block of this many sinks with so many sets of slices; what they hold is still to be
     /// written.
     pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
-        debug_assert!(sets.is_power_of_two() && sets <= SHEAVES);
+        debug_assert!(sets.is_power_of_two() && sets <= SLICE_GROUPS);
         self.sinks = sinks;
         self.sets.resize_with(sets.max(1), Sums::default);
         for set in &mut self.sets {
-            set.reserve(sinks, self.outputs, self.nearest)?;
-            set.resize(sinks, self.outputs, self.nearest);
+            set.reserve(sinks, self.n_outputs, self.nearest)?;
+            set.resize(sinks, self.n_outputs, self.nearest);
         }
         Ok(())
     }
@@ -221,9 +221,9 @@ impl Parts {
         &mut self.sets[set]
     }
 
-    /// Adds the sets of some sinks, all of which were handed in, in the order of sheaves; the first has the sums then.
+    /// Adds the sets of some sinks, all of which were handed in, in the order of slice groups; the first has the sums then.
     pub fn merge(&mut self, sinks: Range<usize>) {
-        add_in_pairs(&mut self.sets, sinks, self.outputs);
+        add_in_pairs(&mut self.sets, sinks, self.n_outputs);
     }
 
     /// The sums of the sinks that were merged.
@@ -249,20 +249,20 @@ mod tests {
 
     /// The sums of each slice, merged by so many devices that have so many sets of slices.
     fn merged(sets: usize, sinks: usize) -> Sums {
-        let mut parts = Parts::new(4, true);
+        let mut parts = PartialSums::new(4, true);
         parts.reset(sinks, sets).unwrap();
         for set in 0..sets {
-            let mut sheaves: Vec<Sums> = Vec::new();
-            for sheaf in (set..SHEAVES).step_by(sets) {
+            let mut slice_groups: Vec<Sums> = Vec::new();
+            for slice_group in (set..SLICE_GROUPS).step_by(sets) {
                 let mut sum = Sums::default();
                 sum.reset(sinks, 4, true);
-                (sheaf..super::super::partition::SLICES)
-                    .step_by(SHEAVES)
+                (slice_group..super::super::partition::SLICES)
+                    .step_by(SLICE_GROUPS)
                     .for_each(|slice| sum.add(0, &sums(slice, sinks), 0..sinks, 4));
-                sheaves.push(sum);
+                slice_groups.push(sum);
             }
-            add_in_pairs(&mut sheaves, 0..sinks, 4);
-            *parts.set(set) = sheaves.swap_remove(0);
+            add_in_pairs(&mut slice_groups, 0..sinks, 4);
+            *parts.set(set) = slice_groups.swap_remove(0);
         }
         parts.merge(0..sinks);
         parts.merged().clone()
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn sinks_are_merged_as_they_come() {
-        let mut parts = Parts::new(1, false);
+        let mut parts = PartialSums::new(1, false);
         parts.reset(3, 2).unwrap();
         parts.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
         parts.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);

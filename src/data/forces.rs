@@ -2,29 +2,29 @@
 
 use std::ops::Range;
 
-use super::{Descriptor, Error, Nearest, Precision, Result, Sums};
+use super::{Error, Interaction, Nearest, Precision, Result, Sums};
 
 /// The forces on sinks of a block.
 #[derive(Clone, Copy)]
 pub struct Forces<'a> {
-    pub(crate) descriptor: &'static Descriptor,
+    pub(crate) interaction: &'static Interaction,
     pub(crate) values: &'a [f64],
     pub(crate) nearest: &'a [Nearest],
 }
 
 impl<'a> Forces<'a> {
     /// Those that stand in sums.
-    pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, descriptor: &'static Descriptor) -> Forces<'a> {
-        let values = &sums.values[sinks.start * descriptor.outputs..sinks.end * descriptor.outputs];
-        let nearest = if descriptor.nearest { &sums.nearest[sinks] } else { &[] };
-        Forces { descriptor, values, nearest }
+    pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'static Interaction) -> Forces<'a> {
+        let values = &sums.values[sinks.start * interaction.n_outputs..sinks.end * interaction.n_outputs];
+        let nearest = if interaction.nearest { &sums.nearest[sinks] } else { &[] };
+        Forces { interaction, values, nearest }
     }
 }
 
 impl Forces<'_> {
     /// The number of sinks.
     pub fn len(&self) -> usize {
-        self.values.len() / self.descriptor.outputs
+        self.values.len() / self.interaction.n_outputs
     }
 
     /// Whether the block had no sinks.
@@ -36,12 +36,12 @@ impl Forces<'_> {
     /// Empty unless there are `N` numbers for a sink.
     pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
-        rows[..if N == self.descriptor.outputs { rows.len() } else { 0 }].iter()
+        rows[..if N == self.interaction.n_outputs { rows.len() } else { 0 }].iter()
     }
 
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
     pub fn potential(&self, sink: usize) -> f64 {
-        self.values[sink * self.descriptor.outputs]
+        self.values[sink * self.interaction.n_outputs]
     }
 
     /// The acceleration of a sink.
@@ -71,7 +71,7 @@ impl Forces<'_> {
     }
 
     fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
-        let row = &self.values[sink * self.descriptor.outputs..][..self.descriptor.outputs];
+        let row = &self.values[sink * self.interaction.n_outputs..][..self.interaction.n_outputs];
         match row.get(1 + 3 * k..4 + 3 * k) {
             Some(vector) => [vector[0], vector[1], vector[2]],
             None => [0.0; 3],
@@ -88,21 +88,21 @@ fn are_finite(values: &[f64]) -> bool {
 }
 
 /// An error that names the first of some sinks whose sums are not all finite.
-pub(crate) fn check_finite(sums: &Sums, sinks: Range<usize>, descriptor: &Descriptor) -> Result<()> {
-    let outputs = descriptor.outputs;
-    let values = &sums.values[sinks.start * outputs..sinks.end * outputs];
+pub(crate) fn check_finite(sums: &Sums, sinks: Range<usize>, interaction: &Interaction) -> Result<()> {
+    let n_outputs = interaction.n_outputs;
+    let values = &sums.values[sinks.start * n_outputs..sinks.end * n_outputs];
     if are_finite(values) {
         return Ok(());
     }
-    let allowed = match descriptor.precision {
+    let allowed = match interaction.precision {
         Precision::Double => "units in which no sum overflows",
         _ => "units in which no sum overflows, or precision double",
     };
     values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
         Err(Error::OutOfRange {
-            what: format!("the force on sink {}", sinks.start + place / outputs),
+            what: format!("the force on sink {}", sinks.start + place / n_outputs),
             value: values[place],
-            precision: descriptor.precision.name(),
+            precision: interaction.precision.name(),
             allowed: allowed.into(),
         })
     })

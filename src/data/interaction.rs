@@ -67,21 +67,21 @@ impl Precision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// All of them.
-    Whole,
+    Full,
     /// Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal of Computational Physics
     /// 12, 389). With `r` and `v` the differences of positions and velocities, source minus sink, a source is a
-    /// neighbour if the smaller of `|r|^2` and `|r + step v|^2` is below what [`Reach`](crate::data::Reach) says.
+    /// neighbour if the smaller of `|r|^2` and `|r + step v|^2` is below what [`NeighbourCriterion`](crate::data::NeighbourCriterion) says.
     Regular,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 2] = [Scope::Whole, Scope::Regular];
+    pub const ALL: [Scope; 2] = [Scope::Full, Scope::Regular];
 
     /// The name, the same in every interface.
     pub fn name(self) -> &'static str {
         match self {
-            Scope::Whole => "whole",
+            Scope::Full => "full",
             Scope::Regular => "regular",
         }
     }
@@ -94,7 +94,7 @@ impl Scope {
 
 /// What one order in one precision and scope takes and gives.
 #[derive(Debug)]
-pub struct Descriptor {
+pub struct Interaction {
     /// The order.
     pub order: Order,
     /// The precision.
@@ -105,11 +105,11 @@ pub struct Descriptor {
     /// decides whether a source is a neighbour is not counted: about 16 operations more.
     pub flops_per_pair: u32,
     /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
-    pub taylor: usize,
+    pub n_coefficients: usize,
     /// Vectors of a sink and of a predicted source that a pair needs: position, velocity, acceleration, jerk.
-    pub vectors: usize,
+    pub n_derivatives: usize,
     /// Numbers that are summed for a sink: potential, acceleration, jerk, snap, crackle (1 + 3 + 3 + ...).
-    pub outputs: usize,
+    pub n_outputs: usize,
     /// Whether nearest neighbours are found on the way.
     pub nearest: bool,
     /// What the pair arithmetic can bear.
@@ -152,7 +152,7 @@ impl Bounds {
         Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
 }
 
-impl Descriptor {
+impl Interaction {
     /// Whether neighbour lists can be had.
     pub fn has_lists(&self) -> bool {
         self.nearest || self.is_regular()

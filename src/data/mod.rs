@@ -12,14 +12,18 @@ pub mod sources;
 pub mod units;
 pub mod updates;
 
-pub use block::{Block, MAX_VECTORS, Nearest, Parts, Reach, Sink, SinkUnits, Sums, add_in_pairs};
+pub use block::{
+    Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
+};
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
-pub use interaction::{Bounds, Descriptor, Order, Precision, Scope, name_of};
-pub use partition::{CHUNK, Deal, SHEAVES, SLICES, Share, chunk_of, chunks_below, chunks_of_slice};
-pub use records::{Line, Record, Records};
+pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
+pub use partition::{Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice};
+pub use records::{Record, RecordLine, Records};
 pub(crate) use sinks::by_kind;
-pub use sinks::{Sinks, SomeSinks};
-pub use sources::{Chunk, IndexRange, MASS, MAX_TAYLOR, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded};
+pub use sinks::{SinkSlice, Sinks};
+pub use sources::{
+    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded,
+};
 pub use units::Units;
 pub use updates::Updates;

@@ -1,4 +1,4 @@
-//! How sources are dealt to slices, and sinks and slices to devices.
+//! How sources are partitioned to slices, and sinks and slices to devices.
 //!
 //! The slice of a source depends on its address alone, and slices are added in one order, so that a force has the same
 //! bits on any number of devices.
@@ -11,10 +11,10 @@ pub const CHUNK: usize = 256;
 /// The number of slices.
 pub const SLICES: usize = 24;
 
-/// Slices with the same number modulo `SHEAVES` make a sheaf. The slices of a sheaf are added one after another, then
-/// sheaf `k` and `k + 4`, of these `k` and `k + 2`, and at last `0` and `1`: whoever has each second, fourth or eighth
+/// Slices with the same number modulo `SHEAVES` make a slice group. The slices of a slice group are added one after another, then
+/// slice group `k` and `k + 4`, of these `k` and `k + 2`, and at last `0` and `1`: whoever has each second, fourth or eighth
 /// slice adds them all by himself.
-pub const SHEAVES: usize = 8;
+pub const SLICE_GROUPS: usize = 8;
 
 /// The chunk that holds an address.
 pub fn chunk_of(address: usize) -> usize {
@@ -31,23 +31,23 @@ pub fn chunks_below(nj: usize) -> usize {
     nj.div_ceil(CHUNK)
 }
 
-/// How a block is dealt to devices: its sinks in so many ranges, and the slices in so many sets for each of them.
+/// How a block is partitioned to devices: its sinks in so many ranges, and the slices in so many sets for each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deal {
+pub struct Partition {
     /// Ranges of sinks.
     pub ranges: usize,
     /// Sets of slices: 1, 2, 4 or 8.
     pub sets: usize,
 }
 
-impl Deal {
+impl Partition {
     /// One device has all of a block.
-    pub const WHOLE: Deal = Deal { ranges: 1, sets: 1 };
+    pub const WHOLE: Partition = Partition { ranges: 1, sets: 1 };
 
-    /// Every deal that occupies up to so many devices.
-    pub fn among(devices: usize) -> impl Iterator<Item = Deal> {
-        let numbers_of_sets = (0..=SHEAVES.ilog2()).map(|bits| 1 << bits).filter(move |sets| *sets <= devices);
-        numbers_of_sets.flat_map(move |sets| (1..=devices / sets).map(move |ranges| Deal { ranges, sets }))
+    /// Every partition that occupies up to so many devices.
+    pub fn among(devices: usize) -> impl Iterator<Item = Partition> {
+        let numbers_of_sets = (0..=SLICE_GROUPS.ilog2()).map(|bits| 1 << bits).filter(move |sets| *sets <= devices);
+        numbers_of_sets.flat_map(move |sets| (1..=devices / sets).map(move |ranges| Partition { ranges, sets }))
     }
 
     /// The devices that it occupies.
@@ -55,21 +55,21 @@ impl Deal {
         self.ranges * self.sets
     }
 
-    /// What the device at a place does of a block of `ni` sinks; nothing beyond those that the deal occupies.
-    pub fn share(&self, place: usize, ni: usize) -> Share {
+    /// What the device at a place does of a block of `ni` sinks; nothing beyond those that the partition occupies.
+    pub fn assignment(&self, place: usize, ni: usize) -> Assignment {
         let range = place / self.sets;
         let border = |range: usize| match range {
             range if range >= self.ranges => ni,
             // Whole groups of threads where there are enough.
             range => (ni * range / self.ranges).next_multiple_of(if ni >= 512 * self.ranges { 256 } else { 8 }).min(ni),
         };
-        Share { sinks: border(range)..border(range + 1), set: place % self.sets, sets: self.sets }
+        Assignment { sinks: border(range)..border(range + 1), set: place % self.sets, sets: self.sets }
     }
 }
 
 /// What one device does of a block: some of the sinks, with the slices `set`, `set + sets`, ...
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct Assignment {
     /// The sinks.
     pub sinks: Range<usize>,
     /// Its first slice.
@@ -78,10 +78,10 @@ pub struct Share {
     pub sets: usize,
 }
 
-impl Share {
+impl Assignment {
     /// All of a block.
-    pub fn whole(ni: usize) -> Share {
-        Deal::WHOLE.share(0, ni)
+    pub fn whole(ni: usize) -> Assignment {
+        Partition::WHOLE.assignment(0, ni)
     }
 
     /// The slices, ascending.
@@ -90,7 +90,7 @@ impl Share {
     }
 
     /// Whether it has all slices of another.
-    pub fn covers(&self, other: &Share) -> bool {
+    pub fn covers(&self, other: &Assignment) -> bool {
         other.sets.is_multiple_of(self.sets) && self.has(other.set)
     }
 
@@ -116,17 +116,17 @@ mod tests {
     #[test]
     fn every_sink_meets_every_slice_on_one_device() {
         for devices in 1..=24 {
-            for deal in Deal::among(devices) {
-                assert!((1..=devices).contains(&deal.devices()), "{deal:?}");
+            for partition in Partition::among(devices) {
+                assert!((1..=devices).contains(&partition.devices()), "{partition:?}");
                 for ni in [0, 1, 5, 8, 100, 511, 5000] {
                     let mut met = vec![[0; SLICES]; ni];
-                    for share in (0..devices).map(|place| deal.share(place, ni)) {
-                        for slice in share.slices() {
-                            assert!(share.has(slice));
-                            share.sinks.clone().for_each(|sink| met[sink][slice] += 1);
+                    for assignment in (0..devices).map(|place| partition.assignment(place, ni)) {
+                        for slice in assignment.slices() {
+                            assert!(assignment.has(slice));
+                            assignment.sinks.clone().for_each(|sink| met[sink][slice] += 1);
                         }
                     }
-                    assert!(met.iter().flatten().all(|count| *count == 1), "{deal:?} {ni}");
+                    assert!(met.iter().flatten().all(|count| *count == 1), "{partition:?} {ni}");
                 }
             }
         }
@@ -134,10 +134,11 @@ mod tests {
 
     #[test]
     fn deals_of_one_device_up_to_all() {
-        let deals = |devices| Deal::among(devices).map(|deal| (deal.ranges, deal.sets)).collect::<Vec<_>>();
-        assert_eq!(deals(1), [(1, 1)]);
-        assert_eq!(deals(3), [(1, 1), (2, 1), (3, 1), (1, 2)]);
-        assert_eq!(deals(4), [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (2, 2), (1, 4)]);
-        assert!(deals(8).contains(&(1, 8)) && deals(24).contains(&(3, 8)));
+        let partitions =
+            |devices| Partition::among(devices).map(|partition| (partition.ranges, partition.sets)).collect::<Vec<_>>();
+        assert_eq!(partitions(1), [(1, 1)]);
+        assert_eq!(partitions(3), [(1, 1), (2, 1), (3, 1), (1, 2)]);
+        assert_eq!(partitions(4), [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (2, 2), (1, 4)]);
+        assert!(partitions(8).contains(&(1, 8)) && partitions(24).contains(&(3, 8)));
     }
 }

@@ -2,22 +2,22 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{MAX_TAYLOR, Source};
+use super::{MAX_COEFFICIENTS, Source};
 
 /// The memory of records, of which each is one line, or two where there are more than four Taylor coefficients: words of
 /// time, mass and Taylor coefficients, and in the last but one word the index and the address.
 #[repr(C, align(128))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-pub struct Line([u64; Line::WORDS]);
+pub struct RecordLine([u64; RecordLine::WORDS]);
 
-impl Line {
+impl RecordLine {
     /// Words of 64 bits.
     pub const WORDS: usize = 16;
 }
 
 /// Lines of the record of a source with so many Taylor coefficients.
-pub const fn lines_of_record(taylor: usize) -> usize {
-    (2 + 3 * taylor + 2).div_ceil(Line::WORDS)
+pub const fn lines_of_record(n_coefficients: usize) -> usize {
+    (2 + 3 * n_coefficients + 2).div_ceil(RecordLine::WORDS)
 }
 
 /// The word of a record that holds the index and, in its upper half, the address.
@@ -27,12 +27,12 @@ pub const fn index_word(words: usize) -> usize {
 
 /// Writes the record of a source at an address to its lines.
 #[inline]
-pub fn write(lines: &mut [Line], address: u32, source: &Source) {
+pub fn write(lines: &mut [RecordLine], address: u32, source: &Source) {
     match lines {
-        [Line(words)] => put(words, address, source),
+        [RecordLine(words)] => put(words, address, source),
         lines => {
             let words: &mut [u64] = bytemuck::cast_slice_mut(lines);
-            let words: &mut [u64; 2 * Line::WORDS] = words.try_into().expect("a record has one line or two");
+            let words: &mut [u64; 2 * RecordLine::WORDS] = words.try_into().expect("a record has one line or two");
             put(words, address, source);
         }
     }
@@ -42,8 +42,8 @@ pub fn write(lines: &mut [Line], address: u32, source: &Source) {
 fn put<const WORDS: usize>(words: &mut [u64; WORDS], address: u32, source: &Source) {
     words[0] = source.time.to_bits();
     words[1] = source.mass.to_bits();
-    let coefficients = &mut words[2..(2 + 3 * MAX_TAYLOR).min(index_word(WORDS))];
-    for (word, component) in coefficients.iter_mut().zip(source.taylor.as_flattened()) {
+    let coefficients = &mut words[2..(2 + 3 * MAX_COEFFICIENTS).min(index_word(WORDS))];
+    for (word, component) in coefficients.iter_mut().zip(source.coefficients.as_flattened()) {
         *word = component.to_bits();
     }
     words[index_word(WORDS)] = u64::from(address) << 32 | u64::from(source.index.cast_unsigned());
@@ -51,7 +51,7 @@ fn put<const WORDS: usize>(words: &mut [u64; WORDS], address: u32, source: &Sour
 
 /// The record of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'a>(&'a [Line]);
+pub struct Record<'a>(&'a [RecordLine]);
 
 impl Record<'_> {
     /// The address written.
@@ -65,20 +65,20 @@ impl Record<'_> {
     #[inline]
     pub fn source(&self) -> Source {
         let words: &[u64] = bytemuck::cast_slice(self.0);
-        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-        let coefficients = &words[2..index_word(words.len())];
-        for (component, word) in taylor.as_flattened_mut().iter_mut().zip(coefficients) {
+        let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+        let given = &words[2..index_word(words.len())];
+        for (component, word) in coefficients.as_flattened_mut().iter_mut().zip(given) {
             *component = f64::from_bits(*word);
         }
         let index = (words[index_word(words.len())] as u32).cast_signed();
-        Source { index, mass: f64::from_bits(words[1]), time: f64::from_bits(words[0]), taylor }
+        Source { index, mass: f64::from_bits(words[1]), time: f64::from_bits(words[0]), coefficients }
     }
 }
 
 /// Records, one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Records<'a> {
-    lines: &'a [Line],
+    lines: &'a [RecordLine],
     lines_of_record: usize,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Records<'a> {
 
     /// All records in some memory, each of so many lines.
     #[inline]
-    pub fn new(lines: &'a [Line], lines_of_record: usize) -> Records<'a> {
+    pub fn new(lines: &'a [RecordLine], lines_of_record: usize) -> Records<'a> {
         debug_assert!(lines.len().is_multiple_of(lines_of_record));
         Records { lines, lines_of_record }
     }
@@ -123,30 +123,30 @@ impl<'a> Records<'a> {
 
     /// The memory that they are in.
     #[inline]
-    pub fn lines(&self) -> &'a [Line] {
+    pub fn lines(&self) -> &'a [RecordLine] {
         self.lines
     }
 
     /// Words of 64 bits of each.
     pub fn words(&self) -> usize {
-        self.lines_of_record * Line::WORDS
+        self.lines_of_record * RecordLine::WORDS
     }
 }
 
 impl<'a> Record<'a> {
     /// Its memory.
     #[inline]
-    pub fn lines(&self) -> &'a [Line] {
+    pub fn lines(&self) -> &'a [RecordLine] {
         self.0
     }
 }
 
 /// The lines of records of some sources with so many Taylor coefficients, each with its address.
-pub fn lines(taylor: usize, sources: impl IntoIterator<Item = (u32, Source)>) -> Vec<Line> {
+pub fn lines(n_coefficients: usize, sources: impl IntoIterator<Item = (u32, Source)>) -> Vec<RecordLine> {
     let mut lines = Vec::new();
     for (address, source) in sources {
         let first = lines.len();
-        lines.resize(first + lines_of_record(taylor), Line::zeroed());
+        lines.resize(first + lines_of_record(n_coefficients), RecordLine::zeroed());
         write(&mut lines[first..], address, &source);
     }
     lines
@@ -162,9 +162,9 @@ mod tests {
         for count in [1, 4, 6, 8] {
             let place = |number: u32| std::array::from_fn(|k| f64::from(number) + 0.5 * k as f64);
             let source = |number: u32| {
-                let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-                taylor[..count].iter_mut().zip(1..).for_each(|(vector, k)| *vector = place(10 * k + number));
-                Source { index: i32::MIN + number as i32, mass: -2.0, time: 0.25, taylor }
+                let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+                coefficients[..count].iter_mut().zip(1..).for_each(|(vector, k)| *vector = place(10 * k + number));
+                Source { index: i32::MIN + number as i32, mass: -2.0, time: 0.25, coefficients }
             };
             let addresses = [7, u32::MAX, 0];
             let lines = lines(count, addresses.map(|address| (address, source(address % 5))));

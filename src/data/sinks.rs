@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Descriptor, MAX_VECTORS, Result, Sink, memory};
+use super::{Interaction, MAX_DERIVATIVES, Result, Sink, memory};
 
 /// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
 const HEAD: usize = 3;
@@ -20,8 +20,8 @@ macro_rules! by_kind {
     (@each $kind:expr, $vectors:ident, $steps:ident, $call:expr, $(($count:literal, $with:literal))*) => {
         match $kind {
             $(($count, $with) => by_kind!(@one $vectors, $steps, $call, $count, $with),)*
-            (_, false) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_VECTORS, false),
-            (_, true) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_VECTORS, true),
+            (_, false) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_DERIVATIVES, false),
+            (_, true) => by_kind!(@one $vectors, $steps, $call, $crate::data::MAX_DERIVATIVES, true),
         }
     };
     (@one $vectors:ident, $steps:ident, $call:expr, $count:expr, $with:literal) => {{
@@ -46,19 +46,19 @@ pub struct Sinks {
 
 impl Default for Sinks {
     fn default() -> Sinks {
-        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_VECTORS, steps: true }
+        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_DERIVATIVES, steps: true }
     }
 }
 
 /// Some sinks of a block, one after another.
 #[derive(Debug, Clone, Copy)]
-pub struct SomeSinks<'a> {
+pub struct SinkSlice<'a> {
     numbers: &'a [f64],
     vectors: usize,
     steps: bool,
 }
 
-impl<'a> SomeSinks<'a> {
+impl<'a> SinkSlice<'a> {
     fn width(&self) -> usize {
         width(self.vectors, self.steps)
     }
@@ -93,7 +93,7 @@ impl<'a> SomeSinks<'a> {
     pub fn with<const VECTORS: usize, const STEPS: bool>(&self, place: usize) -> Sink {
         let width = width(VECTORS, STEPS);
         let row = &self.numbers[place * width..][..width];
-        let mut derivatives = [[0.0; 3]; MAX_VECTORS];
+        let mut derivatives = [[0.0; 3]; MAX_DERIVATIVES];
         for (vector, numbers) in derivatives[..VECTORS].iter_mut().zip(row[HEAD..].chunks_exact(3)) {
             vector.copy_from_slice(numbers);
         }
@@ -107,18 +107,18 @@ impl<'a> SomeSinks<'a> {
     }
 
     /// Those at some places.
-    pub fn range(&self, places: Range<usize>) -> SomeSinks<'a> {
+    pub fn range(&self, places: Range<usize>) -> SinkSlice<'a> {
         let width = self.width();
-        SomeSinks { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
+        SinkSlice { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
     }
 
     /// So many at a time.
-    pub fn chunks(self, count: usize) -> impl Iterator<Item = SomeSinks<'a>> {
-        self.numbers.chunks(count * self.width()).map(move |numbers| SomeSinks { numbers, ..self })
+    pub fn chunks(self, count: usize) -> impl Iterator<Item = SinkSlice<'a>> {
+        self.numbers.chunks(count * self.width()).map(move |numbers| SinkSlice { numbers, ..self })
     }
 
     /// The first ones, and those from a place on.
-    pub fn split_at(&self, place: usize) -> (SomeSinks<'a>, SomeSinks<'a>) {
+    pub fn split_at(&self, place: usize) -> (SinkSlice<'a>, SinkSlice<'a>) {
         (self.range(0..place), self.range(place..self.len()))
     }
 }
@@ -139,13 +139,13 @@ fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
 
 /// What is seen of sinks as they are copied.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct SinkScan {
     /// All of them are good at first sight.
     pub good: bool,
     /// Some of them wants neighbours.
     pub radius: bool,
     /// The largest magnitudes of components of their positions, velocities, ..., where units depend on them.
-    pub largest: [f64; MAX_VECTORS],
+    pub largest: [f64; MAX_DERIVATIVES],
 }
 
 /// What good sinks keep to.
@@ -169,36 +169,36 @@ impl Sinks {
     }
 
     /// All of them.
-    pub fn all(&self) -> SomeSinks<'_> {
+    pub fn all(&self) -> SinkSlice<'_> {
         let Sinks { vectors, steps, .. } = *self;
-        SomeSinks { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
+        SinkSlice { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
     }
 
     /// Those at some places.
-    pub fn range(&self, places: Range<usize>) -> SomeSinks<'_> {
+    pub fn range(&self, places: Range<usize>) -> SinkSlice<'_> {
         self.all().range(places)
     }
 
     /// Copies all that come.
-    pub(crate) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, descriptor: &Descriptor) -> Result<Look> {
-        let width = self.empty(descriptor);
+    pub(crate) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, interaction: &Interaction) -> Result<SinkScan> {
+        let width = self.empty(interaction);
         self.reserve(sinks.size_hint().0, width)?;
-        let (mut look, limits) = (Look::NOTHING, Limits::of(descriptor));
+        let (mut scan, limits) = (SinkScan::NOTHING, Limits::of(interaction));
         for sink in sinks {
             let first = self.count * width;
             if self.numbers.len() < first + width {
                 self.reserve(1, width)?;
                 self.numbers.resize(first + width, 0.0);
             }
-            look = look.and(fill(&mut self.numbers[first..first + width], self.count, &|_| sink, limits));
+            scan = scan.and(fill(&mut self.numbers[first..first + width], self.count, &|_| sink, limits));
             self.count += 1;
         }
-        Ok(look)
+        Ok(scan)
     }
 
     /// Room for so many, to be written: their numbers, and how many a sink has.
-    pub(crate) fn places(&mut self, count: usize, descriptor: &Descriptor) -> Result<(&mut [f64], usize)> {
-        let width = self.empty(descriptor);
+    pub(crate) fn places(&mut self, count: usize, interaction: &Interaction) -> Result<(&mut [f64], usize)> {
+        let width = self.empty(interaction);
         self.reserve(count, width)?;
         if self.numbers.len() < count * width {
             self.numbers.resize(count * width, 0.0);
@@ -208,8 +208,8 @@ impl Sinks {
     }
 
     /// Forgets the sinks; the numbers of each that is to come.
-    fn empty(&mut self, descriptor: &Descriptor) -> usize {
-        (self.count, self.vectors, self.steps) = (0, descriptor.vectors, descriptor.is_regular());
+    fn empty(&mut self, interaction: &Interaction) -> usize {
+        (self.count, self.vectors, self.steps) = (0, interaction.n_derivatives, interaction.is_regular());
         width(self.vectors, self.steps)
     }
 
@@ -222,7 +222,7 @@ impl Sinks {
 }
 
 /// Makes sinks, from the one of this number on.
-pub(crate) fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> Look {
+pub(crate) fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> SinkScan {
     by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sink, limits))
 }
 
@@ -232,31 +232,31 @@ fn fill_with<const VECTORS: usize, const STEPS: bool>(
     first: usize,
     sink: &impl Fn(usize) -> Sink,
     limits: Limits,
-) -> Look {
+) -> SinkScan {
     let limits = Limits { vectors: VECTORS, steps: STEPS, ..limits };
-    let mut look = Look::NOTHING;
+    let mut scan = SinkScan::NOTHING;
     for (row, number) in places.chunks_exact_mut(width(VECTORS, STEPS)).zip(first..) {
         let sink = sink(number);
-        look.take(&sink, limits);
+        scan.take(&sink, limits);
         put::<VECTORS, STEPS>(row, &sink);
     }
-    look
+    scan
 }
 
 impl Limits {
-    pub(crate) fn of(descriptor: &Descriptor) -> Limits {
+    pub(crate) fn of(interaction: &Interaction) -> Limits {
         Limits {
-            position: descriptor.bounds.position,
-            vectors: descriptor.vectors,
-            steps: descriptor.is_regular(),
-            scales_lengths: descriptor.bounds.scales_lengths,
+            position: interaction.bounds.position,
+            vectors: interaction.n_derivatives,
+            steps: interaction.is_regular(),
+            scales_lengths: interaction.bounds.scales_lengths,
         }
     }
 }
 
-impl Look {
+impl SinkScan {
     /// What is seen of no sinks.
-    pub(crate) const NOTHING: Look = Look { good: true, radius: false, largest: [0.0; MAX_VECTORS] };
+    pub(crate) const NOTHING: SinkScan = SinkScan { good: true, radius: false, largest: [0.0; MAX_DERIVATIVES] };
 
     /// Looks at one of many, without a branch; which of them is wrong is looked for when one is.
     #[inline(always)]
@@ -283,9 +283,9 @@ impl Look {
         }
     }
 
-    pub(crate) fn and(self, other: Look) -> Look {
+    pub(crate) fn and(self, other: SinkScan) -> SinkScan {
         let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
-        Look { good: self.good & other.good, radius: self.radius | other.radius, largest }
+        SinkScan { good: self.good & other.good, radius: self.radius | other.radius, largest }
     }
 }
 
@@ -294,8 +294,8 @@ impl FromIterator<Sink> for Sinks {
         let mut all = Sinks::default();
         for sink in sinks {
             let first = all.numbers.len();
-            all.numbers.resize(first + width(MAX_VECTORS, true), 0.0);
-            put::<MAX_VECTORS, true>(&mut all.numbers[first..], &sink);
+            all.numbers.resize(first + width(MAX_DERIVATIVES, true), 0.0);
+            put::<MAX_DERIVATIVES, true>(&mut all.numbers[first..], &sink);
             all.count += 1;
         }
         all

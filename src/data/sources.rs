@@ -2,11 +2,11 @@
 
 use super::memory::{self, Boxed};
 use super::units::{Census, Sizes};
-use super::{CHUNK, Descriptor, Error, MAX_VECTORS, Result, Units, chunk_of, chunks_below};
+use super::{CHUNK, Error, Interaction, MAX_DERIVATIVES, Result, Units, chunk_of, chunks_below};
 
 /// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6, snap / 24, crackle / 120, and
 /// the next two derivatives of the position over 720 and 5040.
-pub const MAX_TAYLOR: usize = 8;
+pub const MAX_COEFFICIENTS: usize = 8;
 
 /// A source (j-particle): a mass on a Taylor series in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,23 +17,23 @@ pub struct Source {
     pub mass: f64,
     /// The time to which the coefficients belong.
     pub time: f64,
-    /// `taylor[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6, ...
-    pub taylor: [[f64; 3]; MAX_TAYLOR],
+    /// `coefficients[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6, ...
+    pub coefficients: [[f64; 3]; MAX_COEFFICIENTS],
 }
 
 /// The factorials of the numbers of the coefficients.
-const FACTORIALS: [f64; MAX_TAYLOR] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
+const FACTORIALS: [f64; MAX_COEFFICIENTS] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
 
 impl Source {
     /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk, ... Those that are
     /// not given are zero.
     pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
-        let mut taylor = padded(derivatives);
+        let mut coefficients = padded(derivatives);
         // Numbers that are known beforehand: the divisions are few and side by side.
         for k in 2..N {
-            taylor[k] = taylor[k].map(|component| component / FACTORIALS[k]);
+            coefficients[k] = coefficients[k].map(|component| component / FACTORIALS[k]);
         }
-        Source { index, mass, time, taylor }
+        Source { index, mass, time, coefficients }
     }
 }
 
@@ -97,8 +97,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    fn new(taylor: usize) -> Result<Chunk> {
-        let length = (TAYLOR + 3 * taylor) * (CHUNK / OCTET);
+    fn new(n_coefficients: usize) -> Result<Chunk> {
+        let length = (TAYLOR + 3 * n_coefficients) * (CHUNK / OCTET);
         let rows = bytemuck::try_zeroed_slice_box(length)
             .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
         Ok(Chunk {
@@ -111,7 +111,7 @@ impl Chunk {
         })
     }
 
-    /// The octets, each of them `TAYLOR + 3 * taylor` rows.
+    /// The octets, each of them `TAYLOR + 3 * n_coefficients` rows.
     pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
         self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
     }
@@ -153,7 +153,7 @@ impl Chunk {
         let lane = place % OCTET;
         octet[TIME][lane] = source.time;
         octet[MASS][lane] = source.mass;
-        for (row, component) in octet[TAYLOR..].iter_mut().zip(source.taylor.iter().flatten()) {
+        for (row, component) in octet[TAYLOR..].iter_mut().zip(source.coefficients.iter().flatten()) {
             row[lane] = *component;
         }
         self.index[place] = source.index;
@@ -166,11 +166,11 @@ impl Chunk {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &self.rows[place / OCTET * rows..][..rows];
         let lane = place % OCTET;
-        let mut taylor = [[0.0; 3]; MAX_TAYLOR];
-        for (component, row) in taylor.iter_mut().flatten().zip(&octet[TAYLOR..]) {
+        let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+        for (component, row) in coefficients.iter_mut().flatten().zip(&octet[TAYLOR..]) {
             *component = row[lane];
         }
-        Source { index: self.index[place], mass: octet[MASS][lane], time: octet[TIME][lane], taylor }
+        Source { index: self.index[place], mass: octet[MASS][lane], time: octet[TIME][lane], coefficients }
     }
 }
 
@@ -187,7 +187,7 @@ const MANY: usize = 1 << 16;
 
 /// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
 pub struct Sources {
-    taylor: usize,
+    n_coefficients: usize,
     chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
@@ -198,9 +198,9 @@ pub struct Sources {
 
 impl Sources {
     /// No sources, each of which will have this many Taylor coefficients.
-    pub fn new(taylor: usize) -> Sources {
+    pub fn new(n_coefficients: usize) -> Sources {
         Sources {
-            taylor,
+            n_coefficients,
             chunks: Vec::new(),
             stamp: 0,
             count: 0,
@@ -244,13 +244,13 @@ impl Sources {
     #[inline]
     pub fn count_sizes(&mut self, address: usize, source: &Source) {
         if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
-            self.census.count(&mut chunk.sizes[address % CHUNK], Census::sizes_of(source, self.taylor));
+            self.census.count(&mut chunk.sizes[address % CHUNK], Census::sizes_of(source, self.n_coefficients));
         }
     }
 
     /// The Taylor coefficients that are kept of a source.
-    pub fn taylor(&self) -> usize {
-        self.taylor
+    pub fn n_coefficients(&self) -> usize {
+        self.n_coefficients
     }
 
     /// How many addresses were ever written.
@@ -260,7 +260,7 @@ impl Sources {
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.taylor) * CHUNK * 8;
+        let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
         tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
     }
@@ -293,19 +293,19 @@ impl Sources {
         }
         let chunk = match &mut self.chunks[number] {
             Some(chunk) => chunk,
-            empty => empty.insert(Boxed::new(Chunk::new(self.taylor)?, "sources")?),
+            empty => empty.insert(Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?),
         };
         let place = address % CHUNK;
         self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
-        self.census.count(&mut chunk.sizes[place], Census::sizes_of(source, self.taylor));
+        self.census.count(&mut chunk.sizes[place], Census::sizes_of(source, self.n_coefficients));
         Ok(())
     }
 
     /// The units for pairs of all that was written and sinks whose vectors have these largest components.
-    pub fn units(&self, sinks: &[f64; MAX_VECTORS], descriptor: &Descriptor) -> Units {
-        self.census.units(sinks, &descriptor.bounds, descriptor.vectors)
+    pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], interaction: &Interaction) -> Units {
+        self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
 
     /// Whether a source was written to an address.

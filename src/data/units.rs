@@ -1,7 +1,7 @@
 //! The units that pairs are computed in: powers of two of the caller's, so that in numbers of 32 bits, too, masses,
 //! distances and speeds lie in the middle of the range, whatever the caller measures them in. A power of two changes no digit.
 
-use super::{Bounds, MAX_VECTORS, Result, Source, memory};
+use super::{Bounds, MAX_DERIVATIVES, Result, Source, memory};
 
 /// What the numbers of pairs are multiplied with: two to these powers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -130,13 +130,13 @@ impl Census {
 
     /// Sizes of a source, of which the order has so many Taylor coefficients.
     #[inline(always)]
-    pub fn sizes_of(source: &Source, taylor: usize) -> Sizes {
-        let mut sizes = [size_of_largest(&[source.mass]), size_of_largest(&source.taylor[0]), 0, 0];
-        if taylor > 1 {
-            sizes[2] = size_of_largest(&source.taylor[1]);
+    pub fn sizes_of(source: &Source, n_coefficients: usize) -> Sizes {
+        let mut sizes = [size_of_largest(&[source.mass]), size_of_largest(&source.coefficients[0]), 0, 0];
+        if n_coefficients > 1 {
+            sizes[2] = size_of_largest(&source.coefficients[1]);
         }
-        if taylor > 4 {
-            sizes[3] = size_of_largest(&source.taylor[2]);
+        if n_coefficients > 4 {
+            sizes[3] = size_of_largest(&source.coefficients[2]);
         }
         sizes
     }
@@ -184,7 +184,7 @@ impl Census {
     /// The units for pairs of these sources and sinks whose vectors have these largest components: the coordinates of all
     /// sources but the outermost, or of sinks that are much farther out, are brought to 1, the speeds too (if nothing
     /// moves, the accelerations), and the largest mass to where the catalogue wants it.
-    pub fn units(&self, sinks: &[f64; MAX_VECTORS], bounds: &Bounds, vectors: usize) -> Units {
+    pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], bounds: &Bounds, vectors: usize) -> Units {
         let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
         let raised = of_sinks(0).map(|exponent| exponent - REACH);
         let far = match self.typical(1) {

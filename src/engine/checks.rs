@@ -1,7 +1,7 @@
 //! What sources and sinks have to keep to.
 
 use crate::data::sinks::sum_of_components;
-use crate::data::{Error, MAX_TAYLOR, Result, Sink, Source};
+use crate::data::{Error, MAX_COEFFICIENTS, Result, Sink, Source};
 
 use super::System;
 
@@ -22,8 +22,8 @@ impl System {
             false => Err(self.too_large(name(what), value, largest)),
         };
         // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
-        let coefficients = &source.taylor[..self.descriptor.taylor];
-        let largest = self.descriptor.bounds;
+        let coefficients = &source.coefficients[..self.interaction.n_coefficients];
+        let largest = self.interaction.bounds;
         if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
             finite("the mass", source.mass)?;
             finite("the time", source.time)?;
@@ -31,7 +31,7 @@ impl System {
                 coefficient.iter().try_for_each(|value| finite(what, *value))?;
             }
         }
-        let position = &source.taylor[0];
+        let position = &source.coefficients[0];
         if position.iter().any(|value| value.abs() > largest.position) {
             position.iter().try_for_each(|value| within("the position", *value, largest.position))?;
         }
@@ -41,15 +41,15 @@ impl System {
     /// Whether a block may have this sink.
     pub(super) fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
         let name = |what: &str| format!("{what} of sink {number}");
-        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.descriptor.vectors]) {
+        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.interaction.n_derivatives]) {
             if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
                 return Err(Error::NotFinite { what: name(what), value: *value });
             }
         }
-        if self.descriptor.is_regular() && !sink.step.is_finite() {
+        if self.interaction.is_regular() && !sink.step.is_finite() {
             return Err(Error::NotFinite { what: name("the step"), value: sink.step });
         }
-        let largest = self.descriptor.bounds.position;
+        let largest = self.interaction.bounds.position;
         if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
             return Err(self.too_large(name("the position"), *value, largest));
         }
@@ -62,7 +62,7 @@ impl System {
             return Err(Error::OutOfRange {
                 what: name("the squared softening"),
                 value: sink.softening2,
-                precision: self.descriptor.precision.name(),
+                precision: self.interaction.precision.name(),
                 allowed: format!("0 to {:e}", largest * largest),
             });
         }
@@ -73,14 +73,14 @@ impl System {
         Error::OutOfRange {
             what,
             value,
-            precision: self.descriptor.precision.name(),
+            precision: self.interaction.precision.name(),
             allowed: format!("magnitudes up to {largest:e}"),
         }
     }
 }
 
 /// The position and its derivatives.
-const DERIVATIVES: [&str; MAX_TAYLOR] = [
+const DERIVATIVES: [&str; MAX_COEFFICIENTS] = [
     "the position",
     "the velocity",
     "the acceleration",

@@ -5,21 +5,22 @@ use std::ops::Range;
 
 use crate::data::records::lines_of_record;
 use crate::data::{
-    Block, Deal, Descriptor, Error, Line, Parts, Records, Result, ResultCode, Share, Sources, Sums, Updates, Written,
+    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Records, Result, ResultCode, Sources,
+    Sums, Updates, Written,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
 use crate::method::{Device, DeviceOptions, Machine};
 
 use super::Setup;
-use super::journal::Log;
-use super::partitions::{self, Deals};
-use super::update_buffer::Gathered;
+use super::journal::UpdateJournal;
+use super::partitions::{self, Partitions};
+use super::update_buffer::UpdateBuffer;
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
     machine: Box<dyn Machine>,
-    descriptor: &'static Descriptor,
+    interaction: &'static Interaction,
     /// What they are made of now.
     setup: Setup,
     /// None where the last change failed.
@@ -27,18 +28,18 @@ pub struct Devices {
     /// Threads that open them and begin blocks on them, the caller's included.
     threads: Threads,
     take_records: bool,
-    deals: Deals,
+    partitions: Partitions,
     /// Whether the devices but the first had no part in the last blocks, and what they missed.
     lag: Option<Lag>,
     /// Records for those that lag. They may read them until they are dropped, before it is.
-    missed: Option<Gathered>,
+    missed: Option<UpdateBuffer>,
     /// The CPU, once it was needed.
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
     /// Whether the last block was begun on what is open now, and did not fail since.
     knows_block: bool,
-    parts: Parts,
+    parts: PartialSums,
     progress: Progress,
     /// The numbers of devices that failed at the last block.
     failed: Vec<usize>,
@@ -60,7 +61,7 @@ struct Lag {
 #[derive(Debug, Default)]
 struct Progress {
     /// What each does, as far as they have a part.
-    shares: Vec<Share>,
+    assignments: Vec<Assignment>,
     /// Sinks that each has handed in.
     done: Vec<usize>,
     /// Sinks of each range that were handed over.
@@ -73,18 +74,18 @@ struct Progress {
 }
 
 impl Progress {
-    /// The beginning of a block that is dealt so to some of as many devices as take part.
-    fn begin(&mut self, deal: Deal, parties: usize, ni: usize) {
-        self.shares.clear();
-        self.shares.extend((0..parties).map(|place| deal.share(place, ni)));
+    /// The beginning of a block that is partitioned so to some of as many devices as take part.
+    fn begin(&mut self, partition: Partition, parties: usize, ni: usize) {
+        self.assignments.clear();
+        self.assignments.extend((0..parties).map(|place| partition.assignment(place, ni)));
         self.done.clear();
         self.done.resize(parties, 0);
         self.handed_over.clear();
-        self.handed_over.resize(deal.ranges, 0);
+        self.handed_over.resize(partition.ranges, 0);
         self.ranges.clear();
-        self.ranges.extend(0..deal.ranges);
-        self.idle = deal.devices()..parties;
-        self.sets = deal.sets;
+        self.ranges.extend(0..partition.ranges);
+        self.idle = partition.devices()..parties;
+        self.sets = partition.sets;
     }
 }
 
@@ -92,24 +93,24 @@ impl Devices {
     /// Opens the devices of a setup, and makes the log if they take records.
     pub fn open(
         machine: Box<dyn Machine>,
-        descriptor: &'static Descriptor,
+        interaction: &'static Interaction,
         setup: &Setup,
-        log: &mut Option<Log>,
+        log: &mut Option<UpdateJournal>,
     ) -> Result<Devices> {
         let mut devices = Devices {
             machine,
-            descriptor,
+            interaction,
             setup: setup.clone(),
             all: Vec::new(),
             threads: Threads::alone(),
             take_records: false,
-            deals: Deals::default(),
+            partitions: Partitions::default(),
             lag: None,
             missed: None,
             host: Vec::new(),
             on_host: false,
             knows_block: false,
-            parts: Parts::new(descriptor.outputs, descriptor.nearest),
+            parts: PartialSums::new(interaction.n_outputs, interaction.nearest),
             progress: Progress::default(),
             failed: Vec::new(),
             lost: None,
@@ -145,12 +146,12 @@ impl Devices {
 
     /// Bytes of host memory in use.
     pub fn bytes(&self) -> usize {
-        let missed = self.missed.as_ref().map_or(0, Gathered::bytes);
+        let missed = self.missed.as_ref().map_or(0, UpdateBuffer::bytes);
         missed + self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
     }
 
     /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
-    pub fn change(&mut self, setup: &Setup, log: &mut Option<Log>) -> Result<()> {
+    pub fn change(&mut self, setup: &Setup, log: &mut Option<UpdateJournal>) -> Result<()> {
         let before = self.setup.clone();
         // What failed may be had again only after all of it was given back.
         self.close();
@@ -164,7 +165,7 @@ impl Devices {
     /// After a failure: goes on with the devices that did not fail, and where there are none, with those of the next
     /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
     /// chose the backend.
-    pub fn fall_back(&mut self, error: Error, log: &mut Option<Log>) -> Result<()> {
+    pub fn fall_back(&mut self, error: Error, log: &mut Option<UpdateJournal>) -> Result<()> {
         // The host may have no memory either.
         if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
             return Err(error);
@@ -184,12 +185,17 @@ impl Devices {
         (self.take_records, self.on_host, self.knows_block) = (false, false, false);
         (self.lag, self.missed) = (None, None);
         self.failed.clear();
-        self.deals.reset();
+        self.partitions.reset();
     }
 
     /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out; where none is left, the
     /// next backend is tried, if the setup allows it.
-    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, log: &mut Option<Log>) -> Result<()> {
+    fn open_or_fall_back(
+        &mut self,
+        mut setup: Setup,
+        may_be_fewer: bool,
+        log: &mut Option<UpdateJournal>,
+    ) -> Result<()> {
         loop {
             match self.open_all(&setup, log) {
                 Ok(()) => {
@@ -227,7 +233,11 @@ impl Devices {
 
     /// Opens all devices of a setup and has them register the log. An error comes with the number of the device that it is
     /// of, if it is of one.
-    fn open_all(&mut self, setup: &Setup, log: &mut Option<Log>) -> std::result::Result<(), (Option<usize>, Error)> {
+    fn open_all(
+        &mut self,
+        setup: &Setup,
+        log: &mut Option<UpdateJournal>,
+    ) -> std::result::Result<(), (Option<usize>, Error)> {
         let count = setup.devices.len();
         let threads = Threads::new(self.machine.threads(count));
         let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
@@ -246,16 +256,17 @@ impl Devices {
         }
         let log = match log {
             Some(log) => log,
-            none => {
-                none.insert(Log::new(self.machine.records(), self.descriptor.taylor).map_err(|error| (None, error))?)
-            }
+            none => none.insert(
+                UpdateJournal::new(self.machine.records(), self.interaction.n_coefficients)
+                    .map_err(|error| (None, error))?,
+            ),
         };
         if count > 1 {
-            let lines = lines_of_record(self.descriptor.taylor);
-            self.missed = Some(Gathered::new(self.machine.records(), lines).map_err(|error| (None, error))?);
+            let lines = lines_of_record(self.interaction.n_coefficients);
+            self.missed = Some(UpdateBuffer::new(self.machine.records(), lines).map_err(|error| (None, error))?);
         }
-        let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(Gathered::memory));
-        let buffers: Vec<&[Line]> = buffers.collect();
+        let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(UpdateBuffer::memory));
+        let buffers: Vec<&[RecordLine]> = buffers.collect();
         for (device, number) in self.all.iter_mut().zip(&setup.devices) {
             let mut each = buffers.iter();
             each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
@@ -264,7 +275,7 @@ impl Devices {
     }
 
     fn options(&self, setup: &Setup) -> DeviceOptions {
-        DeviceOptions { descriptor: self.descriptor, threads: setup.threads, level: setup.level, shape: setup.shape }
+        DeviceOptions { interaction: self.interaction, threads: setup.threads, level: setup.level, shape: setup.shape }
     }
 
     /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
@@ -294,12 +305,12 @@ impl Devices {
                 when: "on a system without devices, as none could be opened when they were last changed; move it to some",
             }));
         }
-        let deal = match self.setup.deal.filter(|deal| deal.devices() <= at_work.len()) {
-            Some(deal) => deal,
-            None => self.deals.choose(at_work, ni, nj),
+        let partition = match self.setup.partition.filter(|partition| partition.devices() <= at_work.len()) {
+            Some(partition) => partition,
+            None => self.partitions.choose(at_work, ni, nj),
         };
         let is_written = !matches!(sources.written(), Written::Addresses([]));
-        let parties = match (deal.devices(), &self.missed) {
+        let parties = match (partition.devices(), &self.missed) {
             // The first can go on alone as long as what the others miss can be kept for them.
             (1, Some(missed)) if missed.has_room(fresh.len()) => 1,
             (1, None) => 1,
@@ -307,8 +318,8 @@ impl Devices {
         };
         self.failed.clear();
         self.knows_block = false;
-        self.progress.begin(deal, parties, ni);
-        self.parts.reset(ni, deal.sets)?;
+        self.progress.begin(partition, parties, ni);
+        self.parts.reset(ni, partition.sets)?;
         let lag = self.lag.filter(|_| parties > 1);
         let everything = lag.is_some_and(|lag| lag.everything || is_written);
         let missed = match (&self.missed, lag) {
@@ -320,9 +331,9 @@ impl Devices {
             _ => Updates { sources, everything, missed, fresh },
         };
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
-        let work = at_work.iter_mut().zip(&self.progress.shares).zip(&mut outcomes).enumerate();
-        self.threads.each(work, |(place, ((device, share), outcome))| {
-            *outcome = device.start(&updates(place), block, share);
+        let work = at_work.iter_mut().zip(&self.progress.assignments).zip(&mut outcomes).enumerate();
+        self.threads.each(work, |(place, ((device, assignment), outcome))| {
+            *outcome = device.start(&updates(place), block, assignment);
         });
         self.note(outcomes).inspect_err(|_| self.drain())?;
         self.keep_for_others(parties, fresh, is_written);
@@ -338,7 +349,7 @@ impl Devices {
         if parties > 1 {
             self.lag = None;
             // Devices may still read the records, but not the next ones before this block has ended.
-            self.missed.iter_mut().for_each(Gathered::clear);
+            self.missed.iter_mut().for_each(UpdateBuffer::clear);
             return;
         }
         let lag = self.lag.get_or_insert_default();
@@ -372,7 +383,7 @@ impl Devices {
     fn next_sinks(&mut self) -> Result<Option<Range<usize>>> {
         while let Some(range) = self.progress.ranges.pop_front() {
             let places = range * self.progress.sets..(range + 1) * self.progress.sets;
-            let sinks = self.progress.shares[places.start].sinks.clone();
+            let sinks = self.progress.assignments[places.start].sinks.clone();
             for place in places.clone() {
                 self.advance(place)?;
             }
@@ -395,8 +406,8 @@ impl Devices {
 
     /// Waits for more sinks of one device.
     fn advance(&mut self, place: usize) -> Result<()> {
-        let Progress { shares, done, .. } = &mut self.progress;
-        let (done, all) = (&mut done[place], shares[place].sinks.len());
+        let Progress { assignments, done, .. } = &mut self.progress;
+        let (done, all) = (&mut done[place], assignments[place].sinks.len());
         if all > 0 && *done == all {
             return Ok(());
         }
@@ -420,11 +431,12 @@ impl Devices {
     /// Waits until none is at work, whatever comes of it.
     fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        let Progress { shares, done, ranges, idle, .. } = &mut self.progress;
-        let all = at_work.iter_mut().zip(&*shares).zip(&mut *done);
-        for ((device, share), done) in all.filter(|((_, share), done)| **done < share.sinks.len().max(1)) {
+        let Progress { assignments, done, ranges, idle, .. } = &mut self.progress;
+        let all = at_work.iter_mut().zip(&*assignments).zip(&mut *done);
+        for ((device, assignment), done) in all.filter(|((_, assignment), done)| **done < assignment.sinks.len().max(1))
+        {
             while let Ok(now) = device.wait_more(&mut self.parts, *done)
-                && (*done + 1..share.sinks.len()).contains(&now)
+                && (*done + 1..assignment.sinks.len()).contains(&now)
             {
                 *done = now;
             }
@@ -458,12 +470,12 @@ impl Devices {
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        let knowing = at_work.len().min(self.progress.shares.len());
+        let knowing = at_work.len().min(self.progress.assignments.len());
         if !self.knows_block || knowing == 0 {
             return Err(Error::Internal { what: "no device knows the last block".into() });
         }
         let pairs = sinks.len().saturating_mul(block.nj);
-        let parties = match self.setup.deal {
+        let parties = match self.setup.partition {
             Some(_) => knowing,
             None => knowing.min(pairs / PAIRS_OF_LISTS).max(1),
         };

@@ -1,39 +1,39 @@
 //! The latest sources as records, for devices that have a copy of all sources: the host's copy follows while they work.
 //!
 //! One buffer takes what is written, the other is what the devices of the block under way may still read. A record waits
-//! until it is sent to the devices, and until it is *settled* in the host's copy; some are settled before they are sent.
+//! until it is sent to the devices, and until it is *applied* in the host's copy; some are applied before they are sent.
 
 use crate::data::records::{self, lines_of_record};
-use crate::data::{Line, Records, Result, Source, Sources, chunk_of};
+use crate::data::{RecordLine, Records, Result, Source, Sources, chunk_of};
 
-use super::update_buffer::{self, Gathered, PAGE, Page};
+use super::update_buffer::{self, PAGE, Page, UpdateBuffer};
 
 /// What was written since the last block, at most once for each address, and what was sent for that block.
-pub struct Log {
-    current: Gathered,
+pub struct UpdateJournal {
+    current: UpdateBuffer,
     sent: Box<[Page]>,
     capacity: usize,
     /// Records that the current buffer takes: none while sources are written to the host's copy.
     room: usize,
-    /// So many of the first are settled.
-    settled: usize,
+    /// So many of the first are applied.
+    applied: usize,
 }
 
-impl Log {
+impl UpdateJournal {
     /// An empty log that takes so many records of sources with so many Taylor coefficients.
-    pub fn new(capacity: usize, taylor: usize) -> Result<Log> {
-        let lines = lines_of_record(taylor);
-        Ok(Log {
-            current: Gathered::new(capacity, lines)?,
+    pub fn new(capacity: usize, n_coefficients: usize) -> Result<UpdateJournal> {
+        let lines = lines_of_record(n_coefficients);
+        Ok(UpdateJournal {
+            current: UpdateBuffer::new(capacity, lines)?,
             sent: update_buffer::pages(capacity, lines)?,
             capacity,
             room: capacity,
-            settled: 0,
+            applied: 0,
         })
     }
 
     /// The memory that records are sent from.
-    pub fn buffers(&self) -> [&[Line]; 2] {
+    pub fn buffers(&self) -> [&[RecordLine]; 2] {
         [self.current.memory(), bytemuck::cast_slice(&self.sent)]
     }
 
@@ -47,10 +47,10 @@ impl Log {
         self.current.records()
     }
 
-    /// Those of [`Log::fresh`] that the host's copy has not.
-    pub fn unsettled(&self) -> Records<'_> {
-        let [_, unsettled] = self.fresh().split_at(self.settled);
-        unsettled
+    /// Those of [`UpdateJournal::fresh`] that the host's copy has not.
+    pub fn unapplied(&self) -> Records<'_> {
+        let [_, unapplied] = self.fresh().split_at(self.applied);
+        unapplied
     }
 
     /// The source at an address, if it was written since the last block.
@@ -72,7 +72,7 @@ impl Log {
         };
         let place = match is_full && !group.has(address) {
             true => return false,
-            false if group.note(address) => self.place_of_unsettled(address),
+            false if group.note(address) => self.place_of_unapplied(address),
             false => self.current.one_more(),
         };
         records::write(self.current.record_mut(place), address as u32, source);
@@ -90,37 +90,37 @@ impl Log {
             })
     }
 
-    /// Where the record of an address is, behind those that are settled: one that is written again is settled no more.
+    /// Where the record of an address is, behind those that are applied: one that is written again is applied no more.
     #[cold]
-    fn place_of_unsettled(&mut self, address: usize) -> usize {
+    fn place_of_unapplied(&mut self, address: usize) -> usize {
         let place = self.current.place(address);
-        if place >= self.settled {
+        if place >= self.applied {
             return place;
         }
-        self.settled -= 1;
-        self.current.swap(place, self.settled);
-        self.settled
+        self.applied -= 1;
+        self.current.swap(place, self.applied);
+        self.applied
     }
 
     /// Brings the host's copy up to date; the records are still to be sent.
-    pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
-        self.unsettled().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
-        self.settled = self.current.len();
+    pub fn apply(&mut self, sources: &mut Sources) -> Result<()> {
+        self.unapplied().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
+        self.applied = self.current.len();
         Ok(())
     }
 
     /// The records were sent, or are kept for devices that had no part in the block: takes the next ones elsewhere, and
     /// brings the host's copy up to date.
     pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
-        self.settle(sources)?;
+        self.apply(sources)?;
         self.clear(self.capacity);
         self.current.exchange(&mut self.sent);
         Ok(())
     }
 
-    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Log::sent`] or [`Log::reopen`].
-    pub fn dissolve(&mut self, sources: &mut Sources) -> Result<()> {
-        self.settle(sources)?;
+    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`UpdateJournal::sent`] or [`UpdateJournal::reopen`].
+    pub fn spill(&mut self, sources: &mut Sources) -> Result<()> {
+        self.apply(sources)?;
         self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
         self.clear(0);
         Ok(())
@@ -133,7 +133,7 @@ impl Log {
 
     fn clear(&mut self, room: usize) {
         self.current.clear();
-        (self.settled, self.room) = (0, room);
+        (self.applied, self.room) = (0, room);
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_address_written_again_keeps_one_record() {
-        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(2));
+        let (mut log, mut sources) = (UpdateJournal::new(40, 4).unwrap(), sources(2));
         for mass in [1.0, 2.0, 3.0] {
             for address in [300, 5, 299] {
                 assert!(log.take(address, &source(mass), &sources));
@@ -184,13 +184,13 @@ mod tests {
 
     #[test]
     fn it_takes_no_more_than_it_has_room_for_and_nothing_of_unknown_chunks() {
-        let (mut log, mut sources) = (Log::new(3, 4).unwrap(), sources(1));
+        let (mut log, mut sources) = (UpdateJournal::new(3, 4).unwrap(), sources(1));
         assert!(
             !log.take(CHUNK, &source(1.0), &sources) && !log.take(update_buffer::ADDRESSES, &source(1.0), &sources)
         );
         let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| log.take(address, &source(2.0), &sources)).to_vec();
         assert_eq!(taken, [true, true, true, false, true]);
-        log.dissolve(&mut sources).unwrap();
+        log.spill(&mut sources).unwrap();
         assert_eq!(sources.read(8), Some(source(2.0)));
         assert!(matches!(sources.written(), crate::data::Written::Addresses([9, 8, 7])));
         assert!(!log.take(9, &source(3.0), &sources), "it is closed until the next block");
@@ -200,14 +200,14 @@ mod tests {
 
     #[test]
     fn what_is_written_after_it_was_settled_is_settled_again() {
-        let (mut log, mut sources) = (Log::new(40, 4).unwrap(), sources(1));
+        let (mut log, mut sources) = (UpdateJournal::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(log.take(address, &source(1.0), &sources)));
-        log.settle(&mut sources).unwrap();
-        assert_eq!(log.unsettled().len(), 0);
+        log.apply(&mut sources).unwrap();
+        assert_eq!(log.unapplied().len(), 0);
         [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(log.take(address, &source(2.0), &sources)));
-        assert_eq!(addresses(log.unsettled()), [0, 3, 5, 9]);
+        assert_eq!(addresses(log.unapplied()), [0, 3, 5, 9]);
         assert_eq!(addresses(log.fresh()), [0, 1, 2, 3, 4, 5, 9]);
-        log.settle(&mut sources).unwrap();
+        log.apply(&mut sources).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
         assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
         assert_eq!(log.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);

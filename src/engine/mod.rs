@@ -13,10 +13,10 @@ mod update_buffer;
 use std::collections::HashMap;
 
 use crate::data::forces::check_finite;
-use crate::data::sinks::Look;
+use crate::data::sinks::SinkScan;
 use crate::data::{
-    Block, Deal, Descriptor, Error, Forces, MAX_VECTORS, Order, Precision, Reach, Records, Result, SHEAVES, Scope,
-    Sink, Sinks, Source, Sources, Sums, memory,
+    Block, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Records,
+    Result, SLICE_GROUPS, Scope, Sink, Sinks, Source, Sources, Sums, memory,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -25,7 +25,7 @@ use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
 use devices::Devices;
-use journal::Log;
+use journal::UpdateJournal;
 use neighbours::Lists;
 
 /// What a system is made of; `config::Settings` makes one from the environment.
@@ -39,7 +39,7 @@ pub struct Setup {
     pub scope: Scope,
     /// The backend that computes them.
     pub backend: Backend,
-    /// The devices among the backend's, among which blocks are dealt; one may be named twice.
+    /// The devices among the backend's, among which blocks are partitioned; one may be named twice.
     pub devices: Vec<usize>,
     /// Threads of the CPU backend, of which some copy the sinks of large blocks for every backend.
     pub threads: usize,
@@ -47,8 +47,8 @@ pub struct Setup {
     pub level: Level,
     /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
     pub shape: Option<usize>,
-    /// How each block is dealt to the devices if there are enough, for tests; else their models choose.
-    pub deal: Option<Deal>,
+    /// How each block is partitioned to the devices if there are enough, for tests; else their models choose.
+    pub partition: Option<Partition>,
     /// Pairs (sinks times nj) below which the CPU computes a block though the backend is another; 0 for never, `None`
     /// for what the device's model says.
     pub crossover: Option<u64>,
@@ -83,18 +83,18 @@ enum Stage {
 
 /// A set of sources and the devices that sum their forces.
 pub struct System {
-    descriptor: &'static Descriptor,
+    interaction: &'static Interaction,
     devices: Devices,
     sources: Sources,
     /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
-    log: Option<Log>,
+    log: Option<UpdateJournal>,
     /// What the log could not take, while the last block may still need the sources as they were. It has no address
     /// that the log has.
     staged: Vec<(u32, Source)>,
     time: f64,
     /// Whether sources are predicted to the time; else they are as they were written.
     predicts: bool,
-    reach: Reach,
+    neighbour_criterion: NeighbourCriterion,
     block: Block,
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
     candidates: Sinks,
@@ -116,22 +116,22 @@ impl System {
 
     /// The same with the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
-        let descriptor = catalogue::descriptor_of(setup.order, setup.precision, setup.scope)
+        let interaction = catalogue::interaction_of(setup.order, setup.precision, setup.scope)
             .ok_or_else(|| catalogue::unsupported(setup.backend.name(), (setup.order, setup.precision, setup.scope)))?;
         check_devices(setup)?;
         let mut log = None;
-        let devices = Devices::open(machine, descriptor, setup, &mut log)?;
+        let devices = Devices::open(machine, interaction, setup, &mut log)?;
         let threads = copiers(setup);
         Ok(System {
-            descriptor,
-            sources: Sources::new(descriptor.taylor),
+            interaction,
+            sources: Sources::new(interaction.n_coefficients),
             // One that no device takes records of was made for those that failed.
             log: log.filter(|_| devices.take_records()),
             devices,
             staged: Vec::new(),
             time: 0.0,
             predicts: true,
-            reach: Reach::default(),
+            neighbour_criterion: NeighbourCriterion::default(),
             block: Block::default(),
             candidates: Sinks::default(),
             threads,
@@ -144,8 +144,8 @@ impl System {
     }
 
     /// What the system computes.
-    pub fn descriptor(&self) -> &'static Descriptor {
-        self.descriptor
+    pub fn interaction(&self) -> &'static Interaction {
+        self.interaction
     }
 
     /// What it is made of; after a device failed, the backend and devices that went on.
@@ -162,19 +162,19 @@ impl System {
     /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
         self.require_no_block("move")?;
-        let wanted = catalogue::descriptor_of(setup.order, setup.precision, setup.scope);
-        if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.descriptor)) {
+        let wanted = catalogue::interaction_of(setup.order, setup.precision, setup.scope);
+        if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.interaction)) {
             return Err(Error::BadOption {
                 name: "what the system is moved to".into(),
                 value: crate::data::name_of(setup.order, setup.precision, setup.scope),
-                allowed: self.descriptor.name(),
+                allowed: self.interaction.name(),
             });
         }
         check_devices(setup)?;
         let threads = copiers(setup);
         self.stage = Stage::Idle;
         self.lists.reset();
-        self.settle()?;
+        self.apply()?;
         self.sources.all_is_written();
         self.devices.change(setup, &mut self.log)?;
         self.threads = threads;
@@ -194,8 +194,8 @@ impl System {
     /// Counts since the system was made.
     pub fn statistics(&self) -> Statistics {
         let staged = self.staged.capacity() * size_of::<(u32, Source)>();
-        let log = self.log.as_ref().map_or(0, Log::bytes);
-        let logged = self.unsettled().iter().map(|record| record.address());
+        let log = self.log.as_ref().map_or(0, UpdateJournal::bytes);
+        let logged = self.unapplied().iter().map(|record| record.address());
         let new = (self.staged.iter().map(|(address, _)| *address).chain(logged))
             .filter(|address| !self.sources.is_set(*address as usize));
         Statistics {
@@ -206,8 +206,8 @@ impl System {
     }
 
     /// Records that the host's copy has not.
-    fn unsettled(&self) -> Records<'_> {
-        self.log.as_ref().map_or(Records::NONE, Log::unsettled)
+    fn unapplied(&self) -> Records<'_> {
+        self.log.as_ref().map_or(Records::NONE, UpdateJournal::unapplied)
     }
 
     /// Writes the source at an address, replacing what was there; the next block is the first to see it.
@@ -236,7 +236,7 @@ impl System {
         }
         // What was written before must not come later.
         if self.log.is_some() || !self.staged.is_empty() {
-            self.settle()?;
+            self.apply()?;
         }
         self.sources.write(address, source)
     }
@@ -255,10 +255,10 @@ impl System {
         self.predicts = false;
     }
 
-    /// Sets how far the neighbours reach that the next blocks leave out, in [`Scope::Regular`]; [`Reach::ByMass`] until it is
+    /// Sets how far the neighbours reach that the next blocks leave out, in [`Scope::Regular`]; [`NeighbourCriterion::ByMass`] until it is
     /// set. Other scopes take no notice of it.
-    pub fn set_reach(&mut self, reach: Reach) {
-        self.reach = reach;
+    pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
+        self.neighbour_criterion = neighbour_criterion;
     }
 
     /// The time that was set last.
@@ -273,8 +273,8 @@ impl System {
     /// of them names the first, and leaves the last block as it was.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
-        let look = self.candidates.collect(sinks.into_iter(), self.descriptor)?;
-        self.start_candidates(nj, skip_own_index, look)
+        let scan = self.candidates.collect(sinks.into_iter(), self.interaction)?;
+        self.start_candidates(nj, skip_own_index, scan)
     }
 
     /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up
@@ -287,8 +287,8 @@ impl System {
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
         self.require_no_block("start")?;
-        let look = sinks::make(&mut self.candidates, count, sink, self.descriptor, &self.threads)?;
-        self.start_candidates(nj, skip_own_index, look)
+        let scan = sinks::make(&mut self.candidates, count, sink, self.interaction, &self.threads)?;
+        self.start_candidates(nj, skip_own_index, scan)
     }
 
     fn require_no_block(&self, call: &'static str) -> Result<()> {
@@ -299,8 +299,8 @@ impl System {
     }
 
     /// Begins the block of the candidates.
-    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, look: Look) -> Result<()> {
-        if !look.good {
+    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan) -> Result<()> {
+        if !scan.good {
             let mut all = self.candidates.all().iter().enumerate();
             all.try_for_each(|(number, sink)| self.check_sink(number, &sink))?;
         }
@@ -308,22 +308,22 @@ impl System {
         self.stage = Stage::Idle;
         self.lists.reset();
         if !self.staged.is_empty() || !self.devices.take_records() {
-            self.settle()?;
+            self.apply()?;
         }
         if !self.devices.take_records() {
             self.log = None;
         }
         if on_host && let Some(log) = &mut self.log {
-            log.settle(&mut self.sources)?;
+            log.apply(&mut self.sources)?;
         }
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
-        self.lists_wanted = look.radius && self.descriptor.has_lists();
+        self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.predicts = self.predicts;
         self.block.nj = nj;
-        self.block.reach = self.reach;
-        self.block.units = self.sources.units(&look.largest, self.descriptor);
+        self.block.neighbour_criterion = self.neighbour_criterion;
+        self.block.units = self.sources.units(&scan.largest, self.interaction);
         self.begin()?;
         self.stage = Stage::Started;
         Ok(())
@@ -333,13 +333,13 @@ impl System {
     fn begin(&mut self) -> Result<()> {
         if self.devices.on_host() {
             self.devices.start(&self.sources, Records::NONE, &self.block)?;
-            self.log.iter_mut().for_each(Log::reopen);
+            self.log.iter_mut().for_each(UpdateJournal::reopen);
             return Ok(());
         }
-        let fresh = self.log.as_ref().map_or(Records::NONE, Log::fresh);
+        let fresh = self.log.as_ref().map_or(Records::NONE, UpdateJournal::fresh);
         if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
             // Some may have what was written and some not.
-            self.settle()?;
+            self.apply()?;
             self.start_elsewhere(error)?;
         }
         self.sources.forget_written();
@@ -387,7 +387,7 @@ impl System {
     pub fn forces(&self) -> Result<Forces<'_>> {
         match self.stage {
             Stage::Done => {
-                Ok(Forces { descriptor: self.descriptor, values: &self.sums.values, nearest: &self.sums.nearest })
+                Ok(Forces { interaction: self.interaction, values: &self.sums.values, nearest: &self.sums.nearest })
             }
             _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
         }
@@ -401,15 +401,15 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        let (count, descriptor) = (self.block.sinks.len(), self.descriptor);
+        let (count, interaction) = (self.block.sinks.len(), self.interaction);
         let mut finite = Ok(());
         let handed_over = loop {
             match self.devices.wait_more() {
                 // Whatever came of the first sinks, the devices are waited for to their end.
                 Ok(Some(sinks)) => {
-                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), descriptor));
+                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), interaction));
                     if finite.is_ok() {
-                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, descriptor));
+                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, interaction));
                     }
                 }
                 Ok(None) => {
@@ -423,8 +423,8 @@ impl System {
             Ok(()) => finite?,
             Err(error) => {
                 self.compute_elsewhere(error)?;
-                check_finite(&self.sums, 0..count, descriptor)?;
-                take(0, Forces::of(&self.sums, 0..count, descriptor));
+                check_finite(&self.sums, 0..count, interaction)?;
+                take(0, Forces::of(&self.sums, 0..count, interaction));
             }
         }
         self.stage = Stage::Done;
@@ -468,7 +468,7 @@ impl System {
         if self.stage != Stage::Done {
             return Err(Error::CallOrder { call: "neighbours", when: "before the forces of a block were waited for" });
         }
-        if !self.descriptor.has_lists() {
+        if !self.interaction.has_lists() {
             return Err(Error::CallOrder {
                 call: "neighbours",
                 when: "in a system of order 2, which finds none; allowed: orders 4, 6, 8",
@@ -508,7 +508,7 @@ impl System {
                         return Err(error);
                     }
                     // The caller has the forces of other devices, which may have left out other sources.
-                    if self.descriptor.is_regular() && before.values != self.sums.values {
+                    if self.interaction.is_regular() && before.values != self.sums.values {
                         self.stage = Stage::Idle;
                         return Err(error);
                     }
@@ -523,11 +523,11 @@ impl System {
     pub fn predicted(
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
-    ) -> Result<Vec<Option<[[f64; 3]; MAX_VECTORS]>>> {
-        let (descriptor, time, predicts) = (self.descriptor, self.time, self.predicts);
+    ) -> Result<Vec<Option<[[f64; 3]; MAX_DERIVATIVES]>>> {
+        let (interaction, time, predicts) = (self.interaction, self.time, self.predicts);
         let predicted = |source: Source| {
             let step = if predicts { time - source.time } else { 0.0 };
-            predict::derivatives(&source, descriptor, step)
+            predict::derivatives(&source, interaction, step)
         };
         self.each_source(addresses, predicted)
     }
@@ -552,7 +552,7 @@ impl System {
             let staged = staged.get(&(address as u32)).map(|source| **source);
             let logged = || self.log.as_mut()?.read(address);
             let mut source = staged.or_else(logged).or_else(|| self.sources.read(address))?;
-            source.taylor[self.descriptor.taylor..].fill([0.0; 3]);
+            source.coefficients[self.interaction.n_coefficients..].fill([0.0; 3]);
             Some(make(source))
         };
         memory::collected(addresses.into_iter().map(&mut current), "copies of sources")
@@ -567,9 +567,9 @@ impl System {
     }
 
     /// Brings the host's copy up to date, where devices will fetch what was written.
-    fn settle(&mut self) -> Result<()> {
+    fn apply(&mut self) -> Result<()> {
         if let Some(log) = &mut self.log {
-            log.dissolve(&mut self.sources)?;
+            log.spill(&mut self.sources)?;
         }
         for (address, source) in &self.staged {
             self.sources.write(*address as usize, source)?;
@@ -593,11 +593,11 @@ const COPIERS: usize = 8;
 
 /// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
 fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
-    const WINDOW: u64 = 1 << 18;
+    const BATCH: u64 = 1 << 18;
     let (mut count, mut end) = (0, 0);
     while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
-        end = first + WINDOW;
-        let mut seen = [0u64; WINDOW as usize / 64];
+        end = first + BATCH;
+        let mut seen = [0u64; BATCH as usize / 64];
         for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
             seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
         }
@@ -612,8 +612,8 @@ fn copiers(setup: &Setup) -> Threads {
 }
 
 fn check_devices(setup: &Setup) -> Result<()> {
-    if let Some(Deal { ranges, sets }) = setup.deal
-        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SHEAVES && sets.is_power_of_two())
+    if let Some(Partition { ranges, sets }) = setup.partition
+        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SLICE_GROUPS && sets.is_power_of_two())
     {
         return Err(Error::BadOption {
             name: "the deal".into(),
@@ -648,18 +648,19 @@ mod tests {
         let setup = Setup {
             order: Order::Fourth,
             precision: Precision::Double,
-            scope: Scope::Whole,
+            scope: Scope::Full,
             backend: Backend::Cpu,
             devices: vec![0],
             threads: 1,
             level: Level::Portable,
             shape: None,
-            deal: None,
+            partition: None,
             crossover: None,
             fall_back: false,
         };
         let mut system = System::new(&setup).unwrap();
-        let sink = Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+        let sink =
+            Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] };
         let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0]]);
         system.set_source(0, &source).unwrap();
         let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();

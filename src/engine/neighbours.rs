@@ -7,7 +7,7 @@ use crate::data::{Block, Result, Sources, memory};
 use super::devices::Devices;
 
 /// Sinks whose lists are made together: enough to share the prediction of the sources, few enough to bound the memory.
-const WINDOW: usize = 256;
+const BATCH: usize = 256;
 
 /// The lists of some sinks of the last block.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Lists {
     /// Forgets the lists of the last block.
     pub fn reset(&mut self) {
         self.sinks = 0..0;
-        self.found.truncate(WINDOW);
+        self.found.truncate(BATCH);
     }
 
     /// Bytes in use.
@@ -44,8 +44,8 @@ impl Lists {
         if self.sinks.contains(&sink) {
             return Ok(());
         }
-        let first = sink / WINDOW * WINDOW;
-        self.make(first..block.sinks.len().min(first + WINDOW), devices, sources, block)
+        let first = sink / BATCH * BATCH;
+        self.make(first..block.sinks.len().min(first + BATCH), devices, sources, block)
     }
 
     /// The list of one sink that was prepared.
@@ -57,10 +57,10 @@ impl Lists {
         self.sinks = 0..0;
         memory::lengthen(&mut self.found, sinks.len(), "the table of neighbour lists", Vec::new)?;
         self.found.iter_mut().for_each(Vec::clear);
-        for first in sinks.clone().step_by(WINDOW) {
-            let window = first..sinks.end.min(first + WINDOW);
-            let found = &mut self.found[first - sinks.start..][..window.len()];
-            devices.neighbours(sources, block, window, found)?;
+        for first in sinks.clone().step_by(BATCH) {
+            let batch = first..sinks.end.min(first + BATCH);
+            let found = &mut self.found[first - sinks.start..][..batch.len()];
+            devices.neighbours(sources, block, batch, found)?;
         }
         for list in &mut self.found {
             list.sort_unstable();

@@ -1,6 +1,6 @@
-//! How blocks are dealt to several devices: as would be fastest by their models. No deal changes a bit of a force.
+//! How blocks are partitioned to several devices: as would be fastest by their models. No partition changes a bit of a force.
 
-use crate::data::{Deal, SHEAVES, chunks_below};
+use crate::data::{Partition, SLICE_GROUPS, chunks_below};
 use crate::method::Device;
 
 /// Deals that are remembered.
@@ -8,58 +8,60 @@ const KNOWN: usize = 64;
 
 /// What was chosen for blocks like the last ones.
 #[derive(Debug, Default)]
-pub struct Deals {
-    /// Rounded numbers of sinks and of chunks, and the deal.
-    known: Vec<(usize, usize, Deal)>,
+pub struct Partitions {
+    /// Rounded numbers of sinks and of chunks, and the partition.
+    known: Vec<(usize, usize, Partition)>,
 }
 
-/// Rounds up to a number with three leading bits: blocks of about the same size are dealt alike.
+/// Rounds up to a number with three leading bits: blocks of about the same size are partitioned alike.
 fn rounded(count: usize) -> usize {
     let unit = count.max(1).ilog2().saturating_sub(2);
     count.max(1).div_ceil(1 << unit) << unit
 }
 
 /// Deals all slices to as many devices as can have sets of them, for devices without a model.
-fn by_slices(devices: usize) -> Deal {
-    Deal { ranges: 1, sets: 1 << devices.clamp(1, SHEAVES).ilog2() }
+fn by_slices(devices: usize) -> Partition {
+    Partition { ranges: 1, sets: 1 << devices.clamp(1, SLICE_GROUPS).ilog2() }
 }
 
-impl Deals {
+impl Partitions {
     /// Forgets what was chosen for other devices.
     pub fn reset(&mut self) {
         self.known.clear();
     }
 
-    /// The deal of a block.
-    pub fn choose(&mut self, devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Deal {
+    /// The partition of a block.
+    pub fn choose(&mut self, devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Partition {
         if devices.len() < 2 {
-            return Deal::WHOLE;
+            return Partition::WHOLE;
         }
         let key = (rounded(ni), rounded(chunks_below(nj)));
-        if let Some((.., deal)) = self.known.iter().find(|known| (known.0, known.1) == key) {
-            return *deal;
+        if let Some((.., partition)) = self.known.iter().find(|known| (known.0, known.1) == key) {
+            return *partition;
         }
-        let deal = fastest(devices, key.0, nj).map_or_else(|| by_slices(devices.len()), |(_, deal)| deal);
+        let partition =
+            fastest(devices, key.0, nj).map_or_else(|| by_slices(devices.len()), |(_, partition)| partition);
         if self.known.len() == KNOWN {
             self.known.remove(0);
         }
-        self.known.push((key.0, key.1, deal));
-        deal
+        self.known.push((key.0, key.1, partition));
+        partition
     }
 }
 
-/// The deal that takes the fewest seconds by the models, and these; `None` if some device has no model. The slowest
+/// The partition that takes the fewest seconds by the models, and these; `None` if some device has no model. The slowest
 /// device counts.
-pub fn fastest(devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Option<(f64, Deal)> {
-    let seconds = |deal: Deal| {
-        let estimates = devices[..deal.devices()].iter().map(|device| device.estimate(ni, nj, deal, devices.len()));
+pub fn fastest(devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Option<(f64, Partition)> {
+    let seconds = |partition: Partition| {
+        let estimates =
+            devices[..partition.devices()].iter().map(|device| device.estimate(ni, nj, partition, devices.len()));
         estimates.reduce(|longest, next| Some(longest?.max(next?))).flatten()
     };
-    let mut best: Option<(f64, Deal)> = None;
-    for deal in Deal::among(devices.len()) {
-        let seconds = seconds(deal)?;
+    let mut best: Option<(f64, Partition)> = None;
+    for partition in Partition::among(devices.len()) {
+        let seconds = seconds(partition)?;
         if best.is_none_or(|(least, _)| seconds < least) {
-            best = Some((seconds, deal));
+            best = Some((seconds, partition));
         }
     }
     best

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use crate::data::sinks::{Limits, Look, fill};
-use crate::data::{Descriptor, Result, Sink, Sinks, memory};
+use crate::data::sinks::{Limits, SinkScan, fill};
+use crate::data::{Interaction, Result, Sink, Sinks, memory};
 use crate::hal::threads::Threads;
 
 /// Fewer sinks are copied sooner than other threads are awake.
@@ -17,22 +17,22 @@ pub fn make(
     sinks: &mut Sinks,
     count: usize,
     sink: impl Fn(usize) -> Sink + Sync,
-    descriptor: &Descriptor,
+    interaction: &Interaction,
     threads: &Threads,
-) -> Result<Look> {
-    let (places, width) = sinks.places(count, descriptor)?;
-    let limits = Limits::of(descriptor);
+) -> Result<SinkScan> {
+    let (places, width) = sinks.places(count, interaction)?;
+    let limits = Limits::of(interaction);
     if count < MANY || threads.count() == 1 {
         return Ok(fill(places, 0, &sink, limits));
     }
-    let mut looks = Vec::new();
-    memory::reserve(&mut looks, threads.count(), "what is seen of sinks")?;
-    let looks = Mutex::new(looks);
+    let mut scans = Vec::new();
+    memory::reserve(&mut scans, threads.count(), "what is seen of sinks")?;
+    let scans = Mutex::new(scans);
     let pieces = places.chunks_mut(PIECE * width).enumerate();
-    let work = |(number, places): (usize, &mut [f64]), look: &mut Look| {
-        *look = look.and(fill(places, number * PIECE, &sink, limits));
+    let work = |(number, places): (usize, &mut [f64]), scan: &mut SinkScan| {
+        *scan = scan.and(fill(places, number * PIECE, &sink, limits));
     };
-    threads.run(pieces, &looks, || Look::NOTHING, work);
-    let looks = looks.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    Ok(looks.into_iter().fold(Look::NOTHING, Look::and))
+    threads.run(pieces, &scans, || SinkScan::NOTHING, work);
+    let scans = scans.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ok(scans.into_iter().fold(SinkScan::NOTHING, SinkScan::and))
 }

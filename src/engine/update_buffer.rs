@@ -2,15 +2,15 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::data::{CHUNK, Error, Line, Record, Records, Result, Source, records};
+use crate::data::{CHUNK, Error, Record, RecordLine, Records, Result, Source, records};
 
 pub(super) const PAGE: usize = 4096;
-const LINES_OF_PAGE: usize = PAGE / size_of::<Line>();
+const LINES_OF_PAGE: usize = PAGE / size_of::<RecordLine>();
 
 /// Devices make memory fast to read by the page.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct Page([Line; LINES_OF_PAGE]);
+pub(super) struct Page([RecordLine; LINES_OF_PAGE]);
 
 /// Whole pages for so many records, each of so many lines.
 pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Box<[Page]>> {
@@ -30,7 +30,7 @@ pub(super) struct Group {
     /// A bit for each chunk, for whoever gathers.
     pub known: u64,
     /// Whether there is a record of an address.
-    gathered: [u64; CHUNKS * CHUNK / 64],
+    update_buffer: [u64; CHUNKS * CHUNK / 64],
     /// Where it is, for those that were numbered.
     places: [u32; CHUNKS * CHUNK],
 }
@@ -39,7 +39,7 @@ impl Group {
     /// Notes that there is a record of an address; whether there was one.
     #[inline]
     pub fn note(&mut self, address: usize) -> bool {
-        let word = &mut self.gathered[address % ADDRESSES / 64];
+        let word = &mut self.update_buffer[address % ADDRESSES / 64];
         let bit = 1 << (address % 64);
         let was_there = *word & bit != 0;
         *word |= bit;
@@ -49,7 +49,7 @@ impl Group {
     /// Whether there is a record of an address.
     #[inline]
     pub fn has(&self, address: usize) -> bool {
-        self.gathered[address % ADDRESSES / 64] >> (address % 64) & 1 == 1
+        self.update_buffer[address % ADDRESSES / 64] >> (address % 64) & 1 == 1
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) const CHUNKS: usize = 64;
 pub(super) const ADDRESSES: usize = CHUNKS * CHUNK;
 
 /// Records, and where each address has its own.
-pub(super) struct Gathered {
+pub(super) struct UpdateBuffer {
     pages: Box<[Page]>,
     lines_of_record: usize,
     /// Records in use.
@@ -69,15 +69,15 @@ pub(super) struct Gathered {
     groups: Vec<Option<Box<Group>>>,
 }
 
-impl Gathered {
+impl UpdateBuffer {
     /// Room for so many records, each of so many lines.
-    pub fn new(capacity: usize, lines_of_record: usize) -> Result<Gathered> {
+    pub fn new(capacity: usize, lines_of_record: usize) -> Result<UpdateBuffer> {
         let pages = pages(capacity, lines_of_record)?;
-        Ok(Gathered { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
+        Ok(UpdateBuffer { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
     }
 
     /// All of the memory.
-    pub fn memory(&self) -> &[Line] {
+    pub fn memory(&self) -> &[RecordLine] {
         bytemuck::cast_slice(&self.pages)
     }
 
@@ -138,8 +138,8 @@ impl Gathered {
 
     /// The memory of the record at a place.
     #[inline]
-    pub fn record_mut(&mut self, place: usize) -> &mut [Line] {
-        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+    pub fn record_mut(&mut self, place: usize) -> &mut [RecordLine] {
+        let lines: &mut [RecordLine] = bytemuck::cast_slice_mut(&mut self.pages);
         &mut lines[place * self.lines_of_record..][..self.lines_of_record]
     }
 
@@ -162,7 +162,7 @@ impl Gathered {
 
     /// Exchanges two records that are numbered.
     pub fn swap(&mut self, one: usize, other: usize) {
-        let lines: &mut [Line] = bytemuck::cast_slice_mut(&mut self.pages);
+        let lines: &mut [RecordLine] = bytemuck::cast_slice_mut(&mut self.pages);
         for line in 0..self.lines_of_record {
             lines.swap(one * self.lines_of_record + line, other * self.lines_of_record + line);
         }
@@ -203,7 +203,7 @@ impl Gathered {
     pub fn clear(&mut self) {
         for place in 0..self.length {
             let address = self.records().get(place).address() as usize;
-            self.noted(address).gathered[address % ADDRESSES / 64] = 0;
+            self.noted(address).update_buffer[address % ADDRESSES / 64] = 0;
         }
         (self.length, self.numbered) = (0, 0);
     }
@@ -222,46 +222,46 @@ mod tests {
     use super::*;
 
     /// Takes the record of a source of this mass at an address.
-    fn take(gathered: &mut Gathered, address: u32, mass: f64) -> bool {
+    fn take(update_buffer: &mut UpdateBuffer, address: u32, mass: f64) -> bool {
         let source = Source::from_derivatives(1, mass, 0.0, [[0.0; 3]; 4]);
-        let lines = records::lines(4 * gathered.lines_of_record, [(address, source)]);
-        gathered.take(Records::new(&lines, gathered.lines_of_record).get(0))
+        let lines = records::lines(4 * update_buffer.lines_of_record, [(address, source)]);
+        update_buffer.take(Records::new(&lines, update_buffer.lines_of_record).get(0))
     }
 
-    fn found(gathered: &Gathered) -> Vec<(u32, f64)> {
-        gathered.records().iter().map(|record| (record.address(), record.source().mass)).collect()
+    fn found(update_buffer: &UpdateBuffer) -> Vec<(u32, f64)> {
+        update_buffer.records().iter().map(|record| (record.address(), record.source().mass)).collect()
     }
 
     #[test]
     fn the_last_record_of_an_address_is_kept() {
         for lines_of_record in [1, 2] {
-            let mut gathered = Gathered::new(32, lines_of_record).unwrap();
+            let mut update_buffer = UpdateBuffer::new(32, lines_of_record).unwrap();
             for (address, mass) in [(7, 1.0), (90_000, 2.0), (7, 3.0), (8, 4.0), (90_000, 5.0)] {
-                assert!(take(&mut gathered, address, mass));
+                assert!(take(&mut update_buffer, address, mass));
             }
-            assert_eq!(found(&gathered), [(7, 3.0), (90_000, 5.0), (8, 4.0)]);
-            assert!(gathered.has(8) && !gathered.has(9));
-            gathered.swap(0, 2);
-            assert_eq!(found(&gathered), [(8, 4.0), (90_000, 5.0), (7, 3.0)]);
-            gathered.clear();
-            assert!(gathered.records().is_empty() && !gathered.has(8));
-            assert!(take(&mut gathered, 8, 6.0));
-            assert_eq!(found(&gathered), [(8, 6.0)]);
+            assert_eq!(found(&update_buffer), [(7, 3.0), (90_000, 5.0), (8, 4.0)]);
+            assert!(update_buffer.has(8) && !update_buffer.has(9));
+            update_buffer.swap(0, 2);
+            assert_eq!(found(&update_buffer), [(8, 4.0), (90_000, 5.0), (7, 3.0)]);
+            update_buffer.clear();
+            assert!(update_buffer.records().is_empty() && !update_buffer.has(8));
+            assert!(take(&mut update_buffer, 8, 6.0));
+            assert_eq!(found(&update_buffer), [(8, 6.0)]);
         }
     }
 
     #[test]
     fn a_full_one_takes_only_addresses_that_it_has() {
-        let mut gathered = Gathered::new(1, 1).unwrap();
-        let room = gathered.capacity() as u32;
-        assert!((0..room).all(|address| take(&mut gathered, 3 * address, 0.0)));
-        assert!(!take(&mut gathered, 1, 0.0) && take(&mut gathered, 3, 8.0));
-        assert_eq!((gathered.len(), found(&gathered)[1]), (room as usize, (3, 8.0)));
+        let mut update_buffer = UpdateBuffer::new(1, 1).unwrap();
+        let room = update_buffer.capacity() as u32;
+        assert!((0..room).all(|address| take(&mut update_buffer, 3 * address, 0.0)));
+        assert!(!take(&mut update_buffer, 1, 0.0) && take(&mut update_buffer, 3, 8.0));
+        assert_eq!((update_buffer.len(), found(&update_buffer)[1]), (room as usize, (3, 8.0)));
     }
 
     #[test]
     fn memory_begins_at_a_page() {
-        let gathered = Gathered::new(100, 1).unwrap();
-        assert!(gathered.capacity() >= 100 && gathered.memory().as_ptr().addr().is_multiple_of(PAGE));
+        let update_buffer = UpdateBuffer::new(100, 1).unwrap();
+        assert!(update_buffer.capacity() >= 100 && update_buffer.memory().as_ptr().addr().is_multiple_of(PAGE));
     }
 }

@@ -61,7 +61,7 @@ impl Script {
     }
 }
 
-/// The script that a test shares with its fakes.
+/// The script that a test assignments with its fakes.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Script>>);
 

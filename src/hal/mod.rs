@@ -53,7 +53,7 @@ impl Backend {
             Backend::Cpu => Ok(vec![cpu::describe()]),
             Backend::Cuda => cuda::describe(),
             // Drivers of OpenCL are those of CUDA in another dress.
-            Backend::OpenCl if cuda::is_inherited() => {
+            Backend::OpenCl if cuda::is_in_forked_child() => {
                 let reason = "this process was forked from one that uses CUDA".into();
                 Err(Error::NoBackend { backend: self.name(), reason })
             }
@@ -77,12 +77,12 @@ impl Backend {
 
     /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there:
     /// devices of OpenCL that are CPUs have to be asked for.
-    pub fn serves_unasked(self) -> bool {
+    pub fn is_auto_selectable(self) -> bool {
         match self {
             Backend::Cpu => true,
             Backend::Cuda => self.devices().is_ok_and(|devices| !devices.is_empty()),
             // A fork of a process that uses CUDA asks no driver anything.
-            Backend::OpenCl => !cuda::is_inherited() && opencl::has_card(),
+            Backend::OpenCl => !cuda::is_in_forked_child() && opencl::has_card(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-/// The caller's thread and some helpers, which all systems with the same number of threads share.
+/// The caller's thread and some helpers, which all systems with the same number of threads assignment.
 pub struct Threads {
     count: usize,
     helpers: Option<Arc<Helpers>>,
@@ -80,7 +80,7 @@ impl Threads {
         };
         match self.helpers.as_deref().filter(|helpers| wanted > 1 && helpers.are_here()) {
             None => worker(),
-            Some(helpers) => helpers.desk.share(wanted - 1, &worker),
+            Some(helpers) => helpers.desk.assignment(wanted - 1, &worker),
         }
     }
 }
@@ -171,7 +171,7 @@ struct Call {
 impl Desk {
     /// Does the work in the caller's thread and in up to so many helpers, as far as they come
     /// before it is done.
-    fn share(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
+    fn assignment(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
         // SAFETY: helpers call it only between entering and leaving the call. Before this function
         // ends, also by a panic, the call is taken back, so that none enters any more, and all have
         // left.

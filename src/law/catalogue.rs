@@ -1,6 +1,6 @@
 //! The built-in interactions: one for each order, precision and scope.
 
-use crate::data::{Bounds, Descriptor, Error, Order, Precision, Scope};
+use crate::data::{Bounds, Error, Interaction, Order, Precision, Scope};
 
 /// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
 /// itself among them.
@@ -8,7 +8,7 @@ const fn entry(
     (order, derivatives, flops_per_pair): (Order, usize, u32),
     precision: Precision,
     documentation: &'static str,
-) -> Descriptor {
+) -> Interaction {
     let (bounds, tolerance) = match precision {
         Precision::Single => (Bounds::SINGLE, 1e-6),
         Precision::Mixed if derivatives > 2 => (Bounds::SINGLE_TO_SNAP, 3e-7),
@@ -16,15 +16,15 @@ const fn entry(
         Precision::Double => (Bounds::DOUBLE, 5e-15),
         Precision::Quad => (Bounds::DOUBLE, 1e-28),
     };
-    Descriptor {
+    Interaction {
         order,
         precision,
-        scope: Scope::Whole,
+        scope: Scope::Full,
         flops_per_pair,
         // GRAPE-5 has no prediction. A force of k derivatives leaves, from both ends of a step, k more.
-        taylor: if derivatives == 1 { 1 } else { 2 * derivatives },
-        vectors: derivatives,
-        outputs: 1 + 3 * derivatives,
+        n_coefficients: if derivatives == 1 { 1 } else { 2 * derivatives },
+        n_derivatives: derivatives,
+        n_outputs: 1 + 3 * derivatives,
         nearest: derivatives > 1,
         bounds,
         tolerance,
@@ -33,8 +33,8 @@ const fn entry(
 }
 
 /// The same for forces without those of neighbours, which are found by a rule that names no nearest one.
-const fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Descriptor {
-    Descriptor { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
+const fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Interaction {
+    Interaction { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
 }
 
 const SECOND: (Order, usize, u32) = (Order::Second, 1, 38);
@@ -43,7 +43,7 @@ const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
 const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
 
 /// Every order, precision and scope that some backend computes.
-pub const CATALOGUE: &[Descriptor] = &[
+pub const CATALOGUE: &[Interaction] = &[
     entry(
         SECOND,
         Precision::Single,
@@ -89,7 +89,7 @@ pub fn precisions() -> Vec<Precision> {
 
 /// The precisions that some backend computes an order in.
 pub fn precisions_of(order: Order) -> Vec<Precision> {
-    Precision::ALL.into_iter().filter(|precision| descriptor(order, *precision).is_some()).collect()
+    Precision::ALL.into_iter().filter(|precision| interaction(order, *precision).is_some()).collect()
 }
 
 /// The error of a backend that does not compute an order in a precision and a scope.
@@ -106,11 +106,11 @@ pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Pre
 }
 
 /// The descriptor of the whole forces of an order in a precision, where some backend computes them.
-pub fn descriptor(order: Order, precision: Precision) -> Option<&'static Descriptor> {
-    descriptor_of(order, precision, Scope::Whole)
+pub fn interaction(order: Order, precision: Precision) -> Option<&'static Interaction> {
+    interaction_of(order, precision, Scope::Full)
 }
 
 /// The descriptor of an order in a precision and a scope, where some backend computes it.
-pub fn descriptor_of(order: Order, precision: Precision, scope: Scope) -> Option<&'static Descriptor> {
+pub fn interaction_of(order: Order, precision: Precision, scope: Scope) -> Option<&'static Interaction> {
     CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope))
 }

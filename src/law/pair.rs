@@ -1,6 +1,6 @@
 //! What a pair adds to the sums of a sink, for each order.
 
-use crate::data::MAX_VECTORS;
+use crate::data::MAX_DERIVATIVES;
 
 use super::lanes::{Element, Lanes};
 
@@ -8,13 +8,13 @@ use super::lanes::{Element, Lanes};
 pub const MAX_OUTPUTS: usize = 13;
 
 /// The pair interaction of one order; see the formulas in [`super`].
-pub trait Interaction: Send + Sync + 'static {
+pub trait PairLaw: Send + Sync + 'static {
     /// Vectors of a sink and of a predicted source: position, velocity, ...
-    const VECTORS: usize;
+    const N_DERIVATIVES: usize;
     /// Taylor coefficients of a source.
-    const TAYLOR: usize;
+    const N_COEFFICIENTS: usize;
     /// Numbers summed for a sink.
-    const OUTPUTS: usize;
+    const N_OUTPUTS: usize;
     /// Whether the nearest source is found on the way.
     const NEAREST: bool;
     /// Whether neighbours are left out; see [`super::regular`].
@@ -22,20 +22,20 @@ pub trait Interaction: Send + Sync + 'static {
 
     /// Adds one pair. `differences` are source minus sink: `r`, `v`, ...; `inverse` is `s2^(-1/2)`, or zero for a pair
     /// that does not count.
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]);
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]);
 }
 
 /// Order 2: potential and acceleration.
 pub struct Second;
 
-impl Interaction for Second {
-    const VECTORS: usize = 1;
-    const TAYLOR: usize = 1;
-    const OUTPUTS: usize = 4;
+impl PairLaw for Second {
+    const N_DERIVATIVES: usize = 1;
+    const N_COEFFICIENTS: usize = 1;
+    const N_OUTPUTS: usize = 4;
     const NEAREST: bool = false;
 
     #[inline(always)]
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
         let [r, ..] = *differences;
         let potential = mass * inverse;
         let w = potential * (inverse * inverse);
@@ -49,14 +49,14 @@ impl Interaction for Second {
 /// Order 4: and jerk.
 pub struct Fourth;
 
-impl Interaction for Fourth {
-    const VECTORS: usize = 2;
-    const TAYLOR: usize = 4;
-    const OUTPUTS: usize = 7;
+impl PairLaw for Fourth {
+    const N_DERIVATIVES: usize = 2;
+    const N_COEFFICIENTS: usize = 4;
+    const N_OUTPUTS: usize = 7;
     const NEAREST: bool = true;
 
     #[inline(always)]
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
         let [r, v, ..] = *differences;
         let inverse2 = inverse * inverse;
         let potential = mass * inverse;
@@ -74,15 +74,15 @@ impl Interaction for Fourth {
 /// The regular force of order 4: that of sources that are no neighbours.
 pub struct RegularFourth;
 
-impl Interaction for RegularFourth {
-    const VECTORS: usize = Fourth::VECTORS;
-    const TAYLOR: usize = Fourth::TAYLOR;
-    const OUTPUTS: usize = Fourth::OUTPUTS;
+impl PairLaw for RegularFourth {
+    const N_DERIVATIVES: usize = Fourth::N_DERIVATIVES;
+    const N_COEFFICIENTS: usize = Fourth::N_COEFFICIENTS;
+    const N_OUTPUTS: usize = Fourth::N_OUTPUTS;
     const NEAREST: bool = false;
     const REGULAR: bool = true;
 
     #[inline(always)]
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
         Fourth::add(differences, inverse, mass, sums);
     }
 }
@@ -90,14 +90,14 @@ impl Interaction for RegularFourth {
 /// Order 6: and snap.
 pub struct Sixth;
 
-impl Interaction for Sixth {
-    const VECTORS: usize = 3;
-    const TAYLOR: usize = 6;
-    const OUTPUTS: usize = 10;
+impl PairLaw for Sixth {
+    const N_DERIVATIVES: usize = 3;
+    const N_COEFFICIENTS: usize = 6;
+    const N_OUTPUTS: usize = 10;
     const NEAREST: bool = true;
 
     #[inline(always)]
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
         let number = |value: f64| L::splat(L::Element::from_f64(value));
         let [r, v, a, _] = *differences;
         let inverse2 = inverse * inverse;
@@ -121,14 +121,14 @@ impl Interaction for Sixth {
 /// Order 8: and crackle.
 pub struct Eighth;
 
-impl Interaction for Eighth {
-    const VECTORS: usize = 4;
-    const TAYLOR: usize = 8;
-    const OUTPUTS: usize = 13;
+impl PairLaw for Eighth {
+    const N_DERIVATIVES: usize = 4;
+    const N_COEFFICIENTS: usize = 8;
+    const N_OUTPUTS: usize = 13;
     const NEAREST: bool = true;
 
     #[inline(always)]
-    fn add<L: Lanes>(differences: &[[L; 3]; MAX_VECTORS], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
+    fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]) {
         let number = |value: f64| L::splat(L::Element::from_f64(value));
         let [r, v, a, j] = *differences;
         let inverse2 = inverse * inverse;

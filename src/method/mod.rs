@@ -5,7 +5,9 @@ pub mod direct;
 use direct::cpu;
 use direct::gpu::GpuDevice;
 
-use crate::data::{Block, Deal, Descriptor, Error, Line, Parts, Result, Share, Sources, Updates};
+use crate::data::{
+    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Result, Sources, Updates,
+};
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
 use crate::hal::{Backend, DeviceDescription};
@@ -15,7 +17,7 @@ use crate::simd::Level;
 #[derive(Debug, Clone)]
 pub struct DeviceOptions {
     /// What it will compute.
-    pub descriptor: &'static Descriptor,
+    pub interaction: &'static Interaction,
     /// CPU threads.
     pub threads: usize,
     /// The CPU's instruction set.
@@ -40,19 +42,19 @@ pub trait Device: Send {
     }
 
     /// Memory from which records will be sent until the device is dropped; it may be made fast to read.
-    fn register(&mut self, _memory: &[Line]) -> Result<()> {
+    fn register(&mut self, _memory: &[RecordLine]) -> Result<()> {
         Ok(())
     }
 
-    /// Fetches what was written, predicts the sources of its share to the block's time and begins the sums.
+    /// Fetches what was written, predicts the sources of its assignment to the block's time and begins the sums.
     ///
     /// Records are given only to a device that takes them, and name only addresses of chunks that the host's copy has.
     /// Until all was handed in, the device may read them.
-    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()>;
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
 
-    /// Waits for the sums of more sinks of its share, where those of the first `done` were handed in, hands them in,
+    /// Waits for the sums of more sinks of its assignment, where those of the first `done` were handed in, hands them in,
     /// and says how many there are now. When it says that all are there, or fails, nothing is at work any more.
-    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize>;
+    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize>;
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
     /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index. In the
@@ -66,8 +68,8 @@ pub trait Device: Send {
     ) -> Result<()>;
 
     /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it
-    /// is dealt so among `devices` like this one.
-    fn estimate(&self, _ni: usize, _nj: usize, _deal: Deal, _devices: usize) -> Option<f64> {
+    /// is partitioned so among `devices` like this one.
+    fn estimate(&self, _ni: usize, _nj: usize, _deal: Partition, _devices: usize) -> Option<f64> {
         None
     }
 
@@ -107,8 +109,8 @@ pub struct ThisMachine;
 impl Machine for ThisMachine {
     fn devices(&self, backend: Backend) -> Result<usize> {
         // Behind OpenCL are the GPUs that failed, and their driver.
-        let is_the_same = backend == Backend::OpenCl && Backend::Cuda.serves_unasked();
-        match backend.serves_unasked() && !is_the_same {
+        let is_the_same = backend == Backend::OpenCl && Backend::Cuda.is_auto_selectable();
+        match backend.is_auto_selectable() && !is_the_same {
             true => Ok(backend.visible()?.alike),
             false => Ok(0),
         }

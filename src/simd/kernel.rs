@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use super::level::Level;
-use crate::data::{Chunk, Descriptor, Order, Precision, Scope, Sink};
+use crate::data::{Chunk, Interaction, Order, Precision, Scope, Sink};
 use crate::law::lanes::{Element, Lanes};
-use crate::law::pair::{Eighth, Fourth, Interaction, RegularFourth, Second, Sixth};
+use crate::law::pair::{Eighth, Fourth, PairLaw, RegularFourth, Second, Sixth};
 
 use super::portable::{Array, LANES_32, LANES_64};
 use super::sum::{self, guard};
-use super::tile::{Group, LaneSums, Moment, Tile};
+use super::tile::{Group, LaneSums, PredictionTarget, Tile};
 use super::{neighbours, predict};
 
 /// The loops of an order, precision and scope, compiled for an instruction set.
@@ -17,19 +17,19 @@ pub trait Kernel<E: Element>: Send + Sync {
     /// Lanes of a vector.
     fn lanes(&self) -> usize;
     /// Vectors of a sink: position, velocity, ...
-    fn vectors(&self) -> usize;
+    fn n_derivatives(&self) -> usize;
     /// Numbers that hold a coordinate.
-    fn parts(&self) -> usize;
+    fn limbs(&self) -> usize;
     /// Rows of a tile.
     fn rows(&self) -> usize {
-        1 + 3 * (self.parts() - 1 + self.vectors())
+        1 + 3 * (self.limbs() - 1 + self.n_derivatives())
     }
     /// Predicts the sources of a chunk into a tile.
-    fn predict(&self, chunk: &Chunk, moment: Moment, tile: &mut Tile<E>);
+    fn predict(&self, chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<E>);
     /// Adds a tile to the sums of a group, a lane a sink.
-    fn sum_group(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sums: &mut LaneSums<E>);
+    fn sum_sinks_in_lanes(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sums: &mut LaneSums<E>);
     /// Adds a tile to the sums of one sink of a group, the lanes spread over sources.
-    fn sum_spread(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sink: usize, sums: &mut LaneSums<E>);
+    fn sum_sources_in_lanes(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sink: usize, sums: &mut LaneSums<E>);
     /// Appends the sources of a tile that the sums of one sink of a group leave out as its neighbours; none where the scope
     /// leaves out none.
     fn find(&self, tile: &Tile<E>, group: &Group<E>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>);
@@ -38,13 +38,13 @@ pub trait Kernel<E: Element>: Send + Sync {
 /// The pass that finds neighbours, compiled for an instruction set.
 pub trait Finder: Send + Sync {
     /// Predicts the positions of a chunk in 64 bits.
-    fn predict(&self, chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>);
+    fn predict(&self, chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>);
     /// Appends the neighbours of a sink among a tile's sources.
     fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>);
 }
 
 /// An order, vectors and a number of parts of a coordinate, at a level.
-struct Bound<I, L, const PARTS: usize, V> {
+struct Bound<I, L, const LIMBS: usize, V> {
     order: PhantomData<I>,
     vectors: PhantomData<fn() -> L>,
     level: PhantomData<V>,
@@ -59,24 +59,24 @@ macro_rules! level {
             pub struct This;
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn predict_chunk<I: Interaction, E: Element, const PARTS: usize>(
-                chunk: &Chunk, moment: Moment, tile: &mut Tile<E>,
+            unsafe fn predict_chunk<I: PairLaw, E: Element, const LIMBS: usize>(
+                chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<E>,
             ) {
-                predict::chunk::<$f64, E>(chunk, I::TAYLOR, I::VECTORS, PARTS, moment, tile);
+                predict::chunk::<$f64, E>(chunk, I::N_COEFFICIENTS, I::N_DERIVATIVES, LIMBS, target, tile);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn sum_tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, const GUARD: u8>(
+            unsafe fn sum_tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8>(
                 tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>,
             ) {
-                sum::tile::<I, L, PARTS, SPREAD, GUARD>(tile, group, sink, sums);
+                sum::tile::<I, L, LIMBS, SOURCES_IN_LANES, GUARD>(tile, group, sink, sums);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn find_left_out<I: Interaction, L: Lanes, const PARTS: usize>(
+            unsafe fn find_left_out<I: PairLaw, L: Lanes, const LIMBS: usize>(
                 tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>,
             ) {
-                neighbours::left_out::<I, L, PARTS>(tile, group, sink, skip_own_index, found);
+                neighbours::regular_neighbours::<I, L, LIMBS>(tile, group, sink, skip_own_index, found);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -85,57 +85,57 @@ macro_rules! level {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn predict_positions(chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>) {
-                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, moment, tile);
+            unsafe fn predict_positions(chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
+                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, target, tile);
             }
 
-            impl<I: Interaction, L: Lanes, const PARTS: usize> Bound<I, L, PARTS, This> {
-                fn sum<const SPREAD: bool>(
+            impl<I: PairLaw, L: Lanes, const LIMBS: usize> Bound<I, L, LIMBS, This> {
+                fn sum<const SOURCES_IN_LANES: bool>(
                     guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>,
                 ) {
                     // SAFETY: `kernel_32` and `kernel_64` hand out this object only where the CPU has the level.
                     unsafe {
                         match guard {
-                            guard::NONE => sum_tile::<I, L, PARTS, SPREAD, { guard::NONE }>(tile, group, sink, sums),
-                            guard::DISTANCE => sum_tile::<I, L, PARTS, SPREAD, { guard::DISTANCE }>(tile, group, sink, sums),
-                            _ => sum_tile::<I, L, PARTS, SPREAD, { guard::INDEX }>(tile, group, sink, sums),
+                            guard::NONE => sum_tile::<I, L, LIMBS, SOURCES_IN_LANES, { guard::NONE }>(tile, group, sink, sums),
+                            guard::DISTANCE => sum_tile::<I, L, LIMBS, SOURCES_IN_LANES, { guard::DISTANCE }>(tile, group, sink, sums),
+                            _ => sum_tile::<I, L, LIMBS, SOURCES_IN_LANES, { guard::INDEX }>(tile, group, sink, sums),
                         }
                     }
                 }
             }
 
-            impl<I: Interaction, L: Lanes, const PARTS: usize> Kernel<L::Element> for Bound<I, L, PARTS, This> {
+            impl<I: PairLaw, L: Lanes, const LIMBS: usize> Kernel<L::Element> for Bound<I, L, LIMBS, This> {
                 fn lanes(&self) -> usize {
                     L::COUNT
                 }
-                fn vectors(&self) -> usize {
-                    I::VECTORS
+                fn n_derivatives(&self) -> usize {
+                    I::N_DERIVATIVES
                 }
-                fn parts(&self) -> usize {
-                    PARTS
+                fn limbs(&self) -> usize {
+                    LIMBS
                 }
-                fn predict(&self, chunk: &Chunk, moment: Moment, tile: &mut Tile<L::Element>) {
+                fn predict(&self, chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<L::Element>) {
                     // SAFETY: as in `sum`.
-                    unsafe { predict_chunk::<I, L::Element, PARTS>(chunk, moment, tile) }
+                    unsafe { predict_chunk::<I, L::Element, LIMBS>(chunk, target, tile) }
                 }
-                fn sum_group(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sums: &mut LaneSums<L::Element>) {
+                fn sum_sinks_in_lanes(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sums: &mut LaneSums<L::Element>) {
                     Self::sum::<false>(guard, tile, group, 0, sums);
                 }
-                fn sum_spread(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>) {
+                fn sum_sources_in_lanes(&self, guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>) {
                     Self::sum::<true>(guard, tile, group, sink, sums);
                 }
                 fn find(&self, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>) {
                     if I::REGULAR {
                         // SAFETY: as in `sum`.
-                        unsafe { find_left_out::<I, L, PARTS>(tile, group, sink, skip_own_index, found) }
+                        unsafe { find_left_out::<I, L, LIMBS>(tile, group, sink, skip_own_index, found) }
                     }
                 }
             }
 
             impl Finder for This {
-                fn predict(&self, chunk: &Chunk, taylor: usize, moment: Moment, tile: &mut Tile<f64>) {
+                fn predict(&self, chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
                     // SAFETY: `finder` hands out this object only where the CPU has the level.
-                    unsafe { predict_positions(chunk, taylor, moment, tile) }
+                    unsafe { predict_positions(chunk, taylor, target, tile) }
                 }
                 fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>) {
                     // SAFETY: as in `predict`.
@@ -143,29 +143,29 @@ macro_rules! level {
                 }
             }
 
-            fn bind<I: Interaction, L: Lanes + 'static, const PARTS: usize>() -> Box<dyn Kernel<L::Element>> {
-                Box::new(Bound::<I, L, PARTS, This> { order: PhantomData, vectors: PhantomData, level: PhantomData })
+            fn bind<I: PairLaw, L: Lanes + 'static, const LIMBS: usize>() -> Box<dyn Kernel<L::Element>> {
+                Box::new(Bound::<I, L, LIMBS, This> { order: PhantomData, vectors: PhantomData, level: PhantomData })
             }
 
-            pub fn kernel_32(descriptor: &Descriptor) -> Option<Box<dyn Kernel<f32>>> {
-                Some(match (descriptor.order, descriptor.precision, descriptor.scope) {
-                    (Order::Second, Precision::Single, Scope::Whole) => bind::<Second, $f32, 1>(),
-                    (Order::Second, Precision::Mixed, Scope::Whole) => bind::<Second, $f32, 2>(),
-                    (Order::Fourth, Precision::Single, Scope::Whole) => bind::<Fourth, $f32, 1>(),
-                    (Order::Fourth, Precision::Mixed, Scope::Whole) => bind::<Fourth, $f32, 2>(),
+            pub fn kernel_32(interaction: &Interaction) -> Option<Box<dyn Kernel<f32>>> {
+                Some(match (interaction.order, interaction.precision, interaction.scope) {
+                    (Order::Second, Precision::Single, Scope::Full) => bind::<Second, $f32, 1>(),
+                    (Order::Second, Precision::Mixed, Scope::Full) => bind::<Second, $f32, 2>(),
+                    (Order::Fourth, Precision::Single, Scope::Full) => bind::<Fourth, $f32, 1>(),
+                    (Order::Fourth, Precision::Mixed, Scope::Full) => bind::<Fourth, $f32, 2>(),
                     (Order::Fourth, Precision::Mixed, Scope::Regular) => bind::<RegularFourth, $f32, 2>(),
-                    (Order::Sixth, Precision::Mixed, Scope::Whole) => bind::<Sixth, $f32, 2>(),
+                    (Order::Sixth, Precision::Mixed, Scope::Full) => bind::<Sixth, $f32, 2>(),
                     _ => return None,
                 })
             }
 
-            pub fn kernel_64(descriptor: &Descriptor) -> Option<Box<dyn Kernel<f64>>> {
-                Some(match (descriptor.order, descriptor.precision, descriptor.scope) {
-                    (Order::Second, Precision::Double, Scope::Whole) => bind::<Second, $f64, 1>(),
-                    (Order::Fourth, Precision::Double, Scope::Whole) => bind::<Fourth, $f64, 1>(),
+            pub fn kernel_64(interaction: &Interaction) -> Option<Box<dyn Kernel<f64>>> {
+                Some(match (interaction.order, interaction.precision, interaction.scope) {
+                    (Order::Second, Precision::Double, Scope::Full) => bind::<Second, $f64, 1>(),
+                    (Order::Fourth, Precision::Double, Scope::Full) => bind::<Fourth, $f64, 1>(),
                     (Order::Fourth, Precision::Double, Scope::Regular) => bind::<RegularFourth, $f64, 1>(),
-                    (Order::Sixth, Precision::Double, Scope::Whole) => bind::<Sixth, $f64, 1>(),
-                    (Order::Eighth, Precision::Double, Scope::Whole) => bind::<Eighth, $f64, 1>(),
+                    (Order::Sixth, Precision::Double, Scope::Full) => bind::<Sixth, $f64, 1>(),
+                    (Order::Eighth, Precision::Double, Scope::Full) => bind::<Eighth, $f64, 1>(),
                     _ => return None,
                 })
             }
@@ -205,13 +205,13 @@ macro_rules! at_level {
 }
 
 /// The kernel of an entry of the catalogue whose pairs are computed in 32 bits; a level that the CPU lacks is portable.
-pub fn kernel_32(level: Level, descriptor: &Descriptor) -> Option<Box<dyn Kernel<f32>>> {
-    at_level!(level, module => module::kernel_32(descriptor))
+pub fn kernel_32(level: Level, interaction: &Interaction) -> Option<Box<dyn Kernel<f32>>> {
+    at_level!(level, module => module::kernel_32(interaction))
 }
 
 /// The kernel of an entry of the catalogue whose pairs are computed in 64 bits; a level that the CPU lacks is portable.
-pub fn kernel_64(level: Level, descriptor: &Descriptor) -> Option<Box<dyn Kernel<f64>>> {
-    at_level!(level, module => module::kernel_64(descriptor))
+pub fn kernel_64(level: Level, interaction: &Interaction) -> Option<Box<dyn Kernel<f64>>> {
+    at_level!(level, module => module::kernel_64(interaction))
 }
 
 /// The neighbour pass; a level that the CPU lacks is portable.

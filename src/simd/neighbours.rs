@@ -3,7 +3,7 @@
 
 use crate::data::{CHUNK, Sink};
 use crate::law::lanes::{Lanes, MAX_LANES};
-use crate::law::pair::Interaction;
+use crate::law::pair::PairLaw;
 use crate::law::regular::squared;
 
 use super::sum::LaneSinks;
@@ -45,7 +45,7 @@ pub fn tile<const FUSED: bool>(tile: &Tile<f64>, sink: &Sink, skip_own_index: bo
 /// Appends the indices of a tile's sources that [`super::sum::tile`] leaves out of the sums of one sink of a group, as
 /// they are its neighbours.
 #[inline(always)]
-pub fn left_out<I: Interaction, L: Lanes, const PARTS: usize>(
+pub fn regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
     tile: &Tile<L::Element>,
     group: &Group<L::Element>,
     sink: usize,
@@ -53,8 +53,8 @@ pub fn left_out<I: Interaction, L: Lanes, const PARTS: usize>(
     found: &mut Vec<i32>,
 ) {
     let sources = tile.rows();
-    assert!(sources.len() >= criterion_row(PARTS, I::VECTORS) * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
-    let sinks = LaneSinks::<L, PARTS>::new::<I>(|row| L::splat(group.row(row)[sink]));
+    assert!(sources.len() >= criterion_row(LIMBS, I::N_DERIVATIVES) * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
+    let sinks = LaneSinks::<L, LIMBS>::new::<I>(|row| L::splat(group.row(row)[sink]));
     let own_index = group.indices[sink];
     for place in (0..tile.count).step_by(L::COUNT) {
         // SAFETY: rows have CHUNK numbers each, `place` is below `count` and a multiple of COUNT, which divides CHUNK; the

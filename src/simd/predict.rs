@@ -1,12 +1,12 @@
 //! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3 + ...` and its derivatives.
 
-use crate::data::{CHUNK, Chunk, Descriptor, MASS, MAX_TAYLOR, MAX_VECTORS, OCTET, Source, TAYLOR, TIME};
+use crate::data::{CHUNK, Chunk, Interaction, MASS, MAX_COEFFICIENTS, MAX_DERIVATIVES, OCTET, Source, TAYLOR, TIME};
 use crate::law::lanes::{Element, Lanes, Wide};
 
-use super::tile::{Moment, Tile, VECTORS_ROW};
+use super::tile::{PredictionTarget, Tile, VECTORS_ROW};
 
 /// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
-const FACTORS: [[f64; MAX_TAYLOR]; MAX_VECTORS] = [
+const FACTORS: [[f64; MAX_COEFFICIENTS]; MAX_DERIVATIVES] = [
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
     [0.0, 0.0, 2.0, 6.0, 12.0, 20.0, 30.0, 42.0],
@@ -45,20 +45,20 @@ impl<L: Lanes<Element = f64>> Number for Vector<L> {
 
 /// The `derivative`-th derivative of a series with these coefficients, after `dt`, by Horner's rule.
 #[inline(always)]
-fn evaluate<N: Number>(derivative: usize, taylor: usize, dt: N, coefficient: impl Fn(usize) -> N) -> N {
+fn evaluate<N: Number>(derivative: usize, n_coefficients: usize, dt: N, coefficient: impl Fn(usize) -> N) -> N {
     let term = |k: usize| match FACTORS[derivative][k] {
         1.0 => coefficient(k),
         factor => coefficient(k).scaled(factor),
     };
-    (derivative..taylor - 1).rev().fold(term(taylor - 1), |value, k| value.times_plus(dt, term(k)))
+    (derivative..n_coefficients - 1).rev().fold(term(n_coefficients - 1), |value, k| value.times_plus(dt, term(k)))
 }
 
 /// Position, velocity, ... of one source after `dt`, in 64 bits.
-pub fn derivatives(source: &Source, descriptor: &Descriptor, dt: f64) -> [[f64; 3]; MAX_VECTORS] {
-    let mut predicted = [[0.0; 3]; MAX_VECTORS];
-    for (derivative, vector) in predicted.iter_mut().enumerate().take(descriptor.vectors) {
+pub fn derivatives(source: &Source, interaction: &Interaction, dt: f64) -> [[f64; 3]; MAX_DERIVATIVES] {
+    let mut predicted = [[0.0; 3]; MAX_DERIVATIVES];
+    for (derivative, vector) in predicted.iter_mut().enumerate().take(interaction.n_derivatives) {
         *vector = std::array::from_fn(|component| {
-            evaluate(derivative, descriptor.taylor, dt, |k| source.taylor[k][component])
+            evaluate(derivative, interaction.n_coefficients, dt, |k| source.coefficients[k][component])
         });
     }
     predicted
@@ -68,18 +68,18 @@ pub fn derivatives(source: &Source, descriptor: &Descriptor, dt: f64) -> [[f64; 
 #[inline(always)]
 pub fn chunk<L: Wide, E: Element>(
     chunk: &Chunk,
-    taylor: usize,
+    n_coefficients: usize,
     vectors: usize,
-    parts: usize,
-    moment: Moment,
+    limbs: usize,
+    target: PredictionTarget,
     tile: &mut Tile<E>,
 ) {
     let rows = tile.rows_mut();
-    assert!(rows.len() >= (VECTORS_ROW + 3 * (parts - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
-    debug_assert!(size_of::<E>() == 4 || moment.units.length == 0 && moment.units.speed == 0);
-    let factors: [f64; MAX_VECTORS] = std::array::from_fn(|derivative| moment.units.derivative_factor(derivative));
+    assert!(rows.len() >= (VECTORS_ROW + 3 * (limbs - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    debug_assert!(size_of::<E>() == 4 || target.units.length == 0 && target.units.speed == 0);
+    let factors: [f64; MAX_DERIVATIVES] = std::array::from_fn(|derivative| target.units.derivative_factor(derivative));
     for (octet, source) in chunk.octets().enumerate() {
-        assert!(source.len() >= TAYLOR + 3 * taylor);
+        assert!(source.len() >= TAYLOR + 3 * n_coefficients);
         for lane in (0..OCTET).step_by(L::COUNT) {
             // SAFETY: a row of an octet has OCTET numbers, and the assertion above covers the rows.
             let load = |row: usize| unsafe { L::load(source[row].as_ptr().add(lane)) };
@@ -87,20 +87,20 @@ pub fn chunk<L: Wide, E: Element>(
             // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
             // covers the rows.
             let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
-            let dt = if moment.predicts { L::splat(moment.time) - load(TIME) } else { L::splat(0.0) };
+            let dt = if target.predicts { L::splat(target.time) - load(TIME) } else { L::splat(0.0) };
             let dt = Vector(dt);
-            store(load(MASS) * L::splat(moment.units.mass_factor()), 0);
+            store(load(MASS) * L::splat(target.units.mass_factor()), 0);
             for component in 0..3 {
                 for (derivative, factor) in factors.into_iter().enumerate().take(vectors) {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
-                    let mut value = evaluate(derivative, taylor, dt, coefficient).0;
+                    let mut value = evaluate(derivative, n_coefficients, dt, coefficient).0;
                     // In 64 bits lengths and times are the caller's.
                     if size_of::<E>() == 4 {
                         value = value * L::splat(factor);
                     }
-                    let first = if derivative == 0 { 0 } else { parts - 1 + derivative };
+                    let first = if derivative == 0 { 0 } else { limbs - 1 + derivative };
                     let rest = store(value, VECTORS_ROW + 3 * first + component);
-                    if derivative == 0 && parts == 2 {
+                    if derivative == 0 && limbs == 2 {
                         store(rest, VECTORS_ROW + 3 + component);
                     }
                 }
@@ -109,5 +109,5 @@ pub fn chunk<L: Wide, E: Element>(
     }
     tile.indices_mut().copy_from_slice(chunk.indices());
     tile.range = chunk.index_range();
-    tile.close(moment.limit, |place| chunk.is_set(place), chunk.all_set(moment.limit));
+    tile.close(target.limit, |place| chunk.is_set(place), chunk.all_set(target.limit));
 }

@@ -1,8 +1,8 @@
 //! The loop of a group of sinks over a tile of sources.
 
-use crate::data::{CHUNK, MAX_VECTORS};
+use crate::data::{CHUNK, MAX_DERIVATIVES};
 use crate::law::lanes::{Element, Lanes, MAX_LANES};
-use crate::law::pair::{Interaction, MAX_OUTPUTS};
+use crate::law::pair::{MAX_OUTPUTS, PairLaw};
 use crate::law::regular::{Criterion, squared};
 
 use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, criterion_row};
@@ -21,25 +21,25 @@ pub mod guard {
 const STEPS_32: usize = 32;
 
 /// What the loop needs of the sinks in its lanes.
-pub struct LaneSinks<L, const PARTS: usize> {
+pub struct LaneSinks<L, const LIMBS: usize> {
     softening2: L,
-    position: [[L; 3]; PARTS],
-    higher: [[L; 3]; MAX_VECTORS],
+    position: [[L; 3]; LIMBS],
+    higher: [[L; 3]; MAX_DERIVATIVES],
     /// What decides which sources are their neighbours, where these are left out.
     pub criterion: Criterion<L>,
 }
 
-impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
+impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
     /// The sinks of an interaction, from the lanes of each row of a group.
     #[inline(always)]
-    pub fn new<I: Interaction>(lanes: impl Fn(usize) -> L) -> LaneSinks<L, PARTS> {
+    pub fn new<I: PairLaw>(lanes: impl Fn(usize) -> L) -> LaneSinks<L, LIMBS> {
         let zero = L::splat(L::Element::from_f64(0.0));
-        let mut higher = [[zero; 3]; MAX_VECTORS];
-        for (vector, components) in higher.iter_mut().enumerate().take(I::VECTORS).skip(1) {
-            *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k));
+        let mut higher = [[zero; 3]; MAX_DERIVATIVES];
+        for (vector, components) in higher.iter_mut().enumerate().take(I::N_DERIVATIVES).skip(1) {
+            *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (LIMBS - 1 + vector) + k));
         }
         let [by_mass, plain, step] = match I::REGULAR {
-            true => std::array::from_fn(|k| lanes(criterion_row(PARTS, I::VECTORS) + k)),
+            true => std::array::from_fn(|k| lanes(criterion_row(LIMBS, I::N_DERIVATIVES) + k)),
             false => [zero; 3],
         };
         LaneSinks {
@@ -54,18 +54,18 @@ impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
     // Iterators in the place of these loops leave the differences in memory.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    pub fn differences<I: Interaction>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_VECTORS] {
-        let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_VECTORS];
+    pub fn differences<I: PairLaw>(&self, source: impl Fn(usize) -> L) -> [[L; 3]; MAX_DERIVATIVES] {
+        let mut differences = [[L::splat(L::Element::from_f64(0.0)); 3]; MAX_DERIVATIVES];
         for k in 0..3 {
             let mut r = source(VECTORS_ROW + k) - self.position[0][k];
-            if PARTS == 2 {
+            if LIMBS == 2 {
                 r = r + (source(VECTORS_ROW + 3 + k) - self.position[1][k]);
             }
             differences[0][k] = r;
         }
-        for vector in 1..I::VECTORS {
+        for vector in 1..I::N_DERIVATIVES {
             for k in 0..3 {
-                differences[vector][k] = source(VECTORS_ROW + 3 * (PARTS - 1 + vector) + k) - self.higher[vector][k];
+                differences[vector][k] = source(VECTORS_ROW + 3 * (LIMBS - 1 + vector) + k) - self.higher[vector][k];
             }
         }
         differences
@@ -77,37 +77,37 @@ impl<L: Lanes, const PARTS: usize> LaneSinks<L, PARTS> {
 /// With `SPREAD` the lanes are sources and the only sink is the group's lane `sink`; without it the lanes are sinks,
 /// and the sources come one by one.
 #[inline(always)]
-pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, const GUARD: u8>(
+pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8>(
     tile: &Tile<L::Element>,
     group: &Group<L::Element>,
     sink: usize,
     sums: &mut LaneSums<L::Element>,
 ) {
     let sources = tile.rows();
-    let rows = VECTORS_ROW + 3 * (PARTS - 1 + I::VECTORS);
+    let rows = VECTORS_ROW + 3 * (LIMBS - 1 + I::N_DERIVATIVES);
     assert!(sources.len() >= rows * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
     let source = |row: usize, place: usize| -> L {
         // SAFETY: rows have CHUNK numbers each, `place` is below `count` and, where lanes are loaded, a multiple of
         // COUNT, which divides CHUNK; the assertion above covers the rows.
         unsafe {
             let from = sources.as_ptr().add(row * CHUNK + place);
-            if SPREAD { L::load(from) } else { L::splat(*from) }
+            if SOURCES_IN_LANES { L::load(from) } else { L::splat(*from) }
         }
     };
     let lanes = |row: usize| -> L {
-        match SPREAD {
+        match SOURCES_IN_LANES {
             true => L::splat(group.row(row)[sink]),
             // SAFETY: a row of a group has MAX_LANES numbers.
             false => unsafe { L::load(group.row(row).as_ptr()) },
         }
     };
-    let own_index = match SPREAD {
+    let own_index = match SOURCES_IN_LANES {
         true => L::index_splat(group.indices[sink]),
         // SAFETY: a group has MAX_LANES indices.
         false => unsafe { L::index_load(group.indices.as_ptr()) },
     };
     let zero = L::splat(L::Element::from_f64(0.0));
-    let sinks = LaneSinks::<L, PARTS>::new::<I>(lanes);
+    let sinks = LaneSinks::<L, LIMBS>::new::<I>(lanes);
     let softening2 = sinks.softening2;
 
     // SAFETY: LaneSums has MAX_LANES numbers a row.
@@ -115,12 +115,12 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
     // SAFETY: as above.
     let mut nearest = unsafe { L::index_load(sums.nearest.as_ptr()) };
 
-    let stride = if SPREAD { L::COUNT } else { 1 };
+    let stride = if SOURCES_IN_LANES { L::COUNT } else { 1 };
     let steps = if size_of::<L::Element>() == 4 { STEPS_32 } else { CHUNK };
     let mut place = 0;
     while place < tile.count {
         let end = tile.count.min(place + steps * stride);
-        let mut parts = [zero; MAX_OUTPUTS];
+        let mut limbs = [zero; MAX_OUTPUTS];
         while place < end {
             let differences = sinks.differences::<I>(|row| source(row, place));
             let [x, y, z] = differences[0];
@@ -137,7 +137,7 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
             // SAFETY: a tile has CHUNK indices; places as above.
             let index = unsafe {
                 let from = tile.indices().as_ptr().add(place);
-                if SPREAD { L::index_load(from) } else { L::index_splat(*from) }
+                if SOURCES_IN_LANES { L::index_load(from) } else { L::index_splat(*from) }
             };
             let differ = (GUARD == guard::INDEX).then(|| L::differ(index, own_index));
             if GUARD >= guard::DISTANCE {
@@ -152,7 +152,7 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
                 let is_neighbour = sinks.criterion.is_neighbour(differences[0], r2, differences[1], mass);
                 inverse = L::select(is_neighbour, zero, inverse);
             }
-            I::add(&differences, inverse, mass, &mut parts);
+            I::add(&differences, inverse, mass, &mut limbs);
             if I::NEAREST {
                 let mut nearer = r2.less(distance2);
                 if let Some(differ) = differ {
@@ -163,7 +163,7 @@ pub fn tile<I: Interaction, L: Lanes, const PARTS: usize, const SPREAD: bool, co
             }
             place += stride;
         }
-        for (sum, part) in sums.values.iter_mut().zip(parts).take(I::OUTPUTS) {
+        for (sum, part) in sums.values.iter_mut().zip(limbs).take(I::N_OUTPUTS) {
             // SAFETY: LaneSums has MAX_LANES numbers a row.
             unsafe { part.add_to(sum.as_mut_ptr()) };
         }

@@ -2,17 +2,17 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::data::{CHUNK, Error, IndexRange, Nearest, Result, SinkUnits, SomeSinks, Units, memory};
+use crate::data::{CHUNK, Error, IndexRange, Nearest, Result, SinkSlice, SinkUnits, Units, memory};
 use crate::law::lanes::{Element, MAX_LANES};
 use crate::law::pair::MAX_OUTPUTS;
 
 #[derive(Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct RecordLine([u8; 64]);
 
 /// Numbers from a multiple of 64 bytes on.
 pub struct Aligned {
-    lines: Box<[Line]>,
+    lines: Box<[RecordLine]>,
 }
 
 impl Aligned {
@@ -20,7 +20,7 @@ impl Aligned {
     pub fn zeros<E: Element>(length: usize) -> Result<Aligned> {
         let count = (length * size_of::<E>()).div_ceil(64);
         let lines = bytemuck::try_zeroed_slice_box(count)
-            .map_err(|()| Error::OutOfMemory { what: "predicted sources", bytes: count * size_of::<Line>() })?;
+            .map_err(|()| Error::OutOfMemory { what: "predicted sources", bytes: count * size_of::<RecordLine>() })?;
         Ok(Aligned { lines })
     }
 
@@ -36,7 +36,7 @@ impl Aligned {
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        self.lines.len() * size_of::<Line>()
+        self.lines.len() * size_of::<RecordLine>()
     }
 }
 
@@ -46,7 +46,7 @@ pub const VECTORS_ROW: usize = 1;
 
 /// What a tile is predicted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moment {
+pub struct PredictionTarget {
     /// The time.
     pub time: f64,
     /// Whether sources are predicted to it; else they are as they were written.
@@ -69,7 +69,7 @@ pub struct Tile<E> {
     /// A range that holds all their indices.
     pub range: IndexRange,
     /// The stamp of the chunk that it was made of, and what for.
-    pub made_of: Option<(u64, Moment)>,
+    pub made_of: Option<(u64, PredictionTarget)>,
     elements: std::marker::PhantomData<E>,
 }
 
@@ -152,17 +152,17 @@ pub struct Group<E> {
 }
 
 /// Rows of a group at the highest order: one, three for each vector with the position in two parts, and three.
-const MAX_ROWS: usize = criterion_row(2, crate::data::MAX_VECTORS) + 3;
+const MAX_ROWS: usize = criterion_row(2, crate::data::MAX_DERIVATIVES) + 3;
 
 /// The first row of a group behind its vectors.
-pub const fn criterion_row(parts: usize, vectors: usize) -> usize {
-    VECTORS_ROW + 3 * (parts - 1 + vectors)
+pub const fn criterion_row(limbs: usize, vectors: usize) -> usize {
+    VECTORS_ROW + 3 * (limbs - 1 + vectors)
 }
 
 impl<E: Element> Group<E> {
     /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate. What decides who is a neighbour
     /// is only there if it is said so.
-    pub fn new(sinks: SomeSinks, vectors: usize, parts: usize, units: &SinkUnits, regular: bool) -> Group<E> {
+    pub fn new(sinks: SinkSlice, vectors: usize, limbs: usize, units: &SinkUnits, regular: bool) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
         let mut softening2 = f64::INFINITY;
@@ -172,20 +172,20 @@ impl<E: Element> Group<E> {
             softening2 = softening2.min(units.softening2(&sink));
             rows[0][lane] = E::from_f64(units.softening2(&sink));
             for (k, mut rest) in units.derivative(&sink, 0).into_iter().enumerate() {
-                for part in 0..parts {
+                for part in 0..limbs {
                     let leading = E::from_f64(rest);
                     rows[VECTORS_ROW + 3 * part + k][lane] = leading;
                     rest -= leading.to_f64();
                 }
             }
             for vector in 1..vectors {
-                let first = VECTORS_ROW + 3 * (parts - 1 + vector);
+                let first = VECTORS_ROW + 3 * (limbs - 1 + vector);
                 for (row, component) in rows[first..].iter_mut().zip(units.derivative(&sink, vector)) {
                     row[lane] = E::from_f64(component);
                 }
             }
             if regular {
-                for (row, number) in rows[criterion_row(parts, vectors)..].iter_mut().zip(units.criterion(&sink)) {
+                for (row, number) in rows[criterion_row(limbs, vectors)..].iter_mut().zip(units.criterion(&sink)) {
                     row[lane] = E::from_f64(number);
                 }
             }
@@ -229,8 +229,8 @@ impl<E: Element> LaneSums<E> {
     }
 
     /// Forgets what was summed for so many numbers of a sink.
-    pub fn clear(&mut self, outputs: usize) {
-        self.values[..outputs].fill([0.0; MAX_LANES]);
+    pub fn clear(&mut self, n_outputs: usize) {
+        self.values[..n_outputs].fill([0.0; MAX_LANES]);
         self.distance2 = [E::INFINITY; MAX_LANES];
     }
 

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::Setup;
 use kyoho::data::{
-    Block, CHUNK, Deal, Error, Line, Order, Parts, Precision, Records, Result, Share, Sources, Updates, Written,
+    Assignment, Block, CHUNK, Error, Order, PartialSums, Partition, Precision, RecordLine, Records, Result, Sources,
+    Updates, Written,
 };
 use kyoho::hal::{Backend, DeviceDescription, DeviceKind};
 use kyoho::method::{self, Device, DeviceOptions, Machine};
@@ -67,7 +68,7 @@ pub struct Notes {
     /// The backend, sinks and nj of each block that was started, once for each device that has a part.
     pub started: Vec<(Backend, usize, usize)>,
     /// The number and share of each of those that are not the CPU.
-    pub shares: Vec<(usize, Share)>,
+    pub assignments: Vec<(usize, Assignment)>,
     /// The number and sinks of each call for neighbours on those.
     pub lists: Vec<(usize, Range<usize>)>,
     /// Records that devices were sent, and those of them that they had missed.
@@ -158,7 +159,7 @@ impl Machine for Fakes {
     }
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
-        let copy = Sources::new(options.descriptor.taylor);
+        let copy = Sources::new(options.interaction.n_coefficients);
         let cpu = method::open(Backend::Cpu, 0, options.clone())?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open, backend, number)?;
@@ -205,13 +206,13 @@ impl Device for Observed {
         self.cpu.describe()
     }
 
-    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         assert!(updates.fresh.is_empty() && updates.missed.is_empty(), "the CPU takes no records");
         self.fakes.notes().started.push((Backend::Cpu, block.sinks.len(), block.nj));
-        self.cpu.start(updates, block, share)
+        self.cpu.start(updates, block, assignment)
     }
 
-    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
         self.cpu.wait_more(parts, done)
     }
 
@@ -227,7 +228,7 @@ impl Device for Observed {
 /// What a device is at work on.
 struct Work {
     block: Block,
-    share: Share,
+    assignment: Assignment,
     /// Where the records are, how many lines, and how many of these are a record.
     records: [(usize, usize, usize); 2],
 }
@@ -290,7 +291,7 @@ impl Gpu {
     /// Nothing is left of the sources after a failure.
     fn lose_all(&mut self) {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
-        self.copy = Sources::new(self.copy.taylor());
+        self.copy = Sources::new(self.copy.n_coefficients());
         // What was computed of the old copy must not pass for the new one's.
         self.cpu = method::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
@@ -300,9 +301,9 @@ impl Gpu {
     fn read_records(&mut self) {
         let Some(Work { records, .. }) = &self.work else { return };
         for (first, lines, lines_of_record) in *records {
-            let first = std::ptr::with_exposed_provenance::<Line>(first);
+            let first = std::ptr::with_exposed_provenance::<RecordLine>(first);
             // SAFETY: the engine leaves the records alone from start to the end, and until the device is dropped.
-            let lines: Vec<Line> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
+            let lines: Vec<RecordLine> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
             for record in Records::new(&lines, lines_of_record).iter() {
                 self.copy.put(record.address() as usize, &record.source()).expect("its chunk is there");
             }
@@ -319,18 +320,18 @@ impl Gpu {
         let first = lines.as_ptr().expose_provenance();
         let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(lines) <= memory.end;
         assert!(records.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
-        (first, lines.len(), records.words() / Line::WORDS)
+        (first, lines.len(), records.words() / RecordLine::WORDS)
     }
 
     /// Computes what was started.
-    fn finish(&mut self, parts: &mut Parts) -> Result<()> {
+    fn finish(&mut self, parts: &mut PartialSums) -> Result<()> {
         self.read_records();
-        let Some(Work { block, share, .. }) = self.work.take() else { return Ok(()) };
+        let Some(Work { block, assignment, .. }) = self.work.take() else { return Ok(()) };
         let called = self.fakes.notes().call(At::Wait, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())?;
-        self.cpu.start(&Updates::of(&self.copy), &block, &share)?;
+        self.cpu.start(&Updates::of(&self.copy), &block, &assignment)?;
         self.cpu.wait_more(parts, 0)?;
-        (self.left, self.handed_in) = (share.sinks.len(), 0);
+        (self.left, self.handed_in) = (assignment.sinks.len(), 0);
         Ok(())
     }
 }
@@ -351,32 +352,33 @@ impl Device for Gpu {
         true
     }
 
-    fn register(&mut self, memory: &[Line]) -> Result<()> {
+    fn register(&mut self, memory: &[RecordLine]) -> Result<()> {
         self.fakes.notes().call(At::Register, self.backend, self.number)?;
         let first = memory.as_ptr().expose_provenance();
         self.memory.push(first..first + size_of_val(memory));
         Ok(())
     }
 
-    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         assert!(self.work.is_none() && self.left == 0, "a second start before the end of the first");
         {
             let mut notes = self.fakes.notes();
             notes.started.push((self.backend, block.sinks.len(), block.nj));
-            notes.shares.push((self.number, share.clone()));
+            notes.assignments.push((self.number, assignment.clone()));
             notes.records += updates.fresh.len() + updates.missed.len();
             notes.missed += updates.missed.len();
         }
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
-        let Block { skip_own_index, time, predicts, nj, units, reach, .. } = *block;
-        let block = Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, units, reach };
-        self.work = Some(Work { block, share: share.clone(), records });
+        let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, .. } = *block;
+        let block =
+            Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, units, neighbour_criterion };
+        self.work = Some(Work { block, assignment: assignment.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
     }
 
-    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
         if done == 0 {
             self.finish(parts)?;
         }
@@ -396,9 +398,9 @@ impl Device for Gpu {
     }
 
     /// A second for each pair of a sink and a slice, and `START` for each further device.
-    fn estimate(&self, ni: usize, _: usize, deal: Deal, _: usize) -> Option<f64> {
-        let share = deal.share(0, ni);
-        Some((share.sinks.len() * share.slices().len() + START * (deal.devices() - 1)) as f64)
+    fn estimate(&self, ni: usize, _: usize, partition: Partition, _: usize) -> Option<f64> {
+        let assignment = partition.assignment(0, ni);
+        Some((assignment.sinks.len() * assignment.slices().len() + START * (partition.devices() - 1)) as f64)
     }
 
     fn crossover(&self) -> u64 {

@@ -102,9 +102,9 @@ mod tests {
         for (order, terms) in [(Order::Fourth, 4), (Order::Sixth, 6), (Order::Eighth, 8)] {
             let source = body.source(order, 7, 2.0, 0.5);
             assert_eq!((source.index, source.mass, source.time), (7, 6.0, 0.5));
-            assert_eq!(source.taylor[..2], [[1.0; 3], [2.0; 3]]);
-            assert!(source.taylor[2..terms].iter().all(|coefficient| *coefficient == [1.0, 0.0, 0.0]));
-            assert!(source.taylor[terms..].iter().all(|coefficient| *coefficient == [0.0; 3]));
+            assert_eq!(source.coefficients[..2], [[1.0; 3], [2.0; 3]]);
+            assert!(source.coefficients[2..terms].iter().all(|coefficient| *coefficient == [1.0, 0.0, 0.0]));
+            assert!(source.coefficients[terms..].iter().all(|coefficient| *coefficient == [0.0; 3]));
         }
     }
 }

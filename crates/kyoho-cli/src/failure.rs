@@ -24,7 +24,7 @@ pub enum Failure {
     },
     /// A line of a file that cannot be understood.
     #[error("{}, line {line}: {reason}", path.display())]
-    Line {
+    RecordLine {
         /// The file.
         path: PathBuf,
         /// The number of the line, from 1.

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Only this precision: single, mixed, double
     #[arg(long)]
     precision: Option<String>,
-    /// Only forces of this scope: whole, regular (of all sources but neighbours)
+    /// Only forces of this scope: full, regular (of all sources but neighbours)
     #[arg(long)]
     scope: Option<String>,
     /// Only this instruction set of the CPU: portable, avx2, avx512
@@ -123,7 +123,7 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
         backend.devices()?;
     }
     if let Some(wanted) = &arguments.devices {
-        let first = || Backend::ALL.into_iter().find(|backend| backend.serves_unasked());
+        let first = || Backend::ALL.into_iter().find(|backend| backend.is_auto_selectable());
         let backend = selection.backend.or_else(first).unwrap_or(Backend::Cpu);
         let choice = DeviceChoice::parse("--devices", wanted)?;
         selection.devices = Some(choice.resolve(backend, backend.visible()?)?);
@@ -171,7 +171,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
     for row in rows {
         let setup = &row.plain().setup;
         let Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest } = &row.errors;
-        let descriptor = row.plain().descriptor();
+        let interaction = row.plain().interaction();
         let if_any = |there: bool, text: String| if there { text } else { "-".into() };
         let from = |order: Order, error: f64| if_any(setup.order >= order, format!("{error:.2e}"));
         out!(
@@ -188,7 +188,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
             from(Order::Sixth, snap.worst),
             from(Order::Eighth, crackle.worst),
             potential.worst,
-            if_any(descriptor.nearest, wrong_nearest.to_string()),
+            if_any(interaction.nearest, wrong_nearest.to_string()),
             match row.failed().count() {
                 _ if row.outcomes.is_empty() => "not run".into(),
                 0 => format!("{} passed", row.outcomes.len()),
@@ -264,7 +264,7 @@ fn to_json(arguments: &Arguments, rows: &[Row]) -> Value {
                 "snap": (setup.order >= Order::Sixth).then(|| spread(row.errors.snap)),
                 "crackle": (setup.order >= Order::Eighth).then(|| spread(row.errors.crackle)),
                 "potential": spread(row.errors.potential),
-                "wrong_nearest": row.plain().descriptor().nearest.then_some(row.errors.wrong_nearest),
+                "wrong_nearest": row.plain().interaction().nearest.then_some(row.errors.wrong_nearest),
             },
             "pairs": SEPARATIONS.iter().zip(row.pairs).map(pair).collect::<Vec<_>>(),
             "checks": row.outcomes.len(),

@@ -705,9 +705,10 @@ fn a_speedup_says_what_would_take_too_long() {
         assert!(output.status.success(), "{stderr}");
         (stdout, stderr)
     };
-    let left_out = ["N x N of ni = 50, nj = 50", "N x N of ni = 60, nj = 60", "block step of ni = 4, nj = 60"];
+    let regular_neighbours =
+        ["N x N of ni = 50, nj = 50", "N x N of ni = 60, nj = 60", "block step of ni = 4, nj = 60"];
     let (table, errors) = speedup("--limit 1e-12");
-    for row in left_out {
+    for row in regular_neighbours {
         assert!(table.contains(&format!("left out: {row}; a row would take ")), "{table}");
     }
     // What was not measured was not compared, and there is nothing to draw.

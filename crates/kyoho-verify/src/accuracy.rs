@@ -162,7 +162,7 @@ pub fn measure(
     };
     // What is expected to be zero must be zero.
     let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
-    let vectors = target.descriptor().vectors;
+    let vectors = target.interaction().n_derivatives;
     let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.len()));
     let mut wrong_nearest = 0;
     for (number, force) in expected.iter().enumerate() {
@@ -177,7 +177,7 @@ pub fn measure(
         for (quantity, (computed, expected)) in (1..=vectors).zip(pairs) {
             errors[quantity].push(relative(off(computed, expected), size(force, quantity)));
         }
-        if target.descriptor().nearest {
+        if target.interaction().nearest {
             let found = computed.nearest(number).map(|nearest| (nearest.distance2, nearest.index));
             let right = is_nearest(target, found, force.nearest, predicted, &sinks[number]);
             wrong_nearest += usize::from(!right);

@@ -57,12 +57,12 @@ pub struct Outcome {
 impl Check {
     /// Whether the check says something of this target.
     pub fn applies_to(&self, target: &Target) -> bool {
-        let descriptor = target.descriptor();
+        let interaction = target.interaction();
         match self.needs {
             Needs::Nothing => true,
-            Needs::Nearest => descriptor.nearest,
-            Needs::Lists => descriptor.has_lists(),
-            Needs::Regular => descriptor.is_regular(),
+            Needs::Nearest => interaction.nearest,
+            Needs::Lists => interaction.has_lists(),
+            Needs::Regular => interaction.is_regular(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use crate::reference::real::dot;
-use kyoho::data::{MAX_VECTORS, Sink, Source, padded};
+use kyoho::data::{MAX_DERIVATIVES, Sink, Source, padded};
 
 /// Numbers that look random (Steele, Lea & Flood 2014, OOPSLA '14, 453: SplitMix64).
 #[derive(Debug, Clone)]
@@ -130,13 +130,13 @@ pub fn sink_at(index: i32, position: [f64; 3], softening2: f64) -> Sink {
 
 /// The bodies themselves as sinks, at the time of their coefficients.
 pub fn sinks_of(sources: &[Source], softening2: f64) -> Vec<Sink> {
-    const FACTORIALS: [f64; MAX_VECTORS] = [1.0, 1.0, 2.0, 6.0];
+    const FACTORIALS: [f64; MAX_DERIVATIVES] = [1.0, 1.0, 2.0, 6.0];
     let sink = |source: &Source| Sink {
         index: source.index,
         softening2,
         radius2: 0.0,
         step: 0.0,
-        derivatives: std::array::from_fn(|q| source.taylor[q].map(|component| FACTORIALS[q] * component)),
+        derivatives: std::array::from_fn(|q| source.coefficients[q].map(|component| FACTORIALS[q] * component)),
     };
     sources.iter().map(sink).collect()
 }

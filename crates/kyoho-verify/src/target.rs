@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::models;
-use kyoho::data::{Deal, Descriptor, Order, Precision, Scope, Sink, Source};
+use kyoho::data::{Interaction, Order, Partition, Precision, Scope, Sink, Source};
 use kyoho::engine::Setup;
 use kyoho::hal::{Backend, DeviceDescription, alike};
 use kyoho::law::catalogue::{self, CATALOGUE};
@@ -18,9 +18,9 @@ pub struct Target {
 
 impl Target {
     /// What it computes; every target is an entry of the catalogue.
-    pub fn descriptor(&self) -> &'static Descriptor {
+    pub fn interaction(&self) -> &'static Interaction {
         let Setup { order, precision, scope, .. } = self.setup;
-        catalogue::descriptor_of(order, precision, scope).expect("targets are made from the catalogue")
+        catalogue::interaction_of(order, precision, scope).expect("targets are made from the catalogue")
     }
 
     /// The same on other threads and devices.
@@ -31,7 +31,7 @@ impl Target {
     /// The bodies themselves as sinks, with neighbours if these are left out of forces: some in a Plummer model.
     pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {
         let mut sinks = models::sinks_of(sources, softening2);
-        for (sink, source) in sinks.iter_mut().zip(sources).filter(|_| self.descriptor().is_regular()) {
+        for (sink, source) in sinks.iter_mut().zip(sources).filter(|_| self.interaction().is_regular()) {
             (sink.radius2, sink.step) = (0.02 / source.mass, 0.0625);
         }
         sinks
@@ -57,13 +57,13 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Setup { backend, devices, threads, level, shape, deal, .. } = &self.setup;
-        write!(formatter, "{} {}", self.descriptor().name(), backend.name())?;
+        let Setup { backend, devices, threads, level, shape, partition, .. } = &self.setup;
+        write!(formatter, "{} {}", self.interaction().name(), backend.name())?;
         if *backend == Backend::Cpu {
             write!(formatter, " {} threads {threads}", level.name())?;
         }
         write!(formatter, " devices {devices:?}")?;
-        if let Some(Deal { ranges, sets }) = deal {
+        if let Some(Partition { ranges, sets }) = partition {
             write!(formatter, " dealt in {ranges} ranges of sinks, {sets} sets of slices")?;
         }
         shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
@@ -95,17 +95,17 @@ fn wanted<T: PartialEq>(choice: Option<T>, value: T) -> bool {
 struct Way {
     threads: usize,
     devices: Vec<usize>,
-    /// How blocks are dealt to the devices.
-    deal: Option<Deal>,
+    /// How blocks are partitioned to the devices.
+    partition: Option<Partition>,
 }
 
 impl Way {
     fn of(threads: usize, devices: Vec<usize>) -> Way {
-        Way { threads, devices, deal: None }
+        Way { threads, devices, partition: None }
     }
 
-    fn dealt(ranges: usize, sets: usize) -> Way {
-        Way { deal: Some(Deal { ranges, sets }), ..Way::of(1, vec![0; ranges * sets]) }
+    fn partitioned(ranges: usize, sets: usize) -> Way {
+        Way { partition: Some(Partition { ranges, sets }), ..Way::of(1, vec![0; ranges * sets]) }
     }
 }
 
@@ -118,7 +118,7 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
         Backend::Cpu => {
             vec![Way::of(1, vec![0]), Way::of(2, vec![0]), Way::of(1, vec![0; 3]), Way::of(3, vec![0; 8])]
         }
-        _ => vec![Way::of(1, vec![0]), Way::dealt(3, 1), Way::dealt(2, 2)],
+        _ => vec![Way::of(1, vec![0]), Way::partitioned(3, 1), Way::partitioned(2, 2)],
     };
     let alike = alike(devices);
     if alike > 1 {
@@ -144,7 +144,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
             };
             let ways = ways(backend, &devices, &selection.devices);
             for level in levels {
-                targets.extend(ways.iter().map(|Way { threads, devices, deal }| Target {
+                targets.extend(ways.iter().map(|Way { threads, devices, partition }| Target {
                     setup: Setup {
                         order: entry.order,
                         precision: entry.precision,
@@ -154,7 +154,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         threads: *threads,
                         level,
                         shape: None,
-                        deal: *deal,
+                        partition: *partition,
                         crossover: Some(0),
                         fall_back: false,
                     },

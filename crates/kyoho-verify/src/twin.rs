@@ -10,7 +10,7 @@ use crate::reference::{
     DoubleDouble, Force, Predicted, Real, force, is_left_out, least_distance2, neighbours, predict, predict_one, reach2,
 };
 use crate::target::Target;
-use kyoho::data::{MAX_VECTORS, Order, Reach, Result, Scope, Sink, Source};
+use kyoho::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Result, Scope, Sink, Source};
 use kyoho::engine::System;
 use kyoho::method::{Machine, ThisMachine};
 
@@ -19,7 +19,7 @@ use kyoho::method::{Machine, ThisMachine};
 pub struct Model {
     order: Order,
     scope: Scope,
-    reach: Reach,
+    neighbour_criterion: NeighbourCriterion,
     sources: BTreeMap<usize, Source>,
     time: f64,
     /// Whether sources are predicted to the time; else they are as they were written.
@@ -32,7 +32,7 @@ struct Block {
     predicted: Vec<Predicted<DoubleDouble>>,
     sinks: Vec<Sink>,
     skip_own_index: bool,
-    reach: Reach,
+    neighbour_criterion: NeighbourCriterion,
 }
 
 /// How far rounding may move a distance: see [`Target::rounding`] and [`Target::coordinate_rounding`].
@@ -46,12 +46,20 @@ impl Model {
     /// Without sources, at time 0.
     pub fn new(order: Order, scope: Scope) -> Model {
         let (sources, block) = (BTreeMap::new(), Block::default());
-        Model { order, scope, reach: Reach::default(), sources, time: 0.0, predicts: true, block }
+        Model {
+            order,
+            scope,
+            neighbour_criterion: NeighbourCriterion::default(),
+            sources,
+            time: 0.0,
+            predicts: true,
+            block,
+        }
     }
 
     /// Sets how far the neighbours reach that the next blocks leave out.
-    pub fn set_reach(&mut self, reach: Reach) {
-        self.reach = reach;
+    pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
+        self.neighbour_criterion = neighbour_criterion;
     }
 
     /// Writes the source at an address.
@@ -70,7 +78,7 @@ impl Model {
     }
 
     /// The time to which a source is predicted.
-    fn moment(&self, source: &Source) -> f64 {
+    fn target(&self, source: &Source) -> f64 {
         if self.predicts { self.time } else { source.time }
     }
 
@@ -80,26 +88,27 @@ impl Model {
     }
 
     /// Position, velocity, ... of the source at an address, at the time that was set last or as they were written.
-    pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_VECTORS]> {
+    pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_DERIVATIVES]> {
         let source = self.source(address)?;
-        let predicted = predict::<DoubleDouble>(self.order, source, self.moment(source));
+        let predicted = predict::<DoubleDouble>(self.order, source, self.target(source));
         Some(predicted.map(|vector| vector.map(DoubleDouble::to_f64)))
     }
 
     /// Takes the sources below nj as they are now, predicted, and the sinks.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
-        let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.moment(source));
+        let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.target(source));
         let predicted = self.sources.range(..nj).map(predicted).collect();
-        self.block = Block { predicted, sinks: sinks.to_vec(), skip_own_index, reach: self.reach };
+        self.block =
+            Block { predicted, sinks: sinks.to_vec(), skip_own_index, neighbour_criterion: self.neighbour_criterion };
     }
 
     /// The forces of the block that was started last.
     pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
-        let Block { predicted, sinks, skip_own_index, reach } = &self.block;
+        let Block { predicted, sinks, skip_own_index, neighbour_criterion } = &self.block;
         let of_sink = |sink: &Sink| match self.scope {
-            Scope::Whole => force(self.order, predicted, *skip_own_index, sink),
+            Scope::Full => force(self.order, predicted, *skip_own_index, sink),
             Scope::Regular => {
-                let counts = |source: &&Predicted<DoubleDouble>| !is_left_out(*source, sink, *reach);
+                let counts = |source: &&Predicted<DoubleDouble>| !is_left_out(*source, sink, *neighbour_criterion);
                 let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
                 force(self.order, &counted, *skip_own_index, sink)
             }
@@ -135,15 +144,15 @@ impl Model {
 
     /// Whether the regular force of a sink of the block leaves a source out, unless rounding decides.
     fn is_left_out(&self, source: &Predicted<DoubleDouble>, sink: &Sink, blur: Blur) -> Option<bool> {
-        if reach2(source, sink, self.block.reach) <= DoubleDouble::from_f64(0.0) {
+        if reach2(source, sink, self.block.neighbour_criterion) <= DoubleDouble::from_f64(0.0) {
             return Some(false);
         }
         let of_both = |k: usize| norm(source.derivatives[k]) + norm(sink.derivatives[k]);
         let distance = least_distance2(source, sink).sqrt().to_f64();
-        let reach = reach2(source, sink, self.block.reach).sqrt().to_f64();
-        let of_terms = blur.terms * (distance + reach + sink.step.abs() * of_both(1));
+        let neighbour_criterion = reach2(source, sink, self.block.neighbour_criterion).sqrt().to_f64();
+        let of_terms = blur.terms * (distance + neighbour_criterion + sink.step.abs() * of_both(1));
         let off = 8.0 * (of_terms + blur.coordinates * of_both(0));
-        ((distance - reach).abs() > off).then_some(distance < reach)
+        ((distance - neighbour_criterion).abs() > off).then_some(distance < neighbour_criterion)
     }
 
     /// The neighbours of a sink of that block.
@@ -158,7 +167,7 @@ impl Model {
         let sink = &sinks[sink];
         match self.scope {
             // Lists of these are made in 64 bits.
-            Scope::Whole => [-1e-12, 1e-12].map(|off| {
+            Scope::Full => [-1e-12, 1e-12].map(|off| {
                 let off = if blur.terms == 0.0 { 0.0 } else { off };
                 neighbours(predicted, *skip_own_index, &Sink { radius2: sink.radius2 * (1.0 + off), ..*sink })
             }),
@@ -229,9 +238,9 @@ impl Twin {
     }
 
     /// Sets how far the neighbours reach that the next blocks of both leave out.
-    pub fn set_reach(&mut self, reach: Reach) {
-        self.system.set_reach(reach);
-        self.model.set_reach(reach);
+    pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
+        self.system.set_neighbour_criterion(neighbour_criterion);
+        self.model.set_neighbour_criterion(neighbour_criterion);
     }
 
     /// Starts a block on both.
@@ -246,7 +255,7 @@ impl Twin {
         let blur @ Blur { terms, coordinates } = self.blur();
         self.system.wait()?;
         let expected = match self.model.scope {
-            Scope::Whole => self.model.forces(),
+            Scope::Full => self.model.forces(),
             // Whether a source on the boundary is a neighbour is for the system to say, if only it says so in both.
             Scope::Regular => {
                 let mut expected = Vec::new();
@@ -294,17 +303,17 @@ impl Twin {
             format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
         });
         match self.model.scope {
-            Scope::Whole => Ok(()),
+            Scope::Full => Ok(()),
             Scope::Regular => self.compare_lists(findings, what),
         }
     }
 
     /// Compares sources as they were written, with zeros for the coefficients that the order does not keep.
     pub fn compare_sources(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
-        let kept = self.target.descriptor().taylor;
+        let kept = self.target.interaction().n_coefficients;
         for (address, found) in addresses.clone().zip(self.system.sources(addresses)?) {
             let mut expected = self.model.source(address).copied();
-            expected.iter_mut().for_each(|source| source.taylor[kept..].fill([0.0; 3]));
+            expected.iter_mut().for_each(|source| source.coefficients[kept..].fill([0.0; 3]));
             findings.expect_equal(&format!("the source written to address {address}"), found, expected);
         }
         Ok(())
@@ -312,8 +321,8 @@ impl Twin {
 
     /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
     pub fn compare_predicted(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
-        let vectors = self.target.descriptor().vectors;
-        let first = |predicted: [[f64; 3]; MAX_VECTORS]| predicted[..vectors].to_vec();
+        let vectors = self.target.interaction().n_derivatives;
+        let first = |predicted: [[f64; 3]; MAX_DERIVATIVES]| predicted[..vectors].to_vec();
         for (address, found) in addresses.clone().zip(self.system.predicted(addresses)?) {
             let expected = self.model.predicted(address).map(first);
             findings.expect_equal(&format!("the source predicted at address {address}"), found.map(first), expected);

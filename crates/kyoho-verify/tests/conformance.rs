@@ -6,7 +6,7 @@ use kyoho_verify::{CHECKS, Selection, run, targets};
 
 /// Runs the suite for the whole forces of one order and precision; the tests of a file run side by side.
 fn conforms(order: Order, precision: Precision) {
-    conforms_in(order, precision, Scope::Whole);
+    conforms_in(order, precision, Scope::Full);
 }
 
 /// Runs the suite for one entry of the catalogue.

@@ -111,7 +111,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
     // Boards of the process that this one was forked from are forgotten.
     for mut board in lock(&ALL).values().map(|board| lock(board)) {
-        if board.system.as_ref().is_some_and(Owned::is_inherited) {
+        if board.system.as_ref().is_some_and(Owned::is_in_forked_child) {
             *board = Board::new();
         }
     }
@@ -204,8 +204,8 @@ impl Board {
         let mut written = addresses.start;
         let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
-            let taylor = padded([positions.get(row)]);
-            let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, taylor };
+            let coefficients = padded([positions.get(row)]);
+            let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, coefficients };
             if let Err(error) = system.set_source(address, &source) {
                 refused.accept(written..address);
                 written = address + 1;

@@ -13,7 +13,7 @@ use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source}
 const INTERFACE: Interface = Interface {
     name: "g6",
     order: Order::Fourth,
-    scope: Scope::Whole,
+    scope: Scope::Full,
     precision: Precision::Mixed,
     opener: "g6_open",
     with_others: "with other devices than those that are open; call g6_close first",
@@ -101,7 +101,7 @@ impl Board {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        if self.opened.is_inherited() {
+        if self.opened.is_in_forked_child() {
             *self = Board::new();
         }
         self.opened.open(function, devices)

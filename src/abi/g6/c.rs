@@ -118,7 +118,7 @@ pub unsafe extern "C" fn g6_set_j_particle(
                 index,
                 mass,
                 time: tj,
-                taylor: padded([vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?]),
+                coefficients: padded([vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?]),
             })
         };
         calls::set_source("g6_set_j_particle", Ok(address), source)

@@ -236,5 +236,5 @@ pub unsafe fn neighbour_list(
 
 /// A source of which only the mass and the position are known.
 pub fn at_rest(index: c_int, mass: f64, position: [f64; 3]) -> Source {
-    Source { index, mass, time: 0.0, taylor: padded([position]) }
+    Source { index, mass, time: 0.0, coefficients: padded([position]) }
 }

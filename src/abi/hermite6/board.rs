@@ -15,7 +15,7 @@ use super::softenings::Softenings;
 const INTERFACE: Interface = Interface {
     name: "hermite6",
     order: Order::Sixth,
-    scope: Scope::Whole,
+    scope: Scope::Full,
     precision: Precision::Double,
     opener: "initialize",
     with_others: "with other devices than those that are open; allowed: the same",
@@ -26,7 +26,7 @@ pub type Summed = [f64; 10];
 
 /// When the sources of the next force are wanted.
 #[derive(Debug, Clone, Copy)]
-pub enum Moment {
+pub enum PredictionTarget {
     /// As they were written, each at its own time.
     AsWritten,
     /// Predicted to this time.
@@ -35,13 +35,13 @@ pub enum Moment {
     Refused,
 }
 
-impl Moment {
+impl PredictionTarget {
     /// Tells a system.
     pub fn set(self, system: &mut System) -> Outcome<()> {
         match self {
-            Moment::AsWritten => system.set_unpredicted(),
-            Moment::At(time) => system.set_time(time)?,
-            Moment::Refused => return Err(Failure::Refused("the time of the prediction".into())),
+            PredictionTarget::AsWritten => system.set_unpredicted(),
+            PredictionTarget::At(time) => system.set_time(time)?,
+            PredictionTarget::Refused => return Err(Failure::Refused("the time of the prediction".into())),
         }
         Ok(())
     }
@@ -72,14 +72,14 @@ pub struct Predicted {
 pub struct Board {
     opened: Opened,
     refused: Refused,
-    moment: Moment,
+    target: PredictionTarget,
     softenings: Softenings,
     groups: Groups,
 }
 
 /// The largest squared softening that forces can be computed with.
 fn largest_softening2(system: &System) -> f64 {
-    system.descriptor().bounds.position.powi(2)
+    system.interaction().bounds.position.powi(2)
 }
 
 static BOARD: LazyLock<Mutex<Board>> = LazyLock::new(|| Mutex::new(Board::new()));
@@ -94,7 +94,7 @@ impl Board {
         Board {
             opened: Opened::new(INTERFACE),
             refused: Refused::new(),
-            moment: Moment::AsWritten,
+            target: PredictionTarget::AsWritten,
             softenings: Softenings::default(),
             groups: Groups::default(),
         }
@@ -102,7 +102,7 @@ impl Board {
 
     /// Opens the board, if it is not open yet; `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        if self.opened.is_inherited() {
+        if self.opened.is_in_forked_child() {
             // The systems of the groups, too, are left where they lie.
             std::mem::forget(std::mem::replace(self, Board::new()));
         }
@@ -131,11 +131,11 @@ impl Board {
 
     /// Sets when the sources of the next forces are wanted. What is refused fails every force until something else is
     /// set.
-    pub fn set_moment(&mut self, moment: Result<Moment>) -> Outcome<()> {
-        self.moment = Moment::Refused;
-        let moment = moment?;
-        moment.set(self.opened.system()?)?;
-        self.moment = moment;
+    pub fn set_moment(&mut self, target: Result<PredictionTarget>) -> Outcome<()> {
+        self.target = PredictionTarget::Refused;
+        let target = target?;
+        target.set(self.opened.system()?)?;
+        self.target = target;
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Board {
         }
         let softening2 = self.softenings.get(address).unwrap_or(f64::NAN);
         let system = self.opened.system()?;
-        self.moment.set(system)?;
+        self.target.set(system)?;
         let predicted = system.predicted([address])?.pop().flatten();
         match (system.sources([address])?.pop().flatten(), predicted) {
             (Some(source), Some([x, v, a, _])) => {
@@ -190,7 +190,7 @@ impl Board {
                     }
                     .into());
                 }
-                let sums = self.groups.sum(system, &self.softenings, self.moment, nj, ni, sink)?;
+                let sums = self.groups.sum(system, &self.softenings, self.target, nj, ni, sink)?;
                 for (number, sum) in sums.iter().enumerate() {
                     take(number, &sum.values, Some(sum.nearest).filter(|nearest| nearest.distance2.is_finite()));
                 }
@@ -201,7 +201,7 @@ impl Board {
 
     /// An error unless the sources below `nj` can be told; opens the board.
     fn require_sources(&mut self, nj: usize) -> Outcome<()> {
-        self.moment.set(self.opened.system()?)?;
+        self.target.set(self.opened.system()?)?;
         match self.refused.below(nj) {
             Some(address) => Err(Failure::Refused(format!("the source at address {address}"))),
             None => Ok(()),

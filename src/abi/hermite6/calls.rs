@@ -7,7 +7,7 @@ use crate::abi::opening;
 use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::data::{Result, Source, memory};
 
-use super::board::{Moment, Predicted, Summed, board};
+use super::board::{Predicted, PredictionTarget, Summed, board};
 
 /// What stands for the nearest source where there is none.
 pub const NO_SOURCE: c_int = -1;
@@ -77,10 +77,10 @@ pub unsafe fn set_source(function: &'static str, address: c_int, source: SourceA
 
 /// Sets when the sources of the next forces are wanted. The interfaces ask for the number of sources; it is looked at,
 /// but a force predicts the sources that it needs.
-pub fn set_moment(function: &'static str, moment: Moment, nj: c_int) -> c_int {
+pub fn set_moment(function: &'static str, target: PredictionTarget, nj: c_int) -> c_int {
     let body = || {
-        let moment = arrays::count("nj", nj).map(|_| moment);
-        board().set_moment(moment).map(|()| 0)
+        let target = arrays::count("nj", nj).map(|_| target);
+        board().set_moment(target).map(|()| 0)
     };
     answer(function, body, FAILED)
 }

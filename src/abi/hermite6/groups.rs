@@ -8,7 +8,7 @@ use crate::data::memory::{self, Boxed};
 use crate::data::{Error, Nearest, Result, Sink, Source};
 use crate::engine::System;
 
-use super::board::{Moment, Summed};
+use super::board::{PredictionTarget, Summed};
 use super::softenings::{Softenings, key};
 
 /// The most different softening lengths: each has a system of its own, with memory on every device.
@@ -50,7 +50,7 @@ impl Groups {
         &mut self,
         all: &mut System,
         softenings: &Softenings,
-        moment: Moment,
+        target: PredictionTarget,
         nj: usize,
         ni: usize,
         sink: impl Fn(usize) -> Sink + Sync,
@@ -68,12 +68,12 @@ impl Groups {
         if softenings.distinct() < 2 {
             self.systems.clear();
             let softening2 = softenings.values().next().unwrap_or(0.0);
-            add(all, moment, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
+            add(all, target, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
             return Ok(sums);
         }
         for softening2 in softenings.values() {
             let system = self.system(all, softenings, softening2)?;
-            add(system, moment, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
+            add(system, target, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
         }
         Ok(sums)
     }
@@ -105,12 +105,12 @@ fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
 /// Adds the forces of a system's sources to the sums of all sinks.
 fn add(
     system: &mut System,
-    moment: Moment,
+    target: PredictionTarget,
     nj: usize,
     sink: impl Fn(usize) -> Sink + Sync,
     sums: &mut [Sum],
 ) -> Outcome<()> {
-    moment.set(system)?;
+    target.set(system)?;
     system.abandon();
     system.start_from_fn(nj, true, sums.len(), sink)?;
     let forces = system.wait()?;
@@ -146,7 +146,7 @@ mod tests {
                 groups.write(address, &source, before, softening2);
             }
             let sink = |_| Sink { index: 9, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; 4] };
-            let sums = groups.sum(&mut all, &softenings, Moment::AsWritten, 2, 1, sink).unwrap();
+            let sums = groups.sum(&mut all, &softenings, PredictionTarget::AsWritten, 2, 1, sink).unwrap();
             assert!((sums[0].values[0] - potential).abs() < 1e-12, "{}", sums[0].values[0]);
             assert_eq!(groups.systems.len(), systems);
         }

@@ -13,7 +13,7 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::speech::{FAILED, answer_or};
 use crate::data::{Error, Nearest, Result, Sink, padded};
 
-use super::board::{Moment, Predicted, Softening, Summed, board};
+use super::board::{Predicted, PredictionTarget, Softening, Summed, board};
 use super::calls::{self, NO_SOURCE, SourceArguments};
 
 /// A predicted body: a source as it was picked up, or a sink.
@@ -142,7 +142,7 @@ unsafe fn write(
 /// written after this call. A time that is not finite is refused, and the forces are NaN until another is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_predict_all(time: f64, nj: c_int) -> c_int {
-    calls::set_moment("predict_all", Moment::At(time), nj)
+    calls::set_moment("predict_all", PredictionTarget::At(time), nj)
 }
 
 /// The forces that follow have all sources as they were written, whatever their times. It is so, too, before
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn kyoho_yebisu_predict_all(time: f64, nj: c_int) -> c_int
 /// `time` is not used, and `nj` as in `predict_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_no_predict_all(time: f64, nj: c_int) -> c_int {
-    calls::set_moment("no_predict_all", Moment::AsWritten, nj)
+    calls::set_moment("no_predict_all", PredictionTarget::AsWritten, nj)
 }
 
 /// The source at `addr` as the next force would have it, predicted or not.

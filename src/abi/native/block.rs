@@ -2,7 +2,7 @@
 
 use crate::abi::arrays::{self, scalar};
 use crate::abi::boundary::{self, required};
-use crate::data::{Error, Forces, MAX_VECTORS, Result, ResultCode, Sink};
+use crate::data::{Error, Forces, MAX_DERIVATIVES, Result, ResultCode, Sink};
 use crate::engine::System;
 
 use super::call_on;
@@ -82,8 +82,8 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
         ("kyoho_sinks.accelerations", sinks.accelerations, sinks.accelerations_stride),
         ("kyoho_sinks.jerks", sinks.jerks, sinks.jerks_stride),
     ];
-    let mut derivatives = [None; MAX_VECTORS];
-    for (rows, (name, first, stride)) in derivatives.iter_mut().zip(given).take(system.descriptor().vectors) {
+    let mut derivatives = [None; MAX_DERIVATIVES];
+    for (rows, (name, first, stride)) in derivatives.iter_mut().zip(given).take(system.interaction().n_derivatives) {
         *rows = Rows::required(name, first, stride, count)?;
     }
     let each = Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each, sinks.softening2_each_stride)?;
@@ -106,25 +106,25 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
 struct ForceRows {
     potentials: Option<Rows<f64, 1>>,
     /// Accelerations, jerks, snaps, crackles.
-    derivatives: [Option<Rows<f64, 3>>; MAX_VECTORS],
+    derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
     nearest: Option<Rows<i32, 1>>,
     nearest_distance2: Option<Rows<f64, 1>>,
 }
 
 impl ForceRows {
     fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
-        let descriptor = system.descriptor();
+        let interaction = system.interaction();
         let derivatives = [
             ("kyoho_forces.accelerations", to.accelerations, to.accelerations_stride),
             ("kyoho_forces.jerks", to.jerks, to.jerks_stride),
             ("kyoho_forces.snaps", to.snaps, to.snaps_stride),
             ("kyoho_forces.crackles", to.crackles, to.crackles_stride),
         ];
-        require_null_unless(descriptor.nearest, descriptor, "kyoho_forces.nearest", to.nearest)?;
-        require_null_unless(descriptor.nearest, descriptor, "kyoho_forces.nearest_distance2", to.nearest_distance2)?;
+        require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest", to.nearest)?;
+        require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest_distance2", to.nearest_distance2)?;
         Ok(ForceRows {
             potentials: Rows::optional("kyoho_forces.potentials", to.potentials, to.potentials_stride)?,
-            derivatives: filled(descriptor, derivatives)?,
+            derivatives: filled(interaction, derivatives)?,
             nearest: Rows::optional("kyoho_forces.nearest", to.nearest, to.nearest_stride)?,
             nearest_distance2: Rows::optional(
                 "kyoho_forces.nearest_distance2",

@@ -1,7 +1,7 @@
 //! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, possibly over one another.
 
 use crate::abi::arrays::First;
-use crate::data::{Descriptor, Error, Result};
+use crate::data::{Error, Interaction, Result};
 
 /// Where the rows of an array begin, and how far apart they are.
 ///
@@ -61,25 +61,25 @@ impl<T: Copy, const N: usize> Rows<T, N> {
 
 /// Arrays of vectors to be written, each with its name and stride; those behind the vectors of the order must be null.
 pub fn filled<const N: usize>(
-    descriptor: &Descriptor,
+    interaction: &Interaction,
     arrays: [(&'static str, *mut f64, i64); N],
 ) -> Result<[Option<Rows<f64, 3>>; N]> {
     let mut filled = [None; N];
     for (place, (name, first, stride)) in arrays.into_iter().enumerate() {
-        require_null_unless(place < descriptor.vectors, descriptor, name, first)?;
+        require_null_unless(place < interaction.n_derivatives, interaction, name, first)?;
         filled[place] = Rows::optional(name, first, stride)?;
     }
     Ok(filled)
 }
 
 /// An error if an array is given that the order has nothing for.
-pub fn require_null_unless<T>(has: bool, descriptor: &Descriptor, name: &str, first: *mut T) -> Result<()> {
+pub fn require_null_unless<T>(has: bool, interaction: &Interaction, name: &str, first: *mut T) -> Result<()> {
     match has || first.is_null() {
         true => Ok(()),
         false => Err(Error::BadOption {
             name: name.into(),
             value: "an array".into(),
-            allowed: format!("NULL in a system of order {}, which has none", descriptor.order as i32),
+            allowed: format!("NULL in a system of order {}, which has none", interaction.order as i32),
         }),
     }
 }

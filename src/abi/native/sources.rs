@@ -1,7 +1,7 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
 use crate::abi::arrays::{self, scalar};
-use crate::data::{Error, MAX_TAYLOR, MAX_VECTORS, Result, ResultCode, Source};
+use crate::data::{Error, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
 use crate::engine::System;
 
 use super::call_on;
@@ -25,11 +25,11 @@ pub unsafe extern "C" fn kyoho_set_sources(system: *mut kyoho_system, sources: *
         let rows = SourceRows::new(system, &unsafe { scalar("sources", sources) }?)?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe {
-            match system.descriptor().taylor {
+            match system.interaction().n_coefficients {
                 1 => write::<1>(system, &rows),
                 4 => write::<4>(system, &rows),
                 6 => write::<6>(system, &rows),
-                _ => write::<MAX_TAYLOR>(system, &rows),
+                _ => write::<MAX_COEFFICIENTS>(system, &rows),
             }
         }
     })
@@ -54,7 +54,7 @@ struct SourceRows {
     indices: Option<Rows<i32, 1>>,
     masses: Option<Rows<f64, 1>>,
     times: Option<Rows<f64, 1>>,
-    derivatives: [Option<Rows<f64, 3>>; MAX_TAYLOR],
+    derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
 }
 
 impl SourceRows {
@@ -69,9 +69,11 @@ impl SourceRows {
             ("kyoho_sources.sixth_derivatives", from.sixth_derivatives, from.sixth_derivatives_stride),
             ("kyoho_sources.seventh_derivatives", from.seventh_derivatives, from.seventh_derivatives_stride),
         ];
-        let mut derivatives = [None; MAX_TAYLOR];
+        let mut derivatives = [None; MAX_COEFFICIENTS];
         derivatives[0] = Rows::required("kyoho_sources.positions", from.positions, from.positions_stride, count)?;
-        for (rows, (name, first, stride)) in derivatives[1..system.descriptor().taylor].iter_mut().zip(following) {
+        for (rows, (name, first, stride)) in
+            derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following)
+        {
             *rows = Rows::optional(name, first, stride)?;
         }
         Ok(SourceRows {
@@ -140,7 +142,7 @@ pub unsafe extern "C" fn kyoho_predicted(
             ("kyoho_predictions.accelerations", to.accelerations, to.accelerations_stride),
             ("kyoho_predictions.jerks", to.jerks, to.jerks_stride),
         ];
-        let derivatives = filled(system.descriptor(), arrays)?;
+        let derivatives = filled(system.interaction(), arrays)?;
         let count = arrays::count("count", count)?;
         let first = usize::try_from(first_address).map_err(|_| Error::BadAddress { address: first_address.into() })?;
         if first + count > i32::MAX as usize + 1 {
@@ -149,7 +151,7 @@ pub unsafe extern "C" fn kyoho_predicted(
         for begin in (0..count).step_by(PREDICTED) {
             let end = count.min(begin + PREDICTED);
             for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)?) {
-                let vectors = source.unwrap_or([[f64::NAN; 3]; MAX_VECTORS]);
+                let vectors = source.unwrap_or([[f64::NAN; 3]; MAX_DERIVATIVES]);
                 for (array, vector) in derivatives.into_iter().zip(vectors) {
                     // SAFETY: the arrays have `count` rows.
                     unsafe { put(array, row, vector) };

@@ -174,7 +174,7 @@ pub unsafe extern "C" fn kyoho_system_move(
     call_on(system, |system| {
         // SAFETY: null or a text.
         let devices = unsafe { boundary::text(devices) };
-        let (order, precision) = (system.descriptor().order as i32, system.descriptor().precision as i32);
+        let (order, precision) = (system.interaction().order as i32, system.interaction().precision as i32);
         let (wanted, because) = setup(order, precision, backend, devices.as_deref(), threads)?;
         system.move_to(&Setup { crossover: system.setup().crossover, ..wanted })?;
         opening::opened("kyoho_system_move", system, &because);
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn kyoho_system_describe(
         let chosen = system.devices().first().map_or(0, |device| device.backend as i32);
         // SAFETY: each null or room for a number.
         unsafe {
-            boundary::write(order, system.descriptor().order as i32);
-            boundary::write(precision, system.descriptor().precision as i32);
+            boundary::write(order, system.interaction().order as i32);
+            boundary::write(precision, system.interaction().precision as i32);
             boundary::write(backend, chosen);
         }
         Ok(())

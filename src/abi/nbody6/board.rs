@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::abi::arrays::Input;
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::speech::{Failure, Outcome};
-use crate::data::{Error, Order, Precision, Reach, Result, Scope, Sink, Source, padded};
+use crate::data::{Error, NeighbourCriterion, Order, Precision, Result, Scope, Sink, Source, padded};
 
 const REGULAR: Interface = Interface {
     name: "gpunb",
@@ -18,7 +18,7 @@ const REGULAR: Interface = Interface {
 };
 
 const POTENTIALS: Interface =
-    Interface { name: "gpupot", order: Order::Second, scope: Scope::Whole, opener: "gpupot", ..REGULAR };
+    Interface { name: "gpupot", order: Order::Second, scope: Scope::Full, opener: "gpupot", ..REGULAR };
 
 /// No function of the interfaces names devices.
 const NEVER: &str = "with other devices than those that are open";
@@ -42,8 +42,8 @@ impl Bodies {
     /// The source at an address: the body of this row, whose index is the address.
     fn source(&self, address: usize) -> Source {
         let velocity = self.velocities.map_or([0.0; 3], |velocities| velocities.get(address));
-        let taylor = padded([self.positions.get(address), velocity]);
-        Source { index: address as i32, mass: self.masses.get(address), time: 0.0, taylor }
+        let coefficients = padded([self.positions.get(address), velocity]);
+        Source { index: address as i32, mass: self.masses.get(address), time: 0.0, coefficients }
     }
 }
 
@@ -78,7 +78,7 @@ impl Board {
 
     /// Opens the system for regular forces, if it is not open yet.
     pub fn open(&mut self, function: &'static str) -> Outcome<()> {
-        if self.regular.is_inherited() {
+        if self.regular.is_in_forked_child() {
             *self = Board::new();
         }
         self.regular.open(function, None)
@@ -120,7 +120,7 @@ impl Board {
     /// that `list` gets each with the addresses of its neighbours, which ascend.
     pub fn regular_forces(
         &mut self,
-        reach: Reach,
+        neighbour_criterion: NeighbourCriterion,
         ni: usize,
         sink: impl Fn(usize) -> Sink + Sync,
         mut take: impl FnMut(usize, &[f64; 7]),
@@ -135,7 +135,7 @@ impl Board {
             Sent::All(count) => count,
         };
         system.abandon();
-        system.set_reach(reach);
+        system.set_neighbour_criterion(neighbour_criterion);
         system.start_from_fn(nj, false, ni, sink)?;
         system.wait_each(|first, forces| {
             forces.rows().enumerate().for_each(|(number, summed)| take(first + number, summed));
@@ -154,7 +154,7 @@ impl Board {
         mut take: impl FnMut(usize, f64),
     ) -> Outcome<()> {
         // All sources are sent with each call: a fork has nothing to lose.
-        if self.potentials.is_inherited() {
+        if self.potentials.is_in_forked_child() {
             self.potentials = Opened::new(POTENTIALS);
         }
         let system = self.potentials.system()?;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output, scalar};
 use crate::abi::speech::{FAILED, answer, answer_or};
-use crate::data::{Error, Reach, Result, Sink, padded};
+use crate::data::{Error, NeighbourCriterion, Result, Sink, padded};
 
 use super::board::{Bodies, board};
 
@@ -106,7 +106,7 @@ impl Lists {
 ///
 /// # Safety
 /// Each pointer is null or points to what the documentation of `gpunb_regf` says.
-pub unsafe fn regular_forces(arguments: RegularArguments, reach: Result<Reach>) -> c_int {
+pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: Result<NeighbourCriterion>) -> c_int {
     let function = "gpunb_regf";
     let RegularArguments { ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list } = arguments;
     // SAFETY: the caller's promise, as for all that follow.
@@ -155,7 +155,9 @@ pub unsafe fn regular_forces(arguments: RegularArguments, reach: Result<Reach>) 
             jerk.set(sink, [*jx, *jy, *jz]);
             potential.set(sink, -p);
         };
-        board().regular_forces(reach?, ni, sink, take, |sink, neighbours| lists.take(sink, neighbours)).map(|()| 0)
+        board()
+            .regular_forces(neighbour_criterion?, ni, sink, take, |sink, neighbours| lists.take(sink, neighbours))
+            .map(|()| 0)
     };
     let failed = || {
         [acceleration, jerk].iter().for_each(|output| output.fill([f64::NAN; 3]));

@@ -8,7 +8,7 @@
 
 use std::ffi::c_int;
 
-use crate::data::Reach;
+use crate::data::NeighbourCriterion;
 
 use super::calls::{self, Places, RegularArguments};
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn kyoho_nbody6_gpunb_regf_(
 ) -> c_int {
     let arguments = RegularArguments { ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list };
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
-    unsafe { calls::regular_forces(arguments, Ok(Reach::ByMass)) }
+    unsafe { calls::regular_forces(arguments, Ok(NeighbourCriterion::ByMass)) }
 }
 
 /// The potentials `pot` = +sum m / r at the places of all of `n` bodies with masses `m` and positions `x`.

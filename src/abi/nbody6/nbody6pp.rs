@@ -9,7 +9,7 @@
 use std::ffi::c_int;
 
 use crate::abi::arrays::scalar;
-use crate::data::Reach;
+use crate::data::NeighbourCriterion;
 
 use super::calls::{self, Places, RegularArguments};
 
@@ -90,8 +90,9 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_regf_(
     let arguments = RegularArguments { ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list };
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
     unsafe {
-        let reach = scalar("m_flag", m_flag).map(|flag| if flag == 0 { Reach::Plain } else { Reach::ByMass });
-        calls::regular_forces(arguments, reach)
+        let neighbour_criterion = scalar("m_flag", m_flag)
+            .map(|flag| if flag == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass });
+        calls::regular_forces(arguments, neighbour_criterion)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::hal::contexts::{self, Contexts};
 
 use super::{Driver, Handle, Properties, SUCCESS, driver};
 
-/// The primary context of a device, which everything in the process that uses the device shares; held until dropped.
+/// The primary context of a device, which everything in the process that uses the device assignments; held until dropped.
 pub struct Context {
     pub(super) driver: &'static Driver,
     pub(super) number: i32,

@@ -81,7 +81,7 @@ impl Handle {
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
 /// Whether this process was forked from one that initialised the driver.
-pub fn is_inherited() -> bool {
+pub fn is_in_forked_child() -> bool {
     DRIVER.get().is_some_and(|driver| driver.check_process().is_err())
 }
 

@@ -15,7 +15,7 @@ use super::devices::Usable;
 use super::table::Table;
 use super::{Driver, Handle, Kind, Properties, SUCCESS, driver, reason};
 
-/// A context on one device, which everything of the library that uses the device shares; held until dropped.
+/// A context on one device, which everything of the library that uses the device assignments; held until dropped.
 pub struct Context {
     driver: &'static Driver,
     number: usize,

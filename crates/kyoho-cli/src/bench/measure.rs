@@ -89,7 +89,7 @@ impl Bench {
         for (number, body) in bodies.iter().enumerate() {
             system.set_source(number, &body.source(setup.order, number, 0.0))?;
         }
-        let radius2 = if system.descriptor().is_regular() { radius2_of_regular(bodies.len()) } else { 0.0 };
+        let radius2 = if system.interaction().is_regular() { radius2_of_regular(bodies.len()) } else { 0.0 };
         Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
     }
 
@@ -100,7 +100,7 @@ impl Bench {
 
     /// Whether lists of neighbours belong to the forces.
     pub fn makes_lists(&self) -> bool {
-        self.system.descriptor().is_regular()
+        self.system.interaction().is_regular()
     }
 
     /// The number of devices.
@@ -153,14 +153,14 @@ impl Bench {
     }
 
     fn set_next(&mut self) -> Result<()> {
-        let source = self.bodies[self.next].source(self.system.descriptor().order, self.next, self.time);
+        let source = self.bodies[self.next].source(self.system.interaction().order, self.next, self.time);
         self.system.set_source(self.next, &source)?;
         self.next = (self.next + 1) % self.bodies.len();
         Ok(())
     }
 
     fn row(&self, work: Work, ni: usize, (seconds, calls): (f64, usize)) -> Row {
-        let (nj, setup, descriptor) = (self.nj(), self.system.setup(), self.system.descriptor());
+        let (nj, setup, interaction) = (self.nj(), self.system.setup(), self.system.interaction());
         let interactions = (work != Work::SetSource).then_some(ni as f64 * nj as f64 / seconds);
         let on_cpu = setup.backend == Backend::Cpu;
         Row {
@@ -168,9 +168,9 @@ impl Bench {
             backend: setup.backend.name(),
             device: names(self.system.devices().into_iter().map(|device| device.name).collect()),
             devices: setup.devices.clone(),
-            order: descriptor.order as i32,
-            precision: descriptor.precision.name(),
-            scope: descriptor.scope.name(),
+            order: interaction.order as i32,
+            precision: interaction.precision.name(),
+            scope: interaction.scope.name(),
             threads: on_cpu.then_some(setup.threads),
             level: on_cpu.then_some(setup.level.name()),
             ni,
@@ -180,7 +180,7 @@ impl Bench {
             calls,
             model_seconds: if work == Work::BlockStep { self.system.estimate(ni, nj) } else { None },
             interactions_per_second: interactions,
-            flops_per_second: interactions.map(|rate| rate * f64::from(descriptor.flops_per_pair)),
+            flops_per_second: interactions.map(|rate| rate * f64::from(interaction.flops_per_pair)),
             prediction_seconds_per_source: None,
         }
     }

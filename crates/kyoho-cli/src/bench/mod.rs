@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::precision::precision;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::data::{Descriptor, Order, Scope};
+use kyoho::data::{Interaction, Order, Scope};
 use kyoho::law::catalogue::{self, CATALOGUE};
 use kyoho::method::direct::gpu::shapes::SHAPES;
 
@@ -91,9 +91,9 @@ impl Arguments {
 
     /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
     /// a block is.
-    fn setup(&self, settings: &Settings, descriptor: &Descriptor) -> Result<Setup> {
-        let setup = settings.setup(descriptor.order, descriptor.precision)?;
-        let scope = descriptor.scope;
+    fn setup(&self, settings: &Settings, interaction: &Interaction) -> Result<Setup> {
+        let setup = settings.setup(interaction.order, interaction.precision)?;
+        let scope = interaction.scope;
         Ok(Setup { scope, shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
     }
 }
@@ -113,11 +113,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.speedup && arguments.machine.devices.is_none() {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
     }
-    let descriptors = descriptors(arguments, &settings)?;
+    let interactions = interactions(arguments, &settings)?;
     match (arguments.sweep, arguments.speedup) {
-        (true, _) => sweep::run(arguments, &arguments.setup(&settings, descriptors[0])?),
-        (_, true) => speedup::run(arguments, &arguments.setup(&settings, descriptors[0])?),
-        _ => table::run(arguments, &settings, &descriptors),
+        (true, _) => sweep::run(arguments, &arguments.setup(&settings, interactions[0])?),
+        (_, true) => speedup::run(arguments, &arguments.setup(&settings, interactions[0])?),
+        _ => table::run(arguments, &settings, &interactions),
     }
 }
 
@@ -134,7 +134,7 @@ fn doubled(number: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The orders and precisions to measure.
-fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'static Descriptor>> {
+fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'static Interaction>> {
     if arguments.all {
         return Ok(CATALOGUE.iter().collect());
     }
@@ -145,8 +145,8 @@ fn descriptors(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'stati
         allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
     })?;
     let precision = precision(order, arguments.precision.as_deref(), None, settings)?;
-    let scope = if arguments.regular { Scope::Regular } else { Scope::Whole };
-    let found = catalogue::descriptor_of(order, precision, scope).ok_or_else(|| Failure::Argument {
+    let scope = if arguments.regular { Scope::Regular } else { Scope::Full };
+    let found = catalogue::interaction_of(order, precision, scope).ok_or_else(|| Failure::Argument {
         option: "--regular",
         value: format!("with --order {number}, {}", precision.name()),
         allowed: "order 4 in precision mixed or double".into(),

@@ -73,7 +73,7 @@ impl Row {
     /// What was measured on, in words.
     pub fn title(&self) -> String {
         let Row { device, order, precision, scope, .. } = self;
-        let scope = if *scope == Scope::Whole.name() { "" } else { ", regular" };
+        let scope = if *scope == Scope::Full.name() { "" } else { ", regular" };
         let threads = self.threads.map_or(String::new(), |threads| match threads {
             1 => ", 1 thread".into(),
             _ => format!(", {threads} threads"),
@@ -92,7 +92,7 @@ impl Row {
             devices: vec![0],
             order: 4,
             precision: "mixed",
-            scope: "whole",
+            scope: "full",
             threads: None,
             level: None,
             ni: 1,

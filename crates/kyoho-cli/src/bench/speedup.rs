@@ -14,7 +14,7 @@ use kyoho::Setup;
 const TRIAL: usize = 1024;
 
 /// A line of the table: the same work on each number of devices.
-type Line = Vec<Row>;
+type RecordLine = Vec<Row>;
 
 /// Measures, prints a table or JSON, and draws.
 pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
@@ -23,7 +23,7 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     let mut numbers = arguments.n();
     numbers.sort_unstable();
     numbers.dedup();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<RecordLine> = Vec::new();
     for nj in &numbers {
         let blocks = if Some(nj) == numbers.last() { arguments.ni(*nj) } else { Vec::new() };
         let works = [(Work::NTimesN, *nj)].into_iter().chain(blocks.into_iter().map(|ni| (Work::BlockStep, ni)));
@@ -68,7 +68,7 @@ fn of_sources(
     setup: &Setup,
     nj: usize,
     works: &[(Work, usize)],
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<RecordLine>,
 ) -> Result<()> {
     let bodies = measure::bodies(nj)?;
     let on_first = |count: usize| Setup { devices: setup.devices[..count].to_vec(), ..setup.clone() };
@@ -88,7 +88,7 @@ fn of_sources(
         if is_left_out(arguments, foreseen(*ni), format_args!("{} of ni = {ni}, nj = {nj}", work.name()))? {
             continue;
         }
-        let mut line: Line = measure::forces(&mut benches, *work, *ni)?;
+        let mut line: RecordLine = measure::forces(&mut benches, *work, *ni)?;
         let on_one = line[0].seconds;
         line.iter_mut().for_each(|row| row.speedup = Some(on_one / row.seconds));
         if !arguments.json {
@@ -109,11 +109,11 @@ fn on(setup: &Setup) -> String {
 }
 
 /// What the most devices are.
-fn title(line: &Line) -> String {
+fn title(line: &RecordLine) -> String {
     line[line.len() - 1].title()
 }
 
-fn print_header(line: &Line) -> Result<()> {
+fn print_header(line: &RecordLine) -> Result<()> {
     let columns = line.iter().map(|row| match row.devices.len() {
         1 => format!("  {:>15}  speed-up", "1 device"),
         count => format!("  {:>15}  speed-up", format!("{count} devices")),
@@ -122,7 +122,7 @@ fn print_header(line: &Line) -> Result<()> {
     out!("{:<10}  {:>7}  {:>8}{}", "work", "ni", "nj", columns.collect::<String>())
 }
 
-fn print(line: &Line) -> Result<()> {
+fn print(line: &RecordLine) -> Result<()> {
     let Row { work, ni, nj, .. } = &line[0];
     let columns =
         line.iter().map(|row| format!("  {:>15.3}  {:>8.3}", row.seconds * 1e6, row.speedup.unwrap_or(f64::NAN)));
@@ -130,7 +130,7 @@ fn print(line: &Line) -> Result<()> {
 }
 
 /// The speed-up against the number of bodies, with a curve for each number of devices.
-fn picture<'a>(title: &'a str, lines: &[Line]) -> Picture<'a> {
+fn picture<'a>(title: &'a str, lines: &[RecordLine]) -> Picture<'a> {
     let curve = |place: usize| {
         let count = lines[0][place].devices.len();
         Curve {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn each_number_of_devices_but_one_has_a_curve_and_its_ideal() {
-        let line = |n: usize, speedups: [f64; 3]| -> Line {
+        let line = |n: usize, speedups: [f64; 3]| -> RecordLine {
             let row =
                 |(count, speedup)| Row { nj: n, devices: vec![0; count], speedup: Some(speedup), ..Row::example() };
             [1, 2, 3].into_iter().zip(speedups).map(row).collect()

@@ -6,14 +6,14 @@ use crate::bench::row::{self, Row, Work};
 use crate::failure::{Failure, Result};
 use kyoho::Setup;
 use kyoho::config::Settings;
-use kyoho::data::Descriptor;
+use kyoho::data::Interaction;
 use kyoho::hal::Backend;
 
 /// Measures and prints.
-pub fn run(arguments: &Arguments, settings: &Settings, descriptors: &[&'static Descriptor]) -> Result<()> {
+pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[&'static Interaction]) -> Result<()> {
     let mut rows = Vec::new();
-    for descriptor in descriptors {
-        let setup = arguments.setup(settings, descriptor)?;
+    for interaction in interactions {
+        let setup = arguments.setup(settings, interaction)?;
         for threads in threads(arguments, &setup) {
             let setup = Setup { threads, ..setup.clone() };
             for n in arguments.n() {

@@ -26,7 +26,7 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
                 true => Ok(numbers),
                 false => Err(format!("the mass is {}; allowed: zero and above", shown(numbers[0]))),
             })
-            .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
+            .map_err(|reason| Failure::RecordLine { path: path.into(), line, reason })?;
         memory::push(&mut bodies, Body::new(mass, position, [vx, vy, vz]), "bodies")?;
     }
     match bodies.is_empty() {

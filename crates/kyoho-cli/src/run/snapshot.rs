@@ -205,7 +205,7 @@ impl Snapshot<'_> {
     }
 
     fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
-        let line = |line: usize, reason: String| Failure::Line { path: path.into(), line, reason };
+        let line = |line: usize, reason: String| Failure::RecordLine { path: path.into(), line, reason };
         if !content.starts_with(format!("{FIRST_LINE}\n").as_bytes()) {
             return Err(Failure::file(path, format!("it is no snapshot: its first line is not '{FIRST_LINE}'")));
         }
@@ -245,7 +245,7 @@ impl Snapshot<'_> {
         let (plan, mut bodies) = (&snapshot.plan, Vec::new());
         let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
         for (line, row) in rows(text) {
-            let failed = |reason| Failure::Line { path: path.into(), line, reason };
+            let failed = |reason| Failure::RecordLine { path: path.into(), line, reason };
             fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
             let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
             let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
@@ -332,7 +332,7 @@ impl Header<'_> {
         parse(word).ok_or_else(|| {
             let reason = format!("'{}' cannot be the value of {name}", shortened(word));
             match line {
-                Some(line) => Failure::Line { path: self.path.into(), line: *line, reason },
+                Some(line) => Failure::RecordLine { path: self.path.into(), line: *line, reason },
                 None => Failure::file(self.path, reason),
             }
         })

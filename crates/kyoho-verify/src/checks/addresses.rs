@@ -68,7 +68,7 @@ pub const NONE_AT_ALL: Check = Check {
         let mut sinks = sinks_of(&sources[..17], 0.0);
         sinks.iter_mut().for_each(|sink| sink.radius2 = 100.0);
         twin.compare(findings, "nj = 0", 0, true, &sinks)?;
-        if target.descriptor().has_lists() {
+        if target.interaction().has_lists() {
             twin.compare_lists(findings, "nj = 0")?;
         }
         for nj in [100, 0] {

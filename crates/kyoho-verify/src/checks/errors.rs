@@ -20,7 +20,7 @@ pub const OVERFLOW: Check = Check {
     run: |target, findings| {
         let sources = grid(61, 280);
         let mut twin = Twin::with(target, &sources)?;
-        let bounds = target.descriptor().bounds;
+        let bounds = target.interaction().bounds;
         // So near that the weight overflows, but not so near that the square of the distance is no number.
         let distance = if bounds.scales_lengths { 1e-16 } else { bounds.position.recip() };
         let heavy = Source { mass: bounds.mass, ..at(5, [distance, 0.0, 0.0]) };
@@ -49,12 +49,12 @@ pub const REJECTED_SOURCES: Check = Check {
         twin.set_time(0.5)?;
         let sinks = sinks_of(&sources[..20], 0.0);
         twin.compare(findings, "before", 50, true, &sinks)?;
-        let largest = target.descriptor().bounds;
+        let largest = target.interaction().bounds;
         let (not_finite, out_of_range) = (ResultCode::NotFinite, ResultCode::OutOfRange);
         let good = sources[7];
         let moved = |order: usize, component: usize, value: f64| {
             let mut source = good;
-            source.taylor[order][component] = value;
+            source.coefficients[order][component] = value;
             source
         };
         let mut bad = vec![
@@ -65,7 +65,7 @@ pub const REJECTED_SOURCES: Check = Check {
             ("an infinite time", Source { time: f64::NEG_INFINITY, ..good }, not_finite),
             ("a position too large", moved(0, 2, -largest.position * 2.0), out_of_range),
         ];
-        for order in 0..target.descriptor().taylor {
+        for order in 0..target.interaction().n_coefficients {
             bad.push(("a coefficient of NaN", moved(order, order % 3, f64::NAN), not_finite));
             bad.push(("an infinite coefficient", moved(order, 2, f64::INFINITY), not_finite));
         }
@@ -94,7 +94,7 @@ pub const REJECTED_SINKS: Check = Check {
         let sources = grid(63, 50);
         let mut twin = Twin::with(target, &sources)?;
         let sinks = sinks_of(&sources[..20], 0.0);
-        let largest = target.descriptor().bounds.position;
+        let largest = target.interaction().bounds.position;
         let good = sinks[11];
         let moved = |vector: usize, value: f64| {
             let mut sink = good;
@@ -109,7 +109,7 @@ pub const REJECTED_SINKS: Check = Check {
             ("a negative softening", Sink { softening2: -1.0, ..good }, out_of_range),
             ("an infinite radius", Sink { radius2: f64::INFINITY, ..good }, not_finite),
         ];
-        for vector in 0..target.descriptor().vectors {
+        for vector in 0..target.interaction().n_derivatives {
             bad.push(("a vector of NaN", moved(vector, f64::NAN), not_finite));
         }
         for (what, sink, code) in bad {
@@ -144,7 +144,7 @@ pub const CALL_ORDER: Check = Check {
         expect_error(findings, "neighbours before wait", lists, code);
         twin.finish(findings, "the block that was started first")?;
         expect_error(findings, "wait twice", twin.system.wait().map(|_| ()), code);
-        let (sink, code) = match target.descriptor().has_lists() {
+        let (sink, code) = match target.interaction().has_lists() {
             true => (3, ResultCode::BadCount),
             false => (0, ResultCode::CallOrder),
         };

@@ -34,7 +34,7 @@ pub const TOLERANCE: Check = Check {
     needs: Needs::Nothing,
     run: |target, findings| {
         let errors = PLUMMER_16384.errors(target)?;
-        findings.measure("acceleration, worst", errors.acceleration.worst, target.descriptor().tolerance);
+        findings.measure("acceleration, worst", errors.acceleration.worst, target.interaction().tolerance);
         findings.measure("wrong nearest", errors.wrong_nearest as f64, 0.5);
         Ok(())
     },
@@ -113,7 +113,7 @@ pub const RANGE: Check = Check {
               below 1e-15 and above 1e15, where speeds are of the size of the distance",
     needs: Needs::Nothing,
     run: |target, findings| {
-        let bounds = target.descriptor().bounds;
+        let bounds = target.interaction().bounds;
         for distance in [1e-100_f64, 1e-17, 1e-12, 1e-6, 1e6, 1e12, 1e17, 1e100] {
             for mass in [1e-36_f64, 1.0, 1e36] {
                 let is_in_range = |value: f64, bound: f64| (bound.recip()..=bound).contains(&value);

@@ -70,13 +70,13 @@ pub const LATER_WRITES: Check = Check {
         let mut sinks = sinks_of(&sources[..20], 0.0);
         sinks.iter_mut().for_each(|sink| sink.radius2 = 4.0);
         twin.start(300, true, &sinks)?;
-        twin.set_source(0, &at(4000, sources[5].taylor[0]))?;
+        twin.set_source(0, &at(4000, sources[5].coefficients[0]))?;
         twin.finish(findings, "300 sources")?;
-        twin.set_source(1, &at(4001, sources[5].taylor[0]))?;
-        twin.set_source(301, &at(4002, sources[5].taylor[0]))?;
+        twin.set_source(1, &at(4001, sources[5].coefficients[0]))?;
+        twin.set_source(301, &at(4002, sources[5].coefficients[0]))?;
         twin.set_time(3.0)?;
         twin.compare_lists(findings, "after writes and a new time")?;
-        twin.set_source(2, &at(4003, sources[5].taylor[0]))?;
+        twin.set_source(2, &at(4003, sources[5].coefficients[0]))?;
         twin.compare_lists(findings, "and after more writes")?;
         twin.compare(findings, "the next block", 302, true, &sinks)?;
         twin.compare_lists(findings, "the next block")?;

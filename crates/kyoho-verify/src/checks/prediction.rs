@@ -11,7 +11,7 @@ fn moving(seed: u64, bodies: usize) -> Vec<Source> {
     let mut sources = grid(seed, bodies);
     for source in &mut sources {
         source.time = random.below(8) as f64 / 8.0;
-        for coefficient in &mut source.taylor[2..] {
+        for coefficient in &mut source.coefficients[2..] {
             *coefficient = random.grid_vector(0.25);
         }
     }
@@ -24,7 +24,7 @@ pub const POLYNOMIAL: Check = Check {
     needs: Needs::Nothing,
     run: |target, findings| {
         let taylor = std::array::from_fn(|k| [(k + 1) as f64; 3]);
-        let known = Source { index: 1, mass: 1.0, time: 1.0, taylor };
+        let known = Source { index: 1, mass: 1.0, time: 1.0, coefficients: taylor };
         let mut twin = Twin::with(target, &moving(41, 300))?;
         twin.set_source(300, &known)?;
         for time in [1.5, 1.0, -0.5, 0.0] {

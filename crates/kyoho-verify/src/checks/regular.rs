@@ -6,7 +6,7 @@
 
 use crate::models::{Random, at, grid, plummer, sink_at, sinks_of, source};
 use crate::{Check, Needs, Twin};
-use kyoho::data::{Reach, Sink, Source};
+use kyoho::data::{NeighbourCriterion, Sink, Source};
 
 /// Numbers of sinks on both sides of the widths of vectors.
 const SINKS: [usize; 4] = [1, 3, 16, 21];
@@ -34,16 +34,22 @@ pub const BORDER: Check = Check {
             for k in 0..ON_BORDER {
                 let mass = 0.5 + random.unit();
                 let off = 1.0 + 2.0 * rounding * (random.below(9) as f64 - 4.0);
-                let [reach, direction] =
+                let [neighbour_criterion, direction] =
                     [(radius2 * mass).sqrt() * off, 1.0].map(|length| (length, random.direction()));
-                let at_border = |from: [f64; 3]| std::array::from_fn(|c| from[c] + reach.0 * reach.1[c]);
+                let at_border = |from: [f64; 3]| {
+                    std::array::from_fn(|c| from[c] + neighbour_criterion.0 * neighbour_criterion.1[c])
+                };
                 let (x, v): ([f64; 3], [f64; 3]) = match k % 2 {
                     // It is there at once, and goes away.
-                    0 => (at_border(place), std::array::from_fn(|c| velocity[c] + reach.1[c] * random.unit())),
+                    0 => (
+                        at_border(place),
+                        std::array::from_fn(|c| velocity[c] + neighbour_criterion.1[c] * random.unit()),
+                    ),
                     // It comes there in a step.
                     _ => {
                         let later = at_border(std::array::from_fn(|c| place[c] + step * velocity[c]));
-                        let speed: [f64; 3] = std::array::from_fn(|c| velocity[c] - 2.0 * reach.1[c] + direction.1[c]);
+                        let speed: [f64; 3] =
+                            std::array::from_fn(|c| velocity[c] - 2.0 * neighbour_criterion.1[c] + direction.1[c]);
                         (std::array::from_fn(|c| later[c] - step * speed[c]), speed)
                     }
                 };
@@ -135,20 +141,28 @@ pub const MASSES: Check = Check {
         let mut twin = Twin::with(target, &(0..5).map(body).collect::<Vec<_>>())?;
         let sink = Sink { radius2: 4.5, ..sink_at(9, [0.0; 3], 0.0) };
         // Distances 2 to 6 against reaches of 2.1 times the root of the mass, and of 2.1.
-        for (reach, expected) in [(Reach::ByMass, &[1, 4][..]), (Reach::Plain, &[0]), (Reach::ByMass, &[1, 4])] {
-            twin.set_reach(reach);
+        for (neighbour_criterion, expected) in [
+            (NeighbourCriterion::ByMass, &[1, 4][..]),
+            (NeighbourCriterion::Plain, &[0]),
+            (NeighbourCriterion::ByMass, &[1, 4]),
+        ] {
+            twin.set_neighbour_criterion(neighbour_criterion);
             twin.start(5, true, &[sink])?;
-            twin.system.set_reach(Reach::Plain);
+            twin.system.set_neighbour_criterion(NeighbourCriterion::Plain);
             twin.finish(findings, "five masses")?;
-            findings.expect_equal(&format!("the list for {reach:?}"), twin.system.neighbours(0)?, expected);
+            findings.expect_equal(
+                &format!("the list for {neighbour_criterion:?}"),
+                twin.system.neighbours(0)?,
+                expected,
+            );
         }
         let mut random = Random::new(83);
         let mut sources = grid(84, 700);
         sources.iter_mut().for_each(|source| source.mass = 10f64.powf(-12.0 * random.unit()));
         let mut sinks = sinks_of(&sources[..40], 0.0);
-        for reach in [Reach::ByMass, Reach::Plain] {
+        for neighbour_criterion in [NeighbourCriterion::ByMass, NeighbourCriterion::Plain] {
             let mut twin = Twin::with(target, &sources)?;
-            twin.set_reach(reach);
+            twin.set_neighbour_criterion(neighbour_criterion);
             sinks.iter_mut().for_each(|sink| (sink.radius2, sink.step) = (9.0 * random.unit(), random.unit()));
             twin.compare(findings, "masses over twelve decades", 700, false, &sinks)?;
         }
@@ -165,8 +179,8 @@ pub const REACHES: Check = Check {
         let mut twin = Twin::with(target, &sources)?;
         let mut sinks = sinks_of(&sources[..9], 0.0);
         sinks.extend(sinks_of(&grid(86, 12), 0.0));
-        for reach in [Reach::ByMass, Reach::Plain] {
-            twin.set_reach(reach);
+        for neighbour_criterion in [NeighbourCriterion::ByMass, NeighbourCriterion::Plain] {
+            twin.set_neighbour_criterion(neighbour_criterion);
             for radius2 in [-1.0, 0.0, 1e-300, 1e4, 1e30] {
                 sinks.iter_mut().for_each(|sink| sink.radius2 = radius2);
                 let what = format!("a squared radius of {radius2:e}");
@@ -217,16 +231,16 @@ pub const UNITS: Check = Check {
         for (length, mass) in [(1.0, 1.0), (2f64.powi(40), 1.0), (2f64.powi(-40), 1.0), (1.0, 2f64.powi(-110))] {
             let scaled = |vector: [f64; 3]| vector.map(|component| component * length);
             let sources: Vec<Source> = (sources.iter())
-                .map(|body| Source { mass: body.mass * mass, taylor: body.taylor.map(scaled), ..*body })
+                .map(|body| Source { mass: body.mass * mass, coefficients: body.coefficients.map(scaled), ..*body })
                 .collect();
-            for reach in [Reach::ByMass, Reach::Plain] {
+            for neighbour_criterion in [NeighbourCriterion::ByMass, NeighbourCriterion::Plain] {
                 let mut twin = Twin::with(target, &sources)?;
-                twin.set_reach(reach);
+                twin.set_neighbour_criterion(neighbour_criterion);
                 let mut sinks = sinks_of(&sources[..40], 0.0);
-                let of_mass = if reach == Reach::ByMass { mass / 500.0 } else { 1.0 };
+                let of_mass = if neighbour_criterion == NeighbourCriterion::ByMass { mass / 500.0 } else { 1.0 };
                 sinks.iter_mut().for_each(|sink| sink.radius2 = 0.04 * length * length / of_mass);
                 sinks.iter_mut().for_each(|sink| sink.step = 0.125);
-                let what = format!("lengths times {length:e}, masses times {mass:e}, reach {reach:?}");
+                let what = format!("lengths times {length:e}, masses times {mass:e}, {neighbour_criterion:?}");
                 twin.compare(findings, &what, 500, false, &sinks)?;
                 let found = (0..40).map(|sink| twin.system.neighbours(sink).map(<[i32]>::to_vec));
                 lists.push((what, found.collect::<Result<Vec<_>, _>>()?));

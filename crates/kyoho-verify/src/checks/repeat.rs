@@ -4,10 +4,10 @@ use std::thread;
 
 use crate::models::{grid, plummer, sinks_of};
 use crate::{Check, Needs, Target, Twin};
-use kyoho::data::{Deal, Descriptor, Forces, Result, Sink, Source, chunks_below};
+use kyoho::data::{Forces, Interaction, Partition, Result, Sink, Source, chunks_below};
 use kyoho::engine::{Setup, System};
 use kyoho::hal::{Backend, DeviceKind};
-use kyoho::method::direct::gpu::cut::cut;
+use kyoho::method::direct::gpu::reduction::plan;
 use kyoho::method::direct::gpu::shapes::{SHAPES, Shape};
 
 /// Every bit of an answer.
@@ -35,7 +35,7 @@ fn system(target: &Target, sources: &[Source]) -> Result<System> {
 /// The forces on some sinks and, where neighbours are left out of them, their lists.
 fn answer(system: &mut System, nj: usize, sinks: &[Sink]) -> Result<Vec<u64>> {
     let mut found = bits(system.force(nj, true, sinks.iter().copied())?);
-    if system.descriptor().is_regular() {
+    if system.interaction().is_regular() {
         for sink in 0..sinks.len() {
             let list = system.neighbours(sink)?;
             found.push(list.len() as u64);
@@ -90,7 +90,7 @@ pub const THREADS_AND_DEVICES: Check = Check {
         let first = target.setup.devices[0];
         let plain = answers(&target.with(1, &[first]), &sources)?;
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
-        // The plain target stands for all others in trying every number and deal.
+        // The plain target stands for all others in trying every number and partition.
         if target.setup.threads == 1 && target.setup.devices.len() == 1 {
             for threads in 2..=8 {
                 let same = answers(&target.with(threads, &[first]), &sources)? == plain;
@@ -101,9 +101,9 @@ pub const THREADS_AND_DEVICES: Check = Check {
             let alike = if first == 0 { alike } else { 1 };
             let real = (2..=alike).map(|count| (0..count).collect());
             let ways = [2, 3, 4].map(|count| vec![first; count]).into_iter().chain(real).map(|devices| (devices, None));
-            for (devices, deal) in ways.chain(deals(target).map(|deal| (vec![first; 8], deal))) {
+            for (devices, partition) in ways.chain(partitions(target).map(|partition| (vec![first; 8], partition))) {
                 let threads = devices.len() % 3 + 1;
-                let target = Target { setup: Setup { deal, ..target.with(threads, &devices).setup } };
+                let target = Target { setup: Setup { partition, ..target.with(threads, &devices).setup } };
                 let same = answers(&target, &sources)? == plain;
                 findings.expect(same, || format!("{target}: expected the bits of one device"));
             }
@@ -117,9 +117,9 @@ pub const THREADS_AND_DEVICES: Check = Check {
     },
 };
 
-/// Every deal among eight devices, and that of their models. CPUs are dealt slices alone.
-fn deals(target: &Target) -> impl Iterator<Item = Option<Deal>> {
-    let all = Deal::among(8).filter(|_| target.setup.backend != Backend::Cpu);
+/// Every partition among eight devices, and that of their models. CPUs are partitioned slices alone.
+fn partitions(target: &Target) -> impl Iterator<Item = Option<Partition>> {
+    let all = Partition::among(8).filter(|_| target.setup.backend != Backend::Cpu);
     all.map(Some).chain([None])
 }
 
@@ -128,17 +128,17 @@ pub const TURNS_OF_DEVICES: Check = Check {
     promise: "blocks of one device and blocks of several see the same sources",
     needs: Needs::Nothing,
     run: |target, findings| {
-        // The CPU is always dealt slices, and one device has no turns to take.
+        // The CPU is always partitioned slices, and one device has no turns to take.
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
             return Ok(());
         }
-        // On GPUs large enough that the model deals the larger blocks to several.
+        // On GPUs large enough that the model partitions the larger blocks to several.
         let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
         let sources = plummer(60 * unit);
         let sinks = target.sinks_of(&sources[..30 * unit], 1e-4);
         let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
             let mut system =
-                system(&Target { setup: Setup { deal: None, ..target.with(1, devices).setup } }, &sources)?;
+                system(&Target { setup: Setup { partition: None, ..target.with(1, devices).setup } }, &sources)?;
             let mut found = Vec::new();
             let many = sinks.len();
             for (step, ni) in [1, many, 1, 9, 2, many, many, 70, 1, many].into_iter().enumerate() {
@@ -177,9 +177,10 @@ impl Blocks {
     }
 
     /// Those that a shape fits, and so takes if it is told to.
-    fn that_fit(self, shape: Shape, descriptor: &'static Descriptor) -> usize {
+    fn that_fit(self, shape: Shape, interaction: &'static Interaction) -> usize {
         let all = self.sources.iter().flat_map(|nj| self.sinks.iter().map(move |ni| (*ni, *nj)));
-        all.filter(|(ni, nj)| cut(descriptor, *ni, chunks_below(*nj)).strands == shape.strands(descriptor)).count()
+        all.filter(|(ni, nj)| plan(interaction, *ni, chunks_below(*nj)).accumulators == shape.accumulators(interaction))
+            .count()
     }
 
     /// Each with sources that are to be predicted, with those that are, and after few and many were written.
@@ -217,12 +218,12 @@ pub const LAUNCH_SHAPES: Check = Check {
         let sources = plummer(blocks.most_sources());
         let plain = blocks.answers(target, &sources)?;
         for (number, shape) in SHAPES.into_iter().enumerate() {
-            let fits = blocks.that_fit(shape, target.descriptor()) > 0;
+            let fits = blocks.that_fit(shape, target.interaction()) > 0;
             findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
-                let deal = Deal { ranges, sets };
-                let mut target = target.with(1, &vec![target.setup.devices[0]; deal.devices()]);
-                (target.setup.shape, target.setup.deal) = (Some(number), Some(deal));
+                let partition = Partition { ranges, sets };
+                let mut target = target.with(1, &vec![target.setup.devices[0]; partition.devices()]);
+                (target.setup.shape, target.setup.partition) = (Some(number), Some(partition));
                 let found = blocks.answers(&target, &sources)?;
                 let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
                 findings.expect(other == 0, || {
@@ -307,7 +308,7 @@ pub const SMALL_BLOCKS: Check = Check {
             twin.start(800, true, &sinks[..ni])?;
             (0..12).try_for_each(|k| twin.set_source(3 * k + step, &sources[40 * k + step]))?;
             twin.finish(findings, &what)?;
-            if target.descriptor().has_lists() {
+            if target.interaction().has_lists() {
                 twin.compare_lists(findings, &what)?;
             }
             (0..12).try_for_each(|k| twin.set_source(5 * k + step, &sources[30 * k + step]))?;

@@ -1,7 +1,7 @@
 //! Prediction, forces and neighbours, as the definitions say them.
 
 use crate::reference::real::{Real, dot, norm};
-use kyoho::data::{MAX_VECTORS, Order, Sink, Source};
+use kyoho::data::{MAX_DERIVATIVES, Order, Sink, Source};
 
 /// A source at the time of a block.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct Predicted<R> {
     /// The mass.
     pub mass: f64,
     /// Position, velocity, acceleration and jerk.
-    pub derivatives: [[R; 3]; MAX_VECTORS],
+    pub derivatives: [[R; 3]; MAX_DERIVATIVES],
 }
 
 /// What all sources do to one sink; quantities that the order does not have are zero.
@@ -46,7 +46,7 @@ pub struct Scale {
 
 /// Derivatives of a source's position at a time: the Taylor series, to the terms that the order has, and its derivatives;
 /// order 2 has positions that do not move.
-pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MAX_VECTORS] {
+pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MAX_DERIVATIVES] {
     let dt = R::from_f64(time) - R::from_f64(source.time);
     let number = R::from_f64;
     let (terms, vectors) = match order {
@@ -55,14 +55,14 @@ pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MA
         Order::Sixth => (6, 3),
         Order::Eighth => (8, 4),
     };
-    let mut derivatives = [[number(0.0); 3]; MAX_VECTORS];
+    let mut derivatives = [[number(0.0); 3]; MAX_DERIVATIVES];
     for (q, vector) in derivatives.iter_mut().enumerate().take(vectors) {
         for (k, component) in vector.iter_mut().enumerate() {
             // The q-th derivative of dt^n is n (n - 1) ... (n - q + 1) dt^(n - q).
             for n in q..terms {
                 let factor = ((n - q + 1)..=n).fold(1.0, |product, factor| product * factor as f64);
                 let power = (q..n).fold(number(1.0), |product, _| product * dt);
-                *component = *component + number(factor) * number(source.taylor[n][k]) * power;
+                *component = *component + number(factor) * number(source.coefficients[n][k]) * power;
             }
         }
     }

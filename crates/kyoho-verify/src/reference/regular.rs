@@ -2,7 +2,7 @@
 
 use crate::reference::forces::{Predicted, difference};
 use crate::reference::real::{Real, dot};
-use kyoho::data::{Reach, Sink};
+use kyoho::data::{NeighbourCriterion, Sink};
 
 /// The smaller of the squared distances of a source from a sink at the time of the block and a step of the sink later,
 /// when both have gone on with their velocities.
@@ -15,16 +15,16 @@ pub fn least_distance2<R: Real>(source: &Predicted<R>, sink: &Sink) -> R {
 }
 
 /// The squared distance below which a source is a neighbour of a sink.
-pub fn reach2<R: Real>(source: &Predicted<R>, sink: &Sink, reach: Reach) -> R {
-    match reach {
-        Reach::ByMass => R::from_f64(sink.radius2) * R::from_f64(source.mass),
-        Reach::Plain => R::from_f64(sink.radius2),
+pub fn reach2<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criterion: NeighbourCriterion) -> R {
+    match neighbour_criterion {
+        NeighbourCriterion::ByMass => R::from_f64(sink.radius2) * R::from_f64(source.mass),
+        NeighbourCriterion::Plain => R::from_f64(sink.radius2),
     }
 }
 
 /// Whether the regular force of a sink leaves a source out, as it is a neighbour.
-pub fn is_left_out<R: Real>(source: &Predicted<R>, sink: &Sink, reach: Reach) -> bool {
-    least_distance2(source, sink) < reach2(source, sink, reach)
+pub fn is_left_out<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criterion: NeighbourCriterion) -> bool {
+    least_distance2(source, sink) < reach2(source, sink, neighbour_criterion)
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_boundary_is_not_left_out() {
-        let of_radius2 = |radius2| is_left_out(&source(1.0, 2.0, 0.5), &sink(radius2, 1.0), Reach::Plain);
+        let of_radius2 = |radius2| is_left_out(&source(1.0, 2.0, 0.5), &sink(radius2, 1.0), NeighbourCriterion::Plain);
         assert_eq!([4.0, 4.0 + 1e-9].map(of_radius2), [false, true]);
     }
 
@@ -53,15 +53,18 @@ mod tests {
         // Relative to the sink it goes from 4 to 4 - 3 = 1 in a step of 2.
         let coming = source(1.0, 4.0, -1.0);
         assert_eq!(least_distance2(&coming, &sink(0.0, 2.0)), 1.0);
-        assert_eq!([2.0, 0.0].map(|step| is_left_out(&coming, &sink(4.0, step), Reach::Plain)), [true, false]);
+        assert_eq!(
+            [2.0, 0.0].map(|step| is_left_out(&coming, &sink(4.0, step), NeighbourCriterion::Plain)),
+            [true, false]
+        );
         // One that goes away is as near as it is.
         assert_eq!(least_distance2(&source(1.0, 1.0, 9.0), &sink(0.0, 2.0)), 1.0);
     }
 
     #[test]
     fn heavy_sources_are_left_out_from_further_off() {
-        let of_mass = |mass| is_left_out(&source(mass, 3.0, 0.5), &sink(4.0, 0.0), Reach::ByMass);
+        let of_mass = |mass| is_left_out(&source(mass, 3.0, 0.5), &sink(4.0, 0.0), NeighbourCriterion::ByMass);
         assert_eq!([1.0, 2.25, 2.5].map(of_mass), [false, false, true]);
-        assert!(!is_left_out(&source(2.5, 3.0, 0.5), &sink(4.0, 0.0), Reach::Plain));
+        assert!(!is_left_out(&source(2.5, 3.0, 0.5), &sink(4.0, 0.0), NeighbourCriterion::Plain));
     }
 }

@@ -1,15 +1,15 @@
 //! One CPU device: predicted tiles, tasks over sinks and slices, sums in a fixed order.
 //!
 //! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by the kernel, chunks
-//! within a slice by address, slices within a sheaf by number, sheaves in pairs. Tasks only decide who does which part.
+//! within a slice by address, slices within a slice group by number, slice groups in pairs. Tasks only decide who does which part.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::data::memory::{self, Boxed};
 use crate::data::{
-    Block, CHUNK, Chunk, Nearest, Parts, Result, SHEAVES, SLICES, Share, Sources, Sums, Units, Updates, add_in_pairs,
-    chunks_of_slice,
+    Assignment, Block, CHUNK, Chunk, Nearest, PartialSums, Result, SLICE_GROUPS, SLICES, Sources, Sums, Units, Updates,
+    add_in_pairs, chunks_of_slice,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::threads::Threads;
@@ -18,7 +18,7 @@ use crate::law::pair::MAX_OUTPUTS;
 use crate::method::{Device, DeviceOptions};
 use crate::simd::kernel::{self, Finder, Kernel};
 use crate::simd::sum::guard;
-use crate::simd::tile::{Group, LaneSums, Moment, Tile};
+use crate::simd::tile::{Group, LaneSums, PredictionTarget, Tile};
 
 use super::lists;
 
@@ -37,7 +37,7 @@ const FINDER_ROWS: usize = 4;
 
 /// How the lanes of a loop are filled.
 #[derive(Clone, Copy)]
-enum Filling {
+enum LaneLayout {
     /// With the sinks of a group.
     Sinks,
     /// With sources, for one sink of a group.
@@ -48,24 +48,24 @@ enum Filling {
 #[derive(Clone, Copy)]
 struct Unit {
     group: usize,
-    filling: Filling,
+    layout: LaneLayout,
     first_sink: usize,
     sinks: usize,
 }
 
-/// What one thread does at a time: some units over one slice of the share, or over all.
+/// What one thread does at a time: some units over one slice of the assignment, or over all.
 struct Task<E> {
     units: Range<usize>,
     slices: Range<usize>,
     lane_sums: Vec<LaneSums<E>>,
-    /// Sums of its sheaves; when it has ended, the first has them all.
-    sheaves: Vec<Sums>,
+    /// Sums of its slice groups; when it has ended, the first has them all.
+    slice_groups: Vec<Sums>,
     outcome: Result<()>,
 }
 
 impl<E> Default for Task<E> {
     fn default() -> Task<E> {
-        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), sheaves: Vec::new(), outcome: Ok(()) }
+        Task { units: 0..0, slices: 0..0, lane_sums: Vec::new(), slice_groups: Vec::new(), outcome: Ok(()) }
     }
 }
 
@@ -78,7 +78,7 @@ pub struct CpuDevice<E> {
     finder: Box<dyn Finder>,
     options: DeviceOptions,
     /// What the device does of the last block.
-    share: Share,
+    assignment: Assignment,
     threads: Arc<Threads>,
     alone: Arc<Threads>,
     /// Predicted chunks that are kept.
@@ -90,7 +90,7 @@ pub struct CpuDevice<E> {
     /// Tasks of the last block; those behind keep their memory.
     wanted: usize,
     scratch: Mutex<Vec<Scratch<E>>>,
-    /// Sums of the sheaves of the last block; the first has them all.
+    /// Sums of the slice groups of the last block; the first has them all.
     results: Vec<Sums>,
 }
 
@@ -102,7 +102,7 @@ impl<E: Element> CpuDevice<E> {
             finder: kernel::finder(options.level),
             threads,
             alone: Arc::new(Threads::alone()),
-            share: Share::whole(0),
+            assignment: Assignment::whole(0),
             tiles: Vec::new(),
             last_time: None,
             groups: Vec::new(),
@@ -110,21 +110,21 @@ impl<E: Element> CpuDevice<E> {
             tasks: Vec::new(),
             wanted: 0,
             scratch: Mutex::new(Vec::new()),
-            results: vec![Sums::default(); SHEAVES],
+            results: vec![Sums::default(); SLICE_GROUPS],
             options,
         }
     }
 
-    /// Sheaves of the share.
-    fn sheaves(&self) -> usize {
-        SHEAVES / self.share.sets
+    /// Sheaves of the assignment.
+    fn slice_groups(&self) -> usize {
+        SLICE_GROUPS / self.assignment.sets
     }
 
-    /// Groups of sinks of the share, and which of them run with sinks in the lanes. That is decided by the places of the
+    /// Groups of sinks of the assignment, and which of them run with sinks in the lanes. That is decided by the places of the
     /// sinks in the block, so that whoever has them sums in the same order.
     fn pack(&mut self, block: &Block) -> Result<()> {
         let lanes = self.kernel.lanes();
-        let Range { start, end } = self.share.sinks;
+        let Range { start, end } = self.assignment.sinks;
         self.groups.clear();
         self.units.clear();
         let sinks = block.sinks.range(start..end);
@@ -134,16 +134,16 @@ impl<E: Element> CpuDevice<E> {
         let rest = block.sinks.len() % lanes;
         let in_groups = block.sinks.len() - if rest * 4 > lanes * 3 { 0 } else { rest };
         let (together, alone) = sinks.split_at(in_groups.clamp(start, end) - start);
-        let (units, is_regular) = (block.sink_units(), self.options.descriptor.is_regular());
+        let (units, is_regular) = (block.sink_units(), self.options.interaction.is_regular());
         for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
-            self.groups.push(Group::new(members, self.kernel.vectors(), self.kernel.parts(), &units, is_regular));
+            self.groups.push(Group::new(members, self.kernel.n_derivatives(), self.kernel.limbs(), &units, is_regular));
             let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
             if first_sink < together.len() {
-                self.units.push(Unit { group, filling: Filling::Sinks, first_sink, sinks: members.len() });
+                self.units.push(Unit { group, layout: LaneLayout::Sinks, first_sink, sinks: members.len() });
             } else {
                 self.units.extend((0..members.len()).map(|lane| Unit {
                     group,
-                    filling: Filling::Sources(lane),
+                    layout: LaneLayout::Sources(lane),
                     first_sink: first_sink + lane,
                     sinks: 1,
                 }));
@@ -156,10 +156,10 @@ impl<E: Element> CpuDevice<E> {
     fn predict_tiles(&mut self, sources: &Sources, block: &Block, threads: &Threads) -> Result<()> {
         let chunks = sources.chunks_below(block.nj);
         memory::lengthen(&mut self.tiles, chunks, "the table of predicted sources", || None)?;
-        let (kernel, share) = (&*self.kernel, &self.share);
+        let (kernel, assignment) = (&*self.kernel, &self.assignment);
         // A chunk that has to be predicted anew.
         let stale = |number: usize, tile: &Option<Boxed<Tile<E>>>| {
-            let chunk = sources.chunk(number).filter(|_| share.has(number % SLICES))?;
+            let chunk = sources.chunk(number).filter(|_| assignment.has(number % SLICES))?;
             let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
             (!fresh).then_some(chunk)
         };
@@ -191,7 +191,7 @@ impl<E: Element> CpuDevice<E> {
 
     /// Sinks that a task over one slice may serve while its tiles come and go: few threads need no more tasks than slices.
     fn sinks_at_once(&self) -> usize {
-        match self.share.slices().len() >= TASKS_OF_THREAD * self.threads.count() {
+        match self.assignment.slices().len() >= TASKS_OF_THREAD * self.threads.count() {
             true => 8 * SINKS_OF_TASK,
             false => SINKS_OF_TASK,
         }
@@ -199,13 +199,13 @@ impl<E: Element> CpuDevice<E> {
 
     /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
     fn keeps_tiles(&self, block: &Block) -> bool {
-        self.options.descriptor.taylor == 1
+        self.options.interaction.n_coefficients == 1
             || block.sinks.len() > self.sinks_at_once()
             || self.last_time == Some(block.time)
     }
 
     /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
-    fn cut(&mut self, threads: usize, keeps_tiles: bool, nj: usize) -> Result<()> {
+    fn plan(&mut self, threads: usize, keeps_tiles: bool, nj: usize) -> Result<()> {
         let units = self.units.len().max(1);
         let together = (SINKS_OF_TASK / self.kernel.lanes()).max(1);
         // Tiles that come from far off should serve many sinks at a time.
@@ -218,7 +218,7 @@ impl<E: Element> CpuDevice<E> {
             () => together.min(units.div_ceil(threads)),
         };
         let ranges = self.units.len().div_ceil(units_of_task);
-        let all = self.share.slices().len();
+        let all = self.assignment.slices().len();
         let slices = if over_sinks { 1 } else { all };
         self.wanted = ranges * slices;
         memory::lengthen(&mut self.tasks, self.wanted, "tasks", Task::default)?;
@@ -235,26 +235,26 @@ impl<E: Element> CpuDevice<E> {
 
     /// Adds the tasks' sums in the order of slices.
     fn merge(&mut self, sinks: usize) -> Result<()> {
-        let descriptor = self.options.descriptor;
+        let interaction = self.options.interaction;
         let over_sinks = self.tasks[..self.wanted].iter().all(|task| task.slices.len() > 1);
-        let sheaves = if over_sinks { 1 } else { self.sheaves() };
-        for result in &mut self.results[..sheaves] {
-            result.reserve(sinks, descriptor.outputs, descriptor.nearest)?;
-            result.reset(sinks, descriptor.outputs, descriptor.nearest);
+        let slice_groups = if over_sinks { 1 } else { self.slice_groups() };
+        for result in &mut self.results[..slice_groups] {
+            result.reserve(sinks, interaction.n_outputs, interaction.nearest)?;
+            result.reset(sinks, interaction.n_outputs, interaction.nearest);
         }
         for task in &self.tasks[..self.wanted] {
             let first_sink = self.units[task.units.start].first_sink;
-            let (sums, result) = (&task.sheaves[0], &mut self.results[task.slices.start % sheaves]);
-            result.add(first_sink, sums, 0..sums.values.len() / descriptor.outputs, descriptor.outputs);
+            let (sums, result) = (&task.slice_groups[0], &mut self.results[task.slices.start % slice_groups]);
+            result.add(first_sink, sums, 0..sums.values.len() / interaction.n_outputs, interaction.n_outputs);
         }
-        add_in_pairs(&mut self.results[..sheaves], 0..sinks, descriptor.outputs);
+        add_in_pairs(&mut self.results[..slice_groups], 0..sinks, interaction.n_outputs);
         Ok(())
     }
 }
 
-pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, Moment) {
+pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, PredictionTarget) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
-    (chunk.stamp(), Moment { time: block.time, predicts: block.predicts, limit, units: block.units })
+    (chunk.stamp(), PredictionTarget { time: block.time, predicts: block.predicts, limit, units: block.units })
 }
 
 fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, number: usize, tile: &mut Tile<E>) {
@@ -263,12 +263,12 @@ fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, num
     tile.made_of = Some(key);
 }
 
-/// What all tasks of a block share.
+/// What all tasks of a block assignment.
 struct Shared<'a, E> {
     kernel: &'a dyn Kernel<E>,
-    outputs: usize,
+    n_outputs: usize,
     nearest: bool,
-    share: &'a Share,
+    assignment: &'a Assignment,
     tiles: &'a [Option<Boxed<Tile<E>>>],
     keeps_tiles: bool,
     groups: &'a [Group<E>],
@@ -285,17 +285,17 @@ impl<E: Element> Shared<'_, E> {
     fn run(&self, task: &mut Task<E>, scratch: &mut Scratch<E>) -> Result<()> {
         let units = &self.units[task.units.clone()];
         let sinks = units.iter().map(|unit| unit.sinks).sum();
-        let sheaves = task.slices.len().min(SHEAVES / self.share.sets);
-        memory::lengthen(&mut task.sheaves, sheaves, "sums of sheaves", Sums::default)?;
-        for sums in &mut task.sheaves[..sheaves] {
-            sums.reserve(sinks, self.outputs, self.nearest)?;
-            sums.reset(sinks, self.outputs, self.nearest);
+        let slice_groups = task.slices.len().min(SLICE_GROUPS / self.assignment.sets);
+        memory::lengthen(&mut task.slice_groups, slice_groups, "sums of sheaves", Sums::default)?;
+        for sums in &mut task.slice_groups[..slice_groups] {
+            sums.reserve(sinks, self.n_outputs, self.nearest)?;
+            sums.reset(sinks, self.n_outputs, self.nearest);
         }
         for place in task.slices.clone() {
             task.lane_sums.truncate(units.len());
             memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
-            task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.outputs));
-            let slice = self.share.set + self.share.sets * place;
+            task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.n_outputs));
+            let slice = self.assignment.set + self.assignment.sets * place;
             for number in chunks_of_slice(slice, self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
                     for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
@@ -303,9 +303,9 @@ impl<E: Element> Shared<'_, E> {
                     }
                 }
             }
-            self.add_slice(units, &task.lane_sums, &mut task.sheaves[place % sheaves]);
+            self.add_slice(units, &task.lane_sums, &mut task.slice_groups[place % slice_groups]);
         }
-        add_in_pairs(&mut task.sheaves[..sheaves], 0..sinks, self.outputs);
+        add_in_pairs(&mut task.slice_groups[..slice_groups], 0..sinks, self.n_outputs);
         Ok(())
     }
 
@@ -336,9 +336,9 @@ impl<E: Element> Shared<'_, E> {
             () if group.unsoftened => guard::DISTANCE,
             () => guard::NONE,
         };
-        match unit.filling {
-            Filling::Sinks => self.kernel.sum_group(guard, tile, group, sums),
-            Filling::Sources(lane) => self.kernel.sum_spread(guard, tile, group, lane, sums),
+        match unit.layout {
+            LaneLayout::Sinks => self.kernel.sum_sinks_in_lanes(guard, tile, group, sums),
+            LaneLayout::Sources(lane) => self.kernel.sum_sources_in_lanes(guard, tile, group, lane, sums),
         }
     }
 
@@ -354,18 +354,18 @@ impl<E: Element> Shared<'_, E> {
         };
         let mut sink = 0;
         for (unit, lanes) in units.iter().zip(lane_sums) {
-            match unit.filling {
-                Filling::Sinks => {
+            match unit.layout {
+                LaneLayout::Sinks => {
                     for lane in 0..unit.sinks {
-                        let row = &mut sums.values[(sink + lane) * self.outputs..][..self.outputs];
+                        let row = &mut sums.values[(sink + lane) * self.n_outputs..][..self.n_outputs];
                         add(row, &|values| values[lane], lanes);
                         if self.nearest {
                             sums.nearest[sink + lane].update(nearest(lanes, lane));
                         }
                     }
                 }
-                Filling::Sources(_) => {
-                    let row = &mut sums.values[sink * self.outputs..][..self.outputs];
+                LaneLayout::Sources(_) => {
+                    let row = &mut sums.values[sink * self.n_outputs..][..self.n_outputs];
                     add(row, &|values| across(*values), lanes);
                     if self.nearest {
                         (0..self.kernel.lanes()).for_each(|lane| sums.nearest[sink].update(nearest(lanes, lane)));
@@ -394,10 +394,10 @@ impl<E: Element> Device for CpuDevice<E> {
         crate::hal::cpu::describe()
     }
 
-    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         let sources = updates.sources;
-        self.share = share.clone();
-        let sinks = block.sinks.range(share.sinks.clone());
+        self.assignment = assignment.clone();
+        let sinks = block.sinks.range(assignment.sinks.clone());
         let threads = match sinks.len().saturating_mul(block.nj) < ALONE {
             true => Arc::clone(&self.alone),
             false => Arc::clone(&self.threads),
@@ -408,12 +408,12 @@ impl<E: Element> Device for CpuDevice<E> {
             self.predict_tiles(sources, block, &threads)?;
         }
         self.last_time = Some(block.time);
-        self.cut(threads.count(), keeps_tiles, block.nj)?;
+        self.plan(threads.count(), keeps_tiles, block.nj)?;
         let shared = Shared {
             kernel: &*self.kernel,
-            outputs: self.options.descriptor.outputs,
-            nearest: self.options.descriptor.nearest,
-            share: &self.share,
+            n_outputs: self.options.interaction.n_outputs,
+            nearest: self.options.interaction.nearest,
+            assignment: &self.assignment,
             tiles: &self.tiles,
             keeps_tiles,
             groups: &self.groups,
@@ -439,14 +439,14 @@ impl<E: Element> Device for CpuDevice<E> {
         self.merge(sinks.len())
     }
 
-    fn wait_more(&mut self, parts: &mut Parts, _: usize) -> Result<usize> {
-        let Share { sinks, set, .. } = self.share.clone();
-        let (all, outputs) = (parts.sinks(), self.options.descriptor.outputs);
+    fn wait_more(&mut self, parts: &mut PartialSums, _: usize) -> Result<usize> {
+        let Assignment { sinks, set, .. } = self.assignment.clone();
+        let (all, n_outputs) = (parts.sinks(), self.options.interaction.n_outputs);
         let (into, result) = (parts.set(set), &mut self.results[0]);
         if sinks.len() == all {
             std::mem::swap(into, result);
         } else {
-            let values = &mut into.values[sinks.start * outputs..sinks.end * outputs];
+            let values = &mut into.values[sinks.start * n_outputs..sinks.end * n_outputs];
             values.iter_mut().zip(&result.values).for_each(|(into, value)| *into = *value);
             let nearest = into.nearest.get_mut(sinks.clone()).unwrap_or_default();
             nearest.iter_mut().zip(&result.nearest).for_each(|(into, found)| *into = *found);
@@ -463,22 +463,22 @@ impl<E: Element> Device for CpuDevice<E> {
     ) -> Result<()> {
         let members = block.sinks.range(sinks);
         let threads = if members.len() * block.nj < ALONE { &self.alone } else { &*self.threads };
-        if self.options.descriptor.is_regular() {
+        if self.options.interaction.is_regular() {
             // What the sums left out, in the numbers that they decided by.
             let kernel = &*self.kernel;
             let units = block.sink_units();
-            let group = |sinks| Group::new(sinks, kernel.vectors(), kernel.parts(), &units, true);
+            let group = |sinks| Group::new(sinks, kernel.n_derivatives(), kernel.limbs(), &units, true);
             let groups = memory::collected(members.chunks(MAX_LANES).map(group), "groups of sinks")?;
-            let predict = |chunk: &Chunk, moment, tile: &mut Tile<E>| kernel.predict(chunk, moment, tile);
+            let predict = |chunk: &Chunk, target, tile: &mut Tile<E>| kernel.predict(chunk, target, tile);
             let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
                 kernel.find(tile, &groups[sink / MAX_LANES], sink % MAX_LANES, block.skip_own_index, list);
             };
             return lists::make((sources, block), members, threads, kernel.rows(), predict, find, found);
         }
-        let (finder, taylor) = (&*self.finder, self.options.descriptor.taylor);
+        let (finder, taylor) = (&*self.finder, self.options.interaction.n_coefficients);
         let all = memory::collected(members.iter(), "sinks with neighbours")?;
-        let predict = |chunk: &Chunk, moment: Moment, tile: &mut Tile<f64>| {
-            finder.predict(chunk, taylor, Moment { units: Units::CALLERS, ..moment }, tile);
+        let predict = |chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<f64>| {
+            finder.predict(chunk, taylor, PredictionTarget { units: Units::CALLERS, ..target }, tile);
         };
         let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
             finder.find(tile, &all[sink], block.skip_own_index, list);
@@ -494,23 +494,23 @@ impl<E: Element> Device for CpuDevice<E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::data::{MAX_VECTORS, Order, Precision, Reach, Sink, Source};
-    use crate::law::catalogue::descriptor;
+    use crate::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Precision, Sink, Source};
+    use crate::law::catalogue::interaction;
     use crate::simd::Level;
 
     use super::*;
 
     fn device(threads: usize) -> CpuDevice<f64> {
-        let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+        let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
-        let kernel = kernel::kernel_64(level, descriptor).unwrap();
-        let options = DeviceOptions { descriptor, threads, level, shape: None };
+        let kernel = kernel::kernel_64(level, interaction).unwrap();
+        let options = DeviceOptions { interaction, threads, level, shape: None };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
     }
 
     #[test]
     fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
-        let mut parts = Parts::new(7, true);
+        let mut parts = PartialSums::new(7, true);
         parts.reset(1, 1).unwrap();
         assert_eq!(device(1).wait_more(&mut parts, 0), Ok(0));
     }
@@ -525,17 +525,17 @@ mod tests {
                 sources.write(address, &source).unwrap();
             }
             let sink =
-                Sink { index: -1, softening2: 1.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_VECTORS] };
+                Sink { index: -1, softening2: 1.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] };
             let block = Block {
                 sinks: std::iter::repeat_n(sink, sinks).collect(),
                 skip_own_index: true,
                 time: 1.0,
                 nj: sources.count(),
                 units: Units::CALLERS,
-                reach: Reach::ByMass,
+                neighbour_criterion: NeighbourCriterion::ByMass,
                 predicts: true,
             };
-            device.start(&Updates::of(&sources), &block, &Share::whole(sinks)).unwrap();
+            device.start(&Updates::of(&sources), &block, &Assignment::whole(sinks)).unwrap();
             assert!(device.wanted >= 2, "{sinks} sinks are {} task", device.wanted);
         }
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use crate::data::{Block, Chunk, Result, SLICES, SomeSinks, Sources, chunks_of_slice, memory};
+use crate::data::{Block, Chunk, Result, SLICES, SinkSlice, Sources, chunks_of_slice, memory};
 use crate::hal::threads::Threads;
 use crate::law::lanes::Element;
-use crate::simd::tile::{Moment, Tile};
+use crate::simd::tile::{PredictionTarget, Tile};
 
 use super::device::key;
 
@@ -20,10 +20,10 @@ struct Search {
 /// chunk, and `find` appends the neighbours of one of the sinks among its sources.
 pub fn make<E: Element>(
     (sources, block): (&Sources, &Block),
-    sinks: SomeSinks,
+    sinks: SinkSlice,
     threads: &Threads,
     rows: usize,
-    predict: impl Fn(&Chunk, Moment, &mut Tile<E>) + Sync,
+    predict: impl Fn(&Chunk, PredictionTarget, &mut Tile<E>) + Sync,
     find: impl Fn(usize, &Tile<E>, &mut Vec<i32>) + Sync,
     found: &mut [Vec<i32>],
 ) -> Result<()> {

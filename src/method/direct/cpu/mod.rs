@@ -15,14 +15,14 @@ use crate::simd::kernel;
 
 /// Opens the CPU.
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let descriptor = options.descriptor;
-    if let Some(kernel) = kernel::kernel_32(options.level, descriptor) {
+    let interaction = options.interaction;
+    if let Some(kernel) = kernel::kernel_32(options.level, interaction) {
         return device(kernel, options);
     }
-    if let Some(kernel) = kernel::kernel_64(options.level, descriptor) {
+    if let Some(kernel) = kernel::kernel_64(options.level, interaction) {
         return device(kernel, options);
     }
-    Err(unsupported(Backend::Cpu.name(), (descriptor.order, descriptor.precision, descriptor.scope)))
+    Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))
 }
 
 fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::data::{CHUNK, Descriptor, Result, SLICES};
+use crate::data::{CHUNK, Interaction, Result, SLICES};
 use crate::hal::DeviceKind;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
@@ -15,10 +15,10 @@ use super::model::Costs;
 use super::outbox::Outbox;
 use super::pack;
 use super::shapes::SHAPES;
-use super::step::{Moment, Step};
+use super::step::{PredictionTarget, Step};
 
 /// What was measured in this process: device, entry of the catalogue, constants.
-static MEASURED: Mutex<Vec<(String, &'static Descriptor, Costs)>> = Mutex::new(Vec::new());
+static MEASURED: Mutex<Vec<(String, &'static Interaction, Costs)>> = Mutex::new(Vec::new());
 
 /// Chunks of a slice of the sources that are measured with.
 const CHUNKS_OF_SLICE: usize = 2;
@@ -28,30 +28,31 @@ const TURNS: usize = 3;
 const LAUNCHES: usize = 9;
 
 /// The constants of a device; near ones of its kind where they cannot be measured.
-pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, descriptor: &'static Descriptor) -> Costs {
+pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &'static Interaction) -> Costs {
     let properties = gpu.properties();
     if properties.description.kind == DeviceKind::Cpu {
         // It is there for tests, and not worth a measurement.
-        return Costs::nominal(descriptor);
+        return Costs::nominal(interaction);
     }
     let device = &properties.identity;
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = |(at, of, _): &&(String, &'static Descriptor, Costs)| at == device && std::ptr::eq(*of, descriptor);
+    let is_known =
+        |(at, of, _): &&(String, &'static Interaction, Costs)| at == device && std::ptr::eq(*of, interaction);
     if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
     let began = Instant::now();
     let multiprocessors = properties.multiprocessors.max(1);
-    match Bench::new(gpu, kernels, descriptor).and_then(Bench::measure) {
+    match Bench::new(gpu, kernels, interaction).and_then(Bench::measure) {
         Ok(costs) => {
             log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured.push((device.clone(), descriptor, costs));
+            measured.push((device.clone(), interaction, costs));
             costs
         }
         Err(error) => {
             log::debug!("device {device}: not measured: {error}");
-            Costs { multiprocessors, ..Costs::nominal(descriptor) }
+            Costs { multiprocessors, ..Costs::nominal(interaction) }
         }
     }
 }
@@ -60,7 +61,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, descriptor: &'static Des
 struct Bench<'a, G: Gpu> {
     gpu: &'a G,
     kernels: &'a mut Kernels<G>,
-    descriptor: &'static Descriptor,
+    interaction: &'static Interaction,
     costs: Costs,
     queue: G::Queue,
     memory: BlockAddresses<Address<G>>,
@@ -69,16 +70,16 @@ struct Bench<'a, G: Gpu> {
 }
 
 impl<'a, G: Gpu> Bench<'a, G> {
-    fn new(gpu: &'a G, kernels: &'a mut Kernels<G>, descriptor: &'static Descriptor) -> Result<Bench<'a, G>> {
-        let mut costs = Costs::nominal(descriptor);
+    fn new(gpu: &'a G, kernels: &'a mut Kernels<G>, interaction: &'static Interaction) -> Result<Bench<'a, G>> {
+        let mut costs = Costs::nominal(interaction);
         costs.multiprocessors = gpu.properties().multiprocessors.max(1);
         for (shape, resident) in costs.resident.iter_mut().enumerate() {
             *resident = kernels.resident_blocks(gpu, shape)?.unwrap_or(*resident).max(1);
         }
-        let most = (0..SHAPES.len()).map(|shape| sinks(&costs, descriptor, shape)).max().unwrap_or(1);
+        let most = (0..SHAPES.len()).map(|shape| sinks(&costs, interaction, shape)).max().unwrap_or(1);
         let sinks = most.next_multiple_of(STRIDE);
         let chunks = SLICES * CHUNKS_OF_SLICE;
-        let (rows, sink_rows) = (pack::rows(descriptor), pack::sink_rows(descriptor));
+        let (rows, sink_rows) = (pack::rows(interaction), pack::sink_rows(interaction));
         let queue = gpu.queue()?;
         let mut held = Vec::new();
         let mut zeros = |bytes: usize| -> Result<Address<G>> {
@@ -88,11 +89,11 @@ impl<'a, G: Gpu> Bench<'a, G> {
             held.push(memory);
             Ok(held[held.len() - 1].address())
         };
-        let octets = zeros(chunks * pack::chunk_numbers(descriptor) * 8)?;
+        let octets = zeros(chunks * pack::chunk_numbers(interaction) * 8)?;
         let indices = zeros(chunks * CHUNK * 4)?;
         let predicted = zeros(chunks * CHUNK * rows * pack::ROW)?;
         let parts = SLICES * sinks;
-        let parts = [zeros(parts * descriptor.outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
+        let parts = [zeros(parts * interaction.n_outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
         let ticket = zeros(4)?;
         let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
@@ -105,16 +106,16 @@ impl<'a, G: Gpu> Bench<'a, G> {
         }
         gpu.synchronize(&queue)?;
         let mut outbox = Outbox::new(gpu)?;
-        outbox.make_room(gpu, sinks * (descriptor.outputs + 2) * 8, 1)?;
+        outbox.make_room(gpu, sinks * (interaction.n_outputs + 2) * 8, 1)?;
         let [results, flag] = outbox.addresses(0);
         let store = StoreAddresses { octets, indices, ranges: indices, slots: indices, predicted };
         let memory = BlockAddresses { store, sinks: body, parts, ticket, results, flag };
-        Ok(Bench { gpu, kernels, descriptor, costs, queue, memory, outbox, _held: held })
+        Ok(Bench { gpu, kernels, interaction, costs, queue, memory, outbox, _held: held })
     }
 
     fn step(&self, shape: usize, ni: usize) -> Step {
         Step {
-            moment: Moment {
+            target: PredictionTarget {
                 time: 1.0,
                 mass_factor: 1.0,
                 position_factor: 1.0,
@@ -130,10 +131,10 @@ impl<'a, G: Gpu> Bench<'a, G> {
             slice_step: 1,
             slices: SLICES as i32,
             parts: 1,
-            groups: ni.div_ceil(SHAPES[shape].group_sinks(self.descriptor)) as i32,
+            groups: ni.div_ceil(SHAPES[shape].group_sinks(self.interaction)) as i32,
             is_dense: 1,
             is_predicted: i32::from(!SHAPES[shape].fused),
-            strands: SHAPES[shape].strands(self.descriptor) as i32,
+            accumulators: SHAPES[shape].accumulators(self.interaction) as i32,
             ..Step::default()
         }
     }
@@ -141,7 +142,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
     fn measure(mut self) -> Result<Costs> {
         let nominal = self.costs;
         for shape in (0..SHAPES.len()).filter(|shape| !SHAPES[*shape].ends) {
-            let ni = sinks(&self.costs, self.descriptor, shape);
+            let ni = sinks(&self.costs, self.interaction, shape);
             let step = self.step(shape, ni);
             // The first launch brings the code to the device.
             for timed in [false, true] {
@@ -168,7 +169,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let Some(shape) = SHAPES.iter().position(|shape| shape.ends) else { return Ok(self.costs.launch) };
         for launch in 1..=LAUNCHES as u32 {
             let step = Step { sequence: launch, ..self.step(shape, 1) };
-            let results = 0..step.stride as usize * (self.descriptor.outputs + 2) * 8;
+            let results = 0..step.stride as usize * (self.interaction.n_outputs + 2) * 8;
             let began = Instant::now();
             // SAFETY: as in `measure`; the results are waited for.
             unsafe {
@@ -189,7 +190,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
 }
 
 /// Sinks with which a shape fills the device a few times.
-fn sinks(costs: &Costs, descriptor: &Descriptor, shape: usize) -> usize {
+fn sinks(costs: &Costs, interaction: &Interaction, shape: usize) -> usize {
     let groups = (TURNS * costs.multiprocessors * costs.resident[shape]).div_ceil(SLICES);
-    groups * SHAPES[shape].group_sinks(descriptor)
+    groups * SHAPES[shape].group_sinks(interaction)
 }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn write(sources: &mut Sources, chunk: usize) {
-        let source = Source { index: 1, mass: 1.0, time: 0.0, taylor: [[0.0; 3]; 8] };
+        let source = Source { index: 1, mass: 1.0, time: 0.0, coefficients: [[0.0; 3]; 8] };
         sources.write(chunk * CHUNK + 3, &source).unwrap();
     }
 

@@ -3,24 +3,24 @@
 use std::ops::Range;
 
 use crate::data::{
-    Block, Deal, Descriptor, Error, Line, Nearest, Parts, Records, Result, SLICES, Share, Sources, Updates,
-    chunks_below, memory,
+    Assignment, Block, Error, Interaction, Nearest, PartialSums, Partition, RecordLine, Records, Result, SLICES,
+    Sources, Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
 use crate::method::{Device, DeviceOptions};
 
 use super::calibration::costs;
-use super::cut::{self, Cut};
 use super::inbox::Inbox;
 use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
 use super::model::{self, CROSSOVER, Costs, PIECE, Work};
+use super::neighbour_batches::NeighbourBatches;
 use super::outbox::Outbox;
 use super::pack::{self, Vector};
+use super::reduction::{self, ReductionPlan};
 use super::shapes::SHAPES;
-use super::step::{Moment, Step};
+use super::step::{PredictionTarget, Step};
 use super::store::Store;
-use super::windows::Windows;
 
 /// Bytes of sinks and records that are copied before the one kernel of a block; for more the driver has a way of its
 /// own ([`Gpu::bring`]).
@@ -34,7 +34,7 @@ const QUEUES: usize = 2;
 /// Rows of sinks are so many sinks apart, or a multiple: as many as a vector has lanes.
 pub const STRIDE: usize = 16;
 
-/// Sinks of the share that are computed together.
+/// Sinks of the assignment that are computed together.
 struct Piece {
     sinks: Range<usize>,
     stride: usize,
@@ -47,11 +47,11 @@ struct Piece {
 struct PartsMemory<G: Gpu> {
     sums: G::Memory,
     distances: G::Memory,
-    strands: G::Memory,
+    accumulators: G::Memory,
     ticket: G::Memory,
 }
 
-/// What a choice of cut and shape depends on: rounded sinks of the block and of the share, sets of slices, chunks, and
+/// What a choice of cut and shape depends on: rounded sinks of the block and of the assignment, sets of slices, chunks, and
 /// whether the sources are predicted.
 type Choice = (usize, usize, usize, usize, bool);
 
@@ -69,15 +69,15 @@ pub struct GpuDevice<G: Gpu> {
     registered: Vec<(Range<usize>, G::Registration)>,
     /// Records on the device, where kernels do not reach memory of the host.
     records: G::Memory,
-    windows: Windows<G>,
+    neighbour_batches: NeighbourBatches<G>,
     pieces: Vec<Piece>,
     /// What the device does of the block under way.
-    share: Share,
+    assignment: Assignment,
     sequence: u32,
-    /// The moment to which sources on the device are predicted, and whose share.
-    predicted: Option<(Moment, Share)>,
+    /// The moment to which sources on the device are predicted, and whose assignment.
+    predicted: Option<(PredictionTarget, Assignment)>,
     /// What was chosen for blocks like the last ones.
-    choices: Vec<(Choice, Cut, usize)>,
+    choices: Vec<(Choice, ReductionPlan, usize)>,
     gpu: G,
     /// Goes last: while the rest is given back, the driver may be called.
     caller: Option<G::Caller>,
@@ -95,7 +95,7 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// The device on a GPU whose driver this thread may call.
     fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
-        let descriptor = options.descriptor;
+        let interaction = options.interaction;
         let queues = [gpu.queue()?, gpu.queue()?];
         let parts = || -> Result<PartsMemory<G>> {
             let memory = |bytes, what| gpu.allocate(bytes, what);
@@ -105,26 +105,26 @@ impl<G: Gpu> GpuDevice<G> {
             Ok(PartsMemory {
                 sums: memory(0, "parts")?,
                 distances: memory(0, "parts")?,
-                strands: memory(0, "parts")?,
+                accumulators: memory(0, "parts")?,
                 ticket,
             })
         };
         let parts = [parts()?, parts()?];
         gpu.synchronize(&queues[0])?;
-        let mut kernels = Kernels::new(&gpu, descriptor)?;
-        let costs = costs(&gpu, &mut kernels, descriptor);
+        let mut kernels = Kernels::new(&gpu, interaction)?;
+        let costs = costs(&gpu, &mut kernels, interaction);
         let mut device = GpuDevice {
             kernels,
             costs,
-            store: Store::new(&gpu, descriptor)?,
-            inbox: Inbox::new(&gpu, descriptor)?,
+            store: Store::new(&gpu, interaction)?,
+            inbox: Inbox::new(&gpu, interaction)?,
             parts,
             outbox: Outbox::new(&gpu)?,
             registered: Vec::new(),
             records: gpu.allocate(0, "records")?,
-            windows: Windows::new(&gpu, descriptor)?,
+            neighbour_batches: NeighbourBatches::new(&gpu, interaction)?,
             pieces: Vec::new(),
-            share: Share::whole(0),
+            assignment: Assignment::whole(0),
             sequence: 0,
             predicted: None,
             choices: Vec::new(),
@@ -142,41 +142,41 @@ impl<G: Gpu> GpuDevice<G> {
         &self.options
     }
 
-    /// The cut of a block and the shape that computes a share of it.
-    fn choose(&mut self, ni: usize, share: &Share, chunks: usize, predicted: bool) -> (Cut, usize) {
-        let own = share.sinks.len().max(1);
-        let choice = (cut::rounded(ni), cut::rounded(own), share.sets, chunks, predicted);
-        if let Some((_, cut, shape)) = self.choices.iter().find(|known| known.0 == choice) {
-            return (*cut, *shape);
+    /// The cut of a block and the shape that computes an assignment of it.
+    fn choose(&mut self, ni: usize, assignment: &Assignment, chunks: usize, predicted: bool) -> (ReductionPlan, usize) {
+        let own = assignment.sinks.len().max(1);
+        let choice = (reduction::rounded(ni), reduction::rounded(own), assignment.sets, chunks, predicted);
+        if let Some((_, plan, shape)) = self.choices.iter().find(|known| known.0 == choice) {
+            return (*plan, *shape);
         }
-        let cut = cut::cut(self.options.descriptor, ni, chunks);
-        let shape = self.shape(cut, choice.1, chunks, share.sets, predicted).1;
+        let plan = reduction::plan(self.options.interaction, ni, chunks);
+        let shape = self.shape(plan, choice.1, chunks, assignment.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
         }
-        self.choices.push((choice, cut, shape));
-        (cut, shape)
+        self.choices.push((choice, plan, shape));
+        (plan, shape)
     }
 
     /// The shape for some sinks and one of so many sets of slices, and its seconds by the model.
-    fn shape(&self, cut: Cut, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
-        let descriptor = self.options.descriptor;
-        let work = Work { descriptor, cut, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
-        cut::shape(&self.costs, work, self.options.shape)
+    fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
+        let interaction = self.options.interaction;
+        let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
+        reduction::shape(&self.costs, work, self.options.shape)
     }
 
-    /// Cuts the sinks of the share into pieces.
+    /// Cuts the sinks of the assignment into pieces.
     fn cut_pieces(&mut self, ni: usize, parts: usize) -> Result<()> {
-        let bytes = parts * self.share.slices().len() * (8 * self.options.descriptor.outputs + 12);
+        let bytes = parts * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
         let most = (PARTS / bytes.max(1) / 64 * 64).clamp(64, PIECE);
         let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
-        let Descriptor { outputs, nearest, .. } = *self.options.descriptor;
+        let Interaction { n_outputs, nearest, .. } = *self.options.interaction;
         self.pieces.clear();
         let (mut first, mut start) = (0, 0);
         while first < ni {
             let sinks = first..ni.min(first + length);
             let stride = sinks.len().next_multiple_of(STRIDE);
-            let results = start..start + stride * (8 * outputs + if nearest { 12 } else { 0 });
+            let results = start..start + stride * (8 * n_outputs + if nearest { 12 } else { 0 });
             // A stride is even, so the numbers of 64 bits of the next piece are in their places.
             start = results.end;
             self.sequence = self.sequence.wrapping_add(1).max(1);
@@ -189,15 +189,15 @@ impl<G: Gpu> GpuDevice<G> {
 
     fn room_for_parts(&mut self, parts: usize) -> Result<()> {
         let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
-        let rows = parts * self.share.slices().len() * stride;
-        let outputs = self.options.descriptor.outputs;
+        let rows = parts * self.assignment.slices().len() * stride;
+        let n_outputs = self.options.interaction.n_outputs;
         let queues = self.pieces.len().min(QUEUES);
         for parts in &mut self.parts[..queues] {
-            if parts.strands.bytes() < rows * 4 {
+            if parts.accumulators.bytes() < rows * 4 {
                 let rows = rows + rows / 4;
-                parts.sums = self.gpu.allocate(rows * outputs * 8, "parts")?;
+                parts.sums = self.gpu.allocate(rows * n_outputs * 8, "parts")?;
                 parts.distances = self.gpu.allocate(rows * 8, "parts")?;
-                parts.strands = self.gpu.allocate(rows * 4, "parts")?;
+                parts.accumulators = self.gpu.allocate(rows * 4, "parts")?;
             }
         }
         Ok(())
@@ -205,34 +205,35 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Puts everything in the queues of the device.
     fn enqueue(&mut self, updates: &Updates, block: &Block) -> Result<()> {
-        let descriptor = self.options.descriptor;
+        let interaction = self.options.interaction;
         let Updates { sources, everything, missed, fresh } = *updates;
-        let share = self.share.clone();
+        let assignment = self.assignment.clone();
         let chunks = sources.chunks_below(block.nj);
-        let moment = Moment::of(block);
+        let target = PredictionTarget::of(block);
         let changed = self.store.update(&self.gpu, &self.queues[0], sources, everything)?;
         if changed || !missed.is_empty() || !fresh.is_empty() {
             self.predicted = None;
         }
-        let is_predicted = self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share));
-        let (cut, number) = self.choose(block.sinks.len().max(1), &share, chunks.max(1), is_predicted);
+        let is_predicted =
+            self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
+        let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
-        self.cut_pieces(if chunks == 0 { 0 } else { share.sinks.len() }, cut.parts)?;
+        self.cut_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.parts)?;
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
-        self.room_for_parts(cut.parts)?;
+        self.room_for_parts(plan.parts)?;
         let lines = missed.lines().len() + fresh.lines().len();
         self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), lines)?;
 
         let mut step = Step {
             chunks: chunks as i32,
-            first_slice: share.set as i32,
-            slice_step: share.sets as i32,
-            slices: share.slices().len() as i32,
-            parts: cut.parts as i32,
+            first_slice: assignment.set as i32,
+            slice_step: assignment.sets as i32,
+            slices: assignment.slices().len() as i32,
+            parts: plan.parts as i32,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
             is_predicted: i32::from(is_predicted),
-            strands: cut.strands as i32,
+            accumulators: plan.accumulators as i32,
             ..Step::of(block)
         };
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
@@ -252,10 +253,10 @@ impl<G: Gpu> GpuDevice<G> {
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
             step.sequence = piece.sequence;
-            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(descriptor)) as i32;
+            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(interaction)) as i32;
             step.records = 0;
-            let sinks = block.sinks.range(share.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(descriptor, (sinks, block.sink_units()), piece.stride);
+            let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
+            let at = self.inbox.pack(interaction, (sinks, block.sink_units()), piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
@@ -263,7 +264,7 @@ impl<G: Gpu> GpuDevice<G> {
             let memory = BlockAddresses {
                 store,
                 sinks: self.inbox.address(),
-                parts: [&parts.sums, &parts.distances, &parts.strands].map(DeviceMemory::address),
+                parts: [&parts.sums, &parts.distances, &parts.accumulators].map(DeviceMemory::address),
                 ticket: parts.ticket.address(),
                 results,
                 flag,
@@ -286,7 +287,7 @@ impl<G: Gpu> GpuDevice<G> {
                 let on = (&self.gpu, &self.queues[place]);
                 if is_first && !shape.fused && !is_predicted {
                     self.kernels.predict(on, &step, &store, overlaps)?;
-                    self.predicted = Some((moment, share.clone()));
+                    self.predicted = Some((target, assignment.clone()));
                     overlaps = true;
                 }
                 if is_first {
@@ -360,19 +361,19 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Hands in the sums of a piece.
-    fn take(&mut self, number: usize, parts: &mut Parts) -> Result<()> {
+    fn take(&mut self, number: usize, parts: &mut PartialSums) -> Result<()> {
         let Piece { sinks, stride, sequence, results } = &self.pieces[number];
         if let Err(error) = self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, *sequence) {
             self.give_up();
             return Err(error);
         }
-        let Descriptor { outputs, nearest, .. } = *self.options.descriptor;
-        let (first, count) = (self.share.sinks.start, sinks.len());
+        let Interaction { n_outputs, nearest, .. } = *self.options.interaction;
+        let (first, count) = (self.assignment.sinks.start, sinks.len());
         let to = first + sinks.start..first + sinks.end;
-        let (sums, rest) = self.outbox.results(results.clone()).split_at(stride * outputs * 8);
-        let into = parts.set(self.share.set);
-        into.values[to.start * outputs..to.end * outputs]
-            .copy_from_slice(&bytemuck::cast_slice(sums)[..count * outputs]);
+        let (sums, rest) = self.outbox.results(results.clone()).split_at(stride * n_outputs * 8);
+        let into = parts.set(self.assignment.set);
+        into.values[to.start * n_outputs..to.end * n_outputs]
+            .copy_from_slice(&bytemuck::cast_slice(sums)[..count * n_outputs]);
         if nearest {
             let (distances, indices) = rest.split_at(stride * 8);
             let distances: &[f64] = &bytemuck::cast_slice(distances)[..count];
@@ -385,10 +386,10 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// The end of a block without pieces: its sums are zero, and what was written is in its place.
-    fn take_nothing(&mut self, parts: &mut Parts) -> Result<()> {
-        let outputs = self.options.descriptor.outputs;
-        let (sinks, into) = (self.share.sinks.clone(), parts.set(self.share.set));
-        into.values[sinks.start * outputs..sinks.end * outputs].fill(0.0);
+    fn take_nothing(&mut self, parts: &mut PartialSums) -> Result<()> {
+        let n_outputs = self.options.interaction.n_outputs;
+        let (sinks, into) = (self.assignment.sinks.clone(), parts.set(self.assignment.set));
+        into.values[sinks.start * n_outputs..sinks.end * n_outputs].fill(0.0);
         if let Some(nearest) = into.nearest.get_mut(sinks) {
             nearest.fill(Nearest::NONE);
         }
@@ -416,7 +417,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         true
     }
 
-    fn register(&mut self, lines: &[Line]) -> Result<()> {
+    fn register(&mut self, lines: &[RecordLine]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         // SAFETY: the engine keeps the memory until this device is dropped.
         let registration = unsafe { self.gpu.register(bytemuck::cast_slice(lines))? };
@@ -424,13 +425,13 @@ impl<G: Gpu> Device for GpuDevice<G> {
         memory::push(&mut self.registered, (first..first + size_of_val(lines), registration), "registered memory")
     }
 
-    fn start(&mut self, updates: &Updates, block: &Block, share: &Share) -> Result<()> {
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         let _caller = self.gpu.enter()?;
         if !self.pieces.is_empty() {
             // A block that was not waited for to its end still writes where this one will.
             self.give_up();
         }
-        self.share = share.clone();
+        self.assignment = assignment.clone();
         let begun = self.enqueue(updates, block);
         if begun.is_err() {
             self.give_up();
@@ -438,9 +439,9 @@ impl<G: Gpu> Device for GpuDevice<G> {
         begun
     }
 
-    fn wait_more(&mut self, parts: &mut Parts, done: usize) -> Result<usize> {
+    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
         let _caller = self.gpu.enter()?;
-        let all = self.share.sinks.len();
+        let all = self.assignment.sinks.len();
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {
                 self.take(piece, parts)?;
@@ -463,34 +464,34 @@ impl<G: Gpu> Device for GpuDevice<G> {
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let window = block.sinks.range(sinks);
-        let (moment, store) = (Moment::of(block), self.store.addresses());
+        let batch = block.sinks.range(sinks);
+        let (target, store) = (PredictionTarget::of(block), self.store.addresses());
         let step = Step {
-            ni: window.len() as i32,
+            ni: batch.len() as i32,
             chunks: sources.chunks_below(block.nj) as i32,
             slice_step: 1,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
             ..Step::of(block)
         };
-        if self.options.descriptor.is_regular() {
+        if self.options.interaction.is_regular() {
             // The lists are of sources as the sums saw them, of all slices.
-            let share = Share::whole(block.sinks.len());
-            if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == moment && whose.covers(&share)) {
+            let assignment = Assignment::whole(block.sinks.len());
+            if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment)) {
                 // SAFETY: the store has room for all chunks, and is neither dropped nor grown before the queue has ended.
                 unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
-                self.predicted = Some((moment, share));
+                self.predicted = Some((target, assignment));
             }
         }
-        let window = (window, block.sink_units());
-        self.windows.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, window, found)
+        let batch = (batch, block.sink_units());
+        self.neighbour_batches.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
     }
 
-    fn estimate(&self, ni: usize, nj: usize, deal: Deal, devices: usize) -> Option<f64> {
+    fn estimate(&self, ni: usize, nj: usize, partition: Partition, devices: usize) -> Option<f64> {
         let chunks = chunks_below(nj).max(1);
-        let cut = cut::cut(self.options.descriptor, ni, chunks);
-        let own = deal.share(0, ni).sinks.len().max(1);
-        Some(self.shape(cut, own, chunks, deal.sets, false).0 + model::dealt(deal, devices, ni))
+        let plan = reduction::plan(self.options.interaction, ni, chunks);
+        let own = partition.assignment(0, ni).sinks.len().max(1);
+        Some(self.shape(plan, own, chunks, partition.sets, false).0 + model::partitioned(partition, devices, ni))
     }
 
     fn crossover(&self) -> u64 {
@@ -498,7 +499,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.inbox.bytes() + self.windows.bytes() + self.outbox.bytes()
+        self.store.bytes() + self.inbox.bytes() + self.neighbour_batches.bytes() + self.outbox.bytes()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Descriptor, Line, Records, Result, SinkUnits, SomeSinks};
+use crate::data::{Interaction, RecordLine, Records, Result, SinkSlice, SinkUnits};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Mapped, Place};
 
 use super::pack::{self, Vector};
@@ -20,13 +20,13 @@ pub struct Inbox<G: Gpu> {
 
 impl<G: Gpu> Inbox<G> {
     /// With room for small blocks.
-    pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Inbox<G>> {
+    pub fn new(gpu: &G, interaction: &Interaction) -> Result<Inbox<G>> {
         let bytes = 64 << 10;
         Ok(Inbox {
             host: gpu.allocate_host(bytes, "sinks")?,
             device: gpu.allocate(bytes, "sinks")?,
             filled: 0,
-            bytes_of_sink: pack::sink_rows(descriptor) * pack::ROW + 4,
+            bytes_of_sink: pack::sink_rows(interaction) * pack::ROW + 4,
         })
     }
 
@@ -37,7 +37,8 @@ impl<G: Gpu> Inbox<G> {
 
     /// Forgets the last block and makes room for pieces with these strides, and for so many lines of records.
     pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
-        let wanted = strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<Line>() + 128;
+        let wanted =
+            strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<RecordLine>() + 128;
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
@@ -48,12 +49,12 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Packs the sinks of a piece; where they are.
-    pub fn pack(&mut self, descriptor: &Descriptor, sinks: (SomeSinks, SinkUnits), stride: usize) -> Range<usize> {
+    pub fn pack(&mut self, interaction: &Interaction, sinks: (SinkSlice, SinkUnits), stride: usize) -> Range<usize> {
         let start = self.filled;
-        let rows = pack::sink_rows(descriptor) * stride;
+        let rows = pack::sink_rows(interaction) * stride;
         let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
         let (vectors, indices) = vectors.split_at_mut(rows);
-        pack::sinks(descriptor, sinks, stride, vectors, bytemuck::cast_slice_mut(&mut indices[..stride / 4]));
+        pack::sinks(interaction, sinks, stride, vectors, bytemuck::cast_slice_mut(&mut indices[..stride / 4]));
         self.filled = start + rows * pack::ROW + stride * 4;
         start..self.filled
     }

@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use crate::data::{CHUNK, Descriptor, Result};
+use crate::data::{CHUNK, Interaction, Result};
 use crate::hal::gpu::{Address, Argument, Gpu, Launch};
 
 use super::code;
@@ -83,11 +83,11 @@ pub struct Kernels<G: Gpu> {
 
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
-    pub fn new(gpu: &G, descriptor: &Descriptor) -> Result<Kernels<G>> {
-        let finder = if descriptor.is_regular() { "find_left_out" } else { "find_neighbours" };
+    pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
+        let finder = if interaction.is_regular() { "find_left_out" } else { "find_neighbours" };
         let mut names = vec!["fetch", "predict_sources", "end_block", finder];
         names.extend(SHAPES.map(|shape| shape.name));
-        let mut kernels = code::load(gpu, descriptor, &names)?;
+        let mut kernels = code::load(gpu, interaction, &names)?;
         let force = kernels.split_off(4);
         let mut others = kernels.into_iter();
         let mut next = || others.next().expect("a kernel for each name");
@@ -97,8 +97,8 @@ impl<G: Gpu> Kernels<G> {
             end: next(),
             neighbours: next(),
             force,
-            finds_left_out: descriptor.is_regular(),
-            end_threads: end_threads(descriptor, gpu.properties().most_threads),
+            finds_left_out: interaction.is_regular(),
+            end_threads: end_threads(interaction, gpu.properties().most_threads),
         })
     }
 
@@ -217,7 +217,7 @@ impl<G: Gpu> Kernels<G> {
         memory: &BlockAddresses<Address<G>>,
         overlaps: bool,
     ) -> Result<()> {
-        let [sums, distances, strands] = memory.parts;
+        let [sums, distances, accumulators] = memory.parts;
         let arguments = [
             Argument::Bytes(bytes_of(step)),
             Argument::Memory(memory.store.octets),
@@ -227,7 +227,7 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.sinks),
             Argument::Memory(sums),
             Argument::Memory(distances),
-            Argument::Memory(strands),
+            Argument::Memory(accumulators),
             Argument::Memory(memory.ticket),
             Argument::Memory(memory.results),
             Argument::Memory(memory.flag),
@@ -278,7 +278,7 @@ impl<G: Gpu> Kernels<G> {
 
 #[inline(always)]
 fn force_arguments<'a, A: Copy>(step: &'a Step, memory: &BlockAddresses<A>) -> [Argument<'a, A>; 13] {
-    let [sums, distances, strands] = memory.parts;
+    let [sums, distances, accumulators] = memory.parts;
     [
         Argument::Bytes(bytes_of(step)),
         Argument::Memory(memory.store.octets),
@@ -289,7 +289,7 @@ fn force_arguments<'a, A: Copy>(step: &'a Step, memory: &BlockAddresses<A>) -> [
         Argument::Memory(memory.sinks),
         Argument::Memory(sums),
         Argument::Memory(distances),
-        Argument::Memory(strands),
+        Argument::Memory(accumulators),
         Argument::Memory(memory.ticket),
         Argument::Memory(memory.results),
         Argument::Memory(memory.flag),

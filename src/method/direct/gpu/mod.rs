@@ -6,21 +6,21 @@
 mod calibration;
 pub mod chunks;
 mod code;
-pub mod cut;
 mod device;
 mod inbox;
 mod launches;
 pub mod model;
+mod neighbour_batches;
 #[cfg(test)]
 mod opencl_tests;
 mod outbox;
 pub mod pack;
+pub mod reduction;
 pub mod shapes;
 pub mod step;
 mod store;
 #[cfg(test)]
 pub(crate) mod tests;
-mod windows;
 
 pub use calibration::costs;
 pub use device::GpuDevice;

@@ -1,9 +1,9 @@
 //! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
 
-use crate::data::{CHUNK, Deal, Descriptor, Order, Precision, Scope};
+use crate::data::{CHUNK, Interaction, Order, Partition, Precision, Scope};
 
-use super::cut::Cut;
-use super::shapes::{SHAPES, Shape, Strands};
+use super::reduction::ReductionPlan;
+use super::shapes::{Accumulators, SHAPES, Shape};
 
 /// The constants of a device for an entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,9 +37,9 @@ pub struct Costs {
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
     /// The order and precision.
-    pub descriptor: &'static Descriptor,
+    pub interaction: &'static Interaction,
     /// The cut of the block.
-    pub cut: Cut,
+    pub plan: ReductionPlan,
     /// Sinks.
     pub ni: usize,
     /// Chunks of sources in the slices.
@@ -61,9 +61,9 @@ const BUSY: f64 = 0.85;
 const UNEVEN: f64 = 1.1;
 /// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
 pub const END_SINKS: usize = 4;
-/// Seconds that a block which is dealt to several devices takes longer, and more for each of those that are there:
+/// Seconds that a block which is partitioned to several devices takes longer, and more for each of those that are there:
 /// threads have to wake, and all are told what is new.
-const DEAL: f64 = 1.0e-6;
+const PARTITION: f64 = 1.0e-6;
 /// See [`DEAL`].
 const TELL: f64 = 2.0e-6;
 /// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
@@ -72,15 +72,15 @@ const MERGE: f64 = 12e-9;
 const HAND_OVER: f64 = 10e-9;
 
 /// Bytes of the parts of a sink: sums and the nearest source.
-fn part_bytes(descriptor: &Descriptor) -> f64 {
-    (8 * descriptor.outputs + if descriptor.nearest { 12 } else { 0 }) as f64
+fn part_bytes(interaction: &Interaction) -> f64 {
+    (8 * interaction.n_outputs + if interaction.nearest { 12 } else { 0 }) as f64
 }
 
 impl Costs {
     /// The constants by which blocks are cut, near those of an NVIDIA H200. They are part of the order of addition:
     /// changing one changes the bits of results.
-    pub fn nominal(descriptor: &Descriptor) -> Costs {
-        let pairs = match (descriptor.order, descriptor.precision) {
+    pub fn nominal(interaction: &Interaction) -> Costs {
+        let pairs = match (interaction.order, interaction.precision) {
             (Order::Second, Precision::Double) => 7.0e9,
             (Order::Second, Precision::Mixed) => 9.0e9,
             (Order::Second, _) => 13.5e9,
@@ -91,21 +91,21 @@ impl Costs {
             (Order::Sixth, _) => 3.2e9,
             (Order::Eighth, _) => 1.2e9,
         };
-        let resident = match (descriptor.order, descriptor.precision) {
+        let resident = match (interaction.order, interaction.precision) {
             (Order::Second | Order::Fourth, _) => [2, 3, 4, 4, 4, 5, 4, 4],
             (Order::Sixth, Precision::Double) => [2, 2, 3, 2, 2, 4, 2, 2],
             (Order::Sixth, _) => [2, 2, 4, 4, 4, 5, 3, 3],
             (Order::Eighth, _) => [2, 2, 3, 3, 3, 4, 3, 3],
         };
         // Whether a source is a neighbour takes 10 instructions for the 35 of a pair of order 4, less one for the nearest.
-        let pairs = match descriptor.scope {
-            Scope::Whole => pairs,
+        let pairs = match interaction.scope {
+            Scope::Full => pairs,
             Scope::Regular => pairs * 0.8,
         };
         Costs {
             multiprocessors: 132,
             resident,
-            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|share| share * pairs),
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|assignment| assignment * pairs),
             launch: 9.0e-6,
             kernel: 2.3e-6,
             group: 4.0e-6,
@@ -118,24 +118,24 @@ impl Costs {
     }
 }
 
-/// What a deal of `ni` sinks adds to the seconds of the first device's share, where there are so many devices.
-pub fn dealt(deal: Deal, devices: usize, ni: usize) -> f64 {
-    if deal.devices() == 1 {
+/// What a partition of `ni` sinks adds to the seconds of the first device's assignment, where there are so many devices.
+pub fn partitioned(partition: Partition, devices: usize, ni: usize) -> f64 {
+    if partition.devices() == 1 {
         return 0.0;
     }
-    let merged = (ni * (deal.sets - 1)) as f64;
-    let others = ni - ni / deal.ranges;
-    DEAL + TELL * devices as f64 + merged * MERGE + others as f64 * HAND_OVER
+    let merged = (ni * (partition.sets - 1)) as f64;
+    let others = ni - ni / partition.ranges;
+    PARTITION + TELL * devices as f64 + merged * MERGE + others as f64 * HAND_OVER
 }
 
 /// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits
 /// for, and what the ends of the block cost.
 pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
-    let Work { descriptor, cut, ni, chunks, slices, predicted } = work;
-    let Shape { fused, ends, strands, .. } = SHAPES[shape];
-    let sinks = SHAPES[shape].group_sinks(descriptor);
+    let Work { interaction, plan, ni, chunks, slices, predicted } = work;
+    let Shape { fused, ends, accumulators, .. } = SHAPES[shape];
+    let sinks = SHAPES[shape].group_sinks(interaction);
     let groups = ni.div_ceil(sinks);
-    let parts = slices * cut.parts;
+    let parts = slices * plan.parts;
     let units = groups * parts;
     let resident = costs.resident[shape].max(1);
     let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
@@ -152,14 +152,14 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
         let empty = if rest == 0 { 0.0 } else { (BUSY * resident as f64 - rest as f64).max(0.0) };
         let turns = turns as f64 + empty / waves.max(1) as f64 + 0.7;
         // What a group waits for at its ends is partly hidden behind the pairs of others, where these are many.
-        let seen = if strands == Strands::Long { 0.5 } else { 1.0 };
+        let seen = if accumulators == Accumulators::Long { 0.5 } else { 1.0 };
         costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + seen * costs.group / resident as f64)
     };
     let predicting = match fused || predicted {
         true => 0.0,
         false => costs.kernel + costs.chunk + chunks as f64 * 4.0 * costs.predict / costs.multiprocessors as f64,
     };
-    let bytes = (parts * ni) as f64 * part_bytes(descriptor);
+    let bytes = (parts * ni) as f64 * part_bytes(interaction);
     let ending = match ends {
         true => costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth,
         // Of a block in pieces, only the last one is ended while nothing is summed.

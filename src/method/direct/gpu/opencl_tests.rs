@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::data::{
-    Block, Deal, Descriptor, Error, MAX_VECTORS, Nearest, Order, Parts, Precision, Reach, Records, Result, ResultCode,
-    Share, Sink, Source, Sources, Units, Updates, records,
+    Assignment, Block, Error, Interaction, MAX_DERIVATIVES, Nearest, NeighbourCriterion, Order, PartialSums, Partition,
+    Precision, Records, Result, ResultCode, Sink, Source, Sources, Units, Updates, records,
 };
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Context, OpenCl, give_back_failed};
-use crate::law::catalogue::descriptor;
+use crate::law::catalogue::interaction;
 use crate::method::{Device, DeviceOptions};
 use crate::simd::Level;
 
@@ -17,8 +17,8 @@ use super::GpuDevice;
 type OpenClDevice = GpuDevice<OpenCl>;
 
 fn options() -> DeviceOptions {
-    let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
-    DeviceOptions { descriptor, threads: 1, level: Level::Portable, shape: None }
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    DeviceOptions { interaction, threads: 1, level: Level::Portable, shape: None }
 }
 
 /// Opens a device.
@@ -45,9 +45,9 @@ fn block(ni: usize, nj: usize) -> Block {
         radius2: 0.04,
         step: 0.0,
         derivatives: {
-            let Source { taylor, .. } = source(number);
-            let mut derivatives = [[0.0; 3]; MAX_VECTORS];
-            derivatives.copy_from_slice(&taylor[..MAX_VECTORS]);
+            let Source { coefficients, .. } = source(number);
+            let mut derivatives = [[0.0; 3]; MAX_DERIVATIVES];
+            derivatives.copy_from_slice(&coefficients[..MAX_DERIVATIVES]);
             derivatives
         },
     };
@@ -58,7 +58,7 @@ fn block(ni: usize, nj: usize) -> Block {
         predicts: true,
         nj,
         units: Units::CALLERS,
-        reach: Reach::ByMass,
+        neighbour_criterion: NeighbourCriterion::ByMass,
     }
 }
 
@@ -70,23 +70,23 @@ struct Answer {
     lists: Vec<Vec<i32>>,
 }
 
-/// Computes a share of a block.
+/// Computes an assignment of a block.
 fn compute(
     device: &mut OpenClDevice,
     sources: &Sources,
     fresh: Records,
     block: &Block,
-    share: &Share,
+    assignment: &Assignment,
 ) -> Result<Answer> {
-    let Descriptor { outputs, nearest, .. } = *device.options().descriptor;
-    let mut parts = Parts::new(outputs, nearest);
-    parts.reset(block.sinks.len(), share.sets).unwrap();
-    device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)?;
+    let Interaction { n_outputs, nearest, .. } = *device.options().interaction;
+    let mut parts = PartialSums::new(n_outputs, nearest);
+    parts.reset(block.sinks.len(), assignment.sets).unwrap();
+    device.start(&Updates { fresh, ..Updates::of(sources) }, block, assignment)?;
     let mut done = 0;
-    while done < share.sinks.len() {
+    while done < assignment.sinks.len() {
         done = device.wait_more(&mut parts, done)?;
     }
-    let sums = parts.set(share.set);
+    let sums = parts.set(assignment.set);
     Ok(Answer {
         sums: sums.values.iter().map(|value| value.to_bits()).collect(),
         nearest: sums.nearest.clone(),
@@ -96,16 +96,16 @@ fn compute(
 
 /// Everything that a device is asked for: it is opened, and computes while its sources and blocks grow. Gives back the
 /// device, if there is one, what it answered, and whether it came to the end.
-fn ask_for_everything(context: &Arc<Context>, deal: Deal) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
+fn ask_for_everything(context: &Arc<Context>, partition: Partition) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
     let mut answers = Vec::new();
     let mut device = match open(context) {
         Ok(device) => device,
         Err(error) => return (None, answers, Err(error)),
     };
     let mut work = || -> Result<()> {
-        let taylor = options().descriptor.taylor;
+        let taylor = options().interaction.n_coefficients;
         let log = records::lines(taylor, (0..600).map(|number| (number, source(number as usize + 7))));
-        let mut sources = Sources::new(options().descriptor.taylor);
+        let mut sources = Sources::new(options().interaction.n_coefficients);
         // The last one is of several pieces.
         for (ni, count) in [(1, 700), (40, 900), (6200, 900)] {
             (0..count).for_each(|number| sources.write(number, &source(number)).unwrap());
@@ -115,14 +115,14 @@ fn ask_for_everything(context: &Arc<Context>, deal: Deal) -> (Option<OpenClDevic
                 &sources,
                 Records::new(&log[..ni.min(log.len())], 1),
                 &block,
-                &deal.share(0, ni),
+                &partition.assignment(0, ni),
             )?);
             sources.forget_written();
         }
         // A chunk that is far away, and more lists than a window has.
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
-        let mut answer = compute(&mut device, &sources, Records::NONE, &block, &deal.share(0, 300))?;
+        let mut answer = compute(&mut device, &sources, Records::NONE, &block, &partition.assignment(0, 300))?;
         answer.lists.resize(300, Vec::new());
         device.neighbours(&sources, &block, 0..300, &mut answer.lists)?;
         answer.lists.iter_mut().for_each(|list| list.sort_unstable());
@@ -135,11 +135,11 @@ fn ask_for_everything(context: &Arc<Context>, deal: Deal) -> (Option<OpenClDevic
 
 /// What a device whose sources all count as written answers.
 fn answer_anew(device: &mut OpenClDevice) -> Result<Answer> {
-    let mut sources = Sources::new(options().descriptor.taylor);
+    let mut sources = Sources::new(options().interaction.n_coefficients);
     (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
     sources.all_is_written();
     let block = block(40, 900);
-    compute(device, &sources, Records::NONE, &block, &Share::whole(40))
+    compute(device, &sources, Records::NONE, &block, &Assignment::whole(40))
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
     }
     let Some(context) = hooks::hooked_gpu() else { return };
     let mut device = open(&context).unwrap();
-    let mut sources = Sources::new(options().descriptor.taylor);
+    let mut sources = Sources::new(options().interaction.n_coefficients);
     (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
     let block = block(40, 900);
     // SAFETY: the child calls nothing that needs the threads it has lost, and leaves by `_exit`.
@@ -159,7 +159,7 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
     assert!(child >= 0);
     if child == 0 {
         let is_told = |error: Error| error.to_string().contains("forked from one that uses OpenCL");
-        let told = compute(&mut device, &sources, Records::NONE, &block, &Share::whole(40)).is_err_and(is_told)
+        let told = compute(&mut device, &sources, Records::NONE, &block, &Assignment::whole(40)).is_err_and(is_told)
             && device.neighbours(&sources, &block, 0..1, &mut [Vec::new()]).is_err_and(is_told);
         drop((device, context));
         // SAFETY: the child ends here.
@@ -173,16 +173,16 @@ fn a_fork_is_told_so_and_does_not_touch_memory_that_it_has_not() {
 
 #[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
-    fail_each_call_in_turn(Deal::WHOLE, false);
-    fail_each_call_in_turn(Deal { ranges: 1, sets: 2 }, true);
+    fail_each_call_in_turn(Partition::WHOLE, false);
+    fail_each_call_in_turn(Partition { ranges: 1, sets: 2 }, true);
 }
 
 /// Fails each call, alone or with all that come after it.
-fn fail_each_call_in_turn(deal: Deal, for_ever: bool) {
+fn fail_each_call_in_turn(partition: Partition, for_ever: bool) {
     let before = hooks::live();
     let Some(context) = hooks::hooked_context() else { return };
     hooks::fail(0..0);
-    let (device, expected, outcome) = ask_for_everything(&context, deal);
+    let (device, expected, outcome) = ask_for_everything(&context, partition);
     let calls = hooks::calls();
     outcome.unwrap();
     assert!(calls.len() > 150 && expected[3].lists.iter().any(|list| list.len() > 3), "{calls:?}");
@@ -194,7 +194,7 @@ fn fail_each_call_in_turn(deal: Deal, for_ever: bool) {
         let failing = calls[place];
         let Some(context) = hooks::hooked_context() else { return };
         hooks::fail(place..if for_ever { usize::MAX } else { place + 1 });
-        let (device, answers, outcome) = ask_for_everything(&context, deal);
+        let (device, answers, outcome) = ask_for_everything(&context, partition);
         hooks::fail(0..0);
         let expected_code =
             if failing == "clCreateBuffer" { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };

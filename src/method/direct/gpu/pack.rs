@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::data::{
-    CHUNK, Chunk, Descriptor, MAX_VECTORS, OCTET, Precision, Sink, SinkUnits, SomeSinks, TAYLOR, by_kind,
+    CHUNK, Chunk, Interaction, MAX_DERIVATIVES, OCTET, Precision, Sink, SinkSlice, SinkUnits, TAYLOR, by_kind,
 };
 
 /// Bytes of a row of a body.
@@ -27,23 +27,23 @@ impl Vector {
 }
 
 /// The most rows of a body in 64 bits.
-const ROWS_64: usize = (1 + 3 * MAX_VECTORS).div_ceil(2);
+const ROWS_64: usize = (1 + 3 * MAX_DERIVATIVES).div_ceil(2);
 
 /// The rows of a body: `ROWS` in `kernels/body.h`.
-pub fn rows(descriptor: &Descriptor) -> usize {
-    match descriptor.precision {
-        Precision::Double => (1 + 3 * descriptor.vectors).div_ceil(2),
-        Precision::Mixed => 1 + descriptor.vectors,
-        _ => descriptor.vectors,
+pub fn rows(interaction: &Interaction) -> usize {
+    match interaction.precision {
+        Precision::Double => (1 + 3 * interaction.n_derivatives).div_ceil(2),
+        Precision::Mixed => 1 + interaction.n_derivatives,
+        _ => interaction.n_derivatives,
     }
 }
 
 /// The rows of a sink: `SINK_ROWS` in `kernels/body.h`.
-pub fn sink_rows(descriptor: &Descriptor) -> usize {
-    match (descriptor.is_regular(), descriptor.precision) {
-        (false, _) => rows(descriptor),
-        (true, Precision::Double) => criterion_number(descriptor.vectors).div_ceil(2) + 1,
-        (true, _) => rows(descriptor) + 1,
+pub fn sink_rows(interaction: &Interaction) -> usize {
+    match (interaction.is_regular(), interaction.precision) {
+        (false, _) => rows(interaction),
+        (true, Precision::Double) => criterion_number(interaction.n_derivatives).div_ceil(2) + 1,
+        (true, _) => rows(interaction) + 1,
     }
 }
 
@@ -54,28 +54,28 @@ const fn criterion_number(vectors: usize) -> usize {
 
 /// Writes sinks as rows, `stride` sinks apart, and their indices.
 pub fn sinks(
-    descriptor: &Descriptor,
-    (sinks, units): (SomeSinks, SinkUnits),
+    interaction: &Interaction,
+    (sinks, units): (SinkSlice, SinkUnits),
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
 ) {
     let kind = (sinks.vectors(), sinks.have_steps());
     by_kind!(kind, VECTORS, STEPS => {
-        sinks_with::<VECTORS, STEPS>(descriptor, (sinks, units), stride, to, indices)
+        sinks_with::<VECTORS, STEPS>(interaction, (sinks, units), stride, to, indices)
     })
 }
 
 /// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
 fn sinks_with<const VECTORS: usize, const STEPS: bool>(
-    descriptor: &Descriptor,
-    (sinks, units): (SomeSinks, SinkUnits),
+    interaction: &Interaction,
+    (sinks, units): (SinkSlice, SinkUnits),
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
 ) {
-    let rows = sink_rows(descriptor);
-    match (descriptor.precision, descriptor.is_regular()) {
+    let rows = sink_rows(interaction);
+    match (interaction.precision, interaction.is_regular()) {
         (Precision::Double, false) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
             let sink = units.scaled(sink);
             let number = |place: usize| number_64(&sink, place);
@@ -83,7 +83,7 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
         }),
         (Precision::Double, true) => fill::<VECTORS, STEPS, ROWS_64>(rows, sinks, stride, to, indices, |sink| {
             let (sink, criterion) = (units.scaled(sink), units.criterion(sink));
-            let first = criterion_number(descriptor.vectors);
+            let first = criterion_number(interaction.n_derivatives);
             let number = |place: usize| match place.checked_sub(first) {
                 Some(place) => criterion.get(place).copied().unwrap_or(0.0),
                 None => number_64(&sink, place),
@@ -91,13 +91,13 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
             std::array::from_fn(|row| Vector::of_64([number(2 * row), number(2 * row + 1)]))
         }),
         (Precision::Mixed, false) => {
-            fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
+            fill::<VECTORS, STEPS, { 1 + MAX_DERIVATIVES }>(rows, sinks, stride, to, indices, |sink| {
                 let sink = units.scaled(sink);
                 std::array::from_fn(|row| row_mixed(&sink, row))
             })
         }
         (Precision::Mixed, true) => {
-            fill::<VECTORS, STEPS, { 1 + MAX_VECTORS }>(rows, sinks, stride, to, indices, |sink| {
+            fill::<VECTORS, STEPS, { 1 + MAX_DERIVATIVES }>(rows, sinks, stride, to, indices, |sink| {
                 let (sink, criterion) = (units.scaled(sink), units.criterion(sink));
                 std::array::from_fn(|row| match row + 1 == rows {
                     true => row_32(criterion.map(|number| number as f32), 0.0),
@@ -105,7 +105,7 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
                 })
             })
         }
-        _ => fill::<VECTORS, STEPS, MAX_VECTORS>(rows, sinks, stride, to, indices, |sink| {
+        _ => fill::<VECTORS, STEPS, MAX_DERIVATIVES>(rows, sinks, stride, to, indices, |sink| {
             let sink = units.scaled(sink);
             std::array::from_fn(|row| {
                 let weight = if row == 0 { sink.softening2 as f32 } else { 0.0 };
@@ -146,7 +146,7 @@ fn row_32([x, y, z]: [f32; 3], w: f32) -> Vector {
 #[inline(always)]
 fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
     rows: usize,
-    sinks: SomeSinks,
+    sinks: SinkSlice,
     stride: usize,
     to: &mut [Vector],
     indices: &mut [i32],
@@ -174,13 +174,13 @@ fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
 pub const FAR_AWAY: f64 = 4e150;
 
 /// Numbers of 64 bits of a chunk on a device.
-pub fn chunk_numbers(descriptor: &Descriptor) -> usize {
-    CHUNK * (TAYLOR + 3 * descriptor.taylor)
+pub fn chunk_numbers(interaction: &Interaction) -> usize {
+    CHUNK * (TAYLOR + 3 * interaction.n_coefficients)
 }
 
 /// Writes a chunk as kernels read it: the octets of the host's copy, places that were never written far away.
-pub fn chunk(descriptor: &Descriptor, chunk: &Chunk, to: &mut [f64], indices: &mut [i32]) {
-    let rows = TAYLOR + 3 * descriptor.taylor;
+pub fn chunk(interaction: &Interaction, chunk: &Chunk, to: &mut [f64], indices: &mut [i32]) {
+    let rows = TAYLOR + 3 * interaction.n_coefficients;
     for (octet, to) in chunk.octets().zip(to.chunks_exact_mut(rows * OCTET)) {
         to.copy_from_slice(bytemuck::cast_slice(octet));
     }
@@ -197,7 +197,7 @@ pub fn chunk(descriptor: &Descriptor, chunk: &Chunk, to: &mut [f64], indices: &m
 
 #[cfg(test)]
 mod tests {
-    use crate::data::{Block, MASS, Reach, SLICES, Sinks, Source, Sources, TIME, Units};
+    use crate::data::{Block, MASS, NeighbourCriterion, SLICES, Sinks, Source, Sources, TIME, Units};
     use crate::law::catalogue::CATALOGUE;
 
     use super::*;
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs_and_at_last_of_the_criterion() {
-        for descriptor in CATALOGUE {
+        for interaction in CATALOGUE {
             let (count, stride) = (5, 8);
             let units = Units { mass: 2, length: 3, speed: -1 };
             let given: Vec<Sink> = (0..count).map(sink).collect();
-            let mut vectors = vec![Vector([!0; 2]); sink_rows(descriptor) * stride];
+            let mut vectors = vec![Vector([!0; 2]); sink_rows(interaction) * stride];
             let mut indices = vec![-1; stride];
             let given_sinks: Sinks = given.iter().copied().collect();
-            let block = Block { reach: Reach::ByMass, units, ..Block::default() };
-            sinks(descriptor, (given_sinks.all(), block.sink_units()), stride, &mut vectors, &mut indices);
+            let block = Block { neighbour_criterion: NeighbourCriterion::ByMass, units, ..Block::default() };
+            sinks(interaction, (given_sinks.all(), block.sink_units()), stride, &mut vectors, &mut indices);
             let halves = |row: usize, place: usize| -> [f32; 4] { bytemuck::cast(vectors[row * stride + place].0) };
             let wholes = |row: usize, place: usize| -> [f64; 2] { bytemuck::cast(vectors[row * stride + place].0) };
             for (place, callers) in given.iter().enumerate() {
@@ -237,64 +237,64 @@ mod tests {
                 for (q, factor) in factors.into_iter().enumerate() {
                     assert_eq!(sink.derivatives[q], callers.derivatives[q].map(|component| component * factor));
                 }
-                if descriptor.precision == Precision::Double {
-                    let found: Vec<f64> = (0..sink_rows(descriptor)).flat_map(|row| wholes(row, place)).collect();
+                if interaction.precision == Precision::Double {
+                    let found: Vec<f64> = (0..sink_rows(interaction)).flat_map(|row| wholes(row, place)).collect();
                     let mut expected = [&x[..], &[sink.softening2]].concat();
-                    expected.extend(sink.derivatives[1..descriptor.vectors].as_flattened());
-                    expected.extend(criterion.iter().filter(|_| descriptor.is_regular()));
+                    expected.extend(sink.derivatives[1..interaction.n_derivatives].as_flattened());
+                    expected.extend(criterion.iter().filter(|_| interaction.is_regular()));
                     assert_eq!(found[..expected.len()], expected);
                     continue;
                 }
                 assert_eq!(halves(0, place), [x[0] as f32, x[1] as f32, x[2] as f32, sink.softening2 as f32]);
-                if descriptor.precision == Precision::Mixed {
+                if interaction.precision == Precision::Mixed {
                     for (k, x) in x.into_iter().enumerate() {
                         let both = f64::from(halves(0, place)[k]) + f64::from(halves(1, place)[k]);
                         assert!((both - x).abs() <= x * 2f64.powi(-48), "{both} {x}");
                         assert_ne!(halves(1, place)[k], 0.0);
                     }
                 }
-                for vector in 1..descriptor.vectors {
-                    let row = rows(descriptor) - descriptor.vectors + vector;
+                for vector in 1..interaction.n_derivatives {
+                    let row = rows(interaction) - interaction.n_derivatives + vector;
                     assert_eq!(halves(row, place)[..3], sink.derivatives[vector].map(|component| component as f32));
                 }
-                if descriptor.is_regular() {
-                    assert_eq!(halves(rows(descriptor), place)[..3], criterion.map(|number| number as f32));
+                if interaction.is_regular() {
+                    assert_eq!(halves(rows(interaction), place)[..3], criterion.map(|number| number as f32));
                 }
             }
             // What lies between the sinks and the next row is left alone.
-            assert!((0..sink_rows(descriptor)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
+            assert!((0..sink_rows(interaction)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
             assert_eq!(indices[count], -1);
         }
     }
 
     #[test]
     fn a_chunk_is_the_host_s_with_far_away_places_where_nothing_was_written() {
-        for descriptor in CATALOGUE {
-            let mut all = Sources::new(descriptor.taylor);
+        for interaction in CATALOGUE {
+            let mut all = Sources::new(interaction.n_coefficients);
             let number = SLICES + 3;
             let source = |place: usize| {
                 let term = |k: usize| std::array::from_fn(|c| (100 * place + 10 * k + c) as f64);
-                Source { index: place as i32 - 5, mass: 2.0, time: 3.0, taylor: std::array::from_fn(term) }
+                Source { index: place as i32 - 5, mass: 2.0, time: 3.0, coefficients: std::array::from_fn(term) }
             };
             let written = [0, 9, 10, 255];
             written.iter().for_each(|place| all.write(number * CHUNK + place, &source(*place)).unwrap());
-            let (mut numbers, mut indices) = (vec![-1.0; chunk_numbers(descriptor)], vec![-1; CHUNK]);
-            chunk(descriptor, all.chunk(number).unwrap(), &mut numbers, &mut indices);
-            let rows = chunk_numbers(descriptor) / CHUNK;
+            let (mut numbers, mut indices) = (vec![-1.0; chunk_numbers(interaction)], vec![-1; CHUNK]);
+            chunk(interaction, all.chunk(number).unwrap(), &mut numbers, &mut indices);
+            let rows = chunk_numbers(interaction) / CHUNK;
             let at = |place: usize, row: usize| numbers[(place / OCTET * rows + row) * OCTET + place % OCTET];
             for (place, index) in indices.into_iter().enumerate() {
                 let is_written = written.contains(&place);
                 for c in 0..3 {
-                    let expected = if is_written { source(place).taylor[0][c] } else { FAR_AWAY };
+                    let expected = if is_written { source(place).coefficients[0][c] } else { FAR_AWAY };
                     assert_eq!(at(place, TAYLOR + c), expected, "place {place}");
                 }
                 if is_written {
                     let source = source(place);
                     assert_eq!([at(place, TIME), at(place, MASS)], [source.time, source.mass]);
                     assert_eq!(index, source.index);
-                    for k in 0..descriptor.taylor {
+                    for k in 0..interaction.n_coefficients {
                         for c in 0..3 {
-                            assert_eq!(at(place, TAYLOR + 3 * k + c), source.taylor[k][c]);
+                            assert_eq!(at(place, TAYLOR + 3 * k + c), source.coefficients[k][c]);
                         }
                     }
                 } else {

@@ -1,6 +1,6 @@
 //! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
 
-use crate::data::{Descriptor, Order, Precision, SLICES};
+use crate::data::{Interaction, Order, Precision, SLICES};
 
 use super::model::END_SINKS;
 
@@ -13,9 +13,9 @@ pub enum Sinks {
     Many,
 }
 
-/// Strands of a chunk.
+/// Accumulators of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strands {
+pub enum Accumulators {
     /// As many as a group has threads that run in step: for few sinks, each shared by many threads.
     Short,
     /// Eight.
@@ -35,8 +35,8 @@ pub struct Shape {
     pub lanes: usize,
     /// Sinks of a thread.
     pub sinks: Sinks,
-    /// Strands of a chunk. Blocks with other strands cannot take the shape.
-    pub strands: Strands,
+    /// Accumulators of a chunk. Blocks with other accumulators cannot take the shape.
+    pub accumulators: Accumulators,
     /// Whether sources are predicted by the groups that need them; else before.
     pub fused: bool,
     /// Whether the last group to end also adds the parts, where the device lets it; else a kernel of its own does.
@@ -45,8 +45,8 @@ pub struct Shape {
 
 impl Shape {
     /// Sinks of a group of threads; where these are in the lanes of vectors, the vectors.
-    pub fn group_sinks(&self, descriptor: &Descriptor) -> usize {
-        let sinks = match (self.sinks, self.lanes, descriptor.order, descriptor.precision) {
+    pub fn group_sinks(&self, interaction: &Interaction) -> usize {
+        let sinks = match (self.sinks, self.lanes, interaction.order, interaction.precision) {
             (Sinks::Few, ..) => 1,
             (Sinks::Many, 32, ..) => 2,
             (Sinks::Many, _, Order::Eighth, _) => 1,
@@ -57,36 +57,36 @@ impl Shape {
         self.threads / self.lanes * sinks
     }
 
-    /// Strands of a chunk: sources that are summed one after another.
-    pub fn strands(&self, descriptor: &Descriptor) -> usize {
-        match (self.strands, descriptor.precision) {
-            (Strands::Short, _) => 32,
-            (Strands::Medium, _) => 8,
-            (Strands::Long, Precision::Double) => 1,
-            (Strands::Long, _) => 4,
+    /// Accumulators of a chunk: sources that are summed one after another.
+    pub fn accumulators(&self, interaction: &Interaction) -> usize {
+        match (self.accumulators, interaction.precision) {
+            (Accumulators::Short, _) => 32,
+            (Accumulators::Medium, _) => 8,
+            (Accumulators::Long, Precision::Double) => 1,
+            (Accumulators::Long, _) => 4,
         }
     }
 }
 
-const fn shape(name: &'static str, lanes: usize, sinks: Sinks, strands: Strands, fused: bool) -> Shape {
-    Shape { name, threads: 128, lanes, sinks, strands, fused, ends: false }
+const fn shape(name: &'static str, lanes: usize, sinks: Sinks, accumulators: Accumulators, fused: bool) -> Shape {
+    Shape { name, threads: 128, lanes, sinks, accumulators, fused, ends: false }
 }
 
 /// Every shape of groups of threads; `Setup::shape` counts in this order.
 pub const SHAPES: [Shape; 8] = [
-    Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Strands::Short, true) },
-    shape("force_32_many_f", 32, Sinks::Many, Strands::Short, true),
-    shape("force_8_few_f", 8, Sinks::Few, Strands::Medium, true),
-    shape("force_8_many_f", 8, Sinks::Many, Strands::Medium, true),
-    shape("force_8_many_p", 8, Sinks::Many, Strands::Medium, false),
-    shape("force_1_few_f", 1, Sinks::Few, Strands::Long, true),
-    shape("force_1_many_f", 1, Sinks::Many, Strands::Long, true),
-    shape("force_1_many_p", 1, Sinks::Many, Strands::Long, false),
+    Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Accumulators::Short, true) },
+    shape("force_32_many_f", 32, Sinks::Many, Accumulators::Short, true),
+    shape("force_8_few_f", 8, Sinks::Few, Accumulators::Medium, true),
+    shape("force_8_many_f", 8, Sinks::Many, Accumulators::Medium, true),
+    shape("force_8_many_p", 8, Sinks::Many, Accumulators::Medium, false),
+    shape("force_1_few_f", 1, Sinks::Few, Accumulators::Long, true),
+    shape("force_1_many_f", 1, Sinks::Many, Accumulators::Long, true),
+    shape("force_1_many_p", 1, Sinks::Many, Accumulators::Long, false),
 ];
 
 /// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a
 /// thread for two columns of a sink in a slice or for several such items.
-pub fn end_threads(descriptor: &Descriptor, most: usize) -> usize {
-    let items = SLICES * END_SINKS * (descriptor.outputs + usize::from(descriptor.nearest)).div_ceil(2);
+pub fn end_threads(interaction: &Interaction, most: usize) -> usize {
+    let items = SLICES * END_SINKS * (interaction.n_outputs + usize::from(interaction.nearest)).div_ceil(2);
     items / items.div_ceil(most)
 }

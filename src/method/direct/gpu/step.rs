@@ -7,18 +7,18 @@ use crate::data::Block;
 /// Where and how the sources are predicted, and which addresses take part.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-pub struct Moment {
+pub struct PredictionTarget {
     /// The time of the block.
     pub time: f64,
     /// The power of two that masses are multiplied with, to be in the units of pairs.
     pub mass_factor: f64,
     /// The same for positions, and so on.
     pub position_factor: f64,
-    /// See [`Moment::position_factor`].
+    /// See [`PredictionTarget::position_factor`].
     pub velocity_factor: f64,
-    /// See [`Moment::position_factor`].
+    /// See [`PredictionTarget::position_factor`].
     pub acceleration_factor: f64,
-    /// See [`Moment::position_factor`].
+    /// See [`PredictionTarget::position_factor`].
     pub jerk_factor: f64,
     /// Only addresses below this take part.
     pub nj: i32,
@@ -26,12 +26,12 @@ pub struct Moment {
     pub predicts: i32,
 }
 
-impl Moment {
+impl PredictionTarget {
     /// The moment of a block; no address is beyond the largest number that `nj` holds.
-    pub fn of(block: &Block) -> Moment {
+    pub fn of(block: &Block) -> PredictionTarget {
         let nj = block.nj.min(i32::MAX as usize) as i32;
         let factor = |derivative: usize| block.units.derivative_factor(derivative);
-        Moment {
+        PredictionTarget {
             time: block.time,
             mass_factor: block.units.mass_factor(),
             position_factor: factor(0),
@@ -49,7 +49,7 @@ impl Moment {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 pub struct Step {
     /// Where and how the sources are predicted.
-    pub moment: Moment,
+    pub target: PredictionTarget,
     /// The power of two that sums of potentials are multiplied with, to be in the caller's units.
     pub potential_unit: f64,
     /// The same for accelerations, and so on.
@@ -84,8 +84,8 @@ pub struct Step {
     pub is_dense: i32,
     /// Whether the predicted sources are there.
     pub is_predicted: i32,
-    /// Strands of a chunk.
-    pub strands: i32,
+    /// Accumulators of a chunk.
+    pub accumulators: i32,
     /// Records that the force kernel puts in their places itself.
     pub records: i32,
     /// What the host waits for.
@@ -101,7 +101,7 @@ impl Step {
     pub fn of(block: &Block) -> Step {
         let unit = |derivative: usize| block.units.acceleration_unit(derivative);
         Step {
-            moment: Moment::of(block),
+            target: PredictionTarget::of(block),
             potential_unit: block.units.potential_unit(),
             acceleration_unit: unit(0),
             jerk_unit: unit(1),

@@ -2,11 +2,11 @@
 //! nothing: they put a number of each sink where the sums of that sink go, and say that they are done.
 
 use crate::data::{
-    Block, Deal, Descriptor, Error, Line, Order, Parts, Precision, Reach, Records, Result, ResultCode, SLICES, Share,
-    Sink, Source, Sources, Units, Updates, padded, records,
+    Assignment, Block, Error, Interaction, NeighbourCriterion, Order, PartialSums, Partition, Precision, RecordLine,
+    Records, Result, ResultCode, SLICES, Sink, Source, Sources, Units, Updates, padded, records,
 };
 use crate::hal::fake::{Fake, Script, Shared};
-use crate::law::catalogue::{CATALOGUE, descriptor};
+use crate::law::catalogue::{CATALOGUE, interaction};
 use crate::method::{Device, DeviceOptions};
 use crate::simd::Level;
 
@@ -22,7 +22,7 @@ pub fn output(index: i32, set: usize, k: usize) -> f64 {
 }
 
 /// The kernels of an interaction.
-fn kernel(script: &Script, descriptor: &Descriptor, name: &str, arguments: &[Vec<u8>]) {
+fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[Vec<u8>]) {
     let number = |place: usize| u64::from_ne_bytes(arguments[place][..8].try_into().unwrap());
     let count = |place: usize| i32::from_ne_bytes(arguments[place][..4].try_into().unwrap()) as usize;
     // SAFETY: the script has all memory that is written, which is the host's.
@@ -39,21 +39,21 @@ fn kernel(script: &Script, descriptor: &Descriptor, name: &str, arguments: &[Vec
         }
         .map(number);
         let step: Step = bytemuck::pod_read_unaligned(&arguments[0]);
-        let (outputs, stride) = (descriptor.outputs as u64, step.stride as u64);
+        let (n_outputs, stride) = (interaction.n_outputs as u64, step.stride as u64);
         let (sinks, set) = (step.ni as usize, step.first_slice as usize);
         let rows = rows + step.sinks_from as u64 * ROW as u64;
         let results = results + 8 * step.results_from as u64;
-        let distances = results + 8 * outputs * stride;
+        let distances = results + 8 * n_outputs * stride;
         let (sums, nearest) = (results, distances + 8 * stride);
-        let indices = rows + pack::sink_rows(descriptor) as u64 * stride * ROW as u64;
+        let indices = rows + pack::sink_rows(interaction) as u64 * stride * ROW as u64;
         assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
-        let end = if descriptor.nearest { nearest + 4 * stride } else { distances };
+        let end = if interaction.nearest { nearest + 4 * stride } else { distances };
         assert!(script.has(results, (end - results) as usize) && script.has(indices, 4 * sinks) && script.has(flag, 4));
-        let (indices, outputs) = (indices as *const i32, outputs as usize);
+        let (indices, n_outputs) = (indices as *const i32, n_outputs as usize);
         for sink in 0..sinks {
             let index = *indices.add(sink);
-            (0..outputs).for_each(|k| *(sums as *mut f64).add(sink * outputs + k) = output(index, set, k));
-            if descriptor.nearest {
+            (0..n_outputs).for_each(|k| *(sums as *mut f64).add(sink * n_outputs + k) = output(index, set, k));
+            if interaction.nearest {
                 *(distances as *mut f64).add(sink) = output(index, set, 8);
                 *(nearest as *mut i32).add(sink) = index + set as i32;
             }
@@ -63,22 +63,22 @@ fn kernel(script: &Script, descriptor: &Descriptor, name: &str, arguments: &[Vec
 }
 
 /// A script whose kernels are those of an interaction.
-pub fn script(descriptor: &'static Descriptor) -> Shared {
+pub fn script(interaction: &'static Interaction) -> Shared {
     let script = Shared::default();
-    script.get().kernel = Some(Box::new(|script, name, arguments| kernel(script, descriptor, name, arguments)));
+    script.get().kernel = Some(Box::new(|script, name, arguments| kernel(script, interaction, name, arguments)));
     script
 }
 
-fn options(descriptor: &'static Descriptor) -> DeviceOptions {
-    DeviceOptions { descriptor, threads: 1, level: Level::Portable, shape: None }
+fn options(interaction: &'static Interaction) -> DeviceOptions {
+    DeviceOptions { interaction, threads: 1, level: Level::Portable, shape: None }
 }
 
 /// Both kinds of GPUs: kernels of the first reach memory of the host.
 const MAPS_HOST: [bool; 2] = [true, false];
 
 /// Opens a device.
-pub fn open(script: &Shared, maps_host: bool, descriptor: &'static Descriptor) -> Result<FakeDevice> {
-    GpuDevice::open(Fake::new(script, maps_host), options(descriptor))
+pub fn open(script: &Shared, maps_host: bool, interaction: &'static Interaction) -> Result<FakeDevice> {
+    GpuDevice::open(Fake::new(script, maps_host), options(interaction))
 }
 
 pub fn source(number: usize) -> Source {
@@ -86,8 +86,8 @@ pub fn source(number: usize) -> Source {
     Source::from_derivatives(number as i32, 1.0, 0.0, [[place, 1.0, 2.0], [0.5; 3], [0.0; 3], [0.0; 3]])
 }
 
-fn sources(descriptor: &Descriptor, count: usize) -> Sources {
-    let mut sources = Sources::new(descriptor.taylor);
+fn sources(interaction: &Interaction, count: usize) -> Sources {
+    let mut sources = Sources::new(interaction.n_coefficients);
     (0..count).for_each(|number| sources.write(number, &source(number)).unwrap());
     sources
 }
@@ -107,78 +107,97 @@ pub fn block(ni: usize, nj: usize) -> Block {
         predicts: true,
         nj,
         units: Units::CALLERS,
-        reach: Reach::ByMass,
+        neighbour_criterion: NeighbourCriterion::ByMass,
     }
 }
 
 /// Records of the first sources, each of one line.
-fn log(descriptor: &Descriptor, count: u32) -> Vec<Line> {
-    records::lines(descriptor.taylor, (0..count).map(|number| (number, source(number as usize))))
+fn log(interaction: &Interaction, count: u32) -> Vec<RecordLine> {
+    records::lines(interaction.n_coefficients, (0..count).map(|number| (number, source(number as usize))))
 }
 
-/// Begins a block of which the device has a share.
-fn start(device: &mut FakeDevice, sources: &Sources, fresh: Records, block: &Block, share: &Share) -> Result<()> {
-    device.start(&Updates { fresh, ..Updates::of(sources) }, block, share)
+/// Begins a block of which the device has an assignment.
+fn start(
+    device: &mut FakeDevice,
+    sources: &Sources,
+    fresh: Records,
+    block: &Block,
+    assignment: &Assignment,
+) -> Result<()> {
+    device.start(&Updates { fresh, ..Updates::of(sources) }, block, assignment)
 }
 
 /// All of a block.
-fn whole(block: &Block) -> Share {
-    Share::whole(block.sinks.len())
+fn whole(block: &Block) -> Assignment {
+    Assignment::whole(block.sinks.len())
 }
 
 /// Room for the sums of a block.
-fn parts(descriptor: &Descriptor, block: &Block, sets: usize) -> Parts {
-    let mut parts = Parts::new(descriptor.outputs, descriptor.nearest);
+fn parts(interaction: &Interaction, block: &Block, sets: usize) -> PartialSums {
+    let mut parts = PartialSums::new(interaction.n_outputs, interaction.nearest);
     parts.reset(block.sinks.len(), sets).unwrap();
     parts
 }
 
-/// Waits for a share of a block to its end and looks whether each sink has its own sums, and others are left alone.
-fn wait(device: &mut FakeDevice, descriptor: &'static Descriptor, block: &Block, share: &Share) -> Result<()> {
-    let outputs = descriptor.outputs;
-    let mut parts = parts(descriptor, block, share.sets);
-    parts.set(share.set).values.fill(-1.0);
+/// Waits for an assignment of a block to its end and looks whether each sink has its own sums, and others are left alone.
+fn wait(
+    device: &mut FakeDevice,
+    interaction: &'static Interaction,
+    block: &Block,
+    assignment: &Assignment,
+) -> Result<()> {
+    let n_outputs = interaction.n_outputs;
+    let mut parts = parts(interaction, block, assignment.sets);
+    parts.set(assignment.set).values.fill(-1.0);
     let mut done = 0;
     loop {
         let now = device.wait_more(&mut parts, done)?;
-        assert!(now > done || now == share.sinks.len());
-        let sums = parts.set(share.set);
-        for (sink, place) in
-            (share.sinks.start + done..share.sinks.start + now).map(|place| (block.sinks.all().get(place), place))
+        assert!(now > done || now == assignment.sinks.len());
+        let sums = parts.set(assignment.set);
+        for (sink, place) in (assignment.sinks.start + done..assignment.sinks.start + now)
+            .map(|place| (block.sinks.all().get(place), place))
         {
-            let expected: Vec<f64> = (0..outputs).map(|k| output(sink.index, share.set, k)).collect();
-            assert_eq!(&sums.values[place * outputs..][..outputs], expected, "sink {} of {share:?}", sink.index);
-            if descriptor.nearest {
-                let (index, distance2) = (sink.index + share.set as i32, output(sink.index, share.set, 8));
+            let expected: Vec<f64> = (0..n_outputs).map(|k| output(sink.index, assignment.set, k)).collect();
+            assert_eq!(
+                &sums.values[place * n_outputs..][..n_outputs],
+                expected,
+                "sink {} of {assignment:?}",
+                sink.index
+            );
+            if interaction.nearest {
+                let (index, distance2) = (sink.index + assignment.set as i32, output(sink.index, assignment.set, 8));
                 assert_eq!((sums.nearest[place].index, sums.nearest[place].distance2), (index, distance2));
             }
         }
         done = now;
-        if done >= share.sinks.len() {
+        if done >= assignment.sinks.len() {
             break;
         }
     }
-    let sums = parts.set(share.set);
-    let others = (0..block.sinks.len()).filter(|place| !share.sinks.contains(place));
-    others.for_each(|place| assert_eq!(sums.values[place * outputs], -1.0, "sink {place} is not of {share:?}"));
+    let sums = parts.set(assignment.set);
+    let others = (0..block.sinks.len()).filter(|place| !assignment.sinks.contains(place));
+    others.for_each(|place| assert_eq!(sums.values[place * n_outputs], -1.0, "sink {place} is not of {assignment:?}"));
     Ok(())
 }
 
 #[test]
 fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
-    for descriptor in CATALOGUE {
+    for interaction in CATALOGUE {
         for maps_host in MAPS_HOST {
-            let (script, sources) = (script(descriptor), sources(descriptor, 3000));
-            for deal in
-                [Deal::WHOLE, Deal { ranges: 3, sets: 1 }, Deal { ranges: 1, sets: 2 }, Deal { ranges: 2, sets: 8 }]
-            {
-                let mut device = open(&script, maps_host, descriptor).unwrap();
-                for place in 0..deal.devices() + 1 {
+            let (script, sources) = (script(interaction), sources(interaction, 3000));
+            for partition in [
+                Partition::WHOLE,
+                Partition { ranges: 3, sets: 1 },
+                Partition { ranges: 1, sets: 2 },
+                Partition { ranges: 2, sets: 8 },
+            ] {
+                let mut device = open(&script, maps_host, interaction).unwrap();
+                for place in 0..partition.devices() + 1 {
                     for ni in [1, 7, 300, 1000, 5000, 20_000, 3, 0] {
                         let block = block(ni, 3000);
-                        let share = deal.share(place, ni);
-                        start(&mut device, &sources, Records::NONE, &block, &share).unwrap();
-                        wait(&mut device, descriptor, &block, &share).unwrap();
+                        let assignment = partition.assignment(place, ni);
+                        start(&mut device, &sources, Records::NONE, &block, &assignment).unwrap();
+                        wait(&mut device, interaction, &block, &assignment).unwrap();
                     }
                 }
             }
@@ -189,12 +208,12 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
 
 #[test]
 fn a_block_without_sources_has_sums_of_zero() {
-    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+    let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     for maps_host in MAPS_HOST {
-        let mut device = open(&script(descriptor), maps_host, descriptor).unwrap();
-        let (block, sources) = (block(9, 100), Sources::new(descriptor.taylor));
+        let mut device = open(&script(interaction), maps_host, interaction).unwrap();
+        let (block, sources) = (block(9, 100), Sources::new(interaction.n_coefficients));
         start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-        let mut parts = parts(descriptor, &block, 1);
+        let mut parts = parts(interaction, &block, 1);
         parts.set(0).values.fill(-1.0);
         assert_eq!(device.wait_more(&mut parts, 0).unwrap(), 9);
         assert!(parts.merged().values.iter().all(|value| *value == 0.0));
@@ -204,22 +223,22 @@ fn a_block_without_sources_has_sums_of_zero() {
 
 #[test]
 fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_sinks() {
-    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
-    let sources = sources(descriptor, 3000);
-    let log = log(descriptor, 20);
+    let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
+    let sources = sources(interaction, 3000);
+    let log = log(interaction, 20);
     for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
-        let script = script(descriptor);
-        let mut device = open(&script, true, descriptor).unwrap();
+        let script = script(interaction);
+        let mut device = open(&script, true, interaction).unwrap();
         device.register(&log).unwrap();
         let block = block(3, 3000);
-        let share = Deal::WHOLE.share(place, 3);
-        start(&mut device, &sources, Records::NONE, &block, &share).unwrap();
-        let mut parts = parts(descriptor, &block, 1);
+        let assignment = Partition::WHOLE.assignment(place, 3);
+        start(&mut device, &sources, Records::NONE, &block, &assignment).unwrap();
+        let mut parts = parts(interaction, &block, 1);
         device.wait_more(&mut parts, 0).unwrap();
         script.get().calls.clear();
         let [missed, fresh] = Records::new(&log, 1).split_at(12);
         let updates = Updates { missed, fresh, ..Updates::of(&sources) };
-        device.start(&updates, &block, &share).unwrap();
+        device.start(&updates, &block, &assignment).unwrap();
         device.wait_more(&mut parts, 0).unwrap();
         // With sinks few records are copied with them.
         assert_eq!(script.get().count("launch") + script.get().count("copy"), launched, "{:?}", script.get().calls);
@@ -229,34 +248,34 @@ fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_si
 
 #[test]
 fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
-    let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
-    let sources = sources(descriptor, 1000);
-    let (script, silent) = (script(descriptor), Shared::default());
-    let mut device = open(&silent, true, descriptor).unwrap();
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    let sources = sources(interaction, 1000);
+    let (script, silent) = (script(interaction), Shared::default());
+    let mut device = open(&silent, true, interaction).unwrap();
     let block = block(40, 1000);
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-    let error = device.wait_more(&mut parts(descriptor, &block, 1), 0).unwrap_err();
+    let error = device.wait_more(&mut parts(interaction, &block, 1), 0).unwrap_err();
     assert!(matches!(&error, Error::Internal { what } if what.contains("without saying so")), "{error}");
     silent.get().kernel = script.get().kernel.take();
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-    wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
+    wait(&mut device, interaction, &block, &whole(&block)).unwrap();
 }
 
 #[test]
 fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_begins() {
-    let descriptor = descriptor(Order::Fourth, Precision::Double).unwrap();
+    let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     for maps_host in MAPS_HOST {
-        let script = script(descriptor);
-        let mut sources = sources(descriptor, 3000);
-        let mut device = open(&script, maps_host, descriptor).unwrap();
+        let script = script(interaction);
+        let mut sources = sources(interaction, 3000);
+        let mut device = open(&script, maps_host, interaction).unwrap();
         let (large, small) = (block(20_000, 3000), block(40, 3000));
         start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
         sources.forget_written();
-        assert!(device.wait_more(&mut parts(descriptor, &large, 1), 0).unwrap() < 20_000);
+        assert!(device.wait_more(&mut parts(interaction, &large, 1), 0).unwrap() < 20_000);
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
         assert_eq!(script.get().calls[..2], ["synchronize"; 2], "{:?}", script.get().calls);
-        wait(&mut device, descriptor, &small, &whole(&small)).unwrap();
+        wait(&mut device, interaction, &small, &whole(&small)).unwrap();
     }
 }
 
@@ -264,31 +283,31 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
 /// blocks grow. Gives back the device, if there is one, and how far it came.
 fn ask_for_everything(
     (script, maps_host): (&Shared, bool),
-    descriptor: &'static Descriptor,
-    deal: Deal,
-    log: &[Line],
+    interaction: &'static Interaction,
+    partition: Partition,
+    log: &[RecordLine],
 ) -> (Option<FakeDevice>, Result<()>) {
-    let mut device = match open(script, maps_host, descriptor) {
+    let mut device = match open(script, maps_host, interaction) {
         Ok(device) => device,
         Err(error) => return (None, Err(error)),
     };
     let mut work = || -> Result<()> {
         device.register(log)?;
-        let mut sources = sources(descriptor, 700);
+        let mut sources = sources(interaction, 700);
         for (ni, count) in [(1, 700), (40, 3000), (5000, 3000), (9000, 3000)] {
             (700..count).for_each(|number| sources.write(number, &source(number)).unwrap());
             let block = block(ni, count);
-            let share = deal.share(0, ni);
-            start(&mut device, &sources, Records::new(&log[..ni.min(log.len())], 1), &block, &share)?;
-            wait(&mut device, descriptor, &block, &share)?;
+            let assignment = partition.assignment(0, ni);
+            start(&mut device, &sources, Records::new(&log[..ni.min(log.len())], 1), &block, &assignment)?;
+            wait(&mut device, interaction, &block, &assignment)?;
             sources.forget_written();
         }
         // A chunk that is far away.
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
-        let share = deal.share(0, 300);
-        start(&mut device, &sources, Records::NONE, &block, &share)?;
-        wait(&mut device, descriptor, &block, &share)?;
+        let assignment = partition.assignment(0, 300);
+        start(&mut device, &sources, Records::NONE, &block, &assignment)?;
+        wait(&mut device, interaction, &block, &assignment)?;
         let mut found = vec![Vec::new(); 300];
         device.neighbours(&sources, &block, 0..300, &mut found)
     };
@@ -298,22 +317,28 @@ fn ask_for_everything(
 
 #[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
-    let descriptor = descriptor(Order::Fourth, Precision::Mixed).unwrap();
-    let log = log(descriptor, 600);
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    let log = log(interaction, 600);
     for maps_host in MAPS_HOST {
-        fail_each_call_in_turn(maps_host, descriptor, Deal::WHOLE, &log, false);
-        fail_each_call_in_turn(maps_host, descriptor, Deal { ranges: 1, sets: 2 }, &log, true);
+        fail_each_call_in_turn(maps_host, interaction, Partition::WHOLE, &log, false);
+        fail_each_call_in_turn(maps_host, interaction, Partition { ranges: 1, sets: 2 }, &log, true);
     }
 }
 
 /// Fails each call, alone or with all that come after it.
-fn fail_each_call_in_turn(maps_host: bool, descriptor: &'static Descriptor, deal: Deal, log: &[Line], for_ever: bool) {
-    let script = script(descriptor);
+fn fail_each_call_in_turn(
+    maps_host: bool,
+    interaction: &'static Interaction,
+    partition: Partition,
+    log: &[RecordLine],
+    for_ever: bool,
+) {
+    let script = script(interaction);
     let on = (&script, maps_host);
     // The first one may be measured.
-    drop(open(&script, maps_host, descriptor).unwrap());
+    drop(open(&script, maps_host, interaction).unwrap());
     script.get().calls.clear();
-    let (device, outcome) = ask_for_everything(on, descriptor, deal, log);
+    let (device, outcome) = ask_for_everything(on, interaction, partition, log);
     let calls = script.get().calls.clone();
     outcome.unwrap();
     drop(device);
@@ -324,7 +349,7 @@ fn fail_each_call_in_turn(maps_host: bool, descriptor: &'static Descriptor, deal
         let end = if for_ever { usize::MAX } else { place + 1 };
         script.get().calls.clear();
         script.get().failing = Some(place..end);
-        let (device, outcome) = ask_for_everything(on, descriptor, deal, log);
+        let (device, outcome) = ask_for_everything(on, interaction, partition, log);
         script.get().failing = None;
         let expected = if asks_for_memory { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         match &outcome {
@@ -333,12 +358,12 @@ fn fail_each_call_in_turn(maps_host: bool, descriptor: &'static Descriptor, deal
         }
         // The device, whatever it knows, computes again.
         if let Some(mut device) = device {
-            let mut sources = sources(descriptor, 3000);
+            let mut sources = sources(interaction, 3000);
             sources.all_is_written();
             for ni in [40, 9000] {
                 let block = block(ni, 3000);
                 start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-                wait(&mut device, descriptor, &block, &whole(&block)).unwrap();
+                wait(&mut device, interaction, &block, &whole(&block)).unwrap();
             }
         }
         assert!(script.get().is_clean(), "call {place}, {failing}: not given back");

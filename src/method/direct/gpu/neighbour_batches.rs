@@ -1,6 +1,6 @@
 //! Neighbour lists of a window of sinks.
 
-use crate::data::{Descriptor, Result, SinkUnits, SomeSinks, memory};
+use crate::data::{Interaction, Result, SinkSlice, SinkUnits, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
 use super::launches::{Kernels, ListAddresses, StoreAddresses};
@@ -8,13 +8,13 @@ use super::pack::{self, ROW, Vector};
 use super::step::Step;
 
 /// Sinks of a window, `WINDOW` in `kernels/step.h`.
-pub const WINDOW: usize = 256;
+pub const BATCH: usize = 256;
 /// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
 pub const ROWS: usize = 4;
 
 /// Memory for the lists of a window.
-pub struct Windows<G: Gpu> {
-    descriptor: &'static Descriptor,
+pub struct NeighbourBatches<G: Gpu> {
+    interaction: &'static Interaction,
     sinks: G::HostMemory,
     /// The sinks where kernels read them.
     copy: G::Memory,
@@ -24,17 +24,17 @@ pub struct Windows<G: Gpu> {
     room: usize,
 }
 
-impl<G: Gpu> Windows<G> {
+impl<G: Gpu> NeighbourBatches<G> {
     /// With room for short lists.
-    pub fn new(gpu: &G, descriptor: &'static Descriptor) -> Result<Windows<G>> {
-        let bytes = WINDOW * (bytes_of_sink(descriptor) + 4);
-        Ok(Windows {
-            descriptor,
+    pub fn new(gpu: &G, interaction: &'static Interaction) -> Result<NeighbourBatches<G>> {
+        let bytes = BATCH * (bytes_of_sink(interaction) + 4);
+        Ok(NeighbourBatches {
+            interaction,
             sinks: gpu.allocate_host(bytes, "sinks with neighbours")?,
             copy: gpu.allocate(bytes, "sinks with neighbours")?,
-            lengths: gpu.allocate(WINDOW * 4, "lengths of lists")?,
+            lengths: gpu.allocate(BATCH * 4, "lengths of lists")?,
             lists: gpu.allocate(0, "neighbour lists")?,
-            found: gpu.allocate_host(WINDOW * 4, "lengths of lists")?,
+            found: gpu.allocate_host(BATCH * 4, "lengths of lists")?,
             room: 0,
         })
     }
@@ -51,13 +51,13 @@ impl<G: Gpu> Windows<G> {
         kernels: &mut Kernels<G>,
         mut step: Step,
         store: StoreAddresses<Address<G>>,
-        (window, units): (SomeSinks, SinkUnits),
+        (batch, units): (SinkSlice, SinkUnits),
         found: &mut [Vec<i32>],
     ) -> Result<()> {
-        if step.chunks == 0 || window.iter().all(|sink| sink.radius2 <= 0.0) {
+        if step.chunks == 0 || batch.iter().all(|sink| sink.radius2 <= 0.0) {
             return Ok(());
         }
-        for (part, found) in window.chunks(WINDOW).zip(found.chunks_mut(WINDOW)) {
+        for (part, found) in batch.chunks(BATCH).zip(found.chunks_mut(BATCH)) {
             step.ni = part.len() as i32;
             self.pack(part, units);
             // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
@@ -75,7 +75,7 @@ impl<G: Gpu> Windows<G> {
                 let to = Place::Host(self.found.as_mut_ptr());
                 // SAFETY: the lists have the room that is said, for each sink of a window; the work is waited for.
                 unsafe {
-                    gpu.zero(queue, &self.lengths, WINDOW * 4)?;
+                    gpu.zero(queue, &self.lengths, BATCH * 4)?;
                     kernels.neighbours((gpu, queue), &step, &store, lists)?;
                     gpu.copy(queue, Place::Device(&self.lengths, 0), to, part.len() * 4)?;
                 }
@@ -106,20 +106,20 @@ impl<G: Gpu> Windows<G> {
         Ok(())
     }
 
-    fn pack(&mut self, window: SomeSinks, units: SinkUnits) {
-        let behind = WINDOW * bytes_of_sink(self.descriptor);
+    fn pack(&mut self, batch: SinkSlice, units: SinkUnits) {
+        let behind = BATCH * bytes_of_sink(self.interaction);
         let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(behind);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
-        if self.descriptor.is_regular() {
+        if self.interaction.is_regular() {
             let rows: &mut [Vector] = bytemuck::cast_slice_mut(rows);
-            pack::sinks(self.descriptor, (window, units), window.len(), rows, indices);
+            pack::sinks(self.interaction, (batch, units), batch.len(), rows, indices);
             return;
         }
         let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);
-        for (place, sink) in window.iter().enumerate() {
+        for (place, sink) in batch.iter().enumerate() {
             let [x, y, z] = sink.derivatives[0];
             for (row, number) in [sink.radius2, x, y, z].into_iter().enumerate() {
-                rows[row * window.len() + place] = number;
+                rows[row * batch.len() + place] = number;
             }
             indices[place] = sink.index;
         }
@@ -127,14 +127,14 @@ impl<G: Gpu> Windows<G> {
 
     fn make_room(&mut self, gpu: &G, longest: usize) -> Result<()> {
         let room = longest.next_power_of_two().max(64);
-        self.lists = gpu.allocate(WINDOW * room * 4, "neighbour lists")?;
-        self.found = gpu.allocate_host(WINDOW * room * 4, "neighbour lists")?;
+        self.lists = gpu.allocate(BATCH * room * 4, "neighbour lists")?;
+        self.found = gpu.allocate_host(BATCH * room * 4, "neighbour lists")?;
         self.room = room;
         Ok(())
     }
 }
 
 /// Bytes of a sink without its index: what the force needs of it where the list is of what that leaves out.
-fn bytes_of_sink(descriptor: &Descriptor) -> usize {
-    if descriptor.is_regular() { pack::sink_rows(descriptor) * ROW } else { ROWS * size_of::<f64>() }
+fn bytes_of_sink(interaction: &Interaction) -> usize {
+    if interaction.is_regular() { pack::sink_rows(interaction) * ROW } else { ROWS * size_of::<f64>() }
 }

@@ -1,0 +1,183 @@
+//! How the sums of a block are cut. This fixes the order of addition, so it may depend on nothing but the numbers of
+//! sinks and sources, the order and the precision: never on a device, its constants, or a time that was measured.
+
+use crate::data::{Interaction, Partition, SLICES};
+
+use super::model::{self, Costs, Work, seconds};
+use super::shapes::SHAPES;
+
+/// The cut of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReductionPlan {
+    /// Accumulators of a chunk: sources that are summed one after another in the numbers of a pair.
+    pub accumulators: usize,
+    /// Parts of a slice: chunks that are added one after another in 64 bits.
+    pub parts: usize,
+}
+
+/// Rounds up to a number with two leading bits: blocks of about the same size are cut alike, so that a cut is found
+/// once and not in each block step.
+pub fn rounded(count: usize) -> usize {
+    let unit = (count.max(1).ilog2()).saturating_sub(1);
+    count.max(1).div_ceil(1 << unit) << unit
+}
+
+/// The most numbers of parts that are tried.
+const MOST_PARTS: usize = 16;
+
+/// The numbers of parts that are tried.
+pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
+    const LENGTHS: [usize; MOST_PARTS - 4] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
+    let by_length = LENGTHS.into_iter().map(move |length| chunks_of_slice.div_ceil(length));
+    by_length.chain([11, 22, 33, 44]).filter(move |parts| (1..=chunks_of_slice.max(1)).contains(parts))
+}
+
+/// What one device may lose so that several gain: the seconds of a cut against those of the fastest.
+const BEARABLE: f64 = 1.1;
+/// A loss of one per cent there has to be worth so many on eight devices.
+const WEIGHT: i32 = 16;
+/// Deals among eight devices.
+const PARTITIONS: [Partition; 6] = [
+    partition_of(8, 1),
+    partition_of(4, 2),
+    partition_of(2, 4),
+    partition_of(1, 8),
+    partition_of(4, 1),
+    partition_of(1, 4),
+];
+
+const fn partition_of(ranges: usize, sets: usize) -> Partition {
+    Partition { ranges, sets }
+}
+
+/// The cut of a block of `ni` sinks and so many chunks of sources: nearly the one that would be the fastest on one device
+/// with the constants of [`Costs::nominal`], but with parts enough for eight devices.
+pub fn plan(interaction: &'static Interaction, ni: usize, chunks: usize) -> ReductionPlan {
+    let nominal = Costs::nominal(interaction);
+    let (ni, chunks) = (rounded(ni), chunks.max(1));
+    // There are few, and memory for them need not be asked for.
+    let mut plans = [(f64::INFINITY, ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), parts: 1 });
+        3 * MOST_PARTS];
+    let mut places = plans.iter_mut();
+    for (number, shape) in SHAPES.iter().enumerate() {
+        let accumulators = shape.accumulators(interaction);
+        if SHAPES[..number].iter().all(|before| before.accumulators(interaction) != accumulators) {
+            let of_parts = choices_of_parts(chunks.div_ceil(SLICES)).map(|parts| ReductionPlan { accumulators, parts });
+            for (plan, place) in of_parts.zip(places.by_ref()) {
+                *place = (partitioned(interaction, &nominal, plan, (ni, chunks), Partition::WHOLE), plan);
+            }
+        }
+    }
+    let least = plans.iter().map(|(seconds, _)| *seconds).fold(f64::INFINITY, f64::min);
+    let on_eight = |plan| {
+        PARTITIONS
+            .map(|partition| partitioned(interaction, &nominal, plan, (ni, chunks), partition))
+            .into_iter()
+            .fold(f64::INFINITY, f64::min)
+    };
+    let bearable = plans.iter().filter(|(seconds, _)| *seconds <= least * BEARABLE);
+    let best = bearable.map(|(seconds, plan)| (seconds.powi(WEIGHT) * seconds.min(on_eight(*plan)), *plan));
+    let best = best.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), parts: 1 }, |(_, plan)| plan)
+}
+
+/// The seconds of a block that is cut and partitioned so, in the fastest shape.
+fn partitioned(
+    interaction: &'static Interaction,
+    costs: &Costs,
+    plan: ReductionPlan,
+    (ni, chunks): (usize, usize),
+    partition: Partition,
+) -> f64 {
+    let own = partition.assignment(0, ni).sinks.len().max(1);
+    let (chunks, slices) = (chunks.div_ceil(partition.sets), SLICES / partition.sets);
+    let work = Work { interaction, plan, ni: own, chunks, slices, predicted: false };
+    fastest(costs, work).map_or(f64::INFINITY, |(seconds, _)| seconds)
+        + model::partitioned(partition, partition.devices(), ni)
+}
+
+/// The shape for some work, and its seconds: the one that is `wanted` if it fits.
+pub fn shape(costs: &Costs, work: Work, wanted: Option<usize>) -> (f64, usize) {
+    let fits = |shape: &usize| {
+        SHAPES.get(*shape).is_some_and(|shape| shape.accumulators(work.interaction) == work.plan.accumulators)
+    };
+    match wanted.filter(fits) {
+        Some(shape) => (seconds(costs, shape, work), shape),
+        None => fastest(costs, work).unwrap_or((f64::INFINITY, 0)),
+    }
+}
+
+/// The shape that computes some work the fastest, and its seconds.
+pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
+    let fitting =
+        (0..SHAPES.len()).filter(|shape| SHAPES[*shape].accumulators(work.interaction) == work.plan.accumulators);
+    fitting.map(|shape| (seconds(costs, shape, work), shape)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{Order, Precision, chunks_below};
+    use crate::law::catalogue::{CATALOGUE, interaction};
+
+    use super::*;
+
+    #[test]
+    fn blocks_of_about_the_same_size_are_cut_alike() {
+        assert_eq!(
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 1000, 16384].map(rounded),
+            [1, 2, 3, 4, 6, 6, 8, 8, 12, 16, 1024, 16384]
+        );
+    }
+
+    #[test]
+    fn a_slice_has_no_more_parts_than_chunks() {
+        for entry in CATALOGUE {
+            for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
+                for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
+                    let plan = plan(entry, ni, chunks_below(nj));
+                    let chunks = chunks_below(nj).div_ceil(SLICES).max(1);
+                    assert!((1..=chunks).contains(&plan.parts), "{:?} {ni} {nj}: {plan:?}", entry.precision);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_sinks_have_short_strands_and_many_have_long_ones() {
+        let entry = interaction(Order::Fourth, Precision::Mixed).unwrap();
+        for nj in [10_000, 131_072, 1 << 20] {
+            assert_eq!([1, 16_384].map(|ni| plan(entry, ni, chunks_below(nj)).accumulators), [32, 4], "{nj} sources");
+        }
+    }
+
+    #[test]
+    fn a_shape_that_is_wanted_is_taken_where_it_fits() {
+        let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+        let costs = Costs::nominal(interaction);
+        let wanted = |accumulators: usize| {
+            let plan = ReductionPlan { accumulators, parts: 1 };
+            shape(&costs, Work { interaction, plan, ni: 9, chunks: 64, slices: SLICES, predicted: true }, Some(1)).1
+        };
+        assert_eq!(wanted(32), 1);
+        assert_ne!(wanted(4), 1);
+    }
+
+    #[test]
+    fn more_work_takes_longer_by_the_model() {
+        for interaction in CATALOGUE {
+            let costs = Costs::nominal(interaction);
+            let least = |ni: usize, nj: usize| {
+                let plan = plan(interaction, ni, chunks_below(nj));
+                let work = Work { interaction, plan, ni, chunks: chunks_below(nj), slices: SLICES, predicted: false };
+                let fitting =
+                    (0..SHAPES.len()).filter(|shape| SHAPES[*shape].accumulators(interaction) == plan.accumulators);
+                fitting.map(|shape| seconds(&costs, shape, work)).fold(f64::INFINITY, f64::min)
+            };
+            for [small, large] in
+                [[(1, 1 << 14), (1, 1 << 20)], [(1, 1 << 17), (1024, 1 << 17)], [(1024, 1 << 17), (16_384, 1 << 17)]]
+            {
+                assert!(least(small.0, small.1) < least(large.0, large.1), "{:?}", interaction.precision);
+            }
+        }
+    }
+}
