@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::data::records::lines_of_record;
 use crate::data::{
-    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Records, Result, ResultCode, Sources,
-    Sums, Updates, Written,
+    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Result, ResultCode, Sources, Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -15,7 +13,6 @@ use crate::method::{Device, DeviceOptions, Machine};
 use super::Setup;
 use super::journal::UpdateJournal;
 use super::partitions::{self, Partitions};
-use super::update_buffer::UpdateBuffer;
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
@@ -29,10 +26,6 @@ pub struct Devices {
     threads: Threads,
     take_records: bool,
     partitions: Partitions,
-    /// Whether the devices but the first had no part in the last blocks, and what they missed.
-    lag: Option<Lag>,
-    /// Records for those that lag. They may read them until they are dropped, before it is.
-    missed: Option<UpdateBuffer>,
     /// The CPU, once it was needed.
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
@@ -49,13 +42,6 @@ pub struct Devices {
 
 /// Pairs of a sink and a source whose neighbours one device finds before another is awake.
 const PAIRS_OF_LISTS: usize = 1 << 24;
-
-/// What devices that had no part in the last blocks do not know.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lag {
-    /// More than the records that they missed was written.
-    everything: bool,
-}
 
 /// How far the devices are with a block.
 #[derive(Debug, Default)]
@@ -90,12 +76,12 @@ impl Progress {
 }
 
 impl Devices {
-    /// Opens the devices of a setup, and makes the log if they take records.
+    /// Opens the devices of a setup, and makes room for records if they take them.
     pub fn open(
         machine: Box<dyn Machine>,
         interaction: &'static Interaction,
         setup: &Setup,
-        log: &mut Option<UpdateJournal>,
+        journal: &mut UpdateJournal,
     ) -> Result<Devices> {
         let mut devices = Devices {
             machine,
@@ -105,8 +91,6 @@ impl Devices {
             threads: Threads::alone(),
             take_records: false,
             partitions: Partitions::default(),
-            lag: None,
-            missed: None,
             host: Vec::new(),
             on_host: false,
             knows_block: false,
@@ -115,7 +99,7 @@ impl Devices {
             failed: Vec::new(),
             lost: None,
         };
-        devices.open_or_fall_back(setup.clone(), setup.fall_back, log)?;
+        devices.open_or_fall_back(setup.clone(), setup.fall_back, journal)?;
         Ok(devices)
     }
 
@@ -146,17 +130,17 @@ impl Devices {
 
     /// Bytes of host memory in use.
     pub fn bytes(&self) -> usize {
-        let missed = self.missed.as_ref().map_or(0, UpdateBuffer::bytes);
-        missed + self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
+        self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
     }
 
     /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
-    pub fn change(&mut self, setup: &Setup, log: &mut Option<UpdateJournal>) -> Result<()> {
+    pub fn change(&mut self, setup: &Setup, journal: &mut UpdateJournal) -> Result<()> {
         let before = self.setup.clone();
         // What failed may be had again only after all of it was given back.
         self.close();
-        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, log) else { return Ok(()) };
-        if let Err(worse) = self.open_or_fall_back(before, true, log) {
+        journal.forget_devices();
+        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, journal) else { return Ok(()) };
+        if let Err(worse) = self.open_or_fall_back(before, true, journal) {
             log::warn!("devices that were given back could not be opened again: {worse}");
         }
         Err(error)
@@ -165,7 +149,7 @@ impl Devices {
     /// After a failure: goes on with the devices that did not fail, and where there are none, with those of the next
     /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
     /// chose the backend.
-    pub fn fall_back(&mut self, error: Error, log: &mut Option<UpdateJournal>) -> Result<()> {
+    pub fn fall_back(&mut self, error: Error, journal: &mut UpdateJournal) -> Result<()> {
         // The host may have no memory either.
         if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
             return Err(error);
@@ -175,7 +159,8 @@ impl Devices {
             None => self.next(&self.setup, error)?,
         };
         self.close();
-        self.open_or_fall_back(next, true, log).inspect_err(|error| self.lost = Some(error.clone()))
+        journal.forget_devices();
+        self.open_or_fall_back(next, true, journal).inspect_err(|error| self.lost = Some(error.clone()))
     }
 
     fn close(&mut self) {
@@ -183,27 +168,22 @@ impl Devices {
         while self.all.pop().is_some() {}
         self.host.clear();
         (self.take_records, self.on_host, self.knows_block) = (false, false, false);
-        (self.lag, self.missed) = (None, None);
         self.failed.clear();
         self.partitions.reset();
     }
 
     /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out; where none is left, the
     /// next backend is tried, if the setup allows it.
-    fn open_or_fall_back(
-        &mut self,
-        mut setup: Setup,
-        may_be_fewer: bool,
-        log: &mut Option<UpdateJournal>,
-    ) -> Result<()> {
+    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, journal: &mut UpdateJournal) -> Result<()> {
         loop {
-            match self.open_all(&setup, log) {
+            match self.open_all(&setup, journal) {
                 Ok(()) => {
                     (self.setup, self.lost) = (setup, None);
                     return Ok(());
                 }
                 Err((number, error)) => {
                     self.close();
+                    journal.forget_devices();
                     let fewer = number.filter(|_| may_be_fewer && is_of_device(&error));
                     setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
                         Some(fewer) => fewer,
@@ -231,12 +211,12 @@ impl Devices {
         Err(error)
     }
 
-    /// Opens all devices of a setup and has them register the log. An error comes with the number of the device that it is
+    /// Opens all devices of a setup and has them register the memory of records. An error comes with the number of the device that it is
     /// of, if it is of one.
     fn open_all(
         &mut self,
         setup: &Setup,
-        log: &mut Option<UpdateJournal>,
+        journal: &mut UpdateJournal,
     ) -> std::result::Result<(), (Option<usize>, Error)> {
         let count = setup.devices.len();
         let threads = Threads::new(self.machine.threads(count));
@@ -254,19 +234,8 @@ impl Devices {
         if !self.take_records {
             return Ok(());
         }
-        let log = match log {
-            Some(log) => log,
-            none => none.insert(
-                UpdateJournal::new(self.machine.records(), self.interaction.n_coefficients)
-                    .map_err(|error| (None, error))?,
-            ),
-        };
-        if count > 1 {
-            let lines = lines_of_record(self.interaction.n_coefficients);
-            self.missed = Some(UpdateBuffer::new(self.machine.records(), lines).map_err(|error| (None, error))?);
-        }
-        let buffers = log.buffers().into_iter().chain(self.missed.as_ref().map(UpdateBuffer::memory));
-        let buffers: Vec<&[RecordLine]> = buffers.collect();
+        journal.make_room(self.machine.records(), count).map_err(|error| (None, error))?;
+        let buffers: Vec<&[RecordLine]> = journal.memory().collect();
         for (device, number) in self.all.iter_mut().zip(&setup.devices) {
             let mut each = buffers.iter();
             each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
@@ -295,70 +264,39 @@ impl Devices {
         self.on_host
     }
 
-    /// Begins a block; if a device cannot, none is at work afterwards.
-    pub fn start(&mut self, sources: &Sources, fresh: Records, block: &Block) -> Result<()> {
+    /// Begins a block, with the records of the journal or from the host's copy alone; if a device cannot, none is at work
+    /// afterwards.
+    pub fn start(&mut self, journal: &mut UpdateJournal, with_records: bool, block: &Block) -> Result<()> {
         let (ni, nj) = (block.sinks.len(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        if at_work.is_empty() {
+        let all = at_work.len();
+        if all == 0 {
             return Err(self.lost.clone().unwrap_or(Error::CallOrder {
                 call: "start",
                 when: "on a system without devices, as none could be opened when they were last changed; move it to some",
             }));
         }
-        let partition = match self.setup.partition.filter(|partition| partition.devices() <= at_work.len()) {
+        let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };
-        let is_written = !matches!(sources.written(), Written::Addresses([]));
-        let parties = match (partition.devices(), &self.missed) {
-            // The first can go on alone as long as what the others miss can be kept for them.
-            (1, Some(missed)) if missed.has_room(fresh.len()) => 1,
-            (1, None) => 1,
-            _ => at_work.len(),
-        };
+        let parties = if self.on_host { 1 } else { journal.parties(partition.devices(), all, with_records) };
         self.failed.clear();
         self.knows_block = false;
         self.progress.begin(partition, parties, ni);
         self.parts.reset(ni, partition.sets)?;
-        let lag = self.lag.filter(|_| parties > 1);
-        let everything = lag.is_some_and(|lag| lag.everything || is_written);
-        let missed = match (&self.missed, lag) {
-            (Some(missed), Some(_)) if !everything => missed.records(),
-            _ => Records::NONE,
-        };
-        let updates = |place: usize| match place {
-            0 => Updates { sources, everything: false, missed: Records::NONE, fresh },
-            _ => Updates { sources, everything, missed, fresh },
-        };
+        let updates = journal.updates(parties, with_records);
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
         let work = at_work.iter_mut().zip(&self.progress.assignments).zip(&mut outcomes).enumerate();
         self.threads.each(work, |(place, ((device, assignment), outcome))| {
-            *outcome = device.start(&updates(place), block, assignment);
+            *outcome = device.start(&updates.of(place), block, assignment);
         });
         self.note(outcomes).inspect_err(|_| self.drain())?;
-        self.keep_for_others(parties, fresh, is_written);
+        if !self.on_host {
+            journal.keep_for_others(parties, all, with_records);
+        }
         self.knows_block = true;
         Ok(())
-    }
-
-    /// Keeps what devices that have no part in the block will have to know.
-    fn keep_for_others(&mut self, parties: usize, fresh: Records, is_written: bool) {
-        if self.on_host || self.all.len() < 2 {
-            return;
-        }
-        if parties > 1 {
-            self.lag = None;
-            // Devices may still read the records, but not the next ones before this block has ended.
-            self.missed.iter_mut().for_each(UpdateBuffer::clear);
-            return;
-        }
-        let lag = self.lag.get_or_insert_default();
-        lag.everything |= is_written;
-        if let Some(missed) = &mut self.missed
-            && !lag.everything
-        {
-            lag.everything = !fresh.iter().all(|record| missed.take(record));
-        }
     }
 
     /// Notes which devices failed; the first failure.

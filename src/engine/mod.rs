@@ -8,15 +8,12 @@ mod journal;
 mod neighbours;
 mod partitions;
 mod sinks;
-mod update_buffer;
-
-use std::collections::HashMap;
 
 use crate::data::forces::check_finite;
 use crate::data::sinks::SinkScan;
 use crate::data::{
-    Block, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Records,
-    Result, SLICE_GROUPS, Scope, Sink, Sinks, Source, Sources, Sums, memory,
+    Block, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result,
+    SLICE_GROUPS, Scope, Sink, Sinks, Source, Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -25,7 +22,7 @@ use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
 use devices::Devices;
-use journal::UpdateJournal;
+use journal::{STAGED, UpdateJournal};
 use neighbours::Lists;
 
 /// What a system is made of; `config::Settings` makes one from the environment.
@@ -85,12 +82,8 @@ enum Stage {
 pub struct System {
     interaction: &'static Interaction,
     devices: Devices,
-    sources: Sources,
-    /// What was written last, for devices that take records. They may read it until they are dropped, before it is.
-    log: Option<UpdateJournal>,
-    /// What the log could not take, while the last block may still need the sources as they were. It has no address
-    /// that the log has.
-    staged: Vec<(u32, Source)>,
+    /// Devices may read it until they are dropped, before it is.
+    journal: UpdateJournal,
     time: f64,
     /// Whether sources are predicted to the time; else they are as they were written.
     predicts: bool,
@@ -119,16 +112,13 @@ impl System {
         let interaction = catalogue::interaction_of(setup.order, setup.precision, setup.scope)
             .ok_or_else(|| catalogue::unsupported(setup.backend.name(), (setup.order, setup.precision, setup.scope)))?;
         check_devices(setup)?;
-        let mut log = None;
-        let devices = Devices::open(machine, interaction, setup, &mut log)?;
+        let mut journal = UpdateJournal::new(interaction.n_coefficients);
+        let devices = Devices::open(machine, interaction, setup, &mut journal)?;
         let threads = copiers(setup);
         Ok(System {
             interaction,
-            sources: Sources::new(interaction.n_coefficients),
-            // One that no device takes records of was made for those that failed.
-            log: log.filter(|_| devices.take_records()),
+            journal,
             devices,
-            staged: Vec::new(),
             time: 0.0,
             predicts: true,
             neighbour_criterion: NeighbourCriterion::default(),
@@ -174,9 +164,9 @@ impl System {
         let threads = copiers(setup);
         self.stage = Stage::Idle;
         self.lists.reset();
-        self.apply()?;
-        self.sources.all_is_written();
-        self.devices.change(setup, &mut self.log)?;
+        self.journal.spill()?;
+        self.journal.all_is_written();
+        self.devices.change(setup, &mut self.journal)?;
         self.threads = threads;
         Ok(())
     }
@@ -193,52 +183,35 @@ impl System {
 
     /// Counts since the system was made.
     pub fn statistics(&self) -> Statistics {
-        let staged = self.staged.capacity() * size_of::<(u32, Source)>();
-        let log = self.log.as_ref().map_or(0, UpdateJournal::bytes);
-        let logged = self.unapplied().iter().map(|record| record.address());
-        let new = (self.staged.iter().map(|(address, _)| *address).chain(logged))
-            .filter(|address| !self.sources.is_set(*address as usize));
         Statistics {
-            sources: (self.sources.count() + distinct(new)) as u64,
-            bytes: (self.sources.bytes() + log + staged + self.devices.bytes() + self.lists.bytes()) as u64,
+            sources: self.journal.count() as u64,
+            bytes: (self.journal.bytes() + self.devices.bytes() + self.lists.bytes()) as u64,
             ..self.statistics
         }
-    }
-
-    /// Records that the host's copy has not.
-    fn unapplied(&self) -> Records<'_> {
-        self.log.as_ref().map_or(Records::NONE, UpdateJournal::unapplied)
     }
 
     /// Writes the source at an address, replacing what was there; the next block is the first to see it.
     #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
         self.check_source(address, source)?;
-        if let Some(log) = &mut self.log
-            && log.take(address, source, &self.sources)
-        {
-            self.sources.count_sizes(address, source);
-        } else {
+        if !self.journal.record(address, source) {
             self.write(address, source)?;
         }
         self.statistics.writes += 1;
         Ok(())
     }
 
-    /// Writes a source without the log.
+    /// Writes a source that could not be recorded.
     #[inline]
     fn write(&mut self, address: usize, source: &Source) -> Result<()> {
-        if self.staged.len() >= STAGED.max(self.sources.count() / 8) && self.stage == Stage::Done {
+        let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
+        if is_much && self.stage == Stage::Done {
             self.make_lists(None)?;
         }
-        if self.last_block_is_needed() {
-            return memory::push(&mut self.staged, (address as u32, *source), "staged sources");
+        match self.last_block_is_needed() {
+            true => self.journal.stage(address, source),
+            false => self.journal.apply(address, source),
         }
-        // What was written before must not come later.
-        if self.log.is_some() || !self.staged.is_empty() {
-            self.apply()?;
-        }
-        self.sources.write(address, source)
     }
 
     /// Sets the time to which the sources of the next blocks are predicted; nothing moves until then.
@@ -307,15 +280,7 @@ impl System {
         let on_host = self.devices.choose(self.candidates.len(), nj)?;
         self.stage = Stage::Idle;
         self.lists.reset();
-        if !self.staged.is_empty() || !self.devices.take_records() {
-            self.apply()?;
-        }
-        if !self.devices.take_records() {
-            self.log = None;
-        }
-        if on_host && let Some(log) = &mut self.log {
-            log.apply(&mut self.sources)?;
-        }
+        self.journal.prepare(self.devices.take_records(), on_host)?;
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.skip_own_index = skip_own_index;
@@ -323,7 +288,7 @@ impl System {
         self.block.predicts = self.predicts;
         self.block.nj = nj;
         self.block.neighbour_criterion = self.neighbour_criterion;
-        self.block.units = self.sources.units(&scan.largest, self.interaction);
+        self.block.units = self.journal.sources().units(&scan.largest, self.interaction);
         self.begin()?;
         self.stage = Stage::Started;
         Ok(())
@@ -332,18 +297,17 @@ impl System {
     /// Starts the block on the devices; the host's copy of the sources follows while they work.
     fn begin(&mut self) -> Result<()> {
         if self.devices.on_host() {
-            self.devices.start(&self.sources, Records::NONE, &self.block)?;
-            self.log.iter_mut().for_each(UpdateJournal::reopen);
+            self.devices.start(&mut self.journal, false, &self.block)?;
+            self.journal.reopen();
             return Ok(());
         }
-        let fresh = self.log.as_ref().map_or(Records::NONE, UpdateJournal::fresh);
-        if let Err(error) = self.devices.start(&self.sources, fresh, &self.block) {
+        if let Err(error) = self.devices.start(&mut self.journal, true, &self.block) {
             // Some may have what was written and some not.
-            self.apply()?;
+            self.journal.spill()?;
             self.start_elsewhere(error)?;
         }
-        self.sources.forget_written();
-        self.log.as_mut().map_or(Ok(()), |log| log.sent(&mut self.sources))
+        self.journal.fetched();
+        self.journal.sent()
     }
 
     /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is
@@ -351,15 +315,15 @@ impl System {
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         loop {
             if !self.devices.on_host() {
-                self.sources.all_is_written();
+                self.journal.all_is_written();
             }
-            self.devices.fall_back(error, &mut self.log)?;
-            match self.devices.start(&self.sources, Records::NONE, &self.block) {
+            self.devices.fall_back(error, &mut self.journal)?;
+            match self.devices.start(&mut self.journal, false, &self.block) {
                 Ok(()) => break,
                 Err(next) => error = next,
             }
         }
-        self.sources.forget_written();
+        self.journal.fetched();
         Ok(())
     }
 
@@ -492,8 +456,8 @@ impl System {
     fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
         loop {
             let made = match sink {
-                Some(sink) => self.lists.prepare(sink, &mut self.devices, &self.sources, &self.block),
-                None => self.lists.complete(&mut self.devices, &self.sources, &self.block),
+                Some(sink) => self.lists.prepare(sink, &mut self.devices, self.journal.sources(), &self.block),
+                None => self.lists.complete(&mut self.devices, self.journal.sources(), &self.block),
             };
             match made {
                 Ok(()) => return Ok(()),
@@ -529,33 +493,13 @@ impl System {
             let step = if predicts { time - source.time } else { 0.0 };
             predict::derivatives(&source, interaction, step)
         };
-        self.each_source(addresses, predicted)
+        self.journal.each(addresses, predicted)
     }
 
     /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
     /// keep; `None` where none was.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
-        self.each_source(addresses, |source| source)
-    }
-
-    /// What a function makes of the sources at some addresses.
-    fn each_source<T>(
-        &mut self,
-        addresses: impl IntoIterator<Item = usize>,
-        make: impl Fn(Source) -> T,
-    ) -> Result<Vec<Option<T>>> {
-        let mut staged: HashMap<u32, &Source> = HashMap::new();
-        let count = self.staged.len();
-        staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;
-        staged.extend(self.staged.iter().map(|(address, source)| (*address, source)));
-        let mut current = |address: usize| {
-            let staged = staged.get(&(address as u32)).map(|source| **source);
-            let logged = || self.log.as_mut()?.read(address);
-            let mut source = staged.or_else(logged).or_else(|| self.sources.read(address))?;
-            source.coefficients[self.interaction.n_coefficients..].fill([0.0; 3]);
-            Some(make(source))
-        };
-        memory::collected(addresses.into_iter().map(&mut current), "copies of sources")
+        self.journal.each(addresses, |source| source)
     }
 
     fn last_block_is_needed(&self) -> bool {
@@ -565,46 +509,13 @@ impl System {
             Stage::Done => self.lists_wanted && !self.lists.are_complete(&self.block),
         }
     }
-
-    /// Brings the host's copy up to date, where devices will fetch what was written.
-    fn apply(&mut self) -> Result<()> {
-        if let Some(log) = &mut self.log {
-            log.spill(&mut self.sources)?;
-        }
-        for (address, source) in &self.staged {
-            self.sources.write(*address as usize, source)?;
-        }
-        if !self.staged.is_empty() {
-            self.staged.clear();
-            self.staged.shrink_to(STAGED);
-        }
-        Ok(())
-    }
 }
-
-/// With more staged sources than this, or an eighth of all, the lists that they wait for are made.
-const STAGED: usize = 1 << 13;
 
 /// More devices than a host has.
 const MAX_DEVICES: usize = 64;
 
 /// More threads than this would wait for the memory's bandwidth.
 const COPIERS: usize = 8;
-
-/// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
-fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
-    const BATCH: u64 = 1 << 18;
-    let (mut count, mut end) = (0, 0);
-    while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
-        end = first + BATCH;
-        let mut seen = [0u64; BATCH as usize / 64];
-        for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
-            seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
-        }
-        count += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-    }
-    count
-}
 
 /// The threads that copy sinks.
 fn copiers(setup: &Setup) -> Threads {
@@ -634,14 +545,6 @@ fn check_devices(setup: &Setup) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_counted_once_wherever_they_lie() {
-        for addresses in [vec![], vec![7], vec![7, 7, 8], vec![u32::MAX, 0, 1 << 18, (1 << 18) - 1, 0, u32::MAX]] {
-            let expected: std::collections::HashSet<u32> = addresses.iter().copied().collect();
-            assert_eq!(distinct(addresses.iter().copied()), expected.len(), "{addresses:?}");
-        }
-    }
 
     #[test]
     fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {

@@ -254,10 +254,10 @@ impl Kernel {
             self.set.resize_with(place + 1, || Set::Nothing);
         }
         let set = &mut self.set[place];
-        let (value, bytes) = match (argument, &*set) {
-            (Argument::Memory(address), Set::Memory(old)) if address == *old => return Ok(()),
+        let (value, bytes) = match (&argument, &*set) {
+            (Argument::Memory(address), Set::Memory(old)) if address == old => return Ok(()),
             (Argument::Bytes(bytes), Set::Bytes(old)) if bytes == old => return Ok(()),
-            (Argument::Memory(ref address), _) => ((&raw const address.handle.0).cast(), size_of::<*mut u8>()),
+            (Argument::Memory(address), _) => ((&raw const address.handle.0).cast(), size_of::<*mut u8>()),
             (Argument::Bytes(bytes), _) => (bytes.as_ptr().cast(), bytes.len()),
         };
         let call = self.context.table()?.clSetKernelArg;

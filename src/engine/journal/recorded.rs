@@ -1,4 +1,4 @@
-//! The latest sources as records, for devices that have a copy of all sources: the host's copy follows while they work.
+//! The latest writes as records, for devices that have a copy of all sources: the host's copy follows while they work.
 //!
 //! One buffer takes what is written, the other is what the devices of the block under way may still read. A record waits
 //! until it is sent to the devices, and until it is *applied* in the host's copy; some are applied before they are sent.
@@ -9,7 +9,7 @@ use crate::data::{RecordLine, Records, Result, Source, Sources, chunk_of};
 use super::update_buffer::{self, PAGE, Page, UpdateBuffer};
 
 /// What was written since the last block, at most once for each address, and what was sent for that block.
-pub struct UpdateJournal {
+pub struct Recorded {
     current: UpdateBuffer,
     sent: Box<[Page]>,
     capacity: usize,
@@ -19,11 +19,11 @@ pub struct UpdateJournal {
     applied: usize,
 }
 
-impl UpdateJournal {
-    /// An empty log that takes so many records of sources with so many Taylor coefficients.
-    pub fn new(capacity: usize, n_coefficients: usize) -> Result<UpdateJournal> {
+impl Recorded {
+    /// An empty one that takes so many records of sources with so many Taylor coefficients.
+    pub fn new(capacity: usize, n_coefficients: usize) -> Result<Recorded> {
         let lines = lines_of_record(n_coefficients);
-        Ok(UpdateJournal {
+        Ok(Recorded {
             current: UpdateBuffer::new(capacity, lines)?,
             sent: update_buffer::pages(capacity, lines)?,
             capacity,
@@ -47,7 +47,7 @@ impl UpdateJournal {
         self.current.records()
     }
 
-    /// Those of [`UpdateJournal::fresh`] that the host's copy has not.
+    /// Those of [`Recorded::fresh`] that the host's copy has not.
     pub fn unapplied(&self) -> Records<'_> {
         let [_, unapplied] = self.fresh().split_at(self.applied);
         unapplied
@@ -61,7 +61,7 @@ impl UpdateJournal {
         })
     }
 
-    /// Takes the source at an address. Where it cannot, as the log is full or the host's copy has no such chunk yet, it
+    /// Takes the source at an address. Where it cannot, as it is full or the host's copy has no such chunk yet, it
     /// says no, and the source has to be written there.
     #[inline]
     pub fn take(&mut self, address: usize, source: &Source, sources: &Sources) -> bool {
@@ -118,7 +118,7 @@ impl UpdateJournal {
         Ok(())
     }
 
-    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`UpdateJournal::sent`] or [`UpdateJournal::reopen`].
+    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Recorded::sent`] or [`Recorded::reopen`].
     pub fn spill(&mut self, sources: &mut Sources) -> Result<()> {
         self.apply(sources)?;
         self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_address_written_again_keeps_one_record() {
-        let (mut log, mut sources) = (UpdateJournal::new(40, 4).unwrap(), sources(2));
+        let (mut log, mut sources) = (Recorded::new(40, 4).unwrap(), sources(2));
         for mass in [1.0, 2.0, 3.0] {
             for address in [300, 5, 299] {
                 assert!(log.take(address, &source(mass), &sources));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn it_takes_no_more_than_it_has_room_for_and_nothing_of_unknown_chunks() {
-        let (mut log, mut sources) = (UpdateJournal::new(3, 4).unwrap(), sources(1));
+        let (mut log, mut sources) = (Recorded::new(3, 4).unwrap(), sources(1));
         assert!(
             !log.take(CHUNK, &source(1.0), &sources) && !log.take(update_buffer::ADDRESSES, &source(1.0), &sources)
         );
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_written_after_it_was_settled_is_settled_again() {
-        let (mut log, mut sources) = (UpdateJournal::new(40, 4).unwrap(), sources(1));
+        let (mut log, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(log.take(address, &source(1.0), &sources)));
         log.apply(&mut sources).unwrap();
         assert_eq!(log.unapplied().len(), 0);

@@ -1,0 +1,318 @@
+//! Where each write of a source is, from the caller's call until every device has it.
+//!
+//! The host's copy ([`Sources`]) is the truth that devices copy from. A write is in one of these states:
+//!
+//! ```text
+//!                          the last block still needs the sources as they were
+//!   written ----------------------------------------------------------> staged
+//!      |  |                                                                |
+//!      |  | the devices take no records, the record buffer is full,        | the next block begins
+//!      |  | or the host's copy has no such chunk                           v
+//!      |  +---------------------------------------------------------> listed  (in the host's copy; devices fetch it)
+//!      |                                                                ^  |
+//!      |  the devices take records                    spill             |  | a block begins
+//!      +------------------> recorded -----------------------------------+  v
+//!                              |  ^                                     known to the devices of the block
+//!               a block begins |  | written again                          ^
+//!                              v  |                                        |
+//!                            sent: devices read the record ----------------+
+//!                              |
+//!                              | the first device computes the block alone
+//!                              v
+//!                            missed by the others, until they next have a part
+//! ```
+//!
+//! A recorded write is *applied* to the host's copy before or after it is sent: after, as a rule, while the devices
+//! work; before, where the CPU computes the block. Devices that missed more than records tell compare all chunks with
+//! the host's copy.
+
+mod recorded;
+mod update_buffer;
+
+use std::collections::HashMap;
+
+use crate::data::records::lines_of_record;
+use crate::data::{RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+
+use recorded::Recorded;
+use update_buffer::UpdateBuffer;
+
+/// The host's copy of the sources, and the writes that are not yet everywhere.
+pub struct UpdateJournal {
+    sources: Sources,
+    /// Writes that no buffer could take while the last block may still need the sources as they were. No address is
+    /// recorded too.
+    staged: Vec<(u32, Source)>,
+    /// Records for devices that take them, which may read them until they are given back.
+    recorded: Option<Recorded>,
+    /// Records of the blocks that the first device computed alone, for the others.
+    missed: Option<UpdateBuffer>,
+    /// Whether the devices but the first had no part in the last blocks.
+    lag: Option<Lag>,
+}
+
+/// What devices that had no part in the last blocks do not know.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lag {
+    /// More than the records that they missed was written.
+    everything: bool,
+}
+
+/// The updates of a block: for the first device, and for the others.
+pub struct BlockUpdates<'a> {
+    first: Updates<'a>,
+    others: Updates<'a>,
+}
+
+impl<'a> BlockUpdates<'a> {
+    /// The updates for the device at a place.
+    pub fn of(&self, place: usize) -> Updates<'a> {
+        if place == 0 { self.first } else { self.others }
+    }
+}
+
+impl UpdateJournal {
+    /// A journal without sources, each of which will have this many Taylor coefficients.
+    pub fn new(n_coefficients: usize) -> UpdateJournal {
+        UpdateJournal {
+            sources: Sources::new(n_coefficients),
+            staged: Vec::new(),
+            recorded: None,
+            missed: None,
+            lag: None,
+        }
+    }
+
+    /// The host's copy, as it was when the last block began as long as that block may need it.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Returns how many addresses hold a source.
+    pub fn count(&self) -> usize {
+        let unapplied = self.recorded.as_ref().map_or(Records::NONE, Recorded::unapplied);
+        let unapplied = unapplied.iter().map(|record| record.address());
+        let new = (self.staged.iter().map(|(address, _)| *address).chain(unapplied))
+            .filter(|address| !self.sources.is_set(*address as usize));
+        self.sources.count() + distinct(new)
+    }
+
+    /// Returns the bytes in use.
+    pub fn bytes(&self) -> usize {
+        let recorded = self.recorded.as_ref().map_or(0, Recorded::bytes);
+        let missed = self.missed.as_ref().map_or(0, UpdateBuffer::bytes);
+        self.sources.bytes() + recorded + missed + self.staged.capacity() * size_of::<(u32, Source)>()
+    }
+
+    /// Records a write for devices that take records. Where that cannot be, it returns false, and the write has to be
+    /// staged or applied.
+    #[inline]
+    pub fn record(&mut self, address: usize, source: &Source) -> bool {
+        let Some(recorded) = &mut self.recorded else { return false };
+        let is_taken = recorded.take(address, source, &self.sources);
+        if is_taken {
+            self.sources.count_sizes(address, source);
+        }
+        is_taken
+    }
+
+    /// Stages a write until the next block.
+    pub fn stage(&mut self, address: usize, source: &Source) -> Result<()> {
+        memory::push(&mut self.staged, (address as u32, *source), "staged sources")
+    }
+
+    /// Returns how many writes are staged.
+    pub fn staged(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Writes to the host's copy, from which devices will fetch it, after all that was written before.
+    pub fn apply(&mut self, address: usize, source: &Source) -> Result<()> {
+        if self.recorded.is_some() || !self.staged.is_empty() {
+            self.spill()?;
+        }
+        self.sources.write(address, source)
+    }
+
+    /// Brings the host's copy up to date; devices will fetch from it what was written.
+    pub fn spill(&mut self) -> Result<()> {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.spill(&mut self.sources)?;
+        }
+        for (address, source) in &self.staged {
+            self.sources.write(*address as usize, source)?;
+        }
+        if !self.staged.is_empty() {
+            self.staged.clear();
+            self.staged.shrink_to(STAGED);
+        }
+        Ok(())
+    }
+
+    /// Devices are there that have fetched nothing yet.
+    pub fn all_is_written(&mut self) {
+        self.sources.all_is_written();
+    }
+
+    /// Makes room for so many records, which so many devices will read.
+    pub fn make_room(&mut self, records: usize, devices: usize) -> Result<()> {
+        let n_coefficients = self.sources.n_coefficients();
+        if self.recorded.is_none() {
+            self.recorded = Some(Recorded::new(records, n_coefficients)?);
+        }
+        self.missed = match devices {
+            0 | 1 => None,
+            _ => Some(UpdateBuffer::new(records, lines_of_record(n_coefficients))?),
+        };
+        Ok(())
+    }
+
+    /// The memory that devices read records from.
+    pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
+        let recorded = self.recorded.iter().flat_map(Recorded::buffers);
+        recorded.chain(self.missed.iter().map(UpdateBuffer::memory))
+    }
+
+    /// The devices were given back: nothing reads records any more, and nobody lags.
+    pub fn forget_devices(&mut self) {
+        (self.lag, self.missed) = (None, None);
+    }
+
+    /// Before a block: whatever it must see is in the host's copy, or recorded for devices that take records. The CPU
+    /// in place of others computes from the host's copy alone.
+    pub fn prepare(&mut self, takes_records: bool, on_host: bool) -> Result<()> {
+        if !self.staged.is_empty() || !takes_records {
+            self.spill()?;
+        }
+        if !takes_records {
+            self.recorded = None;
+        }
+        match &mut self.recorded {
+            Some(recorded) if on_host => recorded.apply(&mut self.sources),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns how many of `all` devices are told of a block that occupies so many: the first can compute alone as long
+    /// as what the others miss can be kept for them.
+    pub fn parties(&self, occupied: usize, all: usize, with_records: bool) -> usize {
+        match (occupied, &self.missed) {
+            (1, Some(missed)) if missed.has_room(self.fresh(with_records).len()) => 1,
+            (1, None) => 1,
+            _ => all,
+        }
+    }
+
+    /// Returns what so many devices have to learn before a block; without records what the host's copy has alone.
+    pub fn updates(&self, parties: usize, with_records: bool) -> BlockUpdates<'_> {
+        let (sources, fresh) = (&self.sources, self.fresh(with_records));
+        let lag = self.lag.filter(|_| parties > 1);
+        let everything = lag.is_some_and(|lag| lag.everything || self.is_listed());
+        let missed = match (&self.missed, lag) {
+            (Some(missed), Some(_)) if !everything => missed.records(),
+            _ => Records::NONE,
+        };
+        let first = Updates { sources, everything: false, missed: Records::NONE, fresh };
+        BlockUpdates { first, others: Updates { everything, missed, ..first } }
+    }
+
+    /// A block was begun on so many of `all` devices with these updates: keeps what the others will have to know.
+    pub fn keep_for_others(&mut self, parties: usize, all: usize, with_records: bool) {
+        if all < 2 {
+            return;
+        }
+        if parties > 1 {
+            self.lag = None;
+            // Devices may still read the records, but not the next ones before this block has ended.
+            self.missed.iter_mut().for_each(UpdateBuffer::clear);
+            return;
+        }
+        let is_listed = self.is_listed();
+        let lag = self.lag.get_or_insert_default();
+        lag.everything |= is_listed;
+        let recorded = self.recorded.as_ref().filter(|_| with_records);
+        if let (Some(missed), false) = (&mut self.missed, lag.everything) {
+            let fresh = recorded.map_or(Records::NONE, Recorded::fresh);
+            lag.everything = !fresh.iter().all(|record| missed.take(record));
+        }
+    }
+
+    /// The devices of a block have fetched what was listed.
+    pub fn fetched(&mut self) {
+        self.sources.forget_written();
+    }
+
+    /// The records of a block were sent: the next ones go elsewhere, and the host's copy follows.
+    pub fn sent(&mut self) -> Result<()> {
+        match &mut self.recorded {
+            Some(recorded) => recorded.sent(&mut self.sources),
+            None => Ok(()),
+        }
+    }
+
+    /// The CPU has begun a block in place of the devices: writes are recorded again.
+    pub fn reopen(&mut self) {
+        self.recorded.iter_mut().for_each(Recorded::reopen);
+    }
+
+    /// Applies a function to the latest sources at some addresses; `None` where none was written.
+    pub fn each<T>(
+        &mut self,
+        addresses: impl IntoIterator<Item = usize>,
+        make: impl Fn(Source) -> T,
+    ) -> Result<Vec<Option<T>>> {
+        let mut staged: HashMap<u32, &Source> = HashMap::new();
+        let count = self.staged.len();
+        staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;
+        staged.extend(self.staged.iter().map(|(address, source)| (*address, source)));
+        let n_coefficients = self.sources.n_coefficients();
+        let mut latest = |address: usize| {
+            let staged = staged.get(&(address as u32)).map(|source| **source);
+            let recorded = || self.recorded.as_mut()?.read(address);
+            let mut source = staged.or_else(recorded).or_else(|| self.sources.read(address))?;
+            source.coefficients[n_coefficients..].fill([0.0; 3]);
+            Some(make(source))
+        };
+        memory::collected(addresses.into_iter().map(&mut latest), "copies of sources")
+    }
+
+    fn fresh(&self, with_records: bool) -> Records<'_> {
+        self.recorded.as_ref().filter(|_| with_records).map_or(Records::NONE, Recorded::fresh)
+    }
+
+    fn is_listed(&self) -> bool {
+        !matches!(self.sources.written(), Written::Addresses([]))
+    }
+}
+
+/// Staged writes for which memory is kept. With more than these, or an eighth of all, the lists that they wait for are
+/// made.
+pub const STAGED: usize = 1 << 13;
+
+/// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
+fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
+    const BATCH: u64 = 1 << 18;
+    let (mut count, mut end) = (0, 0);
+    while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
+        end = first + BATCH;
+        let mut seen = [0u64; BATCH as usize / 64];
+        for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
+            seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
+        }
+        count += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_counted_once_wherever_they_lie() {
+        for addresses in [vec![], vec![7], vec![7, 7, 8], vec![u32::MAX, 0, 1 << 18, (1 << 18) - 1, 0, u32::MAX]] {
+            let expected: std::collections::HashSet<u32> = addresses.iter().copied().collect();
+            assert_eq!(distinct(addresses.iter().copied()), expected.len(), "{addresses:?}");
+        }
+    }
+}
