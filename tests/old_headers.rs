@@ -42,49 +42,79 @@ fn compare(path: &str, made: String) {
     assert!(text(path) == made, "run this test with KYOHO_BLESS=1, and look at what changed");
 }
 
-const G6: &str = "\
-// The GRAPE-6 interface of Kyoho: forces, jerks, potentials and neighbours of N bodies.
-//
-// Sources (j-particles) stay in the library; sinks (i-particles) go in and out block by block:
-//
-//     g6_open(0);
-//     for each source:         g6_set_j_particle(0, address, index, t, 0.0, mass, k18, j6, a2, v, x);
-//     for each block step:     g6_set_ti(0, t);
-//       for g6_npipes() sinks: g6calc_firsthalf(0, nj, ni, index, xi, vi, aold, jold, phiold, eps2, h2);
-//                              g6calc_lasthalf(0, nj, ni, index, xi, vi, eps2, h2, acc, jerk, pot);
-//       for each active body:  g6_set_j_particle(...);
-//     g6_close(0);
-//
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
-// `g6_open_special`, `g6_open_special2` and `get_device_count` have no Fortran form. An array of vectors has three
-// doubles for each particle, which is x(3,n) in Fortran. A call that fails returns non-zero and writes one line to
-// stderr; the force it was part of is NaN. `cid` may be anything: a process has one board.";
+/// A row of the table of an interface: the name in C, the arguments with their types, the names in Fortran.
+type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const G5: &str = "\
-// The GRAPE-5 interface of Kyoho: accelerations and potentials of N bodies.
-//
-//     g5_open();
-//     g5_set_eps_to_all(eps);
-//     g5_set_n(n);
-//     g5_set_xmj(0, n, x, m);
-//     g5_calculate_force_on_x(x, a, p, n);
-//     g5_close();
-//
-// A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
-// Functions whose name ends in MC take the number of a board, any from 0 on; each board has its own sources, may be
-// used by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
-// `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
-// was part of is NaN.";
+/// Reads the tables from which the library makes its functions.
+macro_rules! functions {
+    ($(
+        $c:ident($($argument:ident: $type:ty),*) fortran($($fortran:ident),*) reads $scalars:tt => $call:expr;
+    )*) => {
+        pub const ROWS: &[super::Row] = &[$((
+            stringify!($c), &[$((stringify!($argument), stringify!($type))),*], &[$(stringify!($fortran)),*],
+        )),*];
+    };
+}
 
-#[test]
-fn g6_h_is_what_the_sources_make() {
-    compare("include/g6.h", header("KYOHO_G6_H", G6, &["src/abi/g6/c.rs", "src/abi/g6/fortran.rs"]));
+mod g6 {
+    include!("../src/abi/g6/table.rs");
+}
+
+mod g5 {
+    include!("../src/abi/g5/table.rs");
+}
+
+/// The declaration in C of a function with these arguments.
+fn declaration(name: &str, arguments: &[(&str, &str)], is_fortran: bool) -> String {
+    let declared = arguments.iter().map(|(argument, rust_type)| match (*rust_type, is_fortran) {
+        ("c_int", false) => format!("int {argument}"),
+        ("f64" | "Unit", false) => format!("double {argument}"),
+        ("c_int", true) | ("*mut c_int", _) => format!("int *{argument}"),
+        ("f64", true) | ("*mut f64", _) => format!("double *{argument}"),
+        ("Unit", true) => format!("void *{argument}"),
+        ("*mut f32", _) => format!("float *{argument}"),
+        ("*mut [f64; 3]", _) => format!("double (*{argument})[3]"),
+        _ => panic!("what is {rust_type} in C?"),
+    });
+    let declared: Vec<String> = declared.collect();
+    format!("int {name}({})", if declared.is_empty() { "void".into() } else { declared.join(", ") })
+}
+
+/// The declarations that the functions of a table should have.
+fn of_table(rows: &[Row]) -> Vec<String> {
+    let forms = rows.iter().flat_map(|(c, arguments, fortran)| {
+        // Only compilers write the names with two underscores, so that no header has them.
+        let fortran = fortran.iter().filter(|name| !name.ends_with("__"));
+        let fortran = fortran.map(|name| declaration(name, arguments, true));
+        std::iter::once(declaration(c, arguments, false)).chain(fortran)
+    });
+    sorted(forms)
+}
+
+/// The declarations of a header, each in one line.
+fn of_header(path: &str) -> Vec<String> {
+    let code = text(path).replace("extern \"C\" {\n", "");
+    let code = code.lines().filter(|line| !line.starts_with("//") && !line.starts_with('#'));
+    let code = code.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+    let (declarations, rest) = code.rsplit_once(';').unwrap();
+    assert_eq!(rest, " } // extern \"C\"");
+    sorted(declarations.split(';').map(|declaration| declaration.trim().to_string()))
+}
+
+fn sorted(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = all.collect();
+    all.sort();
+    all
 }
 
 #[test]
-fn g5_h_is_what_the_sources_make() {
-    compare("include/g5.h", header("KYOHO_G5_H", G5, &["src/abi/g5/c.rs", "src/abi/g5/fortran.rs"]));
+fn g6_h_declares_what_the_library_exports() {
+    assert_eq!(of_header("include/g6.h"), of_table(g6::ROWS));
+}
+
+#[test]
+fn g5_h_declares_what_the_library_exports() {
+    assert_eq!(of_header("include/g5.h"), of_table(g5::ROWS));
 }
 
 const SAPPORO6: &str = "\

@@ -2,11 +2,12 @@
 //!
 //! [`boundary`] and [`floating_point`] are what every entry point stands behind. [`native`] is the library's own interface, whose systems are
 //! found by [`handles`]. The old interfaces are [`g6`], [`g5`], [`hermite6`] and [`nbody6`]; what they share is
-//! in [`arrays`], [`opening`], [`process`], [`refused`] and [`speech`].
+//! in [`arrays`], [`forms`], [`opening`], [`process`], [`refused`] and [`speech`].
 
 pub mod arrays;
 pub mod boundary;
 pub mod floating_point;
+pub mod forms;
 pub mod g5;
 pub mod g6;
 pub mod handles;

@@ -51,8 +51,8 @@ pub fn pipelines() -> c_int {
     answer("g5_get_number_of_pipelines", body, 1)
 }
 
-/// The board that a Fortran caller names.
-pub fn place(number: Result<c_int>) -> Result<Place> {
+/// The board with the number that a caller gives.
+pub fn one_of_many(number: Result<c_int>) -> Result<Place> {
     number.map(Place::OneOfMany)
 }
 
@@ -125,9 +125,9 @@ pub unsafe fn set_softening(
 #[derive(Clone, Copy)]
 pub struct SinkArrays {
     /// Their positions.
-    pub position: *const [f64; 3],
+    pub x: *const [f64; 3],
     /// Their squared softening lengths, where they have their own.
-    pub softening2: Option<*const f64>,
+    pub eps2: Option<*mut f64>,
 }
 
 impl SinkArrays {
@@ -136,8 +136,8 @@ impl SinkArrays {
     unsafe fn inputs(self, ni: usize) -> Result<SinkInputs> {
         // SAFETY: the caller's promise.
         unsafe {
-            let softening2 = self.softening2.map(|first| Input::new("eps2", first, ni)).transpose()?;
-            Ok((Input::new("x", self.position, ni)?, softening2))
+            let softening2 = self.eps2.map(|first| Input::new("eps2", first, ni)).transpose()?;
+            Ok((Input::new("x", self.x, ni)?, softening2))
         }
     }
 }
@@ -169,9 +169,9 @@ pub fn run(function: &'static str, place: Result<Place>) -> c_int {
 #[derive(Clone, Copy)]
 pub struct ResultArrays {
     /// Accelerations.
-    pub acceleration: *mut [f64; 3],
+    pub a: *mut [f64; 3],
     /// Potentials.
-    pub potential: *mut f64,
+    pub p: *mut f64,
 }
 
 /// Ends the force on the sinks that were set before; given sinks, does all of it.
@@ -191,8 +191,7 @@ pub unsafe fn force(
     };
     let ni = rows.unwrap_or(0);
     // SAFETY: the caller's promise.
-    let (acceleration, potential) =
-        unsafe { (Output::new("a", results.acceleration, ni), Output::new("p", results.potential, ni)) };
+    let (acceleration, potential) = unsafe { (Output::new("a", results.a, ni), Output::new("p", results.p, ni)) };
     let body = || {
         let place = place?;
         let mut board = board(place)?;

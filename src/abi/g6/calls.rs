@@ -97,11 +97,11 @@ pub struct SinkArrays {
     /// Their indices.
     pub index: *const c_int,
     /// Their positions.
-    pub position: *const [f64; 3],
+    pub xi: *const [f64; 3],
     /// Their velocities.
-    pub velocity: *const [f64; 3],
+    pub vi: *const [f64; 3],
     /// The squared radii of their neighbour lists.
-    pub radius2: *const f64,
+    pub h2: *const f64,
 }
 
 /// Begins a force calculation; returns 0, or non-zero on an error.
@@ -120,9 +120,9 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
         let (index, position, velocity, radius2) = unsafe {
             (
                 Input::new("index", arrays.index, ni)?,
-                Input::new("xi", arrays.position, ni)?,
-                Input::new("vi", arrays.velocity, ni)?,
-                Input::new("h2", arrays.radius2, ni)?,
+                Input::new("xi", arrays.xi, ni)?,
+                Input::new("vi", arrays.vi, ni)?,
+                Input::new("h2", arrays.h2, ni)?,
             )
         };
         require_room(
@@ -162,15 +162,15 @@ fn require_room(ni: usize, arrays: &[(&str, Range<usize>)]) -> Result<()> {
 /// Where the caller wants results.
 pub struct ResultArrays {
     /// Accelerations.
-    pub acceleration: *mut [f64; 3],
+    pub acc: *mut [f64; 3],
     /// Jerks.
     pub jerk: *mut [f64; 3],
     /// Potentials.
-    pub potential: *mut f64,
+    pub pot: *mut f64,
     /// Indices of the nearest sources, where they are wanted.
-    pub nearest: Option<*mut c_int>,
+    pub nn: Option<*mut c_int>,
     /// Softened distances of the nearest sources, where they are wanted.
-    pub nearest_distance: Option<*mut f32>,
+    pub rnn: Option<*mut f32>,
 }
 
 /// Ends a force calculation.
@@ -186,11 +186,11 @@ pub unsafe fn last_half(function: &'static str, ni: Result<c_int>, arrays: Resul
     // SAFETY: the caller's promise.
     let results = unsafe {
         Results {
-            acceleration: Output::new("acc", arrays.acceleration, count),
+            acceleration: Output::new("acc", arrays.acc, count),
             jerk: Output::new("jerk", arrays.jerk, count),
-            potential: Output::new("pot", arrays.potential, count),
-            nearest: arrays.nearest.map(|first| Output::new("nn", first, count)),
-            nearest_distance: arrays.nearest_distance.map(|first| Output::new("rnn", first, count)),
+            potential: Output::new("pot", arrays.pot, count),
+            nearest: arrays.nn.map(|first| Output::new("nn", first, count)),
+            nearest_distance: arrays.rnn.map(|first| Output::new("rnn", first, count)),
         }
     };
     let body = || board().finish(function, count, &results).map(|()| 0);
@@ -232,9 +232,4 @@ pub unsafe fn neighbour_list(
         Ok(c_int::from(neighbours.len() > capacity))
     };
     answer_or(function, body, FAILED, || length.fill(0))
-}
-
-/// A source of which only the mass and the position are known.
-pub fn at_rest(index: c_int, mass: f64, position: [f64; 3]) -> Source {
-    Source { index, mass, time: 0.0, coefficients: padded([position]) }
 }
