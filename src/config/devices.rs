@@ -1,4 +1,4 @@
-//! Which devices a process takes, and the sentence that says why.
+//! The choice of devices of a process, and the sentence that gives the reason.
 
 use std::path::Path;
 
@@ -8,28 +8,29 @@ use crate::hal::{Backend, Visible};
 use super::launcher::LocalRank;
 use super::{Named, Settings, sapporo2};
 
-/// Which devices of a backend to use, and who said so.
+/// A choice of devices of a backend, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceChoice {
-    /// Which.
+    /// The devices.
     pub wanted: Wanted,
-    /// The argument, variable or file that decided.
+    /// The argument, variable or file that made the choice.
     pub because: String,
-    /// Whether it speaks of GPUs alone and says nothing of the CPU.
+    /// Whether the choice is among GPUs alone, and means nothing to the CPU.
     pub of_gpus: bool,
 }
 
-/// Which devices of a backend to use.
+/// The wanted devices of a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// All that are visible, of the kind and the platform of the first: GPUs if there are any.
+    /// All visible devices of the kind and the platform of the first, which are GPUs if there are
+    /// any.
     All,
-    /// The first so many.
+    /// The first devices, this many.
     Count(usize),
-    /// These; one that is named twice takes twice the share.
+    /// The devices with these numbers. A device that is named twice takes twice the share.
     List(Vec<usize>),
-    /// One, which this process of several on the host takes by its local rank modulo the number of devices; without a
-    /// launcher that is the first.
+    /// One device, whose number is this local rank modulo the number of devices. Without a launcher
+    /// it is the first.
     LocalRank(usize),
 }
 
@@ -40,17 +41,17 @@ pub struct Selection {
     pub backend: Backend,
     /// The numbers of its devices.
     pub devices: Vec<usize>,
-    /// Who decided, among how many, what it came to, and who else has the same: a sentence for people, the same in
-    /// `kyoho info` and in the log.
+    /// A sentence for people, which is also in `kyoho info` and in the log. It says who decided,
+    /// among how many devices, which devices were taken, and which other processes take the same.
     pub because: String,
 }
 
 impl DeviceChoice {
-    /// What [`DeviceChoice::parse`] takes.
+    /// The values that [`DeviceChoice::parse`] allows.
     pub const ALLOWED: &str = "all, a count such as 2, or a list such as 0,2 or 3,";
 
-    /// Parses `all`, a count, or a list such as `0,2`; a list of one number ends in a comma. Anything else is an error,
-    /// in which `name` is who asked.
+    /// Parses `all`, a count, or a list such as `0,2`. A list of one number ends in a comma.
+    /// Anything else is an error, which names `name` as the origin of the value.
     pub fn parse(name: &str, value: &str) -> Result<DeviceChoice> {
         let bad = || Error::BadOption { name: name.into(), value: value.into(), allowed: DeviceChoice::ALLOWED.into() };
         let trimmed = value.trim();
@@ -63,7 +64,8 @@ impl DeviceChoice {
         Ok(DeviceChoice { wanted: wanted.ok_or_else(bad)?, because: name.into(), of_gpus: false })
     }
 
-    /// The numbers of the devices among those of a backend; an error if some are not there.
+    /// Returns the numbers of the devices among those of a backend, or an error if some are not
+    /// there.
     pub fn resolve(&self, backend: Backend, Visible { all, alike }: Visible) -> Result<Vec<usize>> {
         let bad = |value: String, allowed: String| {
             let value = format!("{value} of backend {}", backend.name());
@@ -85,10 +87,10 @@ impl DeviceChoice {
     }
 }
 
-/// What the variables and the file say of the devices; the first that speaks decides. Only where that is the local
-/// rank, its error counts.
+/// Returns the choice that the variables and the file make. The first that is set decides. An error
+/// in the local rank counts only if the local rank decides.
 pub fn choice(named: &Named, directory: &Path, local_rank: Result<Option<LocalRank>>) -> Result<DeviceChoice> {
-    // A broken file is reported even where a variable overrules it.
+    // An error in the file is reported even if a variable overrules the file.
     let file = sapporo2::read(&directory.join("sapporo2.config"))?;
     if let Some(value) = named("KYOHO_DEVICES") {
         return DeviceChoice::parse("KYOHO_DEVICES", &value);
@@ -119,17 +121,18 @@ fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<usize>> {
 }
 
 impl Settings {
-    /// The backend and devices that these settings come to on this machine; an error if they are not there.
+    /// Returns the backend and the devices of these settings on this machine, or an error if they
+    /// are not there.
     pub fn select(&self) -> Result<Selection> {
         let backend = self.chosen_backend()?;
         self.select_of(backend, backend.visible()?)
     }
 
-    /// The same for a backend that shows so many devices.
+    /// Returns the devices of these settings on a backend that has these visible devices.
     pub fn select_of(&self, backend: Backend, visible: Visible) -> Result<Selection> {
         let DeviceChoice { wanted, because, of_gpus } = &self.devices;
         if backend == Backend::Cpu && *of_gpus && !matches!(wanted, Wanted::LocalRank(_)) {
-            let because = format!("{because} speaks of GPUs: device 0, the CPU");
+            let because = format!("{because} is about GPUs only: device 0, the CPU");
             return Ok(Selection { backend, devices: vec![0], because });
         }
         let devices = self.devices.resolve(backend, visible)?;
@@ -148,7 +151,7 @@ impl Settings {
             (Wanted::LocalRank(_), Some(local)) => format!("{local} on"),
             (Wanted::LocalRank(_), None) => "by default the first of".into(),
         };
-        // Where this is set, each process may see other devices.
+        // If this is set, each process may see other devices.
         let (hidden, condition) = match &self.cuda_visible_devices {
             Some(value) if backend == Backend::Cuda => {
                 (format!(" (CUDA_VISIBLE_DEVICES is '{value}')"), " if CUDA_VISIBLE_DEVICES is the same there")
@@ -159,7 +162,7 @@ impl Settings {
             (Wanted::LocalRank(_), Some(local)) => ranks_with_the_same(local, visible)
                 .map_or(String::new(), |who_has| format!(", which {who_has} too{condition}")),
             (_, Some(local)) if local.size != Some(1) => {
-                format!("; {local} has no say: ranks that are told the same share them{condition}")
+                format!("; {local} has no effect: ranks with the same setting share them{condition}")
             }
             _ => String::new(),
         };
@@ -169,7 +172,7 @@ impl Settings {
     }
 }
 
-/// The devices, each once and in their order, with their shares where they have several.
+/// Returns the devices, each once and in their order, with their shares if they have several.
 fn shares(devices: &[usize]) -> Vec<String> {
     let mut shares: Vec<(usize, usize)> = Vec::new();
     for device in devices {
@@ -185,7 +188,8 @@ fn shares(devices: &[usize]) -> Vec<String> {
     words.collect()
 }
 
-/// The local ranks that come to the same device. Without the number of ranks those below are known to be there.
+/// Names the other local ranks that take the same device. If the number of ranks is unknown, the
+/// lower ones are known to exist.
 fn ranks_with_the_same(local: &LocalRank, visible: usize) -> Option<String> {
     let ranks = (local.rank % visible..local.size.unwrap_or(local.rank + 1)).step_by(visible);
     let count = ranks.len() - 1;
@@ -198,7 +202,7 @@ fn ranks_with_the_same(local: &LocalRank, visible: usize) -> Option<String> {
     }
 }
 
-/// `device 1` or `devices 0, 2`.
+/// Returns words such as `device 1` or `devices 0, 2`.
 fn in_words(noun: &str, all: &[String]) -> String {
     format!("{noun}{} {}", if all.len() == 1 { "" } else { "s" }, all.join(", "))
 }

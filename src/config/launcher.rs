@@ -1,4 +1,5 @@
-//! The place of this process among those that a launcher started on its host, from the variables that launchers set.
+//! The place of this process among those that a launcher started on its host, from the variables
+//! that launchers set.
 
 use std::fmt;
 
@@ -6,14 +7,14 @@ use crate::data::{Error, Result};
 
 use super::Named;
 
-/// Which of the processes on its host this one is.
+/// The number of this process among the processes on its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalRank {
-    /// Its number among them, from 0.
+    /// The number of this process, from 0.
     pub rank: usize,
-    /// How many they are, if the launcher says so.
+    /// The number of processes on the host, if the launcher sets it.
     pub size: Option<usize>,
-    /// The variable that has the rank.
+    /// The variable that has the local rank.
     pub variable: &'static str,
 }
 
@@ -27,21 +28,23 @@ impl fmt::Display for LocalRank {
     }
 }
 
-/// What a launcher sets for each process.
+/// The variables that a launcher sets for each process.
 struct Launcher {
     /// The variable that has the local rank.
     rank: &'static str,
-    /// The variable that has the number of processes on the host, or on each host, such as `4(x2),3`.
+    /// The variable that has the number of processes on the host, or on each host, such as
+    /// `4(x2),3`.
     size: Option<&'static str>,
-    /// The variable that has the host's number among those.
+    /// The variable that has the number of the host among these hosts.
     host: Option<&'static str>,
     /// The variable that has the rank among the processes of all hosts.
     world: Option<&'static str>,
 }
 
-/// The launchers, in the order in which they are believed. A launcher passes on the variables of the one that started it,
-/// so those of MPI libraries come before those of resource managers. Slurm is the last: it says that a batch script,
-/// too, has local rank 0, and whatever the script starts inherits that.
+/// The launchers. The first whose variable is set decides. A launcher passes on the variables of
+/// the one that started it, so that MPI libraries come before resource managers. Slurm is the last,
+/// because it gives local rank 0 to a batch script too, and all that the script starts inherits
+/// that.
 const LAUNCHERS: [Launcher; 10] = [
     // Open MPI, Spectrum MPI.
     Launcher {
@@ -61,7 +64,7 @@ const LAUNCHERS: [Launcher; 10] = [
     launcher("MVP_COMM_WORLD_LOCAL_RANK"),
     // HPE MPT.
     launcher("MPT_LRANK"),
-    // Flux, which may itself be started by one of the next.
+    // Flux, which one of the launchers below may have started.
     Launcher { world: Some("FLUX_TASK_RANK"), ..launcher("FLUX_TASK_LOCAL_ID") },
     // IBM's jsrun.
     Launcher { world: Some("JSM_NAMESPACE_RANK"), ..launcher("JSM_NAMESPACE_LOCAL_RANK") },
@@ -82,12 +85,13 @@ const fn launcher(rank: &'static str) -> Launcher {
     Launcher { rank, size: None, host: None, world: None }
 }
 
-/// The rank of this process among those of all hosts, in words for the log: `rank 5 (PMI_RANK)`.
+/// Returns the rank of this process among those of all hosts in words for the log, such as
+/// `rank 5 (PMI_RANK)`.
 pub fn rank() -> String {
     rank_of(&|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 
-/// The same from these variables.
+/// Does as [`rank`] does, from these variables.
 pub(super) fn rank_of(named: &Named) -> String {
     let found = LAUNCHERS.iter().find(|launcher| named(launcher.rank).is_some());
     let Some(launcher) = found else { return "started by no launcher".into() };
@@ -98,25 +102,26 @@ pub(super) fn rank_of(named: &Named) -> String {
     }
 }
 
-/// The local rank that the first launcher in the list has set, if any has.
+/// Returns the local rank that the first launcher in the list has set, if any has.
 pub fn local_rank(named: &Named) -> Result<Option<LocalRank>> {
     let Some((launcher, value)) = LAUNCHERS.iter().find_map(|launcher| Some((launcher, named(launcher.rank)?))) else {
         return Ok(None);
     };
-    // Taking such a process for one without a launcher would put all of its kind on the first device.
+    // If a wrong rank were taken for no rank, all processes of the launcher would use the first
+    // device.
     let rank: u32 = value.trim().parse().map_err(|_| Error::BadOption {
         name: launcher.rank.into(),
         value,
         allowed: "the number of the process among those on its host, 0 or more".into(),
     })?;
     let rank = rank as usize;
-    // The size is only told, so one that cannot be is left out.
+    // The size is only for the log, so that an impossible one is dropped.
     let size = launcher.size(named).filter(|size| *size > rank);
     Ok(Some(LocalRank { rank, size, variable: launcher.rank }))
 }
 
 impl Launcher {
-    /// How many processes there are on this host.
+    /// Returns the number of processes on this host.
     fn size(&self, named: &Named) -> Option<usize> {
         let sizes = named(self.size?)?;
         let mut host: usize = match self.host {

@@ -1,4 +1,5 @@
-//! What the environment asks for: variables, `sapporo2.config`, the launcher's local rank.
+//! The settings of a process, from its environment variables, `sapporo2.config` and the launcher's
+//! local rank.
 
 mod devices;
 mod launcher;
@@ -15,70 +16,76 @@ use crate::simd::Level;
 pub use devices::{DeviceChoice, Selection, Wanted};
 pub use launcher::{LocalRank, rank};
 
-/// The block size that `g6_npipes` gives unless the environment says otherwise: the most that phiGRAPE can bear.
+/// The block size that `g6_npipes` gives unless the environment says otherwise: the most that
+/// phiGRAPE can bear.
 pub const NPIPES: usize = 16384;
 
-/// Everything that the environment of a process says.
+/// All settings that the environment of a process makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// `KYOHO_BACKEND`; without it the first backend that has devices and need not be asked for.
+    /// `KYOHO_BACKEND`. Without it, the first backend that has devices and may be chosen unasked.
     pub backend: Option<Backend>,
     /// `KYOHO_DEVICES`, `sapporo2.config`, `GPU_LIST`, the local rank, or the first device.
     pub devices: DeviceChoice,
-    /// The local rank that the launcher says, whether or not it decides the devices.
+    /// The local rank that the launcher sets, whether or not it decides the devices.
     pub local_rank: Option<LocalRank>,
-    /// `CUDA_VISIBLE_DEVICES`, which belongs to the driver: it may show other devices to each process.
+    /// `CUDA_VISIBLE_DEVICES`, which belongs to the driver and may show other devices to each
+    /// process.
     pub cuda_visible_devices: Option<String>,
-    /// `KYOHO_PRECISION`; without it each old interface has its own.
+    /// `KYOHO_PRECISION`. Without it, each old interface has its own default.
     pub precision: Option<Precision>,
     /// `KYOHO_NPIPES`.
     pub npipes: usize,
     /// `KYOHO_THREADS`, `OMP_NUM_THREADS`, `SLURM_CPUS_PER_TASK`, or the affinity mask.
     pub threads: usize,
-    /// Which of these decided the threads.
+    /// The one of these that decided the threads.
     pub threads_because: &'static str,
     /// `KYOHO_CPU_LEVEL`, or the best that the CPU has.
     pub level: Level,
-    /// `KYOHO_CROSSOVER`: pairs below which the CPU computes a block in the place of a GPU, 0 where it is `off`;
-    /// without it the GPU's model decides.
+    /// `KYOHO_CROSSOVER`: the number of pairs below which the CPU computes a block in the place of
+    /// a GPU, or 0 if it is `off`. Without it, the GPU's cost model decides.
     pub crossover: Option<u64>,
-    /// `KYOHO_ON_FAILURE`: what a failed call of an old interface does.
+    /// `KYOHO_ON_FAILURE`: the reaction to a failed call of an old interface.
     pub on_failure: OnFailure,
-    /// `KYOHO_LOG`: how much is told; without it nothing, or `info` where there is a file for it.
+    /// `KYOHO_LOG`: the level of the log. Without it, nothing is logged, or `info` if
+    /// `KYOHO_LOG_FILE` is set.
     pub log: log::LevelFilter,
-    /// `KYOHO_LOG_FILE`: where it is told, `%p` being the process; without it stderr.
+    /// `KYOHO_LOG_FILE`: the file of the log, in which `%p` is the process. Without it, the log
+    /// goes to stderr.
     pub log_file: Option<PathBuf>,
 }
 
-/// What a call of an old interface does when it fails, whose caller may have no way to know.
+/// The reaction to a failed call of an old interface, whose caller may have no way to know of the
+/// failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
-    /// It returns, and forces are NaN.
+    /// The call returns, and forces are NaN.
     #[default]
     Nan,
-    /// It ends the process.
+    /// The call ends the process.
     Stop,
 }
 
 impl OnFailure {
-    /// What this process is asked for, whatever else in its environment is wrong.
+    /// Returns the reaction that this process asks for, also if something else in its environment
+    /// is wrong.
     pub fn of_process() -> OnFailure {
         on_failure(&|name| of_process(name)).unwrap_or_default()
     }
 }
 
-/// The value of a variable of this process.
+/// Returns the value of an environment variable of this process.
 fn of_process(name: &str) -> Option<String> {
     Some(std::env::var_os(name)?.to_string_lossy().into_owned())
 }
 
 impl Settings {
-    /// The settings of this process.
+    /// Returns the settings of this process.
     pub fn from_environment() -> Result<Settings> {
         Settings::from(&of_process, Path::new("."))
     }
 
-    /// The settings that variables and the files of a directory make.
+    /// Returns the settings that these variables and the files of a directory make.
     pub fn from(variable: &dyn Fn(&str) -> Option<String>, directory: &Path) -> Result<Settings> {
         let named = |name: &'static str| variable(name).filter(|value| !value.trim().is_empty());
         let (threads, threads_because) = threads(&named)?;
@@ -104,7 +111,8 @@ impl Settings {
         })
     }
 
-    /// The backend to use: the one asked for, else the first that has devices and need not be asked for.
+    /// Returns the backend that `KYOHO_BACKEND` names, or else the first that has devices and may
+    /// be chosen unasked.
     pub fn chosen_backend(&self) -> Result<Backend> {
         match self.backend {
             Some(backend) => backend.devices().map(|_| backend),
@@ -112,7 +120,8 @@ impl Settings {
         }
     }
 
-    /// The precision that `KYOHO_PRECISION` says, which must be one that an order is computed in.
+    /// Returns the precision that `KYOHO_PRECISION` names. It must be one in which forces of this
+    /// order are computed.
     pub fn precision_for(&self, order: Order) -> Result<Option<Precision>> {
         let computed = catalogue::precisions_of(order);
         match self.precision {
@@ -128,13 +137,13 @@ impl Settings {
         }
     }
 
-    /// What to make a system of, for the whole forces of an order in a precision.
+    /// Returns the setup of a system for the full forces of an order in a precision.
     pub fn setup(&self, order: Order, precision: Precision) -> Result<Setup> {
         let Selection { backend, devices, .. } = self.select()?;
         Ok(self.setup_on(order, precision, backend, devices))
     }
 
-    /// The same on these devices of a backend.
+    /// Returns the setup of a system for full forces on these devices of a backend.
     pub fn setup_on(&self, order: Order, precision: Precision, backend: Backend, devices: Vec<usize>) -> Setup {
         Setup {
             order,
@@ -192,14 +201,14 @@ fn on_failure(named: &Named) -> Result<OnFailure> {
     Ok(choice(named, "KYOHO_ON_FAILURE", &["nan", "stop"], parse)?.unwrap_or_default())
 }
 
-/// More threads than any machine has.
+/// The most threads, which is more than any machine has.
 pub const MAX_THREADS: usize = 4096;
 
 fn threads(named: &Named) -> Result<(usize, &'static str)> {
     if let Some(count) = number(named, "KYOHO_THREADS", MAX_THREADS)? {
         return Ok((count, "KYOHO_THREADS"));
     }
-    // These belong to others: a value that is no count is theirs to complain about.
+    // These variables belong to other programs, so that a value that is no count is no error here.
     for name in ["OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"] {
         let first = named(name).and_then(|value| value.split(',').next()?.trim().parse().ok());
         if let Some(count) = first.filter(|count| (1..=MAX_THREADS).contains(count)) {

@@ -9,11 +9,12 @@ use crate::data::{Error, Result};
 
 use super::Wanted;
 
-/// The longest file that is read: room for more devices than any machine has.
+/// The most bytes of a file that is read. They have room for more devices than any machine has.
 const LONGEST: u64 = 64 << 10;
 
-/// Reads Sapporo2's file: a number of devices (0: all; -n: any n of them; n: those with the numbers on the next n
-/// lines). What follows a number on its line is a comment; an empty file means 0.
+/// Reads Sapporo2's file. Its first line has a number of devices: 0 for all, -n for any n of them,
+/// n for the devices with the numbers on the next n lines. Text after a number on its line is a
+/// comment. An empty file means 0.
 pub fn read(path: &Path) -> Result<Option<Wanted>> {
     let Some(text) = text(path)? else { return Ok(None) };
     if text.trim().is_empty() {
@@ -49,8 +50,8 @@ pub fn read(path: &Path) -> Result<Option<Wanted>> {
     }
 }
 
-/// The text of the file, without a byte-order mark. Anything but a short regular file is an error: to read it may take
-/// for ever.
+/// Returns the text of the file without a byte-order mark. Anything but a short regular file is an
+/// error, because reading it might never end.
 fn text(path: &Path) -> Result<Option<String>> {
     let refuse = |value: &str, allowed: &str| Err(bad(&path.display().to_string(), value, allowed));
     let irregular = || refuse("no regular file", "a regular file, or none");
@@ -58,7 +59,7 @@ fn text(path: &Path) -> Result<Option<String>> {
         Some(full) => Err(full),
         None => refuse(&error.to_string(), "a file that can be read, or none"),
     };
-    // Without waiting: a FIFO has nobody at its other end.
+    // Opening must not wait, as it would for a FIFO with nobody at its other end.
     let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -42,7 +42,7 @@ fn a_broken_file_is_an_error_that_names_the_line() {
     assert!(settings(&[("KYOHO_DEVICES", "all")], Some("two")).is_err());
 }
 
-/// What is said of `sapporo2.config` where this puts something in its place.
+/// Returns the error about `sapporo2.config` after `put` has put something in its place.
 fn refused(put: impl FnOnce(&Path)) -> String {
     let directory = std::env::temp_dir().join(format!("kyoho-refused-{:?}", std::thread::current().id()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -90,7 +90,8 @@ fn a_byte_order_mark_is_skipped_and_utf_16_is_named() {
     }
 }
 
-/// What the settings come to on a backend that shows so many devices: the devices and the sentence, or the error.
+/// Returns the devices and the sentence of the settings on a backend with this many visible
+/// devices, or the error.
 fn selected(
     variables: &[(&str, &str)],
     file: Option<&str>,
@@ -138,13 +139,13 @@ fn each_way_to_choose_gives_its_devices_and_says_why() {
 #[test]
 fn the_first_that_speaks_decides_the_devices() {
     let all = [("KYOHO_DEVICES", "all"), ("GPU_LIST", "2"), ("MPI_LOCALRANKID", "1")];
-    let no_say = "; local rank 1 (MPI_LOCALRANKID) has no say: ranks that are told the same share them";
+    let no_say = "; local rank 1 (MPI_LOCALRANKID) has no effect: ranks with the same setting share them";
     check(&[
         (&all, Some("-2"), 3, &[0, 1, 2], &format!("KYOHO_DEVICES asks for all of 3 devices: devices 0, 1, 2{no_say}")),
         (&all[1..], Some("-2"), 3, &[0, 1], &format!("sapporo2.config asks for 2 of 3 devices: devices 0, 1{no_say}")),
         (&all[1..], None, 3, &[2], &format!("GPU_LIST names 1 of 3 devices: device 2{no_say}")),
         (&all[2..], None, 3, &[1], "local rank 1 (MPI_LOCALRANKID) on 3 devices: device 1"),
-        // What is blank does not speak.
+        // A blank variable counts as not set.
         (&[("KYOHO_DEVICES", " "), all[1]], None, 3, &[2], "GPU_LIST names 1 of 3 devices: device 2"),
     ]);
 }
@@ -155,7 +156,7 @@ fn an_argument_overrules_all_variables_and_the_file() {
     let mut settings = settings(&variables, Some("-2")).unwrap();
     settings.devices = DeviceChoice::parse("devices", "2,").unwrap();
     let expected = "devices names 1 of 3 devices: device 2; \
-        local rank 1 of 2 (MPI_LOCALRANKID) has no say: ranks that are told the same share them";
+        local rank 1 of 2 (MPI_LOCALRANKID) has no effect: ranks with the same setting share them";
     let selection = settings.select_of(Backend::Cuda, Visible::alike(3)).unwrap();
     assert_eq!((selection.devices, selection.because.as_str()), (vec![2], expected));
 }
@@ -232,8 +233,8 @@ fn a_number_of_processes_that_cannot_be_is_not_told() {
     }
 }
 
-/// A launcher hands down what the one before it set. So a batch script of Slurm, which has local rank 0, gives that to
-/// all that mpirun starts in it.
+/// A launcher hands down what the one before it set. So a batch script of Slurm, which has local
+/// rank 0, gives that to all that mpirun starts in it.
 #[test]
 fn the_launcher_that_started_the_process_decides() {
     let outer = [("SLURM_LOCALID", "0"), ("PALS_LOCAL_RANKID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
@@ -285,8 +286,8 @@ fn a_launcher_that_gives_each_process_one_device_has_its_way() {
 fn the_cpu_is_one_device_whatever_is_said_of_gpus() {
     let on_cpu = |variables: &[(&str, &str)], file| selected(variables, file, (Backend::Cpu, 1));
     let first = |words: &str| Ok((vec![0], words.to_string()));
-    assert_eq!(on_cpu(&[("GPU_LIST", "2 3")], None), first("GPU_LIST speaks of GPUs: device 0, the CPU"));
-    assert_eq!(on_cpu(&[], Some("1\n5\n")), first("sapporo2.config speaks of GPUs: device 0, the CPU"));
+    assert_eq!(on_cpu(&[("GPU_LIST", "2 3")], None), first("GPU_LIST is about GPUs only: device 0, the CPU"));
+    assert_eq!(on_cpu(&[], Some("1\n5\n")), first("sapporo2.config is about GPUs only: device 0, the CPU"));
     let ranks = [("MPI_LOCALRANKID", "3"), ("MPI_LOCALNRANKS", "4"), ("CUDA_VISIBLE_DEVICES", "3")];
     let shared = "local rank 3 of 4 (MPI_LOCALRANKID) on 1 device: device 0, which ranks 0, 1, 2 have too";
     assert_eq!(on_cpu(&ranks, None), first(shared));

@@ -102,7 +102,7 @@ fn a_launcher_may_give_each_process_devices_of_its_own() {
 fn the_first_that_speaks_decides() {
     let host = Host::new("choice_order");
     let variables = [("KYOHO_DEVICES", "all"), ("GPU_LIST", "0 2"), ("SLURM_LOCALID", "1")];
-    let no_say = "; local rank 1 (SLURM_LOCALID) has no say: ranks that are told the same share them";
+    let no_say = "; local rank 1 (SLURM_LOCALID) has no effect: ranks with the same setting share them";
     assert_eq!(host.says(3, &variables[2..], &[]), "local rank 1 (SLURM_LOCALID) on 3 devices: device 1");
     let said = host.says(3, &variables[1..], &[]);
     assert_eq!(said, format!("GPU_LIST names 2 of 3 devices: devices 0, 2{no_say}"));
@@ -127,7 +127,7 @@ fn sapporo2_config_has_two_meanings_of_its_number() {
         assert_eq!(host.config(text).says(4, &[], &[]), said, "{text:?}");
     }
     let on_the_cpu = host.config("1\n3\n").says(4, &[("KYOHO_BACKEND", "cpu")], &[]);
-    assert_eq!(on_the_cpu, "sapporo2.config speaks of GPUs: device 0, the CPU");
+    assert_eq!(on_the_cpu, "sapporo2.config is about GPUs only: device 0, the CPU");
 }
 
 #[test]
