@@ -7,12 +7,13 @@
 //     g5_calculate_force_on_x(x, a, p, n);
 //     g5_close();
 //
-// A body that is both source and sink feels itself: its potential has the term m / eps, which callers take off.
-// Functions whose name ends in MC take the number of a board, any from 0 on; each board has its own sources, may be
-// used by its own thread, and computes on that thread alone. The functions without MC act on board 0, with all threads.
-// Each function has a C form and a Fortran form with one underscore, whose arguments are all pointers; only
-// `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to stderr; the force it
-// was part of is NaN.
+// A body that is both source and sink feels itself: its potential has the term m / eps, which
+// callers subtract. Functions whose name ends in MC take the number of a board, which is any number
+// from 0 on. Each board has its own sources, may be used by its own thread, and computes on that
+// thread alone. The functions without MC act on board 0, with all threads. Each function has a C
+// form and a Fortran form with one underscore, whose arguments are all pointers. Only
+// `g5_open_special` has no Fortran form. A call that fails returns non-zero and writes one line to
+// stderr, and the force it was part of is NaN.
 
 #ifndef KYOHO_G5_H
 #define KYOHO_G5_H
@@ -21,230 +22,171 @@
 extern "C" {
 #endif // __cplusplus
 
-// Opens the interface: checks that the environment asks for what can be had. Any other function opens it too.
+// Opens the interface, and checks that all devices that the environment asks for are there. Any
+// other function opens it too.
 //
-// Returns 0, or non-zero if boards cannot be made; then every force is NaN until it is opened again.
+// Returns 0, or non-zero if boards cannot be made. Then every force is NaN until the interface is
+// opened again.
 int g5_open(void);
 
-// Opens the interface with some devices. `ndev` > 0: those in `list`; 0: all; < 0: the first -`ndev`.
+// Opens the interface with the devices in `list` if `ndev` > 0, with all devices if `ndev` = 0, or
+// with the first -`ndev` devices if `ndev` < 0.
 //
 // On the CPU the list has no effect. Returns non-zero if boards are in use with other devices.
 int g5_open_special(int ndev, int *list);
 
-// Closes the interface: all boards forget their sources and sinks. A closed interface may be closed again.
+// Closes the interface. All boards forget their sources and sinks. A closed interface may be closed
+// again.
 int g5_close(void);
 
-// The largest number of sinks that callers should pass to `g5_set_xi`: 256, or `KYOHO_NPIPES` if that is less.
+// Returns the largest number of sinks that callers should pass to `g5_set_xi`: 256, or
+// `KYOHO_NPIPES` if that is less.
 //
-// More are computed too.
+// More sinks are computed too.
 int g5_get_number_of_pipelines(void);
 
-// The same as `g5_get_number_of_pipelines`.
+// Does as `g5_get_number_of_pipelines` does.
 int g5_get_number_of_real_pipelines(void);
 
-// The number of sources that callers should make room for, 65536. More can be written.
+// Returns the number of sources that callers should make room for, which is 65536. More can be
+// written.
 int g5_get_jmemsize(void);
 
-// Always 0: there is no bus.
+// Returns 0, because there is no bus.
 int g5_get_pcibus_freq(void);
 
-// Does nothing: numbers are floating-point and need no range.
+// Does nothing, because numbers are floating-point and need no range.
 int g5_set_range(double xmin, double xmax, double mmin);
 
-// Sets the number of sources that act, those at the addresses below `n`. It must be set before a force is computed.
+// Sets the number of sources that act, which are those at the addresses below `n`. It must be set
+// before a force is computed.
 //
-// Sources may be written before or after. Addresses that were never written count as nothing.
+// Sources may be written before or after this call. Addresses that were never written add nothing.
 int g5_set_n(int n);
 
-// The same as `g5_set_n` for board `devid`, any number from 0 on.
+// Does as `g5_set_n` does, for board `devid`, which is any number from 0 on.
 int g5_set_nMC(int devid, int n);
 
-// Writes the sources at the addresses `adr` to `adr + nj - 1`: positions and masses.
+// Writes the positions and masses of the sources at the addresses `adr` to `adr + nj - 1`.
 //
-// They are read from the rows of `xj` and `mj` with the same numbers: from `xj[adr]` on, not from `xj[0]`. Returns
-// non-zero if a pointer is null, a number is not finite or too large for the precision, or a number is negative. As
-// long as the source at an address below n was refused and not written again, forces are NaN.
+// They are read from the rows of `xj` and `mj` with the same numbers: from `xj[adr]` on, not from
+// `xj[0]`. Returns non-zero if a pointer is null, if a position or a mass is not finite or too
+// large for the precision, or if `adr`, `nj` or the number of a board is negative. If the source at
+// an address below the number of `g5_set_n` was refused, forces are NaN until it is written again.
 int g5_set_xmj(int adr, int nj, double (*xj)[3], double *mj);
 
-// The same as `g5_set_xmj` for board `devid`, any number from 0 on.
+// Does as `g5_set_xmj` does, for board `devid`, which is any number from 0 on.
 int g5_set_xmjMC(int devid, int adr, int nj, double (*xj)[3], double *mj);
 
-// As `g5_set_xmj`, with the masses before the positions.
+// Does as `g5_set_xmj` does, with the masses before the positions.
 int g5_set_jp(int adr, int nj, double *mj, double (*xj)[3]);
 
-// The same as `g5_set_jp` for board `devid`, any number from 0 on.
+// Does as `g5_set_jp` does, for board `devid`, which is any number from 0 on.
 int g5_set_jpMC(int devid, int adr, int nj, double *mj, double (*xj)[3]);
 
-// Sets the softening length, not squared, of all sinks on all boards that have none of their own; 0 until it is set.
+// Sets the softening length, not squared, of all sinks on all boards that have none of their own.
+// It is 0 until it is set.
 int g5_set_eps_to_all(double eps);
 
-// As `g5_set_eps_to_all`, with the squared length.
+// Does as `g5_set_eps_to_all` does, with the squared length.
 int g5_set_eps2_to_all(double eps2);
 
-// Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one for each.
+// Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one
+// for each sink.
 //
-// The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks are set again.
+// The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks
+// are set again.
 int g5_set_eps(int ni, double *eps);
 
-// The same as `g5_set_eps` for board `devid`, any number from 0 on.
+// Does as `g5_set_eps` does, for board `devid`, which is any number from 0 on.
 int g5_set_epsMC(int devid, int ni, double *eps);
 
 // Sets the positions of `ni` sinks, which are copied. They have the common softening.
 int g5_set_xi(int ni, double (*xi)[3]);
 
-// The same as `g5_set_xi` for board `devid`, any number from 0 on.
+// Does as `g5_set_xi` does, for board `devid`, which is any number from 0 on.
 int g5_set_xiMC(int devid, int ni, double (*xi)[3]);
 
-// As `g5_set_xi`, with a squared softening length for each sink.
+// Does as `g5_set_xi` does, with a squared softening length for each sink.
 int g5_set_xei(int ni, double (*xi)[3], double *eps2);
 
-// The same as `g5_set_xei` for board `devid`, any number from 0 on.
+// Does as `g5_set_xei` does, for board `devid`, which is any number from 0 on.
 int g5_set_xeiMC(int devid, int ni, double (*xi)[3], double *eps2);
 
 // Begins the force on the sinks. Sources that are written before `g5_get_force` do not change it.
 int g5_run(void);
 
-// The same as `g5_run` for board `devid`, any number from 0 on.
+// Does as `g5_run` does, for board `devid`, which is any number from 0 on.
 int g5_runMC(int devid);
 
-// Ends the force calculation and writes acceleration and potential of the first `ni` sinks; it may be called again.
+// Ends the force calculation and writes acceleration and potential of the first `ni` sinks. It may
+// be called again.
 //
-// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2), `p` = +sum m / s2^(1/2). A source at the sink's
-// place adds m / eps to `p`, without softening nothing. Returns 0. On an error, or without `g5_run`, returns non-zero
-// and writes NaN to all `ni` rows.
+// With r = xj - xi and s2 = r^2 + eps^2, `a` = sum m r / s2^(3/2) and `p` = +sum m / s2^(1/2). A
+// source at the sink's place adds m / eps to `p`, or nothing if there is no softening. Returns 0.
+// On an error, or without `g5_run`, returns non-zero and writes NaN to all `ni` rows.
 int g5_get_force(int ni, double (*a)[3], double *p);
 
-// The same as `g5_get_force` for board `devid`, any number from 0 on.
+// Does as `g5_get_force` does, for board `devid`, which is any number from 0 on.
 int g5_get_forceMC(int devid, int ni, double (*a)[3], double *p);
 
-// `g5_set_xi`, `g5_run` and `g5_get_force` in one, for any number of sinks.
+// Does as `g5_set_xi`, `g5_run` and `g5_get_force` do one after another, for any number of sinks.
 int g5_calculate_force_on_x(double (*x)[3], double (*a)[3], double *p, int ni);
 
-// The same as `g5_calculate_force_on_x` for board `devid`, any number from 0 on.
+// Does as `g5_calculate_force_on_x` does, for board `devid`, which is any number from 0 on.
 int g5_calculate_force_on_xMC(int devid, double (*x)[3], double (*a)[3], double *p, int ni);
 
-// `g5_set_xei`, `g5_run` and `g5_get_force` in one, for any number of sinks.
+// Does as `g5_set_xei`, `g5_run` and `g5_get_force` do one after another, for any number of sinks.
 int g5_calculate_force_on_xe(double (*x)[3], double *eps2, double (*a)[3], double *p, int ni);
 
-// The same as `g5_calculate_force_on_xe` for board `devid`, any number from 0 on.
-int g5_calculate_force_on_xeMC(int devid, double (*x)[3], double *eps2, double (*a)[3], double *p, int ni);
+// Does as `g5_calculate_force_on_xe` does, for board `devid`, which is any number from 0 on.
+int g5_calculate_force_on_xeMC(int devid, double (*x)[3], double *eps2, double (*a)[3], double *p,
+                               int ni);
 
-// The Fortran form of `g5_open`.
+// The Fortran forms do as the C forms do. Every argument is a pointer. The names with MC are spelt
+// in two ways: as C programs call them, and in lower case, as Fortran compilers do.
+
 int g5_open_(void);
-
-// The Fortran form of `g5_close`.
 int g5_close_(void);
-
-// The Fortran form of `g5_get_number_of_pipelines`.
 int g5_get_number_of_pipelines_(void);
-
-// The Fortran form of `g5_get_number_of_real_pipelines`.
 int g5_get_number_of_real_pipelines_(void);
-
-// The Fortran form of `g5_get_jmemsize`.
 int g5_get_jmemsize_(void);
-
-// The Fortran form of `g5_get_pcibus_freq`.
 int g5_get_pcibus_freq_(void);
-
-// The Fortran form of `g5_set_range`.
 int g5_set_range_(double *xmin, double *xmax, double *mmin);
-
-// The Fortran form of `g5_set_n`.
 int g5_set_n_(int *n);
-
-// The Fortran form of `g5_set_nMC`.
 int g5_set_nMC_(int *devid, int *n);
-
-// The Fortran form of `g5_set_nMC`.
 int g5_set_nmc_(int *devid, int *n);
-
-// The Fortran form of `g5_set_xmj`.
 int g5_set_xmj_(int *adr, int *nj, double (*xj)[3], double *mj);
-
-// The Fortran form of `g5_set_xmjMC`.
 int g5_set_xmjMC_(int *devid, int *adr, int *nj, double (*xj)[3], double *mj);
-
-// The Fortran form of `g5_set_xmjMC`.
 int g5_set_xmjmc_(int *devid, int *adr, int *nj, double (*xj)[3], double *mj);
-
-// The Fortran form of `g5_set_jp`.
 int g5_set_jp_(int *adr, int *nj, double *mj, double (*xj)[3]);
-
-// The Fortran form of `g5_set_jpMC`.
 int g5_set_jpMC_(int *devid, int *adr, int *nj, double *mj, double (*xj)[3]);
-
-// The Fortran form of `g5_set_jpMC`.
 int g5_set_jpmc_(int *devid, int *adr, int *nj, double *mj, double (*xj)[3]);
-
-// The Fortran form of `g5_set_eps_to_all`.
 int g5_set_eps_to_all_(double *eps);
-
-// The Fortran form of `g5_set_eps2_to_all`.
 int g5_set_eps2_to_all_(double *eps2);
-
-// The Fortran form of `g5_set_eps`.
 int g5_set_eps_(int *ni, double *eps);
-
-// The Fortran form of `g5_set_epsMC`.
 int g5_set_epsMC_(int *devid, int *ni, double *eps);
-
-// The Fortran form of `g5_set_epsMC`.
 int g5_set_epsmc_(int *devid, int *ni, double *eps);
-
-// The Fortran form of `g5_set_xi`.
 int g5_set_xi_(int *ni, double (*xi)[3]);
-
-// The Fortran form of `g5_set_xiMC`.
 int g5_set_xiMC_(int *devid, int *ni, double (*xi)[3]);
-
-// The Fortran form of `g5_set_xiMC`.
 int g5_set_ximc_(int *devid, int *ni, double (*xi)[3]);
-
-// The Fortran form of `g5_set_xei`.
 int g5_set_xei_(int *ni, double (*xi)[3], double *eps2);
-
-// The Fortran form of `g5_set_xeiMC`.
 int g5_set_xeiMC_(int *devid, int *ni, double (*xi)[3], double *eps2);
-
-// The Fortran form of `g5_set_xeiMC`.
 int g5_set_xeimc_(int *devid, int *ni, double (*xi)[3], double *eps2);
-
-// The Fortran form of `g5_run`.
 int g5_run_(void);
-
-// The Fortran form of `g5_runMC`.
 int g5_runMC_(int *devid);
-
-// The Fortran form of `g5_runMC`.
 int g5_runmc_(int *devid);
-
-// The Fortran form of `g5_get_force`.
 int g5_get_force_(int *ni, double (*a)[3], double *p);
-
-// The Fortran form of `g5_get_forceMC`.
 int g5_get_forceMC_(int *devid, int *ni, double (*a)[3], double *p);
-
-// The Fortran form of `g5_get_forceMC`.
 int g5_get_forcemc_(int *devid, int *ni, double (*a)[3], double *p);
-
-// The Fortran form of `g5_calculate_force_on_x`.
 int g5_calculate_force_on_x_(double (*x)[3], double (*a)[3], double *p, int *ni);
-
-// The Fortran form of `g5_calculate_force_on_xMC`.
 int g5_calculate_force_on_xMC_(int *devid, double (*x)[3], double (*a)[3], double *p, int *ni);
-
-// The Fortran form of `g5_calculate_force_on_xMC`.
 int g5_calculate_force_on_xmc_(int *devid, double (*x)[3], double (*a)[3], double *p, int *ni);
-
-// The Fortran form of `g5_calculate_force_on_xe`.
 int g5_calculate_force_on_xe_(double (*x)[3], double *eps2, double (*a)[3], double *p, int *ni);
-
-// The Fortran form of `g5_calculate_force_on_xeMC`.
-int g5_calculate_force_on_xeMC_(int *devid, double (*x)[3], double *eps2, double (*a)[3], double *p, int *ni);
-
-// The Fortran form of `g5_calculate_force_on_xeMC`.
-int g5_calculate_force_on_xemc_(int *devid, double (*x)[3], double *eps2, double (*a)[3], double *p, int *ni);
+int g5_calculate_force_on_xeMC_(int *devid, double (*x)[3], double *eps2, double (*a)[3], double *p,
+                                int *ni);
+int g5_calculate_force_on_xemc_(int *devid, double (*x)[3], double *eps2, double (*a)[3], double *p,
+                                int *ni);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -23,7 +23,7 @@ use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
-use kyoho::data::{Interaction, Error, Forces, Order, Precision, Result, ResultCode, Sink, Source};
+use kyoho::data::{Error, Forces, Interaction, Order, Precision, Result, ResultCode, Sink, Source};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho::simd::Level;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use common::{compiler, folder, root, succeed, text};
 
-/// A copy of a source in which functions have no prefix, and structures the names that C callers know.
+/// Makes a copy of a source in which functions have no prefix and structures have their names in C.
 fn without_prefix(path: &str, prefix: &str) -> PathBuf {
     let copy = folder(&format!("{prefix}header")).join("plain.rs");
     std::fs::write(&copy, text(path).replace(prefix, "").replace("Predictor", "predictor")).unwrap();
     copy
 }
 
-/// A header as sources make it.
+/// Returns the header that these sources make.
 fn header(guard: &str, opening: &str, sources: &[impl AsRef<Path>]) -> String {
     let configuration = cbindgen::Config {
         language: cbindgen::Language::C,
@@ -22,7 +22,7 @@ fn header(guard: &str, opening: &str, sources: &[impl AsRef<Path>]) -> String {
         cpp_compat: true,
         no_includes: true,
         documentation_style: cbindgen::DocumentationStyle::C99,
-        line_length: 120,
+        line_length: 100,
         tab_width: 4,
         ..cbindgen::Config::default()
     };
@@ -42,10 +42,11 @@ fn compare(path: &str, made: String) {
     assert!(text(path) == made, "run this test with KYOHO_BLESS=1, and look at what changed");
 }
 
-/// A row of the table of an interface: the name in C, the arguments with their types, the names in Fortran.
+/// A row of the table of an interface: the name in C, the arguments with their types, and the names in
+/// Fortran.
 type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-/// Reads the tables from which the library makes its functions.
+/// Reads a table from which the library makes functions.
 macro_rules! functions {
     ($(
         $c:ident($($argument:ident: $type:ty),*) fortran($($fortran:ident),*) reads $scalars:tt => $call:expr;
@@ -64,7 +65,7 @@ mod g5 {
     include!("../src/abi/g5/table.rs");
 }
 
-/// The declaration in C of a function with these arguments.
+/// Returns the declaration in C of a function with these arguments.
 fn declaration(name: &str, arguments: &[(&str, &str)], is_fortran: bool) -> String {
     let declared = arguments.iter().map(|(argument, rust_type)| match (*rust_type, is_fortran) {
         ("c_int", false) => format!("int {argument}"),
@@ -74,13 +75,13 @@ fn declaration(name: &str, arguments: &[(&str, &str)], is_fortran: bool) -> Stri
         ("Unit", true) => format!("void *{argument}"),
         ("*mut f32", _) => format!("float *{argument}"),
         ("*mut [f64; 3]", _) => format!("double (*{argument})[3]"),
-        _ => panic!("what is {rust_type} in C?"),
+        _ => panic!("{rust_type} has no type in C"),
     });
     let declared: Vec<String> = declared.collect();
     format!("int {name}({})", if declared.is_empty() { "void".into() } else { declared.join(", ") })
 }
 
-/// The declarations that the functions of a table should have.
+/// Returns the declarations in C of all functions of a table.
 fn of_table(rows: &[Row]) -> Vec<String> {
     let forms = rows.iter().flat_map(|(c, arguments, fortran)| {
         // Only compilers write the names with two underscores, so that no header has them.
@@ -91,7 +92,7 @@ fn of_table(rows: &[Row]) -> Vec<String> {
     sorted(forms)
 }
 
-/// The declarations of a header, each in one line.
+/// Returns the declarations of a header, each in one line.
 fn of_header(path: &str) -> Vec<String> {
     let code = text(path).replace("extern \"C\" {\n", "");
     let code = code.lines().filter(|line| !line.starts_with("//") && !line.starts_with('#'));
@@ -118,23 +119,24 @@ fn g5_h_declares_what_the_library_exports() {
 }
 
 const SAPPORO6: &str = "\
-// Sapporo2's interface of order 6, as Kyoho has it: forces, jerks, snaps and nearest neighbours of N bodies, for
-// Hermite integrators of order 6.
+// Sapporo2's interface of order 6, as Kyoho has it: forces, jerks, snaps and nearest neighbours of
+// N bodies, for Hermite integrators of order 6.
 //
 //     initialize();
-//     for each source:     set_j_particle(addr, pos, vel, acc, jrk, snp, crk, mass, time, id, eps2);
+//     for each source:
+//         set_j_particle(addr, pos, vel, acc, jrk, snp, crk, mass, time, id, eps2);
 //     no_predict_all(t, nj);
 //     calc_force_on_predictors(ni, nj, ids, pos, vel, acc, mass, eps2, ...);
 //     for each block step: predict_all(t, nj);
 //                          calc_force_on_predictors(ni, nj, ids, pos, vel, acc, mass, eps2, ...);
 //       for active bodies: set_j_particle(...);
 //
-// Link with -lkyoho_sapporo6. A call that fails returns non-zero and writes one line to stderr; the force it was part
-// of is NaN. A process has one board.";
+// Link with -lkyoho_sapporo6. A call that fails returns non-zero and writes one line to stderr, and
+// the force it was part of is NaN. A process has one board.";
 
 const YEBISU: &str = "\
-// Yebisu's interface, as Kyoho has it: forces, jerks, snaps and nearest neighbours of N bodies, for Hermite integrators
-// of order 6.
+// Yebisu's interface, as Kyoho has it: forces, jerks, snaps and nearest neighbours of N bodies, for
+// Hermite integrators of order 6.
 //
 //     initialize(n);
 //     for each source:     set_jp_2(addr, pos, vel, acc, jrk, snp, crk, mass, time, id, eps2);
@@ -143,8 +145,8 @@ const YEBISU: &str = "\
 //                          calc_force_on_predictors(ni, pred, force, nj);
 //       for active bodies: set_jp_2(...);
 //
-// Link with -lkyoho_yebisu. A call that fails returns non-zero and writes one line to stderr; the force it was part of
-// is NaN. A process has one board.";
+// Link with -lkyoho_yebisu. A call that fails returns non-zero and writes one line to stderr, and
+// the force it was part of is NaN. A process has one board.";
 
 #[test]
 fn sapporo6_h_is_what_the_sources_make() {
@@ -159,8 +161,8 @@ fn yebisu_h_is_what_the_sources_make() {
 }
 
 const NBODY6: &str = "\
-// The interface of NBODY6 to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad and
-// Cohen, and potentials.
+// The interface of NBODY6 to a GPU, as Kyoho has it: regular forces with neighbour lists for the
+// scheme of Ahmad and Cohen, and potentials.
 //
 //     gpunb_open_(&nbmax);
 //     for each block step: gpunb_send_(&nj, m, x, v);
@@ -168,23 +170,26 @@ const NBODY6: &str = "\
 //     for the energy:      gpupot_(&n, m, x, pot);
 //     gpunb_close_();
 //
-// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
-// x(3,n) in Fortran. Link with -lkyoho_nbody6. A call that fails returns non-zero, which Fortran does not see, and
-// writes one line to stderr; the force it was part of is NaN. A process has one board.";
+// All arguments are pointers, as Fortran passes them. An array of vectors has three doubles for
+// each body, which is x(3,n) in Fortran. Link with -lkyoho_nbody6. A call that fails returns
+// non-zero, which Fortran does not see, and writes one line to stderr, and the force it was part of
+// is NaN. A process has one board.";
 
 const NBODY6PP: &str = "\
-// The interface of NBODY6++GPU to a GPU, as Kyoho has it: regular forces with neighbour lists for the scheme of Ahmad
-// and Cohen, and potentials.
+// The interface of NBODY6++GPU to a GPU, as Kyoho has it: regular forces with neighbour lists for
+// the scheme of Ahmad and Cohen, and potentials.
 //
 //     gpunb_open_(&nbmax, &rank);
 //     for each block step: gpunb_send_(&nj, m, x, v);
-//       for each part:     gpunb_regf_(&ni, h2, dtr, xi, vi, acc, jrk, pot, &lmax, &nbmax, list, &m_flag);
+//       for each part:
+//         gpunb_regf_(&ni, h2, dtr, xi, vi, acc, jrk, pot, &lmax, &nbmax, list, &m_flag);
 //     for the energy:      gpupot_(&rank, &istart, &ni, &n, m, x, pot);
 //     gpunb_close_();
 //
-// All arguments are pointers, as Fortran passes them; an array of vectors has three doubles for each body, which is
-// x(3,n) in Fortran. Link with -lkyoho_nbody6pp. A call that fails returns non-zero, which Fortran does not see, and
-// writes one line to stderr; the force it was part of is NaN. A process has one board.";
+// All arguments are pointers, as Fortran passes them. An array of vectors has three doubles for
+// each body, which is x(3,n) in Fortran. Link with -lkyoho_nbody6pp. A call that fails returns
+// non-zero, which Fortran does not see, and writes one line to stderr, and the force it was part of
+// is NaN. A process has one board.";
 
 #[test]
 fn nbody6_h_is_what_the_sources_make() {
@@ -212,7 +217,7 @@ fn compiles(folder_name: &str, source: &str) {
 
 #[test]
 fn the_headers_compile_in_c_and_in_cpp() {
-    // Callers pass numbers of either kind to the functions that set units.
+    // Callers pass integers and doubles to the functions that set units.
     let main = "int main(void) { int unit = 48; return g6_set_tunit(48) + g6_set_tunit(48.0) + g6_set_xunit_(&unit); }";
     compiles("old_headers", &format!("#include <g6.h>\n#include <g5.h>\n{main}\n"));
     let main = "int main(void) { return initialize() + predict_all(0.5, 8); }";

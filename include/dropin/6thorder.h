@@ -5,9 +5,9 @@
 #include <sapporo6.h>
 
 #ifdef __cplusplus
-/* C++ clients name what is to be written, in place of pointers to it. */
-inline void pick_up_predictor_2(int addr, int &id, double &mass, double &eps2, double pos[3], double vel[3],
-                                double acc[3])
+/* C++ clients pass references in place of pointers. */
+inline void pick_up_predictor_2(int addr, int &id, double &mass, double &eps2, double pos[3],
+                                double vel[3], double acc[3])
 {
     pick_up_predictor_2(addr, &id, &mass, &eps2, pos, vel, acc);
 }

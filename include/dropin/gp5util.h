@@ -4,7 +4,7 @@
 
 #include <g5.h>
 
-/* Clients make arrays of so many sources; g5_get_jmemsize() says the same. Kyoho takes more. */
+/* Clients make arrays for this many sources. g5_get_jmemsize() returns it too. Kyoho takes more. */
 #ifndef JMEMSIZE
 #define JMEMSIZE 65536
 #endif

@@ -1,17 +1,18 @@
-//! The caller's arrays: any of them may overlap any other, and Fortran may align doubles to four bytes.
+//! The caller's arrays: any of them may overlap any other, and Fortran may align doubles to four
+//! bytes.
 
 use std::ffi::c_int;
 use std::ops::Range;
 
 use crate::data::{Error, Result};
 
-/// Where an array of the caller begins, for all threads that serve a call.
+/// The beginning of an array of the caller, for all threads that serve a call.
 #[derive(Clone, Copy)]
 pub struct First<T>(pub *mut T);
 
-// SAFETY: the place alone reads nothing. Several threads read through it only what the caller gave for the call, which it
-// neither changes nor frees until the call returns; arrays that may be the same memory are written by the caller's own
-// thread, when no other reads any more.
+// SAFETY: the pointer alone reads nothing. Other threads only read through it, and only arrays that
+// the caller neither changes nor frees until the call returns. Arrays that may be the same memory are
+// written by the caller's own thread, once no other thread reads any more.
 unsafe impl<T> Sync for First<T> {}
 
 /// An array that the caller gives.
@@ -22,15 +23,16 @@ pub struct Input<T> {
 }
 
 impl<T: Copy> Input<T> {
-    /// An array of `count` items; null is an error unless the array is empty.
+    /// Takes an array of `count` items. Null is an error unless the array is empty.
     ///
     /// # Safety
-    /// Unless null, `count` items can be read from `first`, by any thread, and stay the same as long as the value lives.
+    /// Unless null, `count` items can be read from `first`, by any thread, and stay the same as
+    /// long as the value lives.
     pub unsafe fn new(argument: &'static str, first: *const T, count: usize) -> Result<Input<T>> {
-        match first.is_null() && count > 0 {
-            true => Err(Error::NullArgument { argument }),
-            false => Ok(Input { first: First(first.cast_mut()), count }),
+        if first.is_null() && count > 0 {
+            return Err(Error::NullArgument { argument });
         }
+        Ok(Input { first: First(first.cast_mut()), count })
     }
 
     /// The number of items.
@@ -38,7 +40,7 @@ impl<T: Copy> Input<T> {
         self.count
     }
 
-    /// The addresses of its bytes.
+    /// The addresses of the bytes of the array.
     pub fn bytes(&self) -> Range<usize> {
         let start = self.first.0.addr();
         start..start.saturating_add(self.count.saturating_mul(size_of::<T>()))
@@ -47,7 +49,7 @@ impl<T: Copy> Input<T> {
     /// The item at a place.
     pub fn get(&self, place: usize) -> T {
         assert!(place < self.count, "place {place} of an array of {}", self.count);
-        // SAFETY: the place is inside the array that `new` was promised.
+        // SAFETY: the place is inside the array that the caller of `new` promised.
         unsafe { self.first.0.add(place).read_unaligned() }
     }
 
@@ -57,7 +59,7 @@ impl<T: Copy> Input<T> {
     }
 }
 
-/// An array that the caller wants filled. A null one takes nothing.
+/// An array that the caller wants filled. Nothing is written to a null array.
 #[derive(Clone, Copy)]
 pub struct Output<T> {
     argument: &'static str,
@@ -66,7 +68,7 @@ pub struct Output<T> {
 }
 
 impl<T: Copy> Output<T> {
-    /// An array of `count` items.
+    /// Takes an array of `count` items.
     ///
     /// # Safety
     /// Unless null, `count` items can be written from `first` on as long as the value lives.
@@ -74,42 +76,43 @@ impl<T: Copy> Output<T> {
         Output { argument, first, count }
     }
 
-    /// An error if the array is null and has items.
+    /// Returns an error if the array is null and has items.
     pub fn require(&self) -> Result<()> {
-        match self.first.is_null() && self.count > 0 {
-            true => Err(Error::NullArgument { argument: self.argument }),
-            false => Ok(()),
+        if self.first.is_null() && self.count > 0 {
+            return Err(Error::NullArgument { argument: self.argument });
         }
+        Ok(())
     }
 
     /// Writes one item.
     pub fn set(&self, place: usize, item: T) {
         assert!(place < self.count, "place {place} of an array of {}", self.count);
         if !self.first.is_null() {
-            // SAFETY: the place is inside the array that `new` was promised, and nothing else refers to it here.
+            // SAFETY: the place is inside the array that the caller of `new` promised, and nothing
+            // else refers to it here.
             unsafe { self.first.add(place).write_unaligned(item) }
         }
     }
 
-    /// Writes the same to all items.
+    /// Writes one value to all items.
     pub fn fill(&self, item: T) {
         (0..self.count).for_each(|place| self.set(place, item));
     }
 }
 
-/// A scalar that Fortran, or a structure that C, passes by reference.
+/// Reads a scalar that Fortran passes by reference, or a structure that C does.
 ///
 /// # Safety
 /// Unless null, the pointer can be read.
 pub unsafe fn scalar<T: Copy>(argument: &'static str, pointer: *const T) -> Result<T> {
-    match pointer.is_null() {
-        true => Err(Error::NullArgument { argument }),
-        // SAFETY: it is not null, so the caller promises that it can be read.
-        false => Ok(unsafe { pointer.read_unaligned() }),
+    if pointer.is_null() {
+        return Err(Error::NullArgument { argument });
     }
+    // SAFETY: the pointer is not null, so the caller promises that it can be read.
+    Ok(unsafe { pointer.read_unaligned() })
 }
 
-/// A count that the caller gives, which must not be negative.
+/// Checks a count of the caller, which must not be negative.
 pub fn count(what: &'static str, value: c_int) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::BadCount {
         what,
@@ -118,7 +121,7 @@ pub fn count(what: &'static str, value: c_int) -> Result<usize> {
     })
 }
 
-/// An address that the caller gives, which must not be negative.
+/// Checks an address of the caller, which must not be negative.
 pub fn address(value: c_int) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::BadAddress { address: i64::from(value) })
 }

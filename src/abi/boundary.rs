@@ -1,4 +1,4 @@
-//! What every entry point stands behind: no panic leaves it, and null pointers become errors.
+//! The guard of every entry point: no panic leaves the library, and null pointers become errors.
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
@@ -8,7 +8,8 @@ use crate::data::{Error, Result};
 
 /// Runs the body of an entry point; a panic, which is a defect of this library, becomes an error.
 pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    // A panic may leave a system half way through a block; every later call on it starts from its sources again.
+    // A panic may leave a system half way through a block; every later call on it starts from its
+    // sources again.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -16,28 +17,28 @@ pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// A pointer that has to point somewhere.
+/// Returns the pointer, or an error if it is null.
 pub fn required<T>(argument: &'static str, pointer: *mut T) -> Result<*mut T> {
     if pointer.is_null() { Err(Error::NullArgument { argument }) } else { Ok(pointer) }
 }
 
-/// Writes where a pointer points to, if anywhere.
+/// Writes a value where a pointer points to, unless it is null.
 ///
 /// # Safety
 /// The pointer is null, or points to room for a `T` at any alignment.
 pub unsafe fn write<T>(pointer: *mut T, value: T) {
     if !pointer.is_null() {
-        // SAFETY: not null, hence writable by the caller's promise.
+        // SAFETY: the pointer is not null, so that the caller promises room there.
         unsafe { pointer.write_unaligned(value) };
     }
 }
 
-/// The text of a pointer, if it is not null; bytes that are no UTF-8 are replaced.
+/// Returns the text at a pointer unless it is null. Bytes that are no UTF-8 are replaced.
 ///
 /// # Safety
 /// The pointer is null, or points to bytes that end with a zero.
 pub unsafe fn text(pointer: *const c_char) -> Option<String> {
-    // SAFETY: not null, hence a text by the caller's promise.
+    // SAFETY: the pointer is not null, so that the caller promises a text there.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }
 

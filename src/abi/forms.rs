@@ -23,14 +23,15 @@ impl<T> Argument for *mut T {
 /// Defines the functions of an old interface, each from a row such as
 ///
 /// ```text
-/// g6_set_ti(cid: c_int, ti: f64) fortran(g6_set_ti_, g6_set_ti__) reads(ti) => calls::set_time(ti());
+/// g6_set_ti(cid: c_int, ti: f64)
+///     fortran(g6_set_ti_, g6_set_ti__) reads(ti) => calls::set_time(ti());
 /// ```
 ///
 /// The row makes `g6_set_ti`, whose arguments have the types in the row, and the Fortran forms
 /// `g6_set_ti_` and `g6_set_ti__`, whose arguments are pointers. `reads` lists the scalars that the
-/// call needs. `ti()` in the call is the value of `ti` as a `Result`, which is an error where Fortran
-/// passes null. All other scalars are never read, so that Fortran may pass null or a pointer to
-/// another type for them.
+/// call needs. `ti()` in the call is the value of `ti` as a `Result`, which is an error where
+/// Fortran passes null. All other scalars are never read, so that Fortran may pass null or a
+/// pointer to another type for them.
 ///
 /// Every form makes the call itself, and none goes through the symbol of another: a program may
 /// define a function of that name, which the dynamic linker would prefer.
@@ -48,7 +49,7 @@ macro_rules! c_form {
         /// The C form; its documentation is in the header.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            $(let $scalar = || $crate::error::Result::Ok($scalar);)*
+            $(let $scalar = || $crate::data::error::Result::Ok($scalar);)*
             // SAFETY: the caller passes null or pointers to arrays of the documented length.
             unsafe { $call }
         }

@@ -1,15 +1,17 @@
-//! Handles: numbers that stand for things the library holds, safe against every number that a caller may pass.
+//! Handles: numbers that stand for things the library holds. Every number that a caller may pass is
+//! safe.
 //!
-//! A handle is the number of a slot and a generation that changes whenever the slot is emptied, so that a handle that was
-//! freed never finds what came after it. Slots are never moved and never given back, hence finding one takes no lock.
+//! A handle is the number of a slot and a generation that changes whenever the slot is emptied, so
+//! that a handle that was freed never finds the thing that came after it. Slots are never moved and
+//! never freed, so that finding one takes no lock.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::data::{Error, Result, memory};
 
-/// Slots of the first bucket; each further bucket has twice as many.
+/// The number of slots of the first bucket. Each further bucket has twice as many.
 const FIRST_BUCKET: usize = 64;
-/// Together the buckets hold a thousand million slots.
+/// The number of buckets. Together they hold a thousand million slots.
 const BUCKETS: usize = 24;
 /// A handle has the slot's number in its lower half and the generation in its upper half.
 const HALF: u32 = usize::BITS / 2;
@@ -31,14 +33,14 @@ pub struct Handles<T> {
 
 /// The numbers of slots.
 struct Numbers {
-    /// Those below this were given out.
+    /// The numbers below this one were given out.
     used: usize,
-    /// Those that were given back, with room for all that were given out.
+    /// The numbers that were given back. It has room for all that were given out.
     free: Vec<usize>,
 }
 
 impl<T> Handles<T> {
-    /// Holds nothing yet.
+    /// Makes a table that holds nothing yet.
     pub const fn new() -> Handles<T> {
         Handles {
             buckets: [const { OnceLock::new() }; BUCKETS],
@@ -46,7 +48,7 @@ impl<T> Handles<T> {
         }
     }
 
-    /// Holds a thing and gives its handle.
+    /// Adds a thing and returns its handle.
     pub fn insert(&self, thing: T) -> Result<usize> {
         let mut numbers = lock(&self.numbers);
         let number = match numbers.free.pop() {
@@ -62,37 +64,37 @@ impl<T> Handles<T> {
         Ok(slot.generation << HALF | number)
     }
 
-    /// The number of a slot that was never used, which has its place from now on.
+    /// Returns the number of a slot that was never used, and makes room for it.
     fn one_more(&self, numbers: &mut Numbers) -> Result<usize> {
         let number = numbers.used;
         let (bucket, _) = position(number);
         let slots = (number <= LOWER).then(|| self.buckets.get(bucket)).flatten().ok_or_else(|| Error::BadCount {
             what: "the number of systems",
             value: number as i64,
-            allowed: "as many as there are handles".into(),
+            allowed: "fewer; free systems that are no longer needed".into(),
         })?;
         memory::reserve(&mut numbers.free, number + 1, "the table of handles")?;
         if slots.get().is_none() {
             let empty = (0..FIRST_BUCKET << bucket).map(|_| Mutex::new(Slot { generation: 1, held: None }));
-            // Whoever makes slots holds the numbers: there are none yet.
+            // Only the holder of the lock on the numbers makes slots, so that there are none yet.
             let _ = slots.set(memory::collected(empty, "handles")?.into_boxed_slice());
         }
         numbers.used += 1;
         Ok(number)
     }
 
-    /// Does something with the thing of a handle, while no one else does.
+    /// Runs an action on the thing of a handle. No other action on that thing runs meanwhile.
     pub fn with<R>(&self, handle: usize, action: impl FnOnce(&mut T) -> R) -> Result<R> {
         let mut slot = self.slot(handle)?;
         slot.held.as_mut().map(action).ok_or(Error::BadHandle { handle })
     }
 
-    /// Gives the thing back; its handle finds nothing from now on.
+    /// Removes a thing and returns it. Its handle finds nothing from now on.
     pub fn remove(&self, handle: usize) -> Result<T> {
         let mut slot = self.slot(handle)?;
         let thing = slot.held.take().ok_or(Error::BadHandle { handle })?;
         slot.generation += 1;
-        // A slot whose generations are used up is given up.
+        // A slot whose generations are used up is not used again.
         if slot.generation <= LOWER {
             lock(&self.numbers).free.push(handle & LOWER);
         }
@@ -113,13 +115,13 @@ impl<T> Default for Handles<T> {
     }
 }
 
-/// The bucket of a slot, and its place there.
+/// The bucket of a slot, and the place of the slot in it.
 fn position(number: usize) -> (usize, usize) {
     let bucket = (number / FIRST_BUCKET + 1).ilog2() as usize;
     (bucket, number - FIRST_BUCKET * ((1 << bucket) - 1))
 }
 
-/// A panic in one call says nothing about the next.
+/// Locks a mutex, also after a panic: a defect in one call need not spoil the next.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,13 @@
 //! The C interfaces: the only `extern "C"` of the library.
 //!
-//! [`boundary`] and [`floating_point`] are what every entry point stands behind. [`native`] is the library's own interface, whose systems are
-//! found by [`handles`]. The old interfaces are [`g6`], [`g5`], [`hermite6`] and [`nbody6`]; what they share is
-//! in [`arrays`], [`forms`], [`opening`], [`process`], [`refused`] and [`speech`].
+//! [`boundary`] and [`floating_point`] guard every entry point. [`native`] is the library's own
+//! interface, whose systems are found by [`handles`]. The old interfaces are [`g6`], [`g5`],
+//! [`hermite6`] and [`nbody6`]. They share [`arrays`], [`diagnostics`], [`forms`], [`opening`],
+//! [`process`] and [`refused`].
 
 pub mod arrays;
 pub mod boundary;
+pub mod diagnostics;
 pub mod floating_point;
 pub mod forms;
 pub mod g5;
@@ -17,4 +19,3 @@ pub mod nbody6;
 pub mod opening;
 pub mod process;
 pub mod refused;
-pub mod speech;

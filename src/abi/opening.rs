@@ -1,4 +1,5 @@
-//! How the old interfaces come to a system: from the environment, and the devices that an `open_special` names.
+//! The old interfaces open a system here, from the environment and from the devices that an
+//! `open_special` names.
 
 use std::ffi::c_int;
 
@@ -7,38 +8,39 @@ use crate::data::{Error, Order, Precision, Result, Scope};
 use crate::engine::{Setup, System};
 
 use super::arrays::Input;
+use super::diagnostics::{self, Failure, Outcome};
 use super::process::{self, Owned};
-use super::speech::{self, Failure, Outcome};
 
-/// What to make a system of, and why on these devices; `devices` overrules the environment.
+/// Returns the setup of a system, and the reason for its devices. `devices` overrules the
+/// environment.
 pub fn setup(order: Order, precision: Precision, devices: Option<&DeviceChoice>) -> Result<(Setup, String)> {
     let mut settings = Settings::from_environment()?;
-    speech::start_log(&settings)?;
+    diagnostics::start_log(&settings)?;
     if let Some(devices) = devices {
         settings.devices = devices.clone();
     }
     setup_of(&settings, order, settings.precision_for(order)?.unwrap_or(precision))
 }
 
-/// What these settings make a system of, and why on these devices.
+/// Returns the setup of a system from these settings, and the reason for its devices.
 pub fn setup_of(settings: &Settings, order: Order, precision: Precision) -> Result<(Setup, String)> {
     let Selection { backend, devices, because } = settings.select()?;
     Ok((settings.setup_on(order, precision, backend, devices), because))
 }
 
-/// What an interface opens that has one board in a process.
+/// The constants of an interface that has one board in a process.
 pub struct Interface {
-    /// Its name in the log.
+    /// The name of the interface in the log.
     pub name: &'static str,
-    /// The order of its forces.
+    /// The order of the forces.
     pub order: Order,
-    /// Which sources they are of.
+    /// Whether the forces are full or regular ones.
     pub scope: Scope,
-    /// Their precision where the environment names none.
+    /// The precision of the forces if the environment names none.
     pub precision: Precision,
     /// The function that opens the board.
     pub opener: &'static str,
-    /// What is wrong where an open board is opened with other devices.
+    /// The complaint when a call opens a board that is open with other devices.
     pub with_others: &'static str,
 }
 
@@ -50,12 +52,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// A board that was not opened yet.
+    /// Makes a board that was not opened yet.
     pub const fn new(interface: Interface) -> Opened {
         Opened { interface, held: None, broken: false }
     }
 
-    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    /// Opens the board if it is not open yet. `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         let Interface { name, order, scope, precision, with_others, .. } = self.interface;
         if let Some(held) = &mut self.held {
@@ -74,35 +76,37 @@ impl Opened {
         Ok(())
     }
 
-    /// The open system; a board that was never opened opens here.
+    /// Returns the system, and opens the board if it was never opened.
     pub fn system(&mut self) -> Outcome<&mut System> {
         if self.held.is_none() {
             if self.broken {
-                return Err(Failure::Told);
+                return Err(Failure::AlreadyReported);
             }
             self.open(self.interface.opener, None)?;
         }
-        let held = self.held.as_mut().ok_or(Failure::Told)?;
+        let held = self.held.as_mut().ok_or(Failure::AlreadyReported)?;
         Ok(&mut held.get(self.interface.opener)?.1)
     }
 
-    /// The system, if this process has opened it.
+    /// Returns the system if this process has opened it.
     pub fn if_open(&mut self) -> Option<&mut System> {
         Some(&mut self.held.as_mut()?.get(self.interface.opener).ok()?.1)
     }
 
-    /// Whether the board is one of the process that this one was forked from: only to be forgotten.
+    /// Whether the process that this one was forked from opened the board. It can only be forgotten
+    /// here.
     pub fn is_in_forked_child(&self) -> bool {
         self.held.as_ref().is_some_and(Owned::is_in_forked_child)
     }
 
-    /// Whether opening failed, and its line was written: all calls fail until the board is opened again.
+    /// Whether opening failed, which its line reported. All calls fail until the board is opened
+    /// again.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 }
 
-/// A system of this setup; the log says who opened it, and why on these devices.
+/// Makes a system of this setup, and logs who opened it and the reason for its devices.
 pub fn system(interface: &'static str, setup: &Setup, because: &str) -> Result<System> {
     // Opening may take long, or hang in a driver.
     log::debug!("{interface} opens backend {}, {because}", setup.backend.name());
@@ -111,7 +115,7 @@ pub fn system(interface: &'static str, setup: &Setup, because: &str) -> Result<S
     Ok(system)
 }
 
-/// Says in one line of the log who opened a system, and what it computes on.
+/// Logs in one line who opened a system, and the devices it computes on.
 pub fn opened(interface: &'static str, system: &System, because: &str) {
     let setup = system.setup();
     let devices: Vec<String> = system.devices().into_iter().map(|device| device.name).collect();
@@ -130,7 +134,7 @@ pub fn opened(interface: &'static str, system: &System, because: &str) {
     );
 }
 
-/// Says in the log what a system did before it goes.
+/// Logs how much work a system did, before it is freed.
 pub fn closed(interface: &'static str, system: &System) {
     let counts = system.statistics();
     log::info!(
@@ -143,7 +147,8 @@ pub fn closed(interface: &'static str, system: &System) {
     );
 }
 
-/// The devices that an `open_special` names, with the meaning that the numbers have in `sapporo2.config`.
+/// Returns the devices that an `open_special` names. The numbers mean the same as in
+/// `sapporo2.config`.
 ///
 /// # Safety
 /// For a positive `count`, `list` is null or has that many numbers.

@@ -1,4 +1,5 @@
-//! What belongs to one process. A fork inherits its parent's memory without the threads and the devices behind it.
+//! Things that belong to one process. A fork inherits its parent's memory without the threads and
+//! the devices behind it.
 
 use std::mem::ManuallyDrop;
 use std::sync::Once;
@@ -6,16 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::data::{Error, Result};
 
-/// The forks between this process and the first that held something. Asking the system who this is takes longer than
-/// writing a source does.
+/// The number of forks between this process and the first that held something. It is counted
+/// because asking the system for the process takes longer than writing a source does.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn count_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A thing that serves the process that made it and no fork of that. In a fork it is left where it lies: giving it back
-/// would wait for threads and drivers that are not there.
+/// A thing that serves the process that made it, and no fork of that process. A fork never drops
+/// it, since that would wait for threads and drivers that the fork does not have.
 pub struct Owned<T> {
     thing: ManuallyDrop<T>,
     process: u32,
@@ -25,46 +26,45 @@ pub struct Owned<T> {
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         if !self.is_in_forked_child() {
-            // SAFETY: this is the end of the thing's owner, which alone drops it.
+            // SAFETY: only this function drops the thing, and it runs once.
             unsafe { ManuallyDrop::drop(&mut self.thing) };
         }
     }
 }
 
 impl<T> Owned<T> {
-    /// A thing of this process.
+    /// Makes a thing one of this process.
     pub fn new(thing: T) -> Owned<T> {
         static COUNTING: Once = Once::new();
         COUNTING.call_once(|| {
-            // It fails where there is no memory for an entry; forks are then not seen.
-            // SAFETY: the function adds to a number, which may be done between fork and exec.
+            // It fails where there is no memory for an entry, and then forks are not seen.
+            // SAFETY: the function only adds to an atomic number, which is allowed between fork and
+            // exec.
             unsafe { libc::pthread_atfork(None, None, Some(count_fork)) };
         });
         Owned { thing: ManuallyDrop::new(thing), process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
     }
 
-    /// Whether this process is a fork of the one that made it.
+    /// Whether this process is a fork of the one that made the thing.
     pub fn is_in_forked_child(&self) -> bool {
         self.forks != FORKS.load(Ordering::Relaxed)
     }
 
-    /// The thing; in a fork an error, in which `opener` is the call that makes one there.
+    /// Returns the thing, or in a fork an error that names `opener` as the call that makes one
+    /// there.
     pub fn get(&mut self, opener: &'static str) -> Result<&mut T> {
-        match self.is_in_forked_child() {
-            false => Ok(&mut self.thing),
-            true => Err(Error::Forked { process: std::process::id(), parent: self.process, opener }),
+        if self.is_in_forked_child() {
+            return Err(Error::Forked { process: std::process::id(), parent: self.process, opener });
         }
+        Ok(&mut self.thing)
     }
 }
 
-/// The name of this host, as far as the system tells.
+/// The name of this host, if the system tells it.
 pub fn host() -> String {
     let mut name = [0_u8; 256];
-    // SAFETY: the room is as long as is said; the last byte stays zero.
-    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
+    // SAFETY: the array has more bytes than the call may write.
+    let is_known = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
-    match told && end > 0 {
-        true => String::from_utf8_lossy(&name[..end]).into_owned(),
-        false => "an unnamed host".into(),
-    }
+    if is_known && end > 0 { String::from_utf8_lossy(&name[..end]).into_owned() } else { "an unnamed host".into() }
 }

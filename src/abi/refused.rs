@@ -1,4 +1,5 @@
-//! Addresses whose source was refused and that must not take part in a force until they are written again.
+//! The addresses whose source was refused. Every force that needs one fails until it is written
+//! again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,12 +12,12 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// No address.
+    /// Makes an empty set.
     pub const fn new() -> Refused {
         Refused { ends: BTreeMap::new() }
     }
 
-    /// The sources at these addresses were refused.
+    /// Notes that the sources at these addresses were refused.
     pub fn refuse(&mut self, mut addresses: Range<usize>) {
         if addresses.is_empty() {
             return;
@@ -28,7 +29,7 @@ impl Refused {
         self.ends.insert(addresses.start, addresses.end);
     }
 
-    /// The sources at these addresses were written.
+    /// Notes that the sources at these addresses were written.
     pub fn accept(&mut self, addresses: Range<usize>) {
         if self.ends.is_empty() || addresses.is_empty() {
             return;
@@ -49,7 +50,7 @@ impl Refused {
         self.last_before(address + 1).is_some_and(|(_, end)| end > address)
     }
 
-    /// The lowest refused address, if it is below `nj`.
+    /// Returns the lowest refused address, if it is below `nj`.
     pub fn below(&self, nj: usize) -> Option<usize> {
         self.ends.keys().next().copied().filter(|start| *start < nj)
     }

@@ -1,4 +1,4 @@
-//! The boards: each has its own sources and sinks, and comes to be when it is first used.
+//! The boards. Each has its own sources and sinks, and is made when it is first used.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -9,34 +9,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::arrays::{Input, Output};
+use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening;
 use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
-use crate::abi::speech::{Failure, Outcome};
 use crate::config::DeviceChoice;
 use crate::data::memory::{self, Boxed};
 use crate::data::{Error, Order, Precision, Result, Sink, Source, padded};
 use crate::engine::{Setup, System};
 
-/// The precision of the interface where the environment names none.
+/// The precision of the interface if the environment names none.
 const PRECISION: Precision = Precision::Single;
 
 /// The call that opens boards.
 const OPENER: &str = "g5_open";
 
-/// Which board a call is for.
+/// The board of a call.
 #[derive(Clone, Copy)]
 pub enum Place {
     /// Board 0, which may use all threads.
     Alone,
-    /// The board with this number. Callers use one for each of their own threads, so it computes on that alone.
+    /// The board with this number. It computes on the calling thread alone, because callers use one
+    /// board for each of their own threads.
     OneOfMany(c_int),
 }
 
-/// The positions of sinks, and their squared softening lengths where they have their own.
+/// The positions of sinks, and their squared softening lengths if they have their own.
 pub type SinkInputs = (Input<[f64; 3]>, Option<Input<f64>>);
 
-/// How far the last force calculation is.
+/// The state of the last force calculation.
 enum Pending {
     Nothing,
     Started,
@@ -50,7 +51,7 @@ pub struct Board {
     refused: Refused,
     nj: Option<usize>,
     sinks: Vec<[f64; 3]>,
-    /// Squared softening lengths of the first sinks; the others have the common one.
+    /// Squared softening lengths of the first sinks. The others have the common one.
     softening2: Vec<f64>,
     sinks_are_refused: bool,
     pending: Pending,
@@ -58,14 +59,16 @@ pub struct Board {
     forces: Vec<([f64; 3], f64)>,
 }
 
-/// A board that stays where it is for as long as the process lives.
+/// A board that is never moved or freed as long as the process lives.
 type Kept = &'static Mutex<Board>;
 
-/// The boards that were asked for, by their numbers. It is locked before a board is, never after.
+/// All boards that were ever used, by their numbers. A thread locks it before it locks a board, and
+/// never after.
 static ALL: Mutex<BTreeMap<c_int, Kept>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
-    /// The board that this thread asked for last. Most threads use one board, and so wait for no other thread.
+    /// The board that this thread used last. Most threads use one board only, and so wait for no
+    /// other thread.
     static LAST: Cell<Option<(c_int, Kept)>> = const { Cell::new(None) };
 }
 
@@ -75,13 +78,14 @@ static COMMON_SOFTENING2: AtomicU64 = AtomicU64::new(0);
 /// The devices that `g5_open_special` named.
 static DEVICES: Mutex<Option<DeviceChoice>> = Mutex::new(None);
 
-/// That `g5_open` was called, by which process.
+/// The process that called `g5_open`, if any did.
 static OPENED: Mutex<Option<Owned<()>>> = Mutex::new(None);
 
-/// A board could not be made, and the line that says why was written: none can until the interface is opened again.
+/// Whether a board could not be made, which a line has reported. No board is made until the
+/// interface is opened again.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
-/// A board, for one call.
+/// Locks a board for one call.
 pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
     let number = match place {
         Place::Alone => 0,
@@ -102,21 +106,22 @@ pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
     Ok(lock(board))
 }
 
-/// A panic in one call says nothing about the next.
+/// Locks a mutex, also after a panic: a defect in one call need not spoil the next.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Checks that boards can be made; `devices` overrules the environment.
+/// Checks that boards can be made. `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
-    // Boards of the process that this one was forked from are forgotten.
+    // This process cannot use the boards of the process that it was forked from.
     for mut board in lock(&ALL).values().map(|board| lock(board)) {
         if board.system.as_ref().is_some_and(Owned::is_in_forked_child) {
             *board = Board::new();
         }
     }
     if devices.is_some() {
-        // A board that is being made is locked before the devices are: so it has to be here. Nor may one be added.
+        // A thread that makes a board locks the board before the devices. The order has to be the
+        // same here, and no board may be added meanwhile.
         let all = lock(&ALL);
         let boards = memory::collected(all.values().map(|board| lock(board)), "the boards")?;
         let mut chosen = lock(&DEVICES);
@@ -126,7 +131,8 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
         }
         *chosen = devices;
     }
-    // Boards are made when they are used, but whether they can be made is said here.
+    // Boards are made when they are first used, but the caller learns here whether they can be
+    // made.
     let chosen = lock(&DEVICES).clone();
     let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
     let made = setup.and_then(|(setup, because)| Ok((System::new(&setup)?, because)));
@@ -150,7 +156,8 @@ pub fn close() {
     BROKEN.store(false, Ordering::Relaxed);
 }
 
-/// Sets the softening of all sinks, on every board, that have none of their own. A refused one makes their forces NaN.
+/// Sets the softening of the sinks of all boards that have none of their own. If it is refused,
+/// their forces are NaN.
 pub fn set_common_softening2(softening2: Result<f64>) -> Outcome<()> {
     let checked = softening2.and_then(check_softening2);
     COMMON_SOFTENING2.store(checked.as_ref().map_or(f64::NAN, |softening2| *softening2).to_bits(), Ordering::Relaxed);
@@ -188,7 +195,8 @@ impl Board {
         Ok(nj.map(|_| ())?)
     }
 
-    /// Writes sources. Refused ones keep their addresses out of every force until they are written again.
+    /// Writes sources. A force that needs the address of a refused source fails until the source is
+    /// written again.
     pub fn set_sources(
         &mut self,
         place: Place,
@@ -199,8 +207,8 @@ impl Board {
         let (masses, positions) = arrays?;
         self.system(place)?;
         let Board { system, refused, .. } = self;
-        let system = system.as_mut().ok_or(Failure::Told)?.get(OPENER)?;
-        // The first of those that were written one after another.
+        let system = system.as_mut().ok_or(Failure::AlreadyReported)?.get(OPENER)?;
+        // The first address after the last source that was refused.
         let mut written = addresses.start;
         let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
@@ -216,7 +224,7 @@ impl Board {
         Ok(outcome?)
     }
 
-    /// Sets the sinks, and their squared softening lengths where they have their own.
+    /// Sets the sinks, and their squared softening lengths if they have their own.
     pub fn set_sinks(&mut self, arrays: Result<SinkInputs>) -> Outcome<()> {
         self.sinks.clear();
         self.softening2.clear();
@@ -231,7 +239,8 @@ impl Board {
         Ok(())
     }
 
-    /// Sets the squared softening lengths of the first sinks. Refused ones make the sinks' forces NaN.
+    /// Sets the squared softening lengths of the first sinks. If one is refused, the forces of all
+    /// sinks are NaN.
     pub fn set_softening2(&mut self, softening2: Result<impl Iterator<Item = f64>>) -> Outcome<()> {
         self.sinks_are_refused = true;
         self.softening2.clear();
@@ -275,7 +284,8 @@ impl Board {
         Ok(())
     }
 
-    /// Ends the force calculation, if it has not ended yet, and writes the results of the first `ni` sinks.
+    /// Ends the force calculation, if it has not ended yet, and writes the results of the first
+    /// `ni` sinks.
     pub fn finish(
         &mut self,
         function: &'static str,
@@ -285,7 +295,7 @@ impl Board {
     ) -> Outcome<()> {
         match self.pending {
             Pending::Nothing => return Err(Error::CallOrder { call: function, when: "without g5_run" }.into()),
-            Pending::Failed => return Err(Failure::Told),
+            Pending::Failed => return Err(Failure::AlreadyReported),
             Pending::Started => {
                 self.pending = Pending::Failed;
                 self.forces.clear();
@@ -294,7 +304,8 @@ impl Board {
                     system.get(OPENER)?.wait_each(|first, forces| {
                         all.truncate(first);
                         room = room.clone().and_then(|()| memory::reserve(all, forces.len(), "forces"));
-                        // The interface's potential is positive, and contains the sink's own where it is a source.
+                        // The potential of this interface is positive, and contains the term of the
+                        // sink itself if it is a source.
                         let rows = forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential));
                         all.extend(rows.take(if room.is_ok() { forces.len() } else { 0 }));
                     })?;
@@ -320,7 +331,7 @@ impl Board {
     fn system(&mut self, place: Place) -> Outcome<&mut System> {
         if self.system.is_none() {
             if BROKEN.load(Ordering::Relaxed) {
-                return Err(Failure::Told);
+                return Err(Failure::AlreadyReported);
             }
             if let Some(opened) = lock(&OPENED).as_mut() {
                 opened.get(OPENER)?;
@@ -329,7 +340,7 @@ impl Board {
             BROKEN.store(made.is_err(), Ordering::Relaxed);
             self.system = Some(Owned::new(made?));
         }
-        Ok(self.system.as_mut().ok_or(Failure::Told)?.get(OPENER)?)
+        Ok(self.system.as_mut().ok_or(Failure::AlreadyReported)?.get(OPENER)?)
     }
 }
 
@@ -351,7 +362,7 @@ mod tests {
     fn more_sinks_than_memory_holds_are_refused() {
         let mut board = Board::new();
         let position = [0.0; 3];
-        // SAFETY: none of the items is read, as there is no memory to copy them to.
+        // SAFETY: no item is read, because there is no memory to copy them to.
         let positions = unsafe { Input::new("xi", &position, isize::MAX as usize / 8) }.unwrap();
         let refused = board.set_sinks(Ok((positions, None))).unwrap_err().to_string();
         assert!(refused.contains("no memory for sinks") && board.sinks_are_refused, "{refused}");

@@ -1,20 +1,20 @@
-//! What the functions of the interface do, for every form of them.
+//! The work of the functions, for all of their forms.
 
 use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output};
+use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
-use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
 use crate::data::{Error, Result};
 
 use super::board::{self, Place, SinkInputs, board};
 
-/// The most sinks that callers should pass at once. Some clients fill all of them and have arrays of that size on the
-/// stack, so it is small.
+/// The most sinks that callers should pass at once. It is small because some clients fill all of
+/// them and have arrays of that size on the stack.
 const PIPELINES: usize = 256;
 
-/// The number of sources that clients make arrays for, on the stack too; more are taken.
+/// The number of sources that clients make arrays for, on the stack too. The library takes more.
 pub const JMEMSIZE: c_int = 65536;
 
 /// Opens the interface.
@@ -22,7 +22,7 @@ pub fn open() -> c_int {
     answer("g5_open", || board::open("g5_open", None).map(|()| 0), FAILED)
 }
 
-/// Opens the interface with some devices.
+/// Opens the interface with the devices that the caller names.
 ///
 /// # Safety
 /// For a positive `count`, `list` is null or has that many numbers.
@@ -45,13 +45,14 @@ pub fn close() -> c_int {
     answer("g5_close", body, FAILED)
 }
 
-/// The number of pipelines. Where the environment is broken it is 1, which no caller's array is too short for.
+/// Returns the number of pipelines. If the environment is wrong it is 1, which fits into every
+/// caller's arrays.
 pub fn pipelines() -> c_int {
     let body = || Ok(Settings::from_environment()?.npipes.min(PIPELINES) as c_int);
     answer("g5_get_number_of_pipelines", body, 1)
 }
 
-/// The board with the number that a caller gives.
+/// Returns the board with the number that a caller gives.
 pub fn one_of_many(number: Result<c_int>) -> Result<Place> {
     number.map(Place::OneOfMany)
 }
@@ -62,7 +63,8 @@ pub fn set_n(function: &'static str, place: Result<Place>, nj: Result<c_int>) ->
     answer(function, body, FAILED)
 }
 
-/// Writes sources at the addresses from `address` on, from the rows of the arrays with the same numbers.
+/// Writes sources at the addresses from `address` on. The rows of the arrays have the numbers of
+/// the addresses.
 ///
 /// # Safety
 /// Each of the arrays is null or has the rows from `address` to `address + count - 1`.
@@ -78,7 +80,7 @@ pub unsafe fn set_sources(
         let place = place?;
         let first = arrays::address(address?)?;
         let count = arrays::count("nj", count?)?;
-        // SAFETY: the caller's promise; nothing before the first row is read.
+        // SAFETY: the caller's promise. Nothing before the first row is read.
         let sources = unsafe {
             let mass = if mass.is_null() { mass } else { mass.wrapping_add(first) };
             let position = if position.is_null() { position } else { position.wrapping_add(first) };
@@ -106,12 +108,12 @@ pub unsafe fn set_softening(
 ) -> c_int {
     let body = || {
         let mut board = board(place?)?;
-        let ni = ni.and_then(|ni| arrays::count("ni", ni)).and_then(|ni| match ni <= board.sinks() {
-            true => Ok(ni),
-            false => {
+        let ni = ni.and_then(|ni| arrays::count("ni", ni)).and_then(|ni| {
+            if ni > board.sinks() {
                 let allowed = format!("0 to {}, the sinks of the last g5_set_xi", board.sinks());
-                Err(Error::BadCount { what: "ni", value: ni as i64, allowed })
+                return Err(Error::BadCount { what: "ni", value: ni as i64, allowed });
             }
+            Ok(ni)
         });
         // SAFETY: the caller's promise.
         let softening = ni.and_then(|ni| unsafe { Input::new("eps", softening, ni) });
@@ -126,7 +128,7 @@ pub unsafe fn set_softening(
 pub struct SinkArrays {
     /// Their positions.
     pub x: *const [f64; 3],
-    /// Their squared softening lengths, where they have their own.
+    /// Their squared softening lengths, if they have their own.
     pub eps2: Option<*mut f64>,
 }
 
@@ -165,7 +167,7 @@ pub fn run(function: &'static str, place: Result<Place>) -> c_int {
     answer(function, body, FAILED)
 }
 
-/// Where the caller wants results.
+/// The caller's arrays for results.
 #[derive(Clone, Copy)]
 pub struct ResultArrays {
     /// Accelerations.
@@ -174,7 +176,8 @@ pub struct ResultArrays {
     pub p: *mut f64,
 }
 
-/// Ends the force on the sinks that were set before; given sinks, does all of it.
+/// Ends the force on the sinks that were set before. If `sinks` are given, sets them and computes
+/// the whole force.
 ///
 /// # Safety
 /// Each of the arrays is null or has `ni` rows.

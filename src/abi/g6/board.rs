@@ -1,12 +1,12 @@
-//! The one logical board of a process, whatever the number that a call carries.
+//! The one logical board of a process. The number that a call carries has no effect.
 
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::arrays::Output;
+use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
-use crate::abi::speech::{Failure, Outcome};
 use crate::config::{DeviceChoice, Settings};
 use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
 
@@ -19,7 +19,7 @@ const INTERFACE: Interface = Interface {
     with_others: "with other devices than those that are open; call g6_close first",
 };
 
-/// How far the last force calculation is.
+/// The state of the last force calculation.
 enum Pending {
     Nothing,
     Started { sinks: usize },
@@ -35,18 +35,18 @@ pub struct Board {
     pending: Pending,
     softening2: f64,
     npipes: Option<usize>,
-    /// Whether the block size was asked for in vain, and the line with the reason was written.
+    /// Whether the environment gave no block size, and a line has reported the reason.
     npipes_failed: bool,
 }
 
 static BOARD: Mutex<Board> = Mutex::new(Board::new());
 
-/// The process's board, for one call.
+/// Locks the board of the process for one call.
 pub fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The arrays that the end of a force calculation fills, a row a sink.
+/// The arrays that the end of a force calculation fills, one row for each sink.
 #[derive(Clone, Copy)]
 pub struct Results {
     /// Accelerations.
@@ -62,7 +62,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Leaves no number that could be taken for a force.
+    /// Fills all arrays with values that nobody can take for a force.
     pub fn fail(&self) {
         self.acceleration.fill([f64::NAN; 3]);
         self.jerk.fill([f64::NAN; 3]);
@@ -80,10 +80,11 @@ impl Results {
     }
 }
 
-/// The block size where the environment is broken: no caller's array is too short for it.
+/// The block size if the environment is wrong. It fits into every caller's arrays.
 pub const NPIPES_OF_BROKEN: usize = 1;
 
-/// What stands for the nearest neighbour where there is none: clients take a negative one for broken hardware.
+/// The index of the nearest neighbour where there is none. Clients take a negative one for broken
+/// hardware.
 const NO_NEIGHBOUR: c_int = 0;
 
 impl Board {
@@ -99,7 +100,7 @@ impl Board {
         }
     }
 
-    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    /// Opens the board if it is not open yet. `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         if self.opened.is_in_forked_child() {
             *self = Board::new();
@@ -115,7 +116,7 @@ impl Board {
         *self = Board::new();
     }
 
-    /// Forgets the force calculation under way; the sources stay.
+    /// Forgets the force calculation under way. The sources stay.
     pub fn reset(&mut self) {
         self.pending = Pending::Nothing;
         if let Some(system) = self.opened.if_open() {
@@ -128,15 +129,17 @@ impl Board {
         if let Some(npipes) = self.npipes {
             return Ok(npipes);
         }
-        // What is wrong may be mended, but is said once.
-        let was_told = std::mem::replace(&mut self.npipes_failed, true);
-        let settings =
-            Settings::from_environment().map_err(|error| if was_told { Failure::Told } else { error.into() })?;
+        // The environment is read again because it may have been corrected, but its error is
+        // reported once.
+        let is_reported = std::mem::replace(&mut self.npipes_failed, true);
+        let failure = |error: Error| if is_reported { Failure::AlreadyReported } else { error.into() };
+        let settings = Settings::from_environment().map_err(failure)?;
         self.npipes = Some(settings.npipes);
         Ok(settings.npipes)
     }
 
-    /// Writes a source. A refused one keeps its address out of every force until it is written again.
+    /// Writes a source. If it is refused, every force that needs its address fails until it is
+    /// written again.
     pub fn set_source(&mut self, address: usize, source: Result<&Source>) -> Outcome<()> {
         let written = match source {
             Ok(source) => self.opened.system().and_then(|system| Ok(system.set_source(address, source)?)),
@@ -149,7 +152,8 @@ impl Board {
         written
     }
 
-    /// Sets the time to which sources are predicted. A refused one fails every force until another is set.
+    /// Sets the time to which sources are predicted. If it is refused, every force fails until
+    /// another is set.
     pub fn set_time(&mut self, time: Result<f64>) -> Outcome<()> {
         let set = time.map_err(Failure::from).and_then(|time| {
             self.opened.system()?.set_time(time)?;
@@ -159,7 +163,7 @@ impl Board {
         set
     }
 
-    /// Begins the force on `ni` sinks, which are made from their numbers.
+    /// Begins the force on `ni` sinks. `sink` makes each from its number.
     pub fn begin(&mut self, nj: usize, softening2: f64, ni: usize, sink: impl Fn(usize) -> Sink + Sync) -> Outcome<()> {
         self.reset();
         self.softening2 = softening2;
@@ -176,7 +180,7 @@ impl Board {
         Ok(())
     }
 
-    /// The force calculation that would begin here failed before it came to the board.
+    /// Notes that the force calculation of this call failed before the board began it.
     pub fn fail(&mut self) {
         self.pending = Pending::Failed;
         if let Some(system) = self.opened.if_open() {
@@ -184,11 +188,11 @@ impl Board {
         }
     }
 
-    /// Ends the force calculation: the results of the first `ni` of its sinks.
+    /// Ends the force calculation and writes the results of the first `ni` of its sinks.
     pub fn finish(&mut self, function: &'static str, ni: usize, results: &Results) -> Outcome<()> {
         let sinks = match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::Started { sinks } => sinks,
-            Pending::Failed => return Err(Failure::Told),
+            Pending::Failed => return Err(Failure::AlreadyReported),
             Pending::Nothing | Pending::Ended => {
                 return Err(Error::CallOrder { call: function, when: "without g6calc_firsthalf" }.into());
             }
@@ -222,18 +226,18 @@ impl Board {
         Ok(())
     }
 
-    /// The neighbours of one sink of the last force calculation that was ended.
+    /// Returns the neighbours of one sink of the last force calculation that was ended.
     pub fn neighbours(&mut self, sink: c_int) -> Outcome<&[i32]> {
         let negative = |_| Error::BadCount { what: "ipipe", value: i64::from(sink), allowed: "0 to ni - 1".into() };
         let sink = usize::try_from(sink).map_err(negative)?;
         Ok(self.opened.system()?.neighbours(sink)?)
     }
 
-    /// An error unless there are neighbour lists to be had.
+    /// Returns an error unless there are neighbour lists.
     pub fn require_lists(&self, function: &'static str) -> Outcome<()> {
         match self.pending {
             Pending::Ended => Ok(()),
-            _ if self.opened.is_broken() => Err(Failure::Told),
+            _ if self.opened.is_broken() => Err(Failure::AlreadyReported),
             _ => Err(Error::CallOrder { call: function, when: "before a force calculation was ended" }.into()),
         }
     }

@@ -1,11 +1,11 @@
-//! What the functions of the interface do, for every form of them.
+//! The work of the functions, for all of their forms.
 
 use std::ffi::c_int;
 use std::ops::Range;
 
 use crate::abi::arrays::{self, Input, Output};
+use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
-use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::config::Settings;
 use crate::data::{Error, Result, Sink, Source, padded};
 
@@ -16,7 +16,7 @@ pub fn open() -> c_int {
     answer("g6_open", || board().open("g6_open", None).map(|()| 0), FAILED)
 }
 
-/// Opens the board with some devices.
+/// Opens the board with the devices that the caller names.
 ///
 /// # Safety
 /// For a positive `count`, `list` is null or has that many numbers.
@@ -53,12 +53,14 @@ pub fn reset(function: &'static str) -> c_int {
     )
 }
 
-/// The block size. Where the environment is broken it is 1, which no caller's array is too short for.
+/// Returns the block size. If the environment is wrong it is 1, which fits into every caller's
+/// arrays.
 pub fn npipes() -> c_int {
     answer("g6_npipes", || Ok(board().npipes()? as c_int), NPIPES_OF_BROKEN as c_int)
 }
 
-/// The number of devices of the backend that would be used; 0 where the environment is broken.
+/// Returns the number of devices of the backend that would be used, or 0 if the environment is
+/// wrong.
 pub fn device_count() -> c_int {
     let body = || {
         let backend = Settings::from_environment()?.chosen_backend()?;
@@ -76,14 +78,15 @@ pub fn set_time(time: Result<f64>) -> c_int {
 pub fn set_source(function: &'static str, address: Result<c_int>, source: impl FnOnce() -> Result<Source>) -> c_int {
     let body = || {
         let address = address.and_then(arrays::address)?;
-        // This is called for every body of every step: the source is made once and not moved.
+        // Programs call this for every body of every step, so that the source is made once and not
+        // moved.
         let source = source();
         board().set_source(address, source.as_ref().map_err(Error::clone)).map(|()| 0)
     };
     answer(function, body, FAILED)
 }
 
-/// A vector that the caller gives.
+/// Reads a vector of the caller.
 ///
 /// # Safety
 /// Unless null, three numbers can be read.
@@ -141,8 +144,9 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
     answer_or("g6calc_firsthalf", body, FAILED, || board().fail())
 }
 
-/// An error where one array of `ni` rows begins inside another: a caller with arrays of a fixed length was told of more
-/// pipes than they have room for, and has written one over the other. Two that begin at one place are one array.
+/// Returns an error if one array of `ni` rows begins inside another. A caller with arrays of a
+/// fixed length was then told of more pipes than they have room for, and has written one array over
+/// the other. Two arrays that begin at the same place are one array.
 fn require_room(ni: usize, arrays: &[(&str, Range<usize>)]) -> Result<()> {
     let pairs = arrays.iter().flat_map(|long| arrays.iter().map(move |inside| (long, inside)));
     let rooms = pairs.filter(|((_, long), (_, inside))| long.start < inside.start && inside.start < long.end);
@@ -159,7 +163,7 @@ fn require_room(ni: usize, arrays: &[(&str, Range<usize>)]) -> Result<()> {
     }
 }
 
-/// Where the caller wants results.
+/// The caller's arrays for results.
 pub struct ResultArrays {
     /// Accelerations.
     pub acc: *mut [f64; 3],
@@ -167,9 +171,9 @@ pub struct ResultArrays {
     pub jerk: *mut [f64; 3],
     /// Potentials.
     pub pot: *mut f64,
-    /// Indices of the nearest sources, where they are wanted.
+    /// Indices of the nearest sources, if the caller wants them.
     pub nn: Option<*mut c_int>,
-    /// Softened distances of the nearest sources, where they are wanted.
+    /// Softened distances of the nearest sources, if the caller wants them.
     pub rnn: Option<*mut f32>,
 }
 
@@ -197,13 +201,13 @@ pub unsafe fn last_half(function: &'static str, ni: Result<c_int>, arrays: Resul
     answer_or(function, body, FAILED, || results.fail())
 }
 
-/// Says whether there are neighbour lists.
+/// Returns 0 if there are neighbour lists.
 pub fn read_neighbour_list() -> c_int {
     let function = "g6_read_neighbour_list";
     answer(function, || board().require_lists(function).map(|()| 0), FAILED)
 }
 
-/// Copies one neighbour list; 1 if it is longer than `capacity`.
+/// Copies one neighbour list. Returns 1 if it is longer than `capacity`.
 ///
 /// # Safety
 /// `length` is null or can be written, `list` is null or has room for `capacity` numbers.

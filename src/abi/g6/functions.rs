@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::forms::{Argument, functions};
-use crate::system::{Source, padded};
+use crate::data::{Source, padded};
 
 use super::calls::{self, ResultArrays, SinkArrays, vector};
 

@@ -1,5 +1,5 @@
-// Names with two underscores are those that g77 and `gfortran -fsecond-underscore` make. They are in
-// no header, because only compilers write them.
+// Names with two underscores are those that g77 and `gfortran -fsecond-underscore` make. They are
+// in no header, because only compilers write them.
 functions! {
     g6_open(cid: c_int) fortran(g6_open_, g6_open__) reads() => calls::open();
     g6_open_special(ndev: c_int, list: *mut c_int)

@@ -1,10 +1,10 @@
-//! The one board of a process: a system of order 6, and what the interfaces know of its sources beside it.
+//! The one board of a process, which has a system of order 6 and the softenings of its sources.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
-use crate::abi::speech::{Failure, Outcome};
 use crate::config::DeviceChoice;
 use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
 use crate::engine::System;
@@ -18,25 +18,25 @@ const INTERFACE: Interface = Interface {
     scope: Scope::Full,
     precision: Precision::Double,
     opener: "initialize",
-    with_others: "with other devices than those that are open; allowed: the same",
+    with_others: "with other devices than those that are open; ask for the same devices",
 };
 
-/// What a system of order 6 sums for a sink: potential, acceleration, jerk, snap.
+/// The sums of a system of order 6 for a sink: potential, acceleration, jerk, snap.
 pub type Summed = [f64; 10];
 
-/// When the sources of the next force are wanted.
+/// The times of the sources of the next force.
 #[derive(Debug, Clone, Copy)]
 pub enum PredictionTarget {
-    /// As they were written, each at its own time.
+    /// Each source stays at its own time, as it was written.
     AsWritten,
-    /// Predicted to this time.
+    /// All sources are predicted to this time.
     At(f64),
-    /// None can be told: what was last asked for was refused.
+    /// The last target was refused, so that there is none.
     Refused,
 }
 
 impl PredictionTarget {
-    /// Tells a system.
+    /// Sets the target of a system.
     pub fn set(self, system: &mut System) -> Outcome<()> {
         match self {
             PredictionTarget::AsWritten => system.set_unpredicted(),
@@ -47,12 +47,12 @@ impl PredictionTarget {
     }
 }
 
-/// Which softening the pairs of a force have.
+/// The softening of the pairs of a force.
 #[derive(Clone, Copy)]
 pub enum Softening {
-    /// That of the sink.
+    /// The softening of the sink.
     OfSinks,
-    /// That of the source; that of the sink is not used.
+    /// The softening of the source. The softening of the sink is not used.
     OfSources,
 }
 
@@ -62,7 +62,7 @@ pub struct Predicted {
     pub index: i32,
     /// Its mass.
     pub mass: f64,
-    /// Its squared softening length as it was written, whatever that is.
+    /// Its squared softening length as it was written, usable or not.
     pub softening2: f64,
     /// Position, velocity, acceleration.
     pub derivatives: [[f64; 3]; 3],
@@ -84,7 +84,7 @@ fn largest_softening2(system: &System) -> f64 {
 
 static BOARD: LazyLock<Mutex<Board>> = LazyLock::new(|| Mutex::new(Board::new()));
 
-/// The process's board, for one call.
+/// Locks the board of the process for one call.
 pub fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -100,17 +100,18 @@ impl Board {
         }
     }
 
-    /// Opens the board, if it is not open yet; `devices` overrules the environment.
+    /// Opens the board if it is not open yet. `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
         if self.opened.is_in_forked_child() {
-            // The systems of the groups, too, are left where they lie.
+            // The systems of the groups must not be dropped in a fork either.
             std::mem::forget(std::mem::replace(self, Board::new()));
         }
         self.opened.open(function, devices)
     }
 
-    /// Writes a source and its squared softening. A refused source keeps its address out of every force until it is
-    /// written again, a softening that cannot be used out of those that are softened by the sources.
+    /// Writes a source and its squared softening. If the source is refused, every force that needs
+    /// its address fails until it is written again. If only the softening is unusable, the forces
+    /// that are softened by the sources fail.
     pub fn set_source(&mut self, address: usize, source: Result<Source>, softening2: f64) -> Outcome<()> {
         let written = source.map_err(Failure::from).and_then(|source| self.write(address, &source, softening2));
         match written {
@@ -129,9 +130,9 @@ impl Board {
         Ok(())
     }
 
-    /// Sets when the sources of the next forces are wanted. What is refused fails every force until something else is
-    /// set.
-    pub fn set_moment(&mut self, target: Result<PredictionTarget>) -> Outcome<()> {
+    /// Sets the times of the sources of the next forces. If the target is refused, every force
+    /// fails until another is set.
+    pub fn set_prediction_target(&mut self, target: Result<PredictionTarget>) -> Outcome<()> {
         self.target = PredictionTarget::Refused;
         let target = target?;
         target.set(self.opened.system()?)?;
@@ -139,7 +140,7 @@ impl Board {
         Ok(())
     }
 
-    /// The source at an address as the next force would have it.
+    /// Returns the source at an address as the next force would have it.
     pub fn predicted(&mut self, address: usize) -> Outcome<Predicted> {
         self.opened.system()?;
         if self.refused.contains(address) {
@@ -160,7 +161,8 @@ impl Board {
         }
     }
 
-    /// The forces of the sources below `nj` on `ni` sinks; `take` gets each sink's number, sums and nearest source.
+    /// Computes the forces of the sources below `nj` on `ni` sinks. `take` gets each sink's number,
+    /// sums and nearest source.
     pub fn force(
         &mut self,
         softening: Softening,
@@ -199,7 +201,8 @@ impl Board {
         Ok(())
     }
 
-    /// An error unless the sources below `nj` can be told; opens the board.
+    /// Returns an error unless the sources below `nj` and their times are known. It opens the
+    /// board.
     fn require_sources(&mut self, nj: usize) -> Outcome<()> {
         self.target.set(self.opened.system()?)?;
         match self.refused.below(nj) {

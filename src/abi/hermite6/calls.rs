@@ -1,15 +1,15 @@
-//! What the functions of both interfaces do.
+//! The work of the functions of both interfaces.
 
 use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input};
+use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
-use crate::abi::speech::{FAILED, answer, answer_or};
 use crate::data::{Result, Source, memory};
 
 use super::board::{Predicted, PredictionTarget, Summed, board};
 
-/// What stands for the nearest source where there is none.
+/// The id of the nearest source where there is none.
 pub const NO_SOURCE: c_int = -1;
 
 /// Opens the board.
@@ -17,7 +17,7 @@ pub fn initialize() -> c_int {
     answer("initialize", || board().open("initialize", None).map(|()| 0), FAILED)
 }
 
-/// Opens the board with some devices.
+/// Opens the board with the devices that the caller names.
 ///
 /// # Safety
 /// For a positive `count`, `list` is null or has that many numbers.
@@ -31,7 +31,7 @@ pub unsafe fn initialize_special(count: c_int, list: *const c_int) -> c_int {
     answer(function, body, FAILED)
 }
 
-/// The arguments that describe a source: those of its state are the plain derivatives of its position.
+/// The arguments that describe a source. Its state has the plain derivatives of its position.
 pub struct SourceArguments {
     /// Position, velocity, acceleration, jerk, snap, crackle.
     pub derivatives: [*const f64; 6],
@@ -75,17 +75,18 @@ pub unsafe fn set_source(function: &'static str, address: c_int, source: SourceA
     answer(function, body, FAILED)
 }
 
-/// Sets when the sources of the next forces are wanted. The interfaces ask for the number of sources; it is looked at,
-/// but a force predicts the sources that it needs.
-pub fn set_moment(function: &'static str, target: PredictionTarget, nj: c_int) -> c_int {
+/// Sets the times of the sources of the next forces. The number of sources, which the interfaces
+/// ask for, is checked and else not used, because a force predicts the sources that it needs.
+pub fn set_prediction_target(function: &'static str, target: PredictionTarget, nj: c_int) -> c_int {
     let body = || {
         let target = arrays::count("nj", nj).map(|_| target);
-        board().set_moment(target).map(|()| 0)
+        board().set_prediction_target(target).map(|()| 0)
     };
     answer(function, body, FAILED)
 }
 
-/// Gives the caller the source at an address as the next force would have it; `failed` writes what stands for none.
+/// Gives the caller the source at an address as the next force would have it. `failed` writes the
+/// values for no source.
 pub fn pick_up(
     function: &'static str,
     address: c_int,
@@ -100,14 +101,14 @@ pub fn pick_up(
     answer_or(function, body, FAILED, failed)
 }
 
-/// The vectors of what is summed: acceleration, jerk, snap.
+/// Returns the vectors among the sums: acceleration, jerk, snap.
 pub fn vectors(summed: &Summed) -> [[f64; 3]; 3] {
     let [_, vectors @ ..] = summed;
     let (vectors, _) = vectors.as_chunks();
     [vectors[0], vectors[1], vectors[2]]
 }
 
-/// A call with `ni` rows: where there are none, or a negative number, nothing is read or written.
+/// Makes a call with `ni` rows. If `ni` is 0 or negative, nothing is read or written.
 pub fn with_rows(function: &'static str, ni: c_int, call: impl FnOnce(usize) -> c_int) -> c_int {
     match arrays::count("ni", ni) {
         Ok(0) => 0,
@@ -116,7 +117,7 @@ pub fn with_rows(function: &'static str, ni: c_int, call: impl FnOnce(usize) -> 
     }
 }
 
-/// The items of an array, which may be overwritten before they are last needed.
+/// Copies the items of an array that results may overwrite before they are last needed.
 pub fn copied(array: &Input<f64>) -> Result<Vec<f64>> {
     memory::collected(array.items(), "the softenings of the sinks")
 }

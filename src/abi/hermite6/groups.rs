@@ -1,9 +1,10 @@
-//! Forces that are softened by the sources: a system for the sources of each softening, whose forces are added.
+//! Forces that are softened by the sources. The sources of each softening have a system of their
+//! own, and the forces of all systems are added.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::abi::speech::Outcome;
+use crate::abi::diagnostics::Outcome;
 use crate::data::memory::{self, Boxed};
 use crate::data::{Error, Nearest, Result, Sink, Source};
 use crate::engine::System;
@@ -11,10 +12,10 @@ use crate::engine::System;
 use super::board::{PredictionTarget, Summed};
 use super::softenings::{Softenings, key};
 
-/// The most different softening lengths: each has a system of its own, with memory on every device.
+/// The most different softening lengths. Each has a system of its own, with memory on every device.
 const MOST: usize = 16;
 
-/// What is summed for a sink.
+/// The sums for a sink.
 #[derive(Clone, Copy)]
 pub struct Sum {
     /// Potential, acceleration, jerk, snap.
@@ -23,19 +24,20 @@ pub struct Sum {
     pub nearest: Nearest,
 }
 
-/// The systems, by the key of their sources' squared softening. One is made when it is first needed; from then on it
-/// has every source of its softening at its address, and no other. The next force after all sources have one softening
-/// again ends them.
+/// The systems, by the key of their sources' squared softening. A system is made when it is first
+/// needed. From then on it has every source of its softening at its address, and no other. When all
+/// sources have one softening again, the next force frees the systems.
 #[derive(Default)]
 pub struct Groups {
     systems: BTreeMap<u64, Boxed<System>>,
 }
 
 impl Groups {
-    /// A source was written, whose squared softening was another before or not.
+    /// Follows the write of a source, whose squared softening was `before`.
     pub fn write(&mut self, address: usize, source: &Source, before: Option<f64>, softening2: f64) {
         let now = key(softening2);
-        // A system cannot forget a source: it is made again when it is next needed.
+        // A system cannot forget a source, so that it is freed here and made again when it is next
+        // needed.
         if let Some(before) = before.map(key).filter(|before| *before != now) {
             self.systems.remove(&before);
         }
@@ -45,7 +47,8 @@ impl Groups {
         }
     }
 
-    /// The sums over all sources, each pair softened by its source, in the order of the softenings.
+    /// Computes the sums over all sources, with each pair softened by its source. They are added in
+    /// the order of the softenings.
     pub fn sum(
         &mut self,
         all: &mut System,
@@ -78,7 +81,7 @@ impl Groups {
         Ok(sums)
     }
 
-    /// The system of the sources of one softening.
+    /// Returns the system of the sources of one softening.
     fn system(&mut self, all: &mut System, softenings: &Softenings, softening2: f64) -> Result<&mut System> {
         match self.systems.entry(key(softening2)) {
             Entry::Occupied(made) => Ok(made.into_mut()),
@@ -90,7 +93,7 @@ impl Groups {
     }
 }
 
-/// A system that has some of the sources of another.
+/// Makes a system that has some of the sources of another.
 fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
     log::debug!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
     let mut system = System::new(all.setup())?;

@@ -5,36 +5,35 @@ use std::collections::BTreeMap;
 use crate::abi::refused::Refused;
 use crate::data::{Result, memory};
 
-/// The number by which sources of one squared softening are told from others. Of those that can be used, it is the
-/// greater the greater they are.
+/// The key of the sources of one squared softening. The keys of usable softenings ascend with them.
 pub fn key(softening2: f64) -> u64 {
-    // A negative zero is a zero.
+    // A negative zero gets the key of zero.
     (softening2 + 0.0).to_bits()
 }
 
-/// Addresses whose softenings lie side by side.
+/// The number of addresses whose softenings lie side by side.
 const PAGE: usize = 4096;
 
 /// The squared softening length of each source that was written.
 #[derive(Debug, Default)]
 pub struct Softenings {
-    /// By address, as they were written; NaN where no source was.
+    /// The softenings by address, as they were written. It is NaN where there was no source.
     pages: Vec<Option<Box<[f64; PAGE]>>>,
-    /// How many sources have each value that can be used, by its key.
+    /// The number of sources that have each usable value, by the key of the value.
     counts: BTreeMap<u64, usize>,
-    /// The addresses of the others.
+    /// The addresses of the sources whose softening is not usable.
     unusable: Refused,
 }
 
 impl Softenings {
-    /// That of the source at an address, if one was written and it is not NaN.
+    /// Returns the softening of the source at an address, if one was written and it is not NaN.
     pub fn get(&self, address: usize) -> Option<f64> {
         let softening2 = self.pages.get(address / PAGE)?.as_ref()?[address % PAGE];
         (!softening2.is_nan()).then_some(softening2)
     }
 
-    /// Sets that of the source at an address; gives back what it was. One that cannot be used is kept, but no value for
-    /// the sums.
+    /// Sets the softening of the source at an address and returns the one before. An unusable one
+    /// is kept, but is no value for the sums.
     pub fn set(&mut self, address: usize, softening2: f64, usable: bool) -> Result<Option<f64>> {
         let before = self.get(address);
         if before == Some(softening2) {
@@ -72,22 +71,22 @@ impl Softenings {
         }
     }
 
-    /// The lowest address of a source whose softening cannot be used, if it is below `nj`.
+    /// Returns the lowest address of a source whose softening is not usable, if it is below `nj`.
     pub fn unusable_below(&self, nj: usize) -> Option<usize> {
         self.unusable.below(nj)
     }
 
-    /// How many different values there are that can be used.
+    /// The number of different usable values.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// These values, ascending.
+    /// The usable values, which ascend.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.counts.keys().map(|key| f64::from_bits(*key))
     }
 
-    /// The addresses of the sources that have a value, ascending.
+    /// Returns the addresses of the sources that have a value, which ascend.
     pub fn addresses(&self, softening2: f64) -> Result<Vec<usize>> {
         let pages = self.pages.iter().enumerate().filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
         let all =

@@ -1,7 +1,8 @@
-//! Yebisu's interface, as Sapporo2 has it and as Yebisu first had it. The documentation here is that of
-//! `include/yebisu.h`, where the names have no prefix.
+//! Yebisu's interface, as Sapporo2 has it and as Yebisu first had it. `include/yebisu.h`, where the
+//! names have no prefix, is made from this file.
 //!
-//! What is promised of the caller's arrays stands in each function's documentation; none may be freed or too short.
+//! The documentation of each function says how long the caller's arrays have to be. None may be
+//! shorter, or freed during the call.
 
 #![allow(clippy::missing_safety_doc, reason = "the documentation is the header's, for C")]
 #![allow(clippy::too_many_arguments, unused_variables, reason = "the arguments are those of Yebisu's interface")]
@@ -10,7 +11,7 @@ use std::ffi::c_int;
 use std::mem::offset_of;
 
 use crate::abi::arrays::{self, Input, Output};
-use crate::abi::speech::{FAILED, answer_or};
+use crate::abi::diagnostics::{FAILED, answer_or};
 use crate::data::{Error, Nearest, Result, Sink, padded};
 
 use super::board::{Predicted, PredictionTarget, Softening, Summed, board};
@@ -26,9 +27,9 @@ pub struct Predictor {
     pub vel: [f64; 3],
     /// Acceleration.
     pub acc: [f64; 3],
-    /// Mass. That of a sink is not used.
+    /// Mass. The mass of a sink is not used.
     pub mass: f64,
-    /// The name, an integer. A fraction is cut off.
+    /// The name, which is an integer. A fraction is cut off.
     pub id: f64,
     /// Squared softening.
     pub eps2: f64,
@@ -38,34 +39,37 @@ pub struct Predictor {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Force {
-    /// Acceleration: sum m r / s^3.
+    /// Acceleration, which is sum m r / s^3.
     pub acc: [f64; 3],
     /// Jerk, the derivative of the acceleration in time.
     pub jrk: [f64; 3],
     /// Snap, the derivative of the jerk in time.
     pub snp: [f64; 3],
-    /// Minus the potential: +sum m / s.
+    /// Minus the potential, which is +sum m / s.
     pub phi: f64,
-    /// The id of the nearest source; -1 if there is none.
+    /// The id of the nearest source, or -1 if there is none.
     pub nnb_id: c_int,
-    /// Its r^2, without softening; infinite if there is none.
+    /// The r^2 of the nearest source, without softening. It is infinite if there is none.
     pub nnb_r2: f32,
 }
 
 const _: () = assert!(size_of::<Predictor>() == 96 && offset_of!(Predictor, eps2) == 88);
 const _: () = assert!(size_of::<Force>() == 88 && offset_of!(Force, nnb_r2) == 84);
 
-/// Opens the board: the devices of this process that the environment names, one unless it asks for more.
+/// Opens the board with the devices that the environment names. It is one device unless the
+/// environment asks for more.
 ///
-/// `n`, the number of sources to make room for, is not needed. An open board stays as it is, with its sources. Any
-/// other function opens the board too, if it needs one. Returns 0, or non-zero if the environment or `sapporo2.config`
-/// asks for what cannot be had; then every force is NaN until the board is initialized again.
+/// `n`, the number of sources to make room for, is not needed. An open board stays as it is, with
+/// its sources. Any other function opens the board too, if it needs one. Returns 0, or non-zero if
+/// the environment or `sapporo2.config` asks for something that is not there. Then every force is
+/// NaN until the board is initialized again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_initialize(n: c_int) -> c_int {
     calls::initialize()
 }
 
-/// Opens the board with some devices. `ndev` > 0: those in `list`; 0: all; < 0: the first -`ndev`.
+/// Opens the board with the devices in `list` if `ndev` > 0, with all devices if `ndev` = 0, or
+/// with the first -`ndev` devices if `ndev` < 0.
 ///
 /// On the CPU the list has no effect. Returns non-zero if the board is open with other devices.
 #[unsafe(no_mangle)]
@@ -76,13 +80,15 @@ pub unsafe extern "C" fn kyoho_yebisu_initialize_special(ndev: c_int, list: *mut
 
 /// Writes the source (j-particle) at `addr`, 0 or more, in place of what was there.
 ///
-/// `id` is its name: sinks with the same id do not feel it. `time` is the time of its state: `mass`, position `pos`,
-/// and the plain derivatives of the position, velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle
-/// `crk`, three numbers each, none of them divided by anything. `eps2`, its squared softening, is any number, and
-/// counts in `calc_force_on_predictors_epsj` alone. The next force is the first to see the source. Addresses may come
-/// in any order, with gaps, and without limit. Returns non-zero if a pointer is null, another number is not finite or
-/// too large for the precision, or the address is negative. As long as the source at an address below `nj` was refused
-/// and not written again, forces are NaN.
+/// `id` is the name of the source: sinks with the same id do not feel it. `time` is the time of its
+/// state. The state is `mass`, the position `pos`, and the plain derivatives of the position:
+/// velocity `vel`, acceleration `acc`, jerk `jrk`, snap `snp` and crackle `crk`, with three numbers
+/// each and not divided by any factor. `eps2`, the squared softening of the source, may be any
+/// number and is used by `calc_force_on_predictors_epsj` alone. The next force is the first that
+/// sees the source. Addresses may come in any order, with gaps, and without limit. Returns non-zero
+/// if a pointer is null, if another number is not finite or too large for the precision, or if the
+/// address is negative. If the source at an address below `nj` was refused, forces are NaN until it
+/// is written again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_set_jp_2(
     addr: c_int,
@@ -101,7 +107,8 @@ pub unsafe extern "C" fn kyoho_yebisu_set_jp_2(
     unsafe { write("set_jp_2", addr, [pos, vel, acc, jrk, snp, crk], mass, time, id, eps2) }
 }
 
-/// As `set_jp_2`, with the mass after the address: the name and the order that Yebisu first had.
+/// Does as `set_jp_2` does, with the mass after the address. Yebisu first had this name and this
+/// order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_set_jp(
     addr: c_int,
@@ -136,34 +143,36 @@ unsafe fn write(
     unsafe { calls::set_source(function, address, SourceArguments { derivatives, mass, time, index, softening2 }) }
 }
 
-/// The forces that follow have all sources predicted to `time`, from all of their derivatives.
+/// Lets the forces that follow predict all sources to `time`, from all of their derivatives.
 ///
-/// `nj` must not be negative and is else not used: a force predicts the sources that it needs, also those that are
-/// written after this call. A time that is not finite is refused, and the forces are NaN until another is set.
+/// `nj` must not be negative and has no other effect: a force predicts the sources that it needs,
+/// also those that are written after this call. A time that is not finite is refused, and the
+/// forces are NaN until another is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_predict_all(time: f64, nj: c_int) -> c_int {
-    calls::set_moment("predict_all", PredictionTarget::At(time), nj)
+    calls::set_prediction_target("predict_all", PredictionTarget::At(time), nj)
 }
 
-/// The forces that follow have all sources as they were written, whatever their times. It is so, too, before
-/// `predict_all` is first called.
+/// Lets the forces that follow take all sources as they were written, whatever their times.
 ///
-/// `time` is not used, and `nj` as in `predict_all`.
+/// Forces do so too before `predict_all` is first called. `time` is not used. `nj` must not be
+/// negative and has no other effect.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_no_predict_all(time: f64, nj: c_int) -> c_int {
-    calls::set_moment("no_predict_all", PredictionTarget::AsWritten, nj)
+    calls::set_prediction_target("no_predict_all", PredictionTarget::AsWritten, nj)
 }
 
-/// The source at `addr` as the next force would have it, predicted or not.
+/// Writes the source at `addr` as the next force would have it, predicted or not.
 ///
-/// Returns non-zero, and writes NaN and the id -1, if no source was written there or it was refused.
+/// If no source was written at the address or it was refused, returns non-zero and writes NaN and
+/// the id -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_pick_up_predictor_2(addr: c_int, pred: *mut Predictor) -> c_int {
     // SAFETY: the caller passes null or a pointer to a predictor.
     unsafe { pick_up("pick_up_predictor_2", addr, pred) }
 }
 
-/// The same as `pick_up_predictor_2`: the name that Yebisu first had.
+/// Does as `pick_up_predictor_2` does. Yebisu first had this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_pick_up_predictor(addr: c_int, pred: *mut Predictor) -> c_int {
     // SAFETY: the caller passes null or a pointer to a predictor.
@@ -171,7 +180,7 @@ pub unsafe extern "C" fn kyoho_yebisu_pick_up_predictor(addr: c_int, pred: *mut 
 }
 
 /// # Safety
-/// The pointer is null or a predictor can be written there.
+/// The pointer is null or points to room for a predictor.
 unsafe fn pick_up(function: &'static str, address: c_int, predictor: *mut Predictor) -> c_int {
     // SAFETY: the caller's promise.
     let output = unsafe { Output::new("pred", predictor, 1) };
@@ -189,13 +198,14 @@ unsafe fn pick_up(function: &'static str, address: c_int, predictor: *mut Predic
     calls::pick_up(function, address, give, failed)
 }
 
-/// The forces of the sources at the addresses below `nj`, predicted or not as was last asked for, on `ni` sinks
-/// (i-particles).
+/// Computes the forces of the sources at the addresses below `nj` on `ni` sinks (i-particles). The
+/// sources are predicted or not, as was last asked for.
 ///
-/// Pairs are softened by the sink, each by its own `eps2`: s2 = r^2 + eps2. Any number of sinks can be passed. Sources
-/// with the sink's id are left out, others at its place give no acceleration if it has no softening; addresses that
-/// were never written count as nothing. Results are written, not added. With `ni` = 0 nothing happens. Returns 0, or
-/// non-zero on an error; then all forces are NaN.
+/// Each pair is softened by the `eps2` of its sink: s^2 = r^2 + eps2. Any number of sinks can be
+/// passed. A source with the sink's id is not summed. Another source at the sink's place gives no
+/// acceleration if the sink has no softening. Addresses that were never written add nothing.
+/// Results are written, not added. With `ni` = 0 nothing happens. Returns 0, or non-zero on an
+/// error. Then all forces are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors(
     ni: c_int,
@@ -207,13 +217,14 @@ pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors(
     unsafe { forces("calc_force_on_predictors", Softening::OfSinks, ni, pred, force, nj) }
 }
 
-/// As `calc_force_on_predictors`, but pairs are softened by the source, with the `eps2` of `set_jp_2`, and the sinks'
-/// `eps2` is not used.
+/// Does as `calc_force_on_predictors` does, but each pair is softened by its source, with the
+/// `eps2` of `set_jp_2`. The `eps2` of the sinks is not used.
 ///
-/// It is an error if the `eps2` of a source below `nj` is negative, not finite or too large for the precision.
+/// It is an error if the `eps2` of a source below `nj` is negative, not finite or too large for the
+/// precision.
 ///
-/// The sources may have up to 16 different values of `eps2`. Where they have more than one, each has memory of its own
-/// from the first call on, and may take as long as a whole force on a GPU.
+/// The sources may have up to 16 different values of `eps2`. If they have more than one, each value
+/// has memory of its own from the first call on, and may take as long as a whole force on a GPU.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_yebisu_calc_force_on_predictors_epsj(
     ni: c_int,
@@ -261,19 +272,19 @@ unsafe fn forces(
     })
 }
 
-/// The index that an id is.
+/// Returns the index of a sink with this id.
 fn index(sink: usize, id: f64) -> Result<i32> {
-    match id > f64::from(i32::MIN) - 1.0 && id < f64::from(i32::MAX) + 1.0 {
-        true => Ok(id as i32),
-        false => Err(Error::BadOption {
-            name: format!("id of sink {sink}"),
-            value: id.to_string(),
-            allowed: format!("{} to {}", i32::MIN, i32::MAX),
-        }),
+    if id > f64::from(i32::MIN) - 1.0 && id < f64::from(i32::MAX) + 1.0 {
+        return Ok(id as i32);
     }
+    Err(Error::BadOption {
+        name: format!("id of sink {sink}"),
+        value: id.to_string(),
+        allowed: format!("{} to {}", i32::MIN, i32::MAX),
+    })
 }
 
-/// Leaves no number that could be taken for a force.
+/// The result of a force that failed: no number can be taken for a force.
 const FAILURE: Force = {
     let none = [f64::NAN; 3];
     Force { acc: none, jrk: none, snp: none, phi: f64::NAN, nnb_id: NO_SOURCE, nnb_r2: f32::NAN }

@@ -5,7 +5,7 @@ use std::os::raw::c_char;
 use std::ptr;
 
 use crate::abi::boundary::{self, required};
-use crate::abi::{arrays, opening, speech};
+use crate::abi::{arrays, diagnostics, opening};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
 use crate::data::{Error, Order, Precision, Result, ResultCode};
 use crate::engine::{Setup, Statistics};
@@ -136,7 +136,7 @@ fn backend_of(number: i32, others: &str) -> Result<Backend> {
 
 fn setup(order: i32, precision: i32, backend: i32, devices: Option<&str>, threads: i32) -> Result<(Setup, String)> {
     let mut settings = Settings::from_environment()?;
-    speech::start_log(&settings)?;
+    diagnostics::start_log(&settings)?;
     let order = order_of(order)?;
     let precision = match precision {
         0 => settings.precision_for(order)?.unwrap_or(Precision::Double),

@@ -1,11 +1,11 @@
-//! The one board of a process: a system for regular forces, and one for potentials.
+//! The one board of a process, which has a system for regular forces and one for potentials.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::arrays::Input;
+use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening::{self, Interface, Opened};
-use crate::abi::speech::{Failure, Outcome};
 use crate::data::{Error, NeighbourCriterion, Order, Precision, Result, Scope, Sink, Source, padded};
 
 const REGULAR: Interface = Interface {
@@ -20,26 +20,28 @@ const REGULAR: Interface = Interface {
 const POTENTIALS: Interface =
     Interface { name: "gpupot", order: Order::Second, scope: Scope::Full, opener: "gpupot", ..REGULAR };
 
-/// No function of the interfaces names devices.
+/// The complaint about other devices. It never appears, because no function of the interfaces names
+/// devices.
 const NEVER: &str = "with other devices than those that are open";
 
-/// Bodies as callers give them: the sources of a force.
+/// The bodies of a caller, which are the sources of a force.
 pub struct Bodies {
     /// Their masses.
     pub masses: Input<f64>,
-    /// Their positions, as many.
+    /// Their positions, as many as there are masses.
     pub positions: Input<[f64; 3]>,
-    /// Their velocities, as many, if the force needs them.
+    /// Their velocities, as many as there are masses, if the force needs them.
     pub velocities: Option<Input<[f64; 3]>>,
 }
 
 impl Bodies {
-    /// How many they are.
+    /// The number of bodies.
     pub fn count(&self) -> usize {
         self.masses.count()
     }
 
-    /// The source at an address: the body of this row, whose index is the address.
+    /// Returns the source at an address. It is the body of the row with this number, which is also
+    /// its index.
     fn source(&self, address: usize) -> Source {
         let velocity = self.velocities.map_or([0.0; 3], |velocities| velocities.get(address));
         let coefficients = padded([self.positions.get(address), velocity]);
@@ -47,17 +49,17 @@ impl Bodies {
     }
 }
 
-/// What the last `gpunb_send` sent.
+/// The outcome of the last `gpunb_send`.
 #[derive(Debug, Clone, Copy)]
 enum Sent {
     Nothing,
-    /// So many sources, of which something was refused: none can be used.
+    /// This many sources were sent, but one was refused, so that none can be used.
     Refused(usize),
-    /// So many sources.
+    /// This many sources were sent.
     All(usize),
 }
 
-/// The systems behind the interfaces, and what was sent to the first.
+/// The systems behind the interfaces, and the state of the sources for regular forces.
 pub struct Board {
     regular: Opened,
     potentials: Opened,
@@ -66,7 +68,7 @@ pub struct Board {
 
 static BOARD: Mutex<Board> = Mutex::new(Board::new());
 
-/// The process's board, for one call.
+/// Locks the board of the process for one call.
 pub fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -76,7 +78,7 @@ impl Board {
         Board { regular: Opened::new(REGULAR), potentials: Opened::new(POTENTIALS), sent: Sent::Nothing }
     }
 
-    /// Opens the system for regular forces, if it is not open yet.
+    /// Opens the system for regular forces if it is not open yet.
     pub fn open(&mut self, function: &'static str) -> Outcome<()> {
         if self.regular.is_in_forked_child() {
             *self = Board::new();
@@ -94,11 +96,12 @@ impl Board {
         *self = Board::new();
     }
 
-    /// Replaces the sources of regular forces. If one is refused all are, until others are sent.
+    /// Replaces the sources of regular forces. If one is refused, none can be used until others are
+    /// sent.
     pub fn send(&mut self, bodies: Result<Bodies>) -> Outcome<()> {
         self.sent = Sent::Refused(bodies.as_ref().map_or(0, Bodies::count));
         let (bodies, system) = (bodies?, self.regular.system()?);
-        // Lists that nobody reads again would keep the sources that they are of.
+        // The old neighbour lists, which nobody reads again, would keep a copy of the old sources.
         system.forget_block();
         system.set_unpredicted();
         for address in 0..bodies.count() {
@@ -108,7 +111,7 @@ impl Board {
         Ok(())
     }
 
-    /// How many sources were last sent, refused or not.
+    /// The number of sources that were last sent, refused or not.
     pub fn sent(&self) -> usize {
         match self.sent {
             Sent::Nothing => 0,
@@ -116,11 +119,12 @@ impl Board {
         }
     }
 
-    /// The regular forces on `ni` sinks. `take` gets the number of each with potential, acceleration and jerk; after
-    /// that `list` gets each with the addresses of its neighbours, which ascend.
+    /// Computes the regular forces on `ni` sinks. `take` gets the number of each sink with its
+    /// potential, acceleration and jerk. After that `list` gets the number of each sink with the
+    /// addresses of its regular neighbours, which ascend.
     pub fn regular_forces(
         &mut self,
-        neighbour_criterion: NeighbourCriterion,
+        criterion: NeighbourCriterion,
         ni: usize,
         sink: impl Fn(usize) -> Sink + Sync,
         mut take: impl FnMut(usize, &[f64; 7]),
@@ -135,7 +139,7 @@ impl Board {
             Sent::All(count) => count,
         };
         system.abandon();
-        system.set_neighbour_criterion(neighbour_criterion);
+        system.set_neighbour_criterion(criterion);
         system.start_from_fn(nj, false, ni, sink)?;
         system.wait_each(|first, forces| {
             forces.rows().enumerate().for_each(|(number, summed)| take(first + number, summed));
@@ -146,14 +150,15 @@ impl Board {
         Ok(())
     }
 
-    /// The potentials of all bodies at the places of some of them; `take` gets each with its number among these.
+    /// Computes the potentials of all bodies at the places of some of them. `take` gets each
+    /// potential with the number of the body among these.
     pub fn potentials(
         &mut self,
         bodies: &Bodies,
         sinks: Range<usize>,
         mut take: impl FnMut(usize, f64),
     ) -> Outcome<()> {
-        // All sources are sent with each call: a fork has nothing to lose.
+        // Each call sends all sources, so that a fork can open a system of its own unasked.
         if self.potentials.is_in_forked_child() {
             self.potentials = Opened::new(POTENTIALS);
         }

@@ -1,9 +1,9 @@
-//! What the functions of both interfaces do.
+//! The work of the functions of both interfaces.
 
 use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output, scalar};
-use crate::abi::speech::{FAILED, answer, answer_or};
+use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::data::{Error, NeighbourCriterion, Result, Sink, padded};
 
 use super::board::{Bodies, board};
@@ -22,7 +22,7 @@ pub fn close() -> c_int {
     answer("gpunb_close", body, FAILED)
 }
 
-/// A count that Fortran passes.
+/// Reads a count that Fortran passes.
 ///
 /// # Safety
 /// Unless null, the pointer can be read.
@@ -45,7 +45,7 @@ pub unsafe fn send(nj: *const c_int, m: *const f64, x: *const [f64; 3], v: *cons
     answer("gpunb_send", || board().send(bodies()).map(|()| 0), FAILED)
 }
 
-/// The arguments of `gpunb_regf`, all pointers.
+/// The arguments of `gpunb_regf`, which are all pointers.
 pub struct RegularArguments {
     /// The number of sinks.
     pub ni: *const c_int,
@@ -57,32 +57,33 @@ pub struct RegularArguments {
     pub xi: *const [f64; 3],
     /// Their velocities.
     pub vi: *const [f64; 3],
-    /// Where accelerations go.
+    /// The array for accelerations.
     pub acc: *mut [f64; 3],
-    /// Where jerks go.
+    /// The array for jerks.
     pub jrk: *mut [f64; 3],
-    /// Where potentials go.
+    /// The array for potentials.
     pub pot: *mut f64,
     /// The length of a row of `list`.
     pub lmax: *const c_int,
     /// The most neighbours that a row may have.
     pub nbmax: *const c_int,
-    /// Where lists of neighbours go.
+    /// The array for the lists of neighbours.
     pub list: *mut c_int,
 }
 
-/// Where the caller wants lists of neighbours, a row a sink: how many they are, and which.
+/// The caller's array for the lists of neighbours. It has a row for each sink, with their number
+/// and their addresses.
 struct Lists {
     items: Output<c_int>,
     rows: usize,
     /// The length of a row.
     row: usize,
-    /// The most neighbours that a row takes.
+    /// The most neighbours that fit into a row.
     room: usize,
 }
 
 impl Lists {
-    /// Writes the list of a sink. Of one that is too long its length alone is written, with a minus sign.
+    /// Writes the list of a sink. If it is too long, only its length is written, with a minus sign.
     fn take(&self, sink: usize, neighbours: &[i32]) {
         let first = sink * self.row;
         let length = neighbours.len() as c_int;
@@ -93,28 +94,29 @@ impl Lists {
         neighbours.iter().enumerate().for_each(|(place, address)| self.items.set(first + 1 + place, *address));
     }
 
-    /// Writes lists that end the callers' search for radii, where there are no forces: the first two sources of those
-    /// that were sent. Callers repeat a block of which a list is too long with less of a radius and, when a run begins,
-    /// one of which a list has fewer than two with more of it, and they would do so for ever.
+    /// Writes lists for a call that failed, each with the first two of the sources that were sent.
+    /// They end the caller's search for radii, which would else go on for ever: callers repeat a
+    /// block with a smaller radius if a list is too long and, when a run begins, with a larger one
+    /// if a list has fewer than two neighbours.
     fn fail(&self, sent: usize) {
         let neighbours = &[0, 1][..sent.min(self.room).min(2)];
         (0..self.rows).for_each(|sink| self.take(sink, neighbours));
     }
 }
 
-/// The regular forces on some sinks, and the lists of their neighbours.
+/// Computes the regular forces on some sinks, and the lists of their neighbours.
 ///
 /// # Safety
-/// Each pointer is null or points to what the documentation of `gpunb_regf` says.
-pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: Result<NeighbourCriterion>) -> c_int {
+/// Each pointer is null or points to an array as the documentation of `gpunb_regf` has it.
+pub unsafe fn regular_forces(arguments: RegularArguments, criterion: Result<NeighbourCriterion>) -> c_int {
     let function = "gpunb_regf";
     let RegularArguments { ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list } = arguments;
-    // SAFETY: the caller's promise, as for all that follow.
+    // SAFETY: the caller's promise, also for the blocks below.
     let (ni, lmax, nbmax) = unsafe { (count("ni", ni), count("lmax", lmax), count("nbmax", nbmax)) };
     let Ok(ni @ 1..) = ni else { return answer(function, || Ok(ni.map(|_| 0)?), FAILED) };
     let row = lmax.as_ref().map_or(0, |lmax| *lmax);
     let room = nbmax.as_ref().map_or(0, |nbmax| (*nbmax).min(row.saturating_sub(1)));
-    // SAFETY: see above.
+    // SAFETY: the caller's promise.
     let (acceleration, jerk, potential, items) = unsafe {
         (
             Output::new("acc", acc, ni),
@@ -123,7 +125,7 @@ pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: R
             Output::new("list", list, ni.saturating_mul(row)),
         )
     };
-    // Without a length there are no rows.
+    // There are no rows if their length is unknown.
     let lists = Lists { items, rows: if row > 0 { ni } else { 0 }, row, room };
     let body = || {
         if lmax? == 0 {
@@ -134,7 +136,7 @@ pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: R
         jerk.require()?;
         potential.require()?;
         lists.items.require()?;
-        // SAFETY: see above.
+        // SAFETY: the caller's promise.
         let (radius2, step, position, velocity) = unsafe {
             (
                 Input::new("h2", h2, ni)?,
@@ -155,9 +157,7 @@ pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: R
             jerk.set(sink, [*jx, *jy, *jz]);
             potential.set(sink, -p);
         };
-        board()
-            .regular_forces(neighbour_criterion?, ni, sink, take, |sink, neighbours| lists.take(sink, neighbours))
-            .map(|()| 0)
+        board().regular_forces(criterion?, ni, sink, take, |sink, neighbours| lists.take(sink, neighbours)).map(|()| 0)
     };
     let failed = || {
         [acceleration, jerk].iter().for_each(|output| output.fill([f64::NAN; 3]));
@@ -167,34 +167,34 @@ pub unsafe fn regular_forces(arguments: RegularArguments, neighbour_criterion: R
     answer_or(function, body, FAILED, failed)
 }
 
-/// Which bodies are the sinks of potentials.
+/// The bodies at whose places potentials are wanted.
 pub enum Places {
     /// All of them.
     All,
-    /// `ni` from the one with number `istart` on, counted from 1.
+    /// `ni` bodies from the one with number `istart` on, counted from 1.
     Some { istart: *const c_int, ni: *const c_int },
 }
 
-/// The potentials at the places of some of `n` bodies.
+/// Computes the potentials at the places of some of `n` bodies.
 ///
 /// # Safety
-/// Each pointer is null or points to what the documentation of `gpupot` says.
+/// Each pointer is null or points to an array as the documentation of `gpupot` has it.
 pub unsafe fn potentials(places: Places, n: *const c_int, m: *const f64, x: *const [f64; 3], pot: *mut f64) -> c_int {
     let function = "gpupot";
-    // SAFETY: the caller's promise, as for all that follow.
+    // SAFETY: the caller's promise, also for the blocks below.
     let n = unsafe { count("n", n) };
     let (istart, ni) = match places {
         Places::All => (Ok(1), n.clone()),
-        // SAFETY: see above.
+        // SAFETY: the caller's promise.
         Places::Some { istart, ni } => unsafe { (scalar("istart", istart), count("ni", ni)) },
     };
     let Ok(ni @ 1..) = ni else { return answer(function, || Ok(ni.map(|_| 0)?), FAILED) };
-    // SAFETY: see above.
+    // SAFETY: the caller's promise.
     let potential = unsafe { Output::new("pot", pot, ni) };
     let body = || {
         let n = n?;
         let first = first_place(istart?, ni, n)?;
-        // SAFETY: see above.
+        // SAFETY: the caller's promise.
         let (masses, positions) = unsafe { (Input::new("m", m, n)?, Input::new("x", x, n)?) };
         potential.require()?;
         let bodies = Bodies { masses, positions, velocities: None };
@@ -203,7 +203,7 @@ pub unsafe fn potentials(places: Places, n: *const c_int, m: *const f64, x: *con
     answer_or(function, body, FAILED, || potential.fill(f64::NAN))
 }
 
-/// The row of the first of `ni` among `n` bodies.
+/// Returns the row of the first of `ni` bodies among `n`.
 fn first_place(istart: c_int, ni: usize, n: usize) -> Result<usize> {
     let bad = |what, value, allowed| Err(Error::BadCount { what, value, allowed });
     match usize::try_from(istart) {

@@ -1,7 +1,8 @@
-//! The functions that NBODY6++GPU calls. The documentation here is that of `include/nbody6pp.h`, where the names have
-//! no prefix.
+//! The functions that NBODY6++GPU calls. `include/nbody6pp.h`, where the names have no prefix, is
+//! made from this file.
 //!
-//! What is promised of the caller's arrays stands in each function's documentation; none may be freed or too short.
+//! The documentation of each function says how long the caller's arrays have to be. None may be
+//! shorter, or freed during the call.
 
 #![allow(clippy::missing_safety_doc, reason = "the documentation is the header's, for C")]
 #![allow(clippy::too_many_arguments, unused_variables, reason = "the arguments are those of NBODY6++GPU's interface")]
@@ -19,29 +20,34 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_devinit_(rank: *mut c_int) -> c_in
     calls::open("gpunb_devinit")
 }
 
-/// Opens the board: the devices of this process that the environment names, one unless it asks for more.
+/// Opens the board with the devices that the environment names. It is one device unless the
+/// environment asks for more.
 ///
-/// Neither argument is needed, and both are never read. `nbmax` is the most bodies that will be sent: there may be any
-/// number. `rank` is the number of the process among all: the device of a process goes by its number among those of its
-/// host, which the variables of the launcher tell. An open board stays as it is, with its sources. Any other function
-/// opens what it needs, too. Returns 0, or non-zero if the environment or `sapporo2.config` asks for what cannot be
-/// had; then every force is NaN until the board is opened again.
+/// Neither argument is needed, and neither is ever read. `nbmax` is the most bodies that will be
+/// sent, but there may be any number of bodies. `rank` is the number of the process among all
+/// processes, but a process chooses its device by its number among those of its host, which the
+/// variables of the launcher tell. An open board stays as it is, with its sources. Any other
+/// function opens the board too, if it needs one. Returns 0, or non-zero if the environment or
+/// `sapporo2.config` asks for something that is not there. Then every force is NaN until the board
+/// is opened again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_open_(nbmax: *mut c_int, rank: *mut c_int) -> c_int {
     calls::open("gpunb_open")
 }
 
-/// Forgets the sources and frees everything. A board that is closed may be closed again.
+/// Forgets the sources and frees all memory and devices. A closed board may be closed again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_close_() -> c_int {
     calls::close()
 }
 
-/// Replaces all sources (j-particles) by `nj` others: masses `m`, positions `x`, velocities `v`.
+/// Replaces all sources (j-particles) by `nj` others with the masses `m`, the positions `x` and the
+/// velocities `v`.
 ///
-/// They have the addresses 0 to `nj` - 1, by which `gpunb_regf_` names them, and are not predicted: the next forces
-/// take them as they are. Returns non-zero if a pointer is null, `nj` is negative, or a number is not finite or too
-/// large for the precision; then forces are NaN until other sources are sent.
+/// They have the addresses 0 to `nj` - 1, by which `gpunb_regf_` names them. They are not
+/// predicted: the next forces take them as they are. Returns non-zero if a pointer is null, if `nj`
+/// is negative, or if a number is not finite or too large for the precision. Then forces are NaN
+/// until other sources are sent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_send_(
     nj: *mut c_int,
@@ -53,25 +59,30 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_send_(
     unsafe { calls::send(nj, m, x, v) }
 }
 
-/// The regular forces on `ni` sinks (i-particles): of all sources that were sent, without the sink's neighbours.
+/// Computes the regular forces on `ni` sinks (i-particles). They are the forces of all sources that
+/// were sent, without the sink's neighbours.
 ///
-/// Each sink has a position `xi`, a velocity `vi`, a squared radius `h2` and a regular step `dtr`. Any number of them
-/// can be passed. With r and v the differences of position and velocity, source less sink, a source of mass m is a
-/// neighbour if the smaller of r^2 and (r + dtr v)^2 is less than `h2` where `m_flag` is 0, and less than m `h2` where
-/// it is anything else. A sink that is a source with mass is its own neighbour. There is no softening; other sources at
-/// the sink's place, if they are no neighbours for want of mass or radius, give nothing. Of the sources that are left:
+/// Each sink has a position `xi`, a velocity `vi`, a squared radius `h2` and a regular step `dtr`.
+/// Any number of sinks can be passed. With r and v the differences of position and velocity, source
+/// less sink, a source of mass m is a neighbour if the smaller of r^2 and (r + dtr v)^2 is less
+/// than `h2` if `m_flag` is 0, or less than m `h2` if `m_flag` is any other number. A sink that is
+/// a source with mass is its own neighbour. There is no softening. Another source at the sink's
+/// place that is no neighbour, because it has no mass or the sink no radius, adds nothing. The sums
+/// over the other sources are:
 ///
-/// - `acc` = sum m r / r^3; `jrk`: its derivative in time
+/// - `acc` = sum m r / r^3, and `jrk` is its derivative in time
 /// - `pot` = +sum m / r
 ///
-/// `list` has `lmax` integers for each sink, list(lmax,ni) in Fortran: the number of its neighbours, and their
-/// addresses, which ascend. Of more than `nbmax` neighbours, or more than `lmax` - 1, the number alone is written, with
-/// a minus sign; the forces are right all the same. Results are written, not added, and nothing beyond `ni` rows. They
-/// may overlap one another or any array of sinks; `list` overlaps none.
+/// `list` has `lmax` integers for each sink, which is list(lmax,ni) in Fortran: the number of the
+/// sink's neighbours, and their addresses, which ascend. If there are more than `nbmax` neighbours,
+/// or more than `lmax` - 1, only their number is written, with a minus sign. The forces are right
+/// in that case too. Results are written, not added, and nothing is written beyond `ni` rows. The
+/// other results may overlap one another or any array of sinks, but `list` must not overlap any
+/// array.
 ///
-/// With `ni` = 0 nothing happens. Returns 0, or non-zero on an error; then all forces are NaN, and the lists have the
-/// addresses 0 and 1, as far as there is room and there are such sources. Two neighbours are what NBODY6++GPU does not
-/// answer by repeating the call with another radius.
+/// With `ni` = 0 nothing happens. Returns 0, or non-zero on an error. Then all forces are NaN, and
+/// the lists have the addresses 0 and 1, as far as there is room and there are such sources: with
+/// two neighbours, NBODY6++GPU does not repeat the call with another radius.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_regf_(
     ni: *mut c_int,
@@ -90,18 +101,20 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_regf_(
     let arguments = RegularArguments { ni, h2, dtr, xi, vi, acc, jrk, pot, lmax, nbmax, list };
     // SAFETY: the caller passes null or pointers to arrays of the documented length.
     unsafe {
-        let neighbour_criterion = scalar("m_flag", m_flag)
+        let criterion = scalar("m_flag", m_flag)
             .map(|flag| if flag == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass });
-        calls::regular_forces(arguments, neighbour_criterion)
+        calls::regular_forces(arguments, criterion)
     }
 }
 
-/// The potentials `pot` = +sum m / r of `n` bodies, with masses `m` and positions `x`, at the places of `ni` of them,
-/// from that with number `istart` on, counted from 1.
+/// Computes the potentials `pot` = +sum m / r of `n` bodies, which have the masses `m` and the
+/// positions `x`, at the places of `ni` of them, from the body with number `istart` on, counted
+/// from 1.
 ///
-/// The first of `ni` potentials is that of body `istart`. Pairs at no distance give nothing, and so a body itself. What
-/// `gpunb_send_` sent has no part in it and stays. `rank` is never read. With `ni` = 0 nothing happens. Returns 0, or
-/// non-zero on an error; then all potentials are NaN.
+/// The first of the `ni` potentials is the potential at body `istart`. Pairs without distance add
+/// nothing, and so a body adds nothing to its own potential. The sources of `gpunb_send_` have no
+/// effect on the potentials and stay. `rank` is never read. With `ni` = 0 nothing happens. Returns
+/// 0, or non-zero on an error. Then all potentials are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpupot_(
     rank: *mut c_int,
@@ -116,7 +129,8 @@ pub unsafe extern "C" fn kyoho_nbody6pp_gpupot_(
     unsafe { calls::potentials(Places::Some { istart, ni }, n, m, x, pot) }
 }
 
-/// Does nothing. What a board did is in the log when it is closed, if there is one (`KYOHO_LOG=info`).
+/// Does nothing. A board logs how much work it did when it is closed, if there is a log
+/// (`KYOHO_LOG=info`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_nbody6pp_gpunb_profile_(rank: *mut c_int) -> c_int {
     0

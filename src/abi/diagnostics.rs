@@ -1,4 +1,5 @@
-//! What the library says: one line to stderr for a failed call of an old interface, and a log if one is asked for.
+//! Diagnostics: one line on stderr for each failed call of an old interface, and a log if the
+//! environment asks for one.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,32 +15,33 @@ use crate::data::{Error, Result};
 use super::boundary;
 use super::floating_point::in_the_usual_environment;
 
-/// Why a call of an old interface failed.
+/// The reason why a call of an old interface failed.
 #[derive(Debug, ThisError)]
 pub enum Failure {
-    /// The engine or the boundary says so.
+    /// The engine or the boundary refused the call.
     #[error(transparent)]
     Library(#[from] Error),
-    /// Something that the force depends on was refused.
-    #[error("{0} was refused when it was last set; allowed: setting it again")]
+    /// The force depends on something that was refused.
+    #[error("{0} was refused when it was last set; set it again")]
     Refused(String),
-    /// An earlier call failed, and its line said why.
+    /// An earlier call failed, and its line gave the reason.
     #[error("an earlier call failed")]
-    Told,
+    AlreadyReported,
 }
 
-/// What a call of an old interface comes to.
+/// The result of a call of an old interface.
 pub type Outcome<T> = std::result::Result<T, Failure>;
 
-/// What a failed call of an old interface returns.
+/// The value that a failed call of an old interface returns.
 pub const FAILED: i32 = -1;
 
-/// Runs the body of an entry point of an old interface; a failure becomes a line on stderr and the value `failed`.
+/// Runs the body of an entry point of an old interface; a failure becomes a line on stderr and the
+/// value `failed`.
 pub fn answer<T>(function: &'static str, body: impl FnOnce() -> Outcome<T>, failed: T) -> T {
     answer_or(function, body, failed, || ())
 }
 
-/// The same, with something to be done after a failure.
+/// Does as [`answer`] does, and calls `after_failure` after a failure.
 pub fn answer_or<T>(
     function: &'static str,
     body: impl FnOnce() -> Outcome<T>,
@@ -52,8 +54,8 @@ pub fn answer_or<T>(
             Ok(Err(failure)) => failure,
             Err(error) => Failure::Library(error),
         };
-        // A logger of the caller's may panic too.
-        protect(|| complain(function, &failure));
+        // The caller's own logger may panic too.
+        protect(|| report(function, &failure));
         protect(after_failure);
         if OnFailure::of_process() == OnFailure::Stop {
             stop(function);
@@ -62,19 +64,20 @@ pub fn answer_or<T>(
     })
 }
 
-/// Ends the process, as a program ends itself: what it has written reaches its files.
+/// Ends the process as a program ends itself, so that all it has written reaches its files.
 fn stop(function: &'static str) {
-    // What a program does at its end may fail again, and two threads may fail at a time: the first ends it.
+    // A program may call the library at its end and fail again, and two threads may fail at a time.
+    // The first ends it.
     static STOPPING: AtomicBool = AtomicBool::new(false);
     if !STOPPING.swap(true, Ordering::Relaxed) {
         let line = format!("kyoho: {function} failed, and KYOHO_ON_FAILURE is stop: the process ends with status 1\n");
-        // A closed stderr is no reason to go on.
+        // The process ends even if stderr is closed.
         let _ = std::io::stderr().write_all(line.as_bytes());
         std::process::exit(1);
     }
 }
 
-/// Does what may panic, at the end of a call that has failed anyhow.
+/// Runs a function that may panic, at the end of a call that has failed already.
 fn protect(last: impl FnOnce()) {
     let _ = boundary::protect(|| {
         last();
@@ -82,24 +85,25 @@ fn protect(last: impl FnOnce()) {
     });
 }
 
-/// Lines that one function may write in a process: a caller that ignores a failure may repeat it for ever.
+/// The most lines that one function writes in a process, because a caller that ignores failures may
+/// repeat them for ever.
 const LINES: u32 = 100;
 
-/// How many lines each function has written.
+/// The number of lines that each function has written.
 static WRITTEN: Mutex<Vec<(&'static str, u32)>> = Mutex::new(Vec::new());
 
-/// Writes one line to stderr: which function failed, and why.
-pub fn complain(function: &'static str, failure: &Failure) {
-    if matches!(failure, Failure::Told) {
+/// Writes one line to stderr that names the function and the reason of its failure.
+pub fn report(function: &'static str, failure: &Failure) {
+    if matches!(failure, Failure::AlreadyReported) {
         return;
     }
-    if tell(function, failure) {
+    if write_line(function, failure) {
         log::error!("{function}: {failure}");
     }
 }
 
-/// Writes the line, unless the function has written enough of them.
-fn tell(function: &'static str, failure: &Failure) -> bool {
+/// Writes the line unless the function has written enough of them; returns whether it did.
+fn write_line(function: &'static str, failure: &Failure) -> bool {
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = written.iter().position(|(name, _)| *name == function).unwrap_or(written.len());
     if place == written.len() {
@@ -111,8 +115,8 @@ fn tell(function: &'static str, failure: &Failure) -> bool {
     }
     *lines += 1;
     let line = format!("kyoho: {function}: {failure}\n");
-    let more = format!("kyoho: {function}: {LINES} failures were shown; more are not\n");
-    // A closed stderr is no reason to fail.
+    let more = format!("kyoho: {function}: {LINES} failures were shown; more are not shown\n");
+    // The call goes on even if stderr is closed.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if *lines == LINES {
         let _ = std::io::stderr().write_all(more.as_bytes());
@@ -120,7 +124,7 @@ fn tell(function: &'static str, failure: &Failure) -> bool {
     true
 }
 
-/// Writes what the library logs to a file or to stderr.
+/// The logger of the library, which writes to a file or to stderr.
 struct Log {
     file: Option<Mutex<File>>,
 }
@@ -131,7 +135,7 @@ impl log::Log for Log {
     }
 
     fn log(&self, record: &log::Record) {
-        // On stderr the line of a failed call is there already.
+        // The line of a failed call is on stderr already.
         if !self.enabled(record.metadata()) || self.file.is_none() && record.target() == module_path!() {
             return;
         }
@@ -148,9 +152,10 @@ impl log::Log for Log {
 static LOG: OnceLock<Log> = OnceLock::new();
 static STARTED: Mutex<bool> = Mutex::new(false);
 
-/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they ask for one.
+/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they
+/// ask for one.
 ///
-/// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
+/// A Rust program that has its own logger keeps it. Returns an error if the file cannot be written.
 pub fn start_log(settings: &Settings) -> Result<()> {
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if *started || settings.log == log::LevelFilter::Off {
