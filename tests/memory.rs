@@ -269,7 +269,7 @@ fn life(mut system: System) -> Vec<u64> {
 #[test]
 fn a_system_of_every_order_survives_every_failure() {
     if is_alone("a_system_of_every_order_survives_every_failure") {
-        for interaction in CATALOGUE {
+        for interaction in CATALOGUE.iter() {
             try_all(&interaction.name(), || life(opened(&setup(interaction, Backend::Cpu, 1))));
         }
     }

@@ -44,7 +44,7 @@ fn forces(setup: &Setup, length: i32, mass: i32, velocity: i32) -> Vec<Row> {
 
 #[test]
 fn units_change_no_digit() {
-    for entry in CATALOGUE {
+    for entry in CATALOGUE.iter() {
         for level in Level::available() {
             let settings = Settings { level, ..Settings::from_environment().unwrap() };
             let setup = Setup { scope: entry.scope, ..settings.setup(entry.order, entry.precision).unwrap() };

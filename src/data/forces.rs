@@ -7,14 +7,14 @@ use super::{Error, Interaction, Nearest, Precision, Result, Sums};
 /// The forces on sinks of a block.
 #[derive(Clone, Copy)]
 pub struct Forces<'a> {
-    pub(crate) interaction: &'static Interaction,
+    pub(crate) interaction: &'a Interaction,
     pub(crate) values: &'a [f64],
     pub(crate) nearest: &'a [Nearest],
 }
 
 impl<'a> Forces<'a> {
     /// Those that stand in sums.
-    pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'static Interaction) -> Forces<'a> {
+    pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'a Interaction) -> Forces<'a> {
         let values = &sums.values[sinks.start * interaction.n_outputs..sinks.end * interaction.n_outputs];
         let nearest = if interaction.nearest { &sums.nearest[sinks] } else { &[] };
         Forces { interaction, values, nearest }

@@ -1,5 +1,7 @@
 //! What is computed: an order, a precision and a scope, and the counts and bounds that come with them.
 
+use std::borrow::Cow;
+
 /// The order of the integrator that the forces are for: which derivatives are summed.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,7 +95,7 @@ impl Scope {
 }
 
 /// What one order in one precision and scope takes and gives.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Interaction {
     /// The order.
     pub order: Order,
@@ -117,11 +119,11 @@ pub struct Interaction {
     /// The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
     pub tolerance: f64,
     /// What it is, in a sentence.
-    pub documentation: &'static str,
+    pub documentation: Cow<'static, str>,
 }
 
 /// What a pair arithmetic can bear: squares and products stay in the range of its numbers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// The largest magnitude of a coordinate.
     pub position: f64,

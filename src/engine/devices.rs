@@ -1,5 +1,7 @@
 //! The devices of a system: who computes a block, and who goes on when they fail.
 
+use std::sync::Arc;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -17,7 +19,7 @@ use super::partitions::{self, Partitions};
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
 pub struct Devices {
     machine: Box<dyn Machine>,
-    interaction: &'static Interaction,
+    interaction: Arc<Interaction>,
     /// What they are made of now.
     setup: Setup,
     /// None where the last change failed.
@@ -79,13 +81,13 @@ impl Devices {
     /// Opens the devices of a setup, and makes room for records if they take them.
     pub fn open(
         machine: Box<dyn Machine>,
-        interaction: &'static Interaction,
+        interaction: Arc<Interaction>,
         setup: &Setup,
         journal: &mut UpdateJournal,
     ) -> Result<Devices> {
         let mut devices = Devices {
             machine,
-            interaction,
+            interaction: interaction.clone(),
             setup: setup.clone(),
             all: Vec::new(),
             threads: Threads::alone(),
@@ -244,7 +246,12 @@ impl Devices {
     }
 
     fn options(&self, setup: &Setup) -> DeviceOptions {
-        DeviceOptions { interaction: self.interaction, threads: setup.threads, level: setup.level, shape: setup.shape }
+        DeviceOptions {
+            interaction: self.interaction.clone(),
+            threads: setup.threads,
+            level: setup.level,
+            shape: setup.shape,
+        }
     }
 
     /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.

@@ -24,7 +24,7 @@ impl Machine for FakeMachine {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         match backend {
-            Backend::Cuda => Ok(Box::new(open(&self.0, true, options.interaction)?)),
+            Backend::Cuda => Ok(Box::new(open(&self.0, true, &options.interaction)?)),
             other => method::open(other, number, options),
         }
     }
@@ -65,7 +65,7 @@ fn potentials_of_cpu(ni: usize, nj: usize) -> Vec<f64> {
 
 #[test]
 fn shares_of_one_device_give_records_back_when_none_is_at_work() {
-    let script = script(interaction(Order::Fourth, Precision::Double).unwrap());
+    let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
     let assignments = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
     let mut system = System::on(Box::new(FakeMachine(script.clone())), &assignments).unwrap();
     write_all(&mut system, 0..3000);
@@ -82,7 +82,7 @@ fn shares_of_one_device_give_records_back_when_none_is_at_work() {
 
 #[test]
 fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_moved_to_or_there_is_memory() {
-    let script = script(interaction(Order::Fourth, Precision::Double).unwrap());
+    let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
     let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup(Backend::Cuda, false)).unwrap();
     write_all(&mut system, 0..300);
     let of_gpu: Vec<f64> = block(40, 300).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
@@ -108,7 +108,7 @@ fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_
 
 #[test]
 fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_chose() {
-    let script = script(interaction(Order::Fourth, Precision::Double).unwrap());
+    let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
     let expected = potentials_of_cpu(40, 900);
     // One block step after another until the device fails at the call of this number in a step of its own.
     for place in (0..).step_by(3) {

@@ -9,6 +9,8 @@ mod neighbours;
 mod partitions;
 mod sinks;
 
+use std::sync::Arc;
+
 use crate::data::forces::check_finite;
 use crate::data::sinks::SinkScan;
 use crate::data::{
@@ -80,7 +82,7 @@ enum Stage {
 
 /// A set of sources and the devices that sum their forces.
 pub struct System {
-    interaction: &'static Interaction,
+    interaction: Arc<Interaction>,
     devices: Devices,
     /// Devices may read it until they are dropped, before it is.
     journal: UpdateJournal,
@@ -109,11 +111,17 @@ impl System {
 
     /// The same with the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
+        let kind = (setup.order, setup.precision, setup.scope);
         let interaction = catalogue::interaction_of(setup.order, setup.precision, setup.scope)
-            .ok_or_else(|| catalogue::unsupported(setup.backend.name(), (setup.order, setup.precision, setup.scope)))?;
+            .ok_or_else(|| catalogue::unsupported(setup.backend.name(), kind))?;
+        System::with_interaction(machine, interaction, setup)
+    }
+
+    /// The same with an interaction that need not be of the catalogue. Its order, precision and scope choose the law.
+    pub fn with_interaction(machine: Box<dyn Machine>, interaction: Arc<Interaction>, setup: &Setup) -> Result<System> {
         check_devices(setup)?;
         let mut journal = UpdateJournal::new(interaction.n_coefficients);
-        let devices = Devices::open(machine, interaction, setup, &mut journal)?;
+        let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         let threads = copiers(setup);
         Ok(System {
             interaction,
@@ -134,8 +142,8 @@ impl System {
     }
 
     /// What the system computes.
-    pub fn interaction(&self) -> &'static Interaction {
-        self.interaction
+    pub fn interaction(&self) -> &Arc<Interaction> {
+        &self.interaction
     }
 
     /// What it is made of; after a device failed, the backend and devices that went on.
@@ -152,8 +160,8 @@ impl System {
     /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
         self.require_no_block("move")?;
-        let wanted = catalogue::interaction_of(setup.order, setup.precision, setup.scope);
-        if !wanted.is_some_and(|wanted| std::ptr::eq(wanted, self.interaction)) {
+        let Interaction { order, precision, scope, .. } = *self.interaction;
+        if (setup.order, setup.precision, setup.scope) != (order, precision, scope) {
             return Err(Error::BadOption {
                 name: "what the system is moved to".into(),
                 value: crate::data::name_of(setup.order, setup.precision, setup.scope),
@@ -246,7 +254,7 @@ impl System {
     /// of them names the first, and leaves the last block as it was.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
-        let scan = self.candidates.collect(sinks.into_iter(), self.interaction)?;
+        let scan = self.candidates.collect(sinks.into_iter(), &self.interaction)?;
         self.start_candidates(nj, skip_own_index, scan)
     }
 
@@ -260,7 +268,7 @@ impl System {
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
         self.require_no_block("start")?;
-        let scan = sinks::make(&mut self.candidates, count, sink, self.interaction, &self.threads)?;
+        let scan = sinks::make(&mut self.candidates, count, sink, &self.interaction, &self.threads)?;
         self.start_candidates(nj, skip_own_index, scan)
     }
 
@@ -288,7 +296,7 @@ impl System {
         self.block.predicts = self.predicts;
         self.block.nj = nj;
         self.block.neighbour_criterion = self.neighbour_criterion;
-        self.block.units = self.journal.sources().units(&scan.largest, self.interaction);
+        self.block.units = self.journal.sources().units(&scan.largest, &self.interaction);
         self.begin()?;
         self.stage = Stage::Started;
         Ok(())
@@ -351,7 +359,7 @@ impl System {
     pub fn forces(&self) -> Result<Forces<'_>> {
         match self.stage {
             Stage::Done => {
-                Ok(Forces { interaction: self.interaction, values: &self.sums.values, nearest: &self.sums.nearest })
+                Ok(Forces { interaction: &self.interaction, values: &self.sums.values, nearest: &self.sums.nearest })
             }
             _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
         }
@@ -365,15 +373,15 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        let (count, interaction) = (self.block.sinks.len(), self.interaction);
+        let (count, interaction) = (self.block.sinks.len(), self.interaction.clone());
         let mut finite = Ok(());
         let handed_over = loop {
             match self.devices.wait_more() {
                 // Whatever came of the first sinks, the devices are waited for to their end.
                 Ok(Some(sinks)) => {
-                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), interaction));
+                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), &interaction));
                     if finite.is_ok() {
-                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, interaction));
+                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, &interaction));
                     }
                 }
                 Ok(None) => {
@@ -387,8 +395,8 @@ impl System {
             Ok(()) => finite?,
             Err(error) => {
                 self.compute_elsewhere(error)?;
-                check_finite(&self.sums, 0..count, interaction)?;
-                take(0, Forces::of(&self.sums, 0..count, interaction));
+                check_finite(&self.sums, 0..count, &interaction)?;
+                take(0, Forces::of(&self.sums, 0..count, &interaction));
             }
         }
         self.stage = Stage::Done;
@@ -488,10 +496,10 @@ impl System {
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<Option<[[f64; 3]; MAX_DERIVATIVES]>>> {
-        let (interaction, time, predicts) = (self.interaction, self.time, self.predicts);
+        let (interaction, time, predicts) = (self.interaction.clone(), self.time, self.predicts);
         let predicted = |source: Source| {
             let step = if predicts { time - source.time } else { 0.0 };
-            predict::derivatives(&source, interaction, step)
+            predict::derivatives(&source, &interaction, step)
         };
         self.journal.each(addresses, predicted)
     }

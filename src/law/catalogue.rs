@@ -1,10 +1,12 @@
 //! The built-in interactions: one for each order, precision and scope.
 
+use std::sync::{Arc, LazyLock};
+
 use crate::data::{Bounds, Error, Interaction, Order, Precision, Scope};
 
 /// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
 /// itself among them.
-const fn entry(
+fn entry(
     (order, derivatives, flops_per_pair): (Order, usize, u32),
     precision: Precision,
     documentation: &'static str,
@@ -28,12 +30,12 @@ const fn entry(
         nearest: derivatives > 1,
         bounds,
         tolerance,
-        documentation,
+        documentation: documentation.into(),
     }
 }
 
 /// The same for forces without those of neighbours, which are found by a rule that names no nearest one.
-const fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Interaction {
+fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Interaction {
     Interaction { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
 }
 
@@ -43,43 +45,48 @@ const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
 const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
 
 /// Every order, precision and scope that some backend computes.
-pub const CATALOGUE: &[Interaction] = &[
-    entry(
-        SECOND,
-        Precision::Single,
-        "potential and acceleration; pairs in 32 bits, tiles of sources summed in 32 bits, tiles added in 64",
-    ),
-    entry(
-        SECOND,
-        Precision::Mixed,
-        "potential and acceleration; differences of positions to 48 bits, pairs in 32, tiles added in 64",
-    ),
-    entry(SECOND, Precision::Double, "potential and acceleration; all in 64 bits"),
-    entry(
-        FOURTH,
-        Precision::Single,
-        "potential, acceleration, jerk, nearest neighbour; pairs in 32 bits, tiles added in 64",
-    ),
-    entry(
-        FOURTH,
-        Precision::Mixed,
-        "potential, acceleration, jerk, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
-    ),
-    entry(FOURTH, Precision::Double, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
-    entry(
-        SIXTH,
-        Precision::Mixed,
-        "potential, acceleration to snap, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
-    ),
-    entry(SIXTH, Precision::Double, "potential, acceleration to snap, nearest neighbour; all in 64 bits"),
-    entry(EIGHTH, Precision::Double, "potential, acceleration to crackle, nearest neighbour; all in 64 bits"),
-    regular(
-        FOURTH,
-        Precision::Mixed,
-        "potential, acceleration, jerk of all but neighbours; differences of positions to 48 bits, pairs in 32, tiles added in 64",
-    ),
-    regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
-];
+pub static CATALOGUE: LazyLock<Vec<Arc<Interaction>>> =
+    LazyLock::new(|| built_in().into_iter().map(Arc::new).collect());
+
+fn built_in() -> Vec<Interaction> {
+    vec![
+        entry(
+            SECOND,
+            Precision::Single,
+            "potential and acceleration; pairs in 32 bits, tiles of sources summed in 32 bits, tiles added in 64",
+        ),
+        entry(
+            SECOND,
+            Precision::Mixed,
+            "potential and acceleration; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+        ),
+        entry(SECOND, Precision::Double, "potential and acceleration; all in 64 bits"),
+        entry(
+            FOURTH,
+            Precision::Single,
+            "potential, acceleration, jerk, nearest neighbour; pairs in 32 bits, tiles added in 64",
+        ),
+        entry(
+            FOURTH,
+            Precision::Mixed,
+            "potential, acceleration, jerk, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+        ),
+        entry(FOURTH, Precision::Double, "potential, acceleration, jerk, nearest neighbour; all in 64 bits"),
+        entry(
+            SIXTH,
+            Precision::Mixed,
+            "potential, acceleration to snap, nearest neighbour; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+        ),
+        entry(SIXTH, Precision::Double, "potential, acceleration to snap, nearest neighbour; all in 64 bits"),
+        entry(EIGHTH, Precision::Double, "potential, acceleration to crackle, nearest neighbour; all in 64 bits"),
+        regular(
+            FOURTH,
+            Precision::Mixed,
+            "potential, acceleration, jerk of all but neighbours; differences of positions to 48 bits, pairs in 32, tiles added in 64",
+        ),
+        regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
+    ]
+}
 
 /// The precisions that some backend computes in some order.
 pub fn precisions() -> Vec<Precision> {
@@ -106,11 +113,11 @@ pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Pre
 }
 
 /// The descriptor of the whole forces of an order in a precision, where some backend computes them.
-pub fn interaction(order: Order, precision: Precision) -> Option<&'static Interaction> {
+pub fn interaction(order: Order, precision: Precision) -> Option<Arc<Interaction>> {
     interaction_of(order, precision, Scope::Full)
 }
 
 /// The descriptor of an order in a precision and a scope, where some backend computes it.
-pub fn interaction_of(order: Order, precision: Precision, scope: Scope) -> Option<&'static Interaction> {
-    CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope))
+pub fn interaction_of(order: Order, precision: Precision, scope: Scope) -> Option<Arc<Interaction>> {
+    CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope)).cloned()
 }

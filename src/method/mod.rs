@@ -2,6 +2,8 @@
 
 pub mod direct;
 
+use std::sync::Arc;
+
 use direct::cpu;
 use direct::gpu::GpuDevice;
 
@@ -17,7 +19,7 @@ use crate::simd::Level;
 #[derive(Debug, Clone)]
 pub struct DeviceOptions {
     /// What it will compute.
-    pub interaction: &'static Interaction,
+    pub interaction: Arc<Interaction>,
     /// CPU threads.
     pub threads: usize,
     /// The CPU's instruction set.

@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     out!()?;
     out!("order  precision  scope    flops a pair  what it gives")?;
-    for entry in CATALOGUE {
+    for entry in CATALOGUE.iter() {
         let (order, precision, scope) = (entry.order as i32, entry.precision.name(), entry.scope.name());
         out!("{order:>5}  {precision:<9}  {scope:<7}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;
     }

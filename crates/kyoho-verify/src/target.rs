@@ -1,5 +1,7 @@
 //! What the suite runs on.
 
+use std::sync::Arc;
+
 use std::fmt;
 
 use crate::models;
@@ -18,7 +20,7 @@ pub struct Target {
 
 impl Target {
     /// What it computes; every target is an entry of the catalogue.
-    pub fn interaction(&self) -> &'static Interaction {
+    pub fn interaction(&self) -> Arc<Interaction> {
         let Setup { order, precision, scope, .. } = self.setup;
         catalogue::interaction_of(order, precision, scope).expect("targets are made from the catalogue")
     }
@@ -131,7 +133,7 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
 /// and devices.
 pub fn targets(selection: &Selection) -> Vec<Target> {
     let mut targets = Vec::new();
-    for entry in CATALOGUE {
+    for entry in CATALOGUE.iter() {
         let has_order = wanted(selection.order, entry.order) && wanted(selection.precision, entry.precision);
         if !has_order || !wanted(selection.scope, entry.scope) {
             continue;

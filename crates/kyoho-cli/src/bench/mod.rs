@@ -9,6 +9,8 @@ mod speedup;
 mod sweep;
 mod table;
 
+use std::sync::Arc;
+
 use std::path::PathBuf;
 
 use crate::failure::{Failure, Result};
@@ -115,8 +117,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let interactions = interactions(arguments, &settings)?;
     match (arguments.sweep, arguments.speedup) {
-        (true, _) => sweep::run(arguments, &arguments.setup(&settings, interactions[0])?),
-        (_, true) => speedup::run(arguments, &arguments.setup(&settings, interactions[0])?),
+        (true, _) => sweep::run(arguments, &arguments.setup(&settings, &interactions[0])?),
+        (_, true) => speedup::run(arguments, &arguments.setup(&settings, &interactions[0])?),
         _ => table::run(arguments, &settings, &interactions),
     }
 }
@@ -134,9 +136,9 @@ fn doubled(number: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The orders and precisions to measure.
-fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<&'static Interaction>> {
+fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<Interaction>>> {
     if arguments.all {
-        return Ok(CATALOGUE.iter().collect());
+        return Ok(CATALOGUE.to_vec());
     }
     let number = arguments.order.unwrap_or(4);
     let order = Order::from_number(number).ok_or_else(|| Failure::Argument {

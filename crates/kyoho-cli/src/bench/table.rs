@@ -1,5 +1,7 @@
 //! The ordinary table: every kind of work for each number of sources; and what the others print as it does.
 
+use std::sync::Arc;
+
 use crate::bench::Arguments;
 use crate::bench::measure::{self, Bench};
 use crate::bench::row::{self, Row, Work};
@@ -10,7 +12,7 @@ use kyoho::data::Interaction;
 use kyoho::hal::Backend;
 
 /// Measures and prints.
-pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[&'static Interaction]) -> Result<()> {
+pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[Arc<Interaction>]) -> Result<()> {
     let mut rows = Vec::new();
     for interaction in interactions {
         let setup = arguments.setup(settings, interaction)?;

@@ -177,7 +177,7 @@ impl Blocks {
     }
 
     /// Those that a shape fits, and so takes if it is told to.
-    fn that_fit(self, shape: Shape, interaction: &'static Interaction) -> usize {
+    fn that_fit(self, shape: Shape, interaction: &Interaction) -> usize {
         let all = self.sources.iter().flat_map(|nj| self.sinks.iter().map(move |ni| (*ni, *nj)));
         all.filter(|(ni, nj)| plan(interaction, *ni, chunks_below(*nj)).accumulators == shape.accumulators(interaction))
             .count()
@@ -218,7 +218,7 @@ pub const LAUNCH_SHAPES: Check = Check {
         let sources = plummer(blocks.most_sources());
         let plain = blocks.answers(target, &sources)?;
         for (number, shape) in SHAPES.into_iter().enumerate() {
-            let fits = blocks.that_fit(shape, target.interaction()) > 0;
+            let fits = blocks.that_fit(shape, &target.interaction()) > 0;
             findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
                 let partition = Partition { ranges, sets };
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_shape_fits_some_block() {
-        for entry in CATALOGUE {
+        for entry in CATALOGUE.iter() {
             for shape in SHAPES {
                 for blocks in [BLOCKS_FOR_GPUS, BLOCKS_FOR_CPUS] {
                     let fitting = blocks.that_fit(shape, entry);

@@ -235,7 +235,7 @@ impl<E: Element> CpuDevice<E> {
 
     /// Adds the tasks' sums in the order of slices.
     fn merge(&mut self, sinks: usize) -> Result<()> {
-        let interaction = self.options.interaction;
+        let interaction = &self.options.interaction.clone();
         let over_sinks = self.tasks[..self.wanted].iter().all(|task| task.slices.len() > 1);
         let slice_groups = if over_sinks { 1 } else { self.slice_groups() };
         for result in &mut self.results[..slice_groups] {
@@ -503,7 +503,7 @@ mod tests {
     fn device(threads: usize) -> CpuDevice<f64> {
         let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
-        let kernel = kernel::kernel_64(level, interaction).unwrap();
+        let kernel = kernel::kernel_64(level, &interaction).unwrap();
         let options = DeviceOptions { interaction, threads, level, shape: None };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
     }

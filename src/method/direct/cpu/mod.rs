@@ -15,11 +15,11 @@ use crate::simd::kernel;
 
 /// Opens the CPU.
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let interaction = options.interaction;
-    if let Some(kernel) = kernel::kernel_32(options.level, interaction) {
+    let interaction = options.interaction.clone();
+    if let Some(kernel) = kernel::kernel_32(options.level, &interaction) {
         return device(kernel, options);
     }
-    if let Some(kernel) = kernel::kernel_64(options.level, interaction) {
+    if let Some(kernel) = kernel::kernel_64(options.level, &interaction) {
         return device(kernel, options);
     }
     Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))

@@ -2,7 +2,7 @@
 //!
 //! They choose launch shapes and so change how fast a block is, never what it gives: see `gpu::cut`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::data::{CHUNK, Interaction, Result, SLICES};
@@ -18,7 +18,7 @@ use super::shapes::SHAPES;
 use super::step::{PredictionTarget, Step};
 
 /// What was measured in this process: device, entry of the catalogue, constants.
-static MEASURED: Mutex<Vec<(String, &'static Interaction, Costs)>> = Mutex::new(Vec::new());
+static MEASURED: Mutex<Vec<(String, Arc<Interaction>, Costs)>> = Mutex::new(Vec::new());
 
 /// Chunks of a slice of the sources that are measured with.
 const CHUNKS_OF_SLICE: usize = 2;
@@ -28,7 +28,7 @@ const TURNS: usize = 3;
 const LAUNCHES: usize = 9;
 
 /// The constants of a device; near ones of its kind where they cannot be measured.
-pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &'static Interaction) -> Costs {
+pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &Arc<Interaction>) -> Costs {
     let properties = gpu.properties();
     if properties.description.kind == DeviceKind::Cpu {
         // It is there for tests, and not worth a measurement.
@@ -37,8 +37,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &'static In
     let device = &properties.identity;
     // Held while one is measured: what else runs on the device would be measured with it.
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known =
-        |(at, of, _): &&(String, &'static Interaction, Costs)| at == device && std::ptr::eq(*of, interaction);
+    let is_known = |(at, of, _): &&(String, Arc<Interaction>, Costs)| at == device && of == interaction;
     if let Some((.., costs)) = measured.iter().find(is_known) {
         return *costs;
     }
@@ -47,7 +46,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &'static In
     match Bench::new(gpu, kernels, interaction).and_then(Bench::measure) {
         Ok(costs) => {
             log::debug!("device {device}: measured in {:.1} ms: {costs:?}", began.elapsed().as_secs_f64() * 1e3);
-            measured.push((device.clone(), interaction, costs));
+            measured.push((device.clone(), interaction.clone(), costs));
             costs
         }
         Err(error) => {
@@ -61,7 +60,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &'static In
 struct Bench<'a, G: Gpu> {
     gpu: &'a G,
     kernels: &'a mut Kernels<G>,
-    interaction: &'static Interaction,
+    interaction: &'a Interaction,
     costs: Costs,
     queue: G::Queue,
     memory: BlockAddresses<Address<G>>,
@@ -70,7 +69,7 @@ struct Bench<'a, G: Gpu> {
 }
 
 impl<'a, G: Gpu> Bench<'a, G> {
-    fn new(gpu: &'a G, kernels: &'a mut Kernels<G>, interaction: &'static Interaction) -> Result<Bench<'a, G>> {
+    fn new(gpu: &'a G, kernels: &'a mut Kernels<G>, interaction: &'a Interaction) -> Result<Bench<'a, G>> {
         let mut costs = Costs::nominal(interaction);
         costs.multiprocessors = gpu.properties().multiprocessors.max(1);
         for (shape, resident) in costs.resident.iter_mut().enumerate() {

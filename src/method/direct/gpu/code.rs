@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn each_entry_of_the_catalogue_has_a_pack_and_nothing_else_has() {
-        let mut units: Vec<String> = CATALOGUE.iter().map(unit).collect();
+        let mut units: Vec<String> = CATALOGUE.iter().map(|entry| unit(entry)).collect();
         units.sort();
         let packs: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
         assert_eq!(units, packs);

@@ -95,7 +95,7 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// The device on a GPU whose driver this thread may call.
     fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
-        let interaction = options.interaction;
+        let interaction = options.interaction.clone();
         let queues = [gpu.queue()?, gpu.queue()?];
         let parts = || -> Result<PartsMemory<G>> {
             let memory = |bytes, what| gpu.allocate(bytes, what);
@@ -111,13 +111,13 @@ impl<G: Gpu> GpuDevice<G> {
         };
         let parts = [parts()?, parts()?];
         gpu.synchronize(&queues[0])?;
-        let mut kernels = Kernels::new(&gpu, interaction)?;
-        let costs = costs(&gpu, &mut kernels, interaction);
+        let mut kernels = Kernels::new(&gpu, &interaction)?;
+        let costs = costs(&gpu, &mut kernels, &interaction);
         let mut device = GpuDevice {
             kernels,
             costs,
-            store: Store::new(&gpu, interaction)?,
-            inbox: Inbox::new(&gpu, interaction)?,
+            store: Store::new(&gpu, interaction.clone())?,
+            inbox: Inbox::new(&gpu, &interaction)?,
             parts,
             outbox: Outbox::new(&gpu)?,
             registered: Vec::new(),
@@ -149,7 +149,7 @@ impl<G: Gpu> GpuDevice<G> {
         if let Some((_, plan, shape)) = self.choices.iter().find(|known| known.0 == choice) {
             return (*plan, *shape);
         }
-        let plan = reduction::plan(self.options.interaction, ni, chunks);
+        let plan = reduction::plan(&self.options.interaction, ni, chunks);
         let shape = self.shape(plan, choice.1, chunks, assignment.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
@@ -160,8 +160,15 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// The shape for some sinks and one of so many sets of slices, and its seconds by the model.
     fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
-        let interaction = self.options.interaction;
-        let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
+        let interaction = &self.options.interaction.clone();
+        let work = Work {
+            interaction: &interaction,
+            plan,
+            ni,
+            chunks: chunks.div_ceil(sets),
+            slices: SLICES / sets,
+            predicted,
+        };
         reduction::shape(&self.costs, work, self.options.shape)
     }
 
@@ -205,7 +212,7 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Puts everything in the queues of the device.
     fn enqueue(&mut self, updates: &Updates, block: &Block) -> Result<()> {
-        let interaction = self.options.interaction;
+        let interaction = &self.options.interaction.clone();
         let Updates { sources, everything, missed, fresh } = *updates;
         let assignment = self.assignment.clone();
         let chunks = sources.chunks_below(block.nj);
@@ -253,10 +260,10 @@ impl<G: Gpu> GpuDevice<G> {
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
             step.sequence = piece.sequence;
-            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(interaction)) as i32;
+            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(&interaction)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(interaction, (sinks, block.sink_units()), piece.stride);
+            let at = self.inbox.pack(&interaction, (sinks, block.sink_units()), piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
@@ -489,7 +496,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn estimate(&self, ni: usize, nj: usize, partition: Partition, devices: usize) -> Option<f64> {
         let chunks = chunks_below(nj).max(1);
-        let plan = reduction::plan(self.options.interaction, ni, chunks);
+        let plan = reduction::plan(&self.options.interaction, ni, chunks);
         let own = partition.assignment(0, ni).sinks.len().max(1);
         Some(self.shape(plan, own, chunks, partition.sets, false).0 + model::partitioned(partition, devices, ni))
     }

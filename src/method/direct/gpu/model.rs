@@ -35,9 +35,9 @@ pub struct Costs {
 
 /// A block to be estimated.
 #[derive(Debug, Clone, Copy)]
-pub struct Work {
+pub struct Work<'a> {
     /// The order and precision.
-    pub interaction: &'static Interaction,
+    pub interaction: &'a Interaction,
     /// The cut of the block.
     pub plan: ReductionPlan,
     /// Sinks.

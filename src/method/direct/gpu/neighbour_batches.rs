@@ -1,5 +1,7 @@
 //! Neighbour lists of a window of sinks.
 
+use std::sync::Arc;
+
 use crate::data::{Interaction, Result, SinkSlice, SinkUnits, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
@@ -14,7 +16,7 @@ pub const ROWS: usize = 4;
 
 /// Memory for the lists of a window.
 pub struct NeighbourBatches<G: Gpu> {
-    interaction: &'static Interaction,
+    interaction: Arc<Interaction>,
     sinks: G::HostMemory,
     /// The sinks where kernels read them.
     copy: G::Memory,
@@ -26,8 +28,8 @@ pub struct NeighbourBatches<G: Gpu> {
 
 impl<G: Gpu> NeighbourBatches<G> {
     /// With room for short lists.
-    pub fn new(gpu: &G, interaction: &'static Interaction) -> Result<NeighbourBatches<G>> {
-        let bytes = BATCH * (bytes_of_sink(interaction) + 4);
+    pub fn new(gpu: &G, interaction: Arc<Interaction>) -> Result<NeighbourBatches<G>> {
+        let bytes = BATCH * (bytes_of_sink(&interaction) + 4);
         Ok(NeighbourBatches {
             interaction,
             sinks: gpu.allocate_host(bytes, "sinks with neighbours")?,
@@ -107,12 +109,12 @@ impl<G: Gpu> NeighbourBatches<G> {
     }
 
     fn pack(&mut self, batch: SinkSlice, units: SinkUnits) {
-        let behind = BATCH * bytes_of_sink(self.interaction);
+        let behind = BATCH * bytes_of_sink(&self.interaction);
         let (rows, indices) = self.sinks.as_mut_slice::<u8>().split_at_mut(behind);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
         if self.interaction.is_regular() {
             let rows: &mut [Vector] = bytemuck::cast_slice_mut(rows);
-            pack::sinks(self.interaction, (batch, units), batch.len(), rows, indices);
+            pack::sinks(&self.interaction, (batch, units), batch.len(), rows, indices);
             return;
         }
         let rows: &mut [f64] = bytemuck::cast_slice_mut(rows);

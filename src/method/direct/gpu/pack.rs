@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn sinks_are_rows_of_position_and_softening_then_of_what_else_a_pair_needs_and_at_last_of_the_criterion() {
-        for interaction in CATALOGUE {
+        for interaction in CATALOGUE.iter() {
             let (count, stride) = (5, 8);
             let units = Units { mass: 2, length: 3, speed: -1 };
             let given: Vec<Sink> = (0..count).map(sink).collect();
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_the_host_s_with_far_away_places_where_nothing_was_written() {
-        for interaction in CATALOGUE {
+        for interaction in CATALOGUE.iter() {
             let mut all = Sources::new(interaction.n_coefficients);
             let number = SLICES + 3;
             let source = |place: usize| {

@@ -52,7 +52,7 @@ const fn partition_of(ranges: usize, sets: usize) -> Partition {
 
 /// The cut of a block of `ni` sinks and so many chunks of sources: nearly the one that would be the fastest on one device
 /// with the constants of [`Costs::nominal`], but with parts enough for eight devices.
-pub fn plan(interaction: &'static Interaction, ni: usize, chunks: usize) -> ReductionPlan {
+pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPlan {
     let nominal = Costs::nominal(interaction);
     let (ni, chunks) = (rounded(ni), chunks.max(1));
     // There are few, and memory for them need not be asked for.
@@ -83,7 +83,7 @@ pub fn plan(interaction: &'static Interaction, ni: usize, chunks: usize) -> Redu
 
 /// The seconds of a block that is cut and partitioned so, in the fastest shape.
 fn partitioned(
-    interaction: &'static Interaction,
+    interaction: &Interaction,
     costs: &Costs,
     plan: ReductionPlan,
     (ni, chunks): (usize, usize),
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_slice_has_no_more_parts_than_chunks() {
-        for entry in CATALOGUE {
+        for entry in CATALOGUE.iter() {
             for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
                 for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
                     let plan = plan(entry, ni, chunks_below(nj));
@@ -146,17 +146,22 @@ mod tests {
     fn few_sinks_have_short_strands_and_many_have_long_ones() {
         let entry = interaction(Order::Fourth, Precision::Mixed).unwrap();
         for nj in [10_000, 131_072, 1 << 20] {
-            assert_eq!([1, 16_384].map(|ni| plan(entry, ni, chunks_below(nj)).accumulators), [32, 4], "{nj} sources");
+            assert_eq!([1, 16_384].map(|ni| plan(&entry, ni, chunks_below(nj)).accumulators), [32, 4], "{nj} sources");
         }
     }
 
     #[test]
     fn a_shape_that_is_wanted_is_taken_where_it_fits() {
         let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
-        let costs = Costs::nominal(interaction);
+        let costs = Costs::nominal(&interaction);
         let wanted = |accumulators: usize| {
             let plan = ReductionPlan { accumulators, parts: 1 };
-            shape(&costs, Work { interaction, plan, ni: 9, chunks: 64, slices: SLICES, predicted: true }, Some(1)).1
+            shape(
+                &costs,
+                Work { interaction: &interaction, plan, ni: 9, chunks: 64, slices: SLICES, predicted: true },
+                Some(1),
+            )
+            .1
         };
         assert_eq!(wanted(32), 1);
         assert_ne!(wanted(4), 1);
@@ -164,7 +169,7 @@ mod tests {
 
     #[test]
     fn more_work_takes_longer_by_the_model() {
-        for interaction in CATALOGUE {
+        for interaction in CATALOGUE.iter() {
             let costs = Costs::nominal(interaction);
             let least = |ni: usize, nj: usize| {
                 let plan = plan(interaction, ni, chunks_below(nj));

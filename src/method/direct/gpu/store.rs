@@ -1,5 +1,7 @@
 //! The device's copy of the sources.
 
+use std::sync::Arc;
+
 use crate::data::{CHUNK, Error, Interaction, Result, Sources};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
@@ -13,7 +15,7 @@ const AT_ONCE: usize = 64;
 /// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of slots, and the sources
 /// as they were last predicted.
 pub struct Store<G: Gpu> {
-    interaction: &'static Interaction,
+    interaction: Arc<Interaction>,
     chunks: Chunks,
     /// Chunks that there is room for.
     room: usize,
@@ -28,9 +30,9 @@ pub struct Store<G: Gpu> {
 
 impl<G: Gpu> Store<G> {
     /// No sources yet.
-    pub fn new(gpu: &G, interaction: &'static Interaction) -> Result<Store<G>> {
+    pub fn new(gpu: &G, interaction: Arc<Interaction>) -> Result<Store<G>> {
         let memory = |bytes, what| gpu.allocate(bytes, what);
-        let bytes_of_chunk = pack::chunk_numbers(interaction) * 8 + CHUNK * 4 + 8;
+        let bytes_of_chunk = pack::chunk_numbers(&interaction) * 8 + CHUNK * 4 + 8;
         Ok(Store {
             chunks: Chunks::default(),
             room: 0,
@@ -120,7 +122,7 @@ impl<G: Gpu> Store<G> {
         run: &[(usize, usize)],
         slot: usize,
     ) -> Result<()> {
-        let numbers = pack::chunk_numbers(self.interaction);
+        let numbers = pack::chunk_numbers(&self.interaction);
         let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(AT_ONCE * numbers * 8);
         let (indices, ranges) = rest.split_at_mut(AT_ONCE * CHUNK * 4);
         let octets: &mut [f64] = bytemuck::cast_slice_mut(octets);
@@ -131,7 +133,7 @@ impl<G: Gpu> Store<G> {
                 .chunk(*number)
                 .ok_or_else(|| Error::Internal { what: format!("chunk {number} was found and is not there") })?;
             let octets = &mut octets[place * numbers..][..numbers];
-            pack::chunk(self.interaction, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
+            pack::chunk(&self.interaction, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
             ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
         }
         let count = run.len();
@@ -152,8 +154,8 @@ impl<G: Gpu> Store<G> {
     /// Makes room for all chunks, and half as many to come.
     fn grow(&mut self, gpu: &G, queue: &G::Queue) -> Result<()> {
         let room = self.chunks.count() + self.room / 2;
-        let numbers = pack::chunk_numbers(self.interaction);
-        let body = pack::rows(self.interaction) * pack::ROW * CHUNK;
+        let numbers = pack::chunk_numbers(&self.interaction);
+        let body = pack::rows(&self.interaction) * pack::ROW * CHUNK;
         let larger = |old: &G::Memory, bytes: usize, what| -> Result<G::Memory> {
             let new = gpu.allocate(room * bytes, what)?;
             // SAFETY: the new memory is longer than the old one; the copy is waited for.

@@ -1,6 +1,8 @@
 //! The device on GPUs that do and fail as they are told, with and without mapped memory of the host. Their kernels sum
 //! nothing: they put a number of each sink where the sums of that sink go, and say that they are done.
 
+use std::sync::Arc;
+
 use crate::data::{
     Assignment, Block, Error, Interaction, NeighbourCriterion, Order, PartialSums, Partition, Precision, RecordLine,
     Records, Result, ResultCode, SLICES, Sink, Source, Sources, Units, Updates, padded, records,
@@ -63,21 +65,21 @@ fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[V
 }
 
 /// A script whose kernels are those of an interaction.
-pub fn script(interaction: &'static Interaction) -> Shared {
-    let script = Shared::default();
-    script.get().kernel = Some(Box::new(|script, name, arguments| kernel(script, interaction, name, arguments)));
+pub fn script(interaction: &Arc<Interaction>) -> Shared {
+    let (script, interaction) = (Shared::default(), interaction.clone());
+    script.get().kernel = Some(Box::new(move |script, name, arguments| kernel(script, &interaction, name, arguments)));
     script
 }
 
-fn options(interaction: &'static Interaction) -> DeviceOptions {
-    DeviceOptions { interaction, threads: 1, level: Level::Portable, shape: None }
+fn options(interaction: &Arc<Interaction>) -> DeviceOptions {
+    DeviceOptions { interaction: interaction.clone(), threads: 1, level: Level::Portable, shape: None }
 }
 
 /// Both kinds of GPUs: kernels of the first reach memory of the host.
 const MAPS_HOST: [bool; 2] = [true, false];
 
 /// Opens a device.
-pub fn open(script: &Shared, maps_host: bool, interaction: &'static Interaction) -> Result<FakeDevice> {
+pub fn open(script: &Shared, maps_host: bool, interaction: &Arc<Interaction>) -> Result<FakeDevice> {
     GpuDevice::open(Fake::new(script, maps_host), options(interaction))
 }
 
@@ -140,12 +142,7 @@ fn parts(interaction: &Interaction, block: &Block, sets: usize) -> PartialSums {
 }
 
 /// Waits for an assignment of a block to its end and looks whether each sink has its own sums, and others are left alone.
-fn wait(
-    device: &mut FakeDevice,
-    interaction: &'static Interaction,
-    block: &Block,
-    assignment: &Assignment,
-) -> Result<()> {
+fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, assignment: &Assignment) -> Result<()> {
     let n_outputs = interaction.n_outputs;
     let mut parts = parts(interaction, block, assignment.sets);
     parts.set(assignment.set).values.fill(-1.0);
@@ -182,7 +179,7 @@ fn wait(
 
 #[test]
 fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
-    for interaction in CATALOGUE {
+    for interaction in CATALOGUE.iter() {
         for maps_host in MAPS_HOST {
             let (script, sources) = (script(interaction), sources(interaction, 3000));
             for partition in [
@@ -210,10 +207,10 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
 fn a_block_without_sources_has_sums_of_zero() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     for maps_host in MAPS_HOST {
-        let mut device = open(&script(interaction), maps_host, interaction).unwrap();
+        let mut device = open(&script(&interaction), maps_host, &interaction).unwrap();
         let (block, sources) = (block(9, 100), Sources::new(interaction.n_coefficients));
         start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-        let mut parts = parts(interaction, &block, 1);
+        let mut parts = parts(&interaction, &block, 1);
         parts.set(0).values.fill(-1.0);
         assert_eq!(device.wait_more(&mut parts, 0).unwrap(), 9);
         assert!(parts.merged().values.iter().all(|value| *value == 0.0));
@@ -224,16 +221,16 @@ fn a_block_without_sources_has_sums_of_zero() {
 #[test]
 fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_sinks() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
-    let sources = sources(interaction, 3000);
-    let log = log(interaction, 20);
+    let sources = sources(&interaction, 3000);
+    let log = log(&interaction, 20);
     for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
-        let script = script(interaction);
-        let mut device = open(&script, true, interaction).unwrap();
+        let script = script(&interaction);
+        let mut device = open(&script, true, &interaction).unwrap();
         device.register(&log).unwrap();
         let block = block(3, 3000);
         let assignment = Partition::WHOLE.assignment(place, 3);
         start(&mut device, &sources, Records::NONE, &block, &assignment).unwrap();
-        let mut parts = parts(interaction, &block, 1);
+        let mut parts = parts(&interaction, &block, 1);
         device.wait_more(&mut parts, 0).unwrap();
         script.get().calls.clear();
         let [missed, fresh] = Records::new(&log, 1).split_at(12);
@@ -249,33 +246,33 @@ fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_si
 #[test]
 fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
-    let sources = sources(interaction, 1000);
-    let (script, silent) = (script(interaction), Shared::default());
-    let mut device = open(&silent, true, interaction).unwrap();
+    let sources = sources(&interaction, 1000);
+    let (script, silent) = (script(&interaction), Shared::default());
+    let mut device = open(&silent, true, &interaction).unwrap();
     let block = block(40, 1000);
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-    let error = device.wait_more(&mut parts(interaction, &block, 1), 0).unwrap_err();
+    let error = device.wait_more(&mut parts(&interaction, &block, 1), 0).unwrap_err();
     assert!(matches!(&error, Error::Internal { what } if what.contains("without saying so")), "{error}");
     silent.get().kernel = script.get().kernel.take();
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-    wait(&mut device, interaction, &block, &whole(&block)).unwrap();
+    wait(&mut device, &interaction, &block, &whole(&block)).unwrap();
 }
 
 #[test]
 fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_begins() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     for maps_host in MAPS_HOST {
-        let script = script(interaction);
-        let mut sources = sources(interaction, 3000);
-        let mut device = open(&script, maps_host, interaction).unwrap();
+        let script = script(&interaction);
+        let mut sources = sources(&interaction, 3000);
+        let mut device = open(&script, maps_host, &interaction).unwrap();
         let (large, small) = (block(20_000, 3000), block(40, 3000));
         start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
         sources.forget_written();
-        assert!(device.wait_more(&mut parts(interaction, &large, 1), 0).unwrap() < 20_000);
+        assert!(device.wait_more(&mut parts(&interaction, &large, 1), 0).unwrap() < 20_000);
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
         assert_eq!(script.get().calls[..2], ["synchronize"; 2], "{:?}", script.get().calls);
-        wait(&mut device, interaction, &small, &whole(&small)).unwrap();
+        wait(&mut device, &interaction, &small, &whole(&small)).unwrap();
     }
 }
 
@@ -283,7 +280,7 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
 /// blocks grow. Gives back the device, if there is one, and how far it came.
 fn ask_for_everything(
     (script, maps_host): (&Shared, bool),
-    interaction: &'static Interaction,
+    interaction: &Arc<Interaction>,
     partition: Partition,
     log: &[RecordLine],
 ) -> (Option<FakeDevice>, Result<()>) {
@@ -318,17 +315,17 @@ fn ask_for_everything(
 #[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
-    let log = log(interaction, 600);
+    let log = log(&interaction, 600);
     for maps_host in MAPS_HOST {
-        fail_each_call_in_turn(maps_host, interaction, Partition::WHOLE, &log, false);
-        fail_each_call_in_turn(maps_host, interaction, Partition { ranges: 1, sets: 2 }, &log, true);
+        fail_each_call_in_turn(maps_host, &interaction, Partition::WHOLE, &log, false);
+        fail_each_call_in_turn(maps_host, &interaction, Partition { ranges: 1, sets: 2 }, &log, true);
     }
 }
 
 /// Fails each call, alone or with all that come after it.
 fn fail_each_call_in_turn(
     maps_host: bool,
-    interaction: &'static Interaction,
+    interaction: &Arc<Interaction>,
     partition: Partition,
     log: &[RecordLine],
     for_ever: bool,
