@@ -16,8 +16,8 @@ fn main() {
     let made = std::env::var_os("OUT_DIR").expect("cargo names a folder for what is made");
     let (kernels, made) = (Path::new("kernels"), Path::new(&made));
     std::fs::write(made.join("packs.rs"), packs(&kernels.join("generated"))).expect("packs are written");
-    let mut source = expanded(kernels, "prelude_opencl.h");
-    source.push_str(&expanded(kernels, "unit.h"));
+    let files = ["prelude_opencl.h", "generated/constants.h", "direct/unit.h"];
+    let source: String = files.iter().map(|file| expanded(kernels, file)).collect();
     std::fs::write(made.join("direct.cl"), source).expect("the source is written");
 }
 

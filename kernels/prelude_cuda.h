@@ -1,4 +1,4 @@
-// What differs between CUDA and OpenCL, for CUDA.
+// The differences between CUDA and OpenCL, for CUDA.
 
 typedef unsigned int uint;
 typedef unsigned long long ulong;
@@ -13,20 +13,20 @@ typedef unsigned long long ulong;
 #define STRING(text) #text
 
 #define THREAD ((int)threadIdx.x)
-#define GROUP ((int)blockIdx.x)
-#define GROUPS ((int)gridDim.x)
+#define BLOCK ((int)blockIdx.x)
+#define BLOCKS ((int)gridDim.x)
 
-// All threads of a group, with what they wrote to local and global memory.
+// All threads of a block, with what they wrote to local and global memory.
 #define SYNC __syncthreads()
-// What was written before is seen before what is written after, by the device or by the host too.
+// Earlier writes are seen before later ones, by the device or by the host too.
 #define FENCE __threadfence()
 #define FENCE_HOST __threadfence_system()
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
 
-// Threads that a group may have.
+// Threads that a block may have.
 #define MOST_THREADS 1024
-// Whether groups that end see what others wrote before, by FENCE.
+// Whether blocks that end see what others wrote before, by FENCE.
 #define CAN_END 1
 
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)

@@ -1,4 +1,4 @@
-// What differs between CUDA and OpenCL, for OpenCL C from 1.2 on.
+// The differences between CUDA and OpenCL, for OpenCL C from 1.2 on.
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -12,14 +12,14 @@
 #define STRING(text) #text
 
 #define THREAD ((int)get_local_id(0))
-#define GROUP ((int)get_group_id(0))
-#define GROUPS ((int)get_num_groups(0))
+#define BLOCK ((int)get_group_id(0))
+#define BLOCKS ((int)get_num_groups(0))
 
-// All threads of a group, with what they wrote to local and global memory.
+// All threads of a block, with what they wrote to local and global memory.
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 // A vote would need to know which threads run in step.
 #define ANY(condition) (condition)
-// Threads that a group may have on every GPU.
+// Threads that a block may have on every GPU.
 #define MOST_THREADS 256
 #define ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomic_min(pointer, value)
@@ -30,8 +30,9 @@
 #define INFINITY_32 INFINITY
 #define BITS_OF_DOUBLE(value) as_ulong(value)
 
-// What was written before is seen before what is written after, by the device or by the host too: OpenCL C 1.2 promises
-// neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or better.
+// Earlier writes are seen before later ones, by the device or by the host too:
+// OpenCL C 1.2 promises neither, NVIDIA's compiler takes what CUDA says. The roots are as good as
+// CUDA's, or better.
 #ifdef NVIDIA
 #define CAN_END 1
 #define FENCE asm volatile("membar.gl;" ::: "memory")

@@ -8,16 +8,14 @@ use super::{MAX_COEFFICIENTS, Source};
 /// time, mass and Taylor coefficients, and in the last but one word the index and the address.
 #[repr(C, align(128))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-pub struct RecordLine([u64; RecordLine::WORDS]);
+pub struct RecordLine([u64; RECORD_WORDS]);
 
-impl RecordLine {
-    /// Words of 64 bits.
-    pub const WORDS: usize = 16;
-}
+/// Words of 64 bits of a line.
+pub const RECORD_WORDS: usize = 16;
 
 /// Lines of the record of a source with so many Taylor coefficients.
 pub const fn lines_of_record(n_coefficients: usize) -> usize {
-    (2 + 3 * n_coefficients + 2).div_ceil(RecordLine::WORDS)
+    (2 + 3 * n_coefficients + 2).div_ceil(RECORD_WORDS)
 }
 
 /// The word of a record that holds the index and, in its upper half, the address.
@@ -32,7 +30,7 @@ pub fn write(lines: &mut [RecordLine], address: u32, source: &Source) {
         [RecordLine(words)] => put(words, address, source),
         lines => {
             let words: &mut [u64] = bytemuck::cast_slice_mut(lines);
-            let words: &mut [u64; 2 * RecordLine::WORDS] = words.try_into().expect("a record has one line or two");
+            let words: &mut [u64; 2 * RECORD_WORDS] = words.try_into().expect("a record has one line or two");
             put(words, address, source);
         }
     }
@@ -129,7 +127,7 @@ impl<'a> Records<'a> {
 
     /// Words of 64 bits of each.
     pub fn words(&self) -> usize {
-        self.lines_of_record * RecordLine::WORDS
+        self.lines_of_record * RECORD_WORDS
     }
 }
 

@@ -44,11 +44,6 @@ impl Script {
         self.live.is_empty() && self.others == 0 && self.callers == 0
     }
 
-    /// How many of its calls are of this name.
-    pub fn count(&self, call: &str) -> usize {
-        self.calls.iter().filter(|name| **name == call).count()
-    }
-
     fn begin(&mut self, call: &'static str, bytes: Option<(usize, &'static str)>) -> Result<()> {
         assert!(self.callers > 0, "{call}: the driver is called by nobody who has entered");
         self.calls.push(call);

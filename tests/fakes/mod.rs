@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::Setup;
+use kyoho::data::records::RECORD_WORDS;
 use kyoho::data::{
     Assignment, Block, CHUNK, Error, Order, PartialSums, Partition, Precision, RecordLine, Records, Result, Sources,
     Updates, Written,
@@ -320,7 +321,7 @@ impl Gpu {
         let first = lines.as_ptr().expose_provenance();
         let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(lines) <= memory.end;
         assert!(records.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
-        (first, lines.len(), records.words() / RecordLine::WORDS)
+        (first, lines.len(), records.words() / RECORD_WORDS)
     }
 
     /// Computes what was started.

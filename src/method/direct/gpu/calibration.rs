@@ -129,8 +129,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
             chunks: (SLICES * CHUNKS_OF_SLICE) as i32,
             slice_step: 1,
             slices: SLICES as i32,
-            parts: 1,
-            groups: ni.div_ceil(SHAPES[shape].group_sinks(self.interaction)) as i32,
+            segments: 1,
+            blocks: ni.div_ceil(SHAPES[shape].block_sinks(self.interaction)) as i32,
             is_dense: 1,
             is_predicted: i32::from(!SHAPES[shape].fused),
             accumulators: SHAPES[shape].accumulators(self.interaction) as i32,
@@ -191,5 +191,5 @@ impl<'a, G: Gpu> Bench<'a, G> {
 /// Sinks with which a shape fills the device a few times.
 fn sinks(costs: &Costs, interaction: &Interaction, shape: usize) -> usize {
     let groups = (TURNS * costs.multiprocessors * costs.resident[shape]).div_ceil(SLICES);
-    groups * SHAPES[shape].group_sinks(interaction)
+    groups * SHAPES[shape].block_sinks(interaction)
 }

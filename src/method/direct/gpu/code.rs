@@ -1,7 +1,9 @@
 //! The GPU code of each interaction: images for CUDA, and source with definitions for OpenCL.
 
-use crate::data::{Error, Interaction, Precision, Result};
+use crate::data::{Error, Interaction, Result};
 use crate::hal::gpu::{Code, Gpu};
+
+use super::constants::{defines, unit};
 
 /// The packs of `kernels/generated/`, by name.
 static PACKS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -18,27 +20,6 @@ pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Res
         .ok_or_else(|| Error::Internal { what: format!("there is no GPU code {unit}") })?;
     let defines = defines(interaction);
     gpu.load(&Code { name: &interaction.name(), pack, source: SOURCE, defines: &defines }, kernels)
-}
-
-/// Returns the name of the translation unit of an interaction, and of its pack.
-pub fn unit(interaction: &Interaction) -> String {
-    let scope = if interaction.is_regular() { "regular_" } else { "" };
-    format!("order{}_{scope}{}", interaction.order as i32, interaction.precision.name())
-}
-
-/// Returns the definitions that make the kernels those of an interaction.
-pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
-    let precision = match interaction.precision {
-        Precision::Single => 1,
-        Precision::Mixed => 2,
-        Precision::Double | Precision::Quad => 3,
-    };
-    let numbers = [
-        ("ORDER", interaction.order as i64),
-        ("PRECISION", precision),
-        ("REGULAR", i64::from(interaction.is_regular())),
-    ];
-    numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ struct Piece {
 }
 
 /// Memory for the parts of pieces on one queue, and the counter of groups that have ended.
-struct PartsMemory<G: Gpu> {
+struct PartialSumsMemory<G: Gpu> {
     sums: G::Memory,
     distances: G::Memory,
     accumulators: G::Memory,
@@ -63,7 +63,7 @@ pub struct GpuDevice<G: Gpu> {
     options: DeviceOptions,
     store: Store<G>,
     inbox: Inbox<G>,
-    parts: [PartsMemory<G>; QUEUES],
+    parts: [PartialSumsMemory<G>; QUEUES],
     outbox: Outbox<G>,
     /// Memory of records that kernels may reach, and where it lies.
     registered: Vec<(Range<usize>, G::Registration)>,
@@ -97,12 +97,12 @@ impl<G: Gpu> GpuDevice<G> {
     fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
         let interaction = options.interaction.clone();
         let queues = [gpu.queue()?, gpu.queue()?];
-        let parts = || -> Result<PartsMemory<G>> {
+        let parts = || -> Result<PartialSumsMemory<G>> {
             let memory = |bytes, what| gpu.allocate(bytes, what);
             let ticket = memory(4, "tickets")?;
             // SAFETY: the memory is that long, and nobody else has it.
             unsafe { gpu.zero(&queues[0], &ticket, 4)? };
-            Ok(PartsMemory {
+            Ok(PartialSumsMemory {
                 sums: memory(0, "parts")?,
                 distances: memory(0, "parts")?,
                 accumulators: memory(0, "parts")?,
@@ -194,7 +194,7 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    fn room_for_parts(&mut self, parts: usize) -> Result<()> {
+    fn room_for_partial_sums(&mut self, parts: usize) -> Result<()> {
         let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
         let rows = parts * self.assignment.slices().len() * stride;
         let n_outputs = self.options.interaction.n_outputs;
@@ -225,9 +225,9 @@ impl<G: Gpu> GpuDevice<G> {
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
-        self.cut_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.parts)?;
+        self.cut_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.segments)?;
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
-        self.room_for_parts(plan.parts)?;
+        self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
         self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), lines)?;
 
@@ -236,7 +236,7 @@ impl<G: Gpu> GpuDevice<G> {
             first_slice: assignment.set as i32,
             slice_step: assignment.sets as i32,
             slices: assignment.slices().len() as i32,
-            parts: plan.parts as i32,
+            segments: plan.segments as i32,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(self.store.is_dense()),
             is_predicted: i32::from(is_predicted),
@@ -260,7 +260,7 @@ impl<G: Gpu> GpuDevice<G> {
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
             step.sequence = piece.sequence;
-            step.groups = piece.sinks.len().div_ceil(shape.group_sinks(&interaction)) as i32;
+            step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(&interaction)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
             let at = self.inbox.pack(&interaction, (sinks, block.sink_units()), piece.stride);

@@ -10,7 +10,7 @@ use super::model::END_SINKS;
 use super::shapes::{SHAPES, end_threads};
 use super::step::Step;
 
-/// `FETCH_THREADS` in `kernels/fetch.h`.
+/// Threads of a block that fetches.
 pub const FETCH_THREADS: usize = 256;
 /// Thread blocks that fetch, or look for neighbours, at most: each goes through many items.
 const MOST_BLOCKS: [usize; 2] = [128, 4096];
@@ -304,6 +304,6 @@ fn force_launch<'a, G: Gpu>(
     overlaps: bool,
     arguments: &'a [Argument<'a, Address<G>>],
 ) -> Launch<'a, G> {
-    let blocks = (step.groups * step.parts * step.slices) as usize;
+    let blocks = (step.blocks * step.segments * step.slices) as usize;
     Launch { kernel, blocks, threads: SHAPES[shape].threads, overlaps, arguments }
 }

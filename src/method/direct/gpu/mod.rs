@@ -6,6 +6,7 @@
 mod calibration;
 pub mod chunks;
 mod code;
+mod constants;
 mod device;
 mod inbox;
 mod launches;
@@ -21,6 +22,7 @@ pub mod step;
 mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tuning;
 
 pub use calibration::costs;
 pub use device::GpuDevice;

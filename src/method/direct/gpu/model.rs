@@ -1,9 +1,10 @@
 //! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
 
-use crate::data::{CHUNK, Interaction, Order, Partition, Precision, Scope};
+use crate::data::{CHUNK, Interaction, Partition, Scope};
 
 use super::reduction::ReductionPlan;
 use super::shapes::{Accumulators, SHAPES, Shape};
+use super::tuning::{self, Tuning};
 
 /// The constants of a device for an entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,23 +81,7 @@ impl Costs {
     /// The constants by which blocks are cut, near those of an NVIDIA H200. They are part of the order of addition:
     /// changing one changes the bits of results.
     pub fn nominal(interaction: &Interaction) -> Costs {
-        let pairs = match (interaction.order, interaction.precision) {
-            (Order::Second, Precision::Double) => 7.0e9,
-            (Order::Second, Precision::Mixed) => 9.0e9,
-            (Order::Second, _) => 13.5e9,
-            (Order::Fourth, Precision::Double) => 3.0e9,
-            (Order::Fourth, Precision::Mixed) => 5.7e9,
-            (Order::Fourth, _) => 6.5e9,
-            (Order::Sixth, Precision::Double) => 1.82e9,
-            (Order::Sixth, _) => 3.2e9,
-            (Order::Eighth, _) => 1.2e9,
-        };
-        let resident = match (interaction.order, interaction.precision) {
-            (Order::Second | Order::Fourth, _) => [2, 3, 4, 4, 4, 5, 4, 4],
-            (Order::Sixth, Precision::Double) => [2, 2, 3, 2, 2, 4, 2, 2],
-            (Order::Sixth, _) => [2, 2, 4, 4, 4, 5, 3, 3],
-            (Order::Eighth, _) => [2, 2, 3, 3, 3, 4, 3, 3],
-        };
+        let Tuning { pairs, resident, .. } = *tuning::of(interaction);
         // Whether a source is a neighbour takes 10 instructions for the 35 of a pair of order 4, less one for the nearest.
         let pairs = match interaction.scope {
             Scope::Full => pairs,
@@ -133,9 +118,9 @@ pub fn partitioned(partition: Partition, devices: usize, ni: usize) -> f64 {
 pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let Work { interaction, plan, ni, chunks, slices, predicted } = work;
     let Shape { fused, ends, accumulators, .. } = SHAPES[shape];
-    let sinks = SHAPES[shape].group_sinks(interaction);
+    let sinks = SHAPES[shape].block_sinks(interaction);
     let groups = ni.div_ceil(sinks);
-    let parts = slices * plan.parts;
+    let parts = slices * plan.segments;
     let units = groups * parts;
     let resident = costs.resident[shape].max(1);
     let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];

@@ -12,7 +12,7 @@ pub struct ReductionPlan {
     /// Accumulators of a chunk: sources that are summed one after another in the numbers of a pair.
     pub accumulators: usize,
     /// Parts of a slice: chunks that are added one after another in 64 bits.
-    pub parts: usize,
+    pub segments: usize,
 }
 
 /// Rounds up to a number with two leading bits: blocks of about the same size are cut alike, so that a cut is found
@@ -23,13 +23,13 @@ pub fn rounded(count: usize) -> usize {
 }
 
 /// The most numbers of parts that are tried.
-const MOST_PARTS: usize = 16;
+const MOST_SEGMENTS: usize = 16;
 
 /// The numbers of parts that are tried.
-pub fn choices_of_parts(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
-    const LENGTHS: [usize; MOST_PARTS - 4] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
+pub fn choices_of_segments(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
+    const LENGTHS: [usize; MOST_SEGMENTS - 4] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
     let by_length = LENGTHS.into_iter().map(move |length| chunks_of_slice.div_ceil(length));
-    by_length.chain([11, 22, 33, 44]).filter(move |parts| (1..=chunks_of_slice.max(1)).contains(parts))
+    by_length.chain([11, 22, 33, 44]).filter(move |segments| (1..=chunks_of_slice.max(1)).contains(segments))
 }
 
 /// What one device may lose so that several gain: the seconds of a cut against those of the fastest.
@@ -56,13 +56,14 @@ pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPla
     let nominal = Costs::nominal(interaction);
     let (ni, chunks) = (rounded(ni), chunks.max(1));
     // There are few, and memory for them need not be asked for.
-    let mut plans = [(f64::INFINITY, ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), parts: 1 });
-        3 * MOST_PARTS];
+    let mut plans = [(f64::INFINITY, ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), segments: 1 });
+        3 * MOST_SEGMENTS];
     let mut places = plans.iter_mut();
     for (number, shape) in SHAPES.iter().enumerate() {
         let accumulators = shape.accumulators(interaction);
         if SHAPES[..number].iter().all(|before| before.accumulators(interaction) != accumulators) {
-            let of_parts = choices_of_parts(chunks.div_ceil(SLICES)).map(|parts| ReductionPlan { accumulators, parts });
+            let of_parts =
+                choices_of_segments(chunks.div_ceil(SLICES)).map(|segments| ReductionPlan { accumulators, segments });
             for (plan, place) in of_parts.zip(places.by_ref()) {
                 *place = (partitioned(interaction, &nominal, plan, (ni, chunks), Partition::WHOLE), plan);
             }
@@ -78,7 +79,7 @@ pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPla
     let bearable = plans.iter().filter(|(seconds, _)| *seconds <= least * BEARABLE);
     let best = bearable.map(|(seconds, plan)| (seconds.powi(WEIGHT) * seconds.min(on_eight(*plan)), *plan));
     let best = best.min_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or(ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), parts: 1 }, |(_, plan)| plan)
+    best.map_or(ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), segments: 1 }, |(_, plan)| plan)
 }
 
 /// The seconds of a block that is cut and partitioned so, in the fastest shape.
@@ -136,7 +137,7 @@ mod tests {
                 for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
                     let plan = plan(entry, ni, chunks_below(nj));
                     let chunks = chunks_below(nj).div_ceil(SLICES).max(1);
-                    assert!((1..=chunks).contains(&plan.parts), "{:?} {ni} {nj}: {plan:?}", entry.precision);
+                    assert!((1..=chunks).contains(&plan.segments), "{:?} {ni} {nj}: {plan:?}", entry.precision);
                 }
             }
         }
@@ -155,7 +156,7 @@ mod tests {
         let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
         let costs = Costs::nominal(&interaction);
         let wanted = |accumulators: usize| {
-            let plan = ReductionPlan { accumulators, parts: 1 };
+            let plan = ReductionPlan { accumulators, segments: 1 };
             shape(
                 &costs,
                 Work { interaction: &interaction, plan, ni: 9, chunks: 64, slices: SLICES, predicted: true },

@@ -1,17 +1,12 @@
 //! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
 
-use crate::data::{Interaction, Order, Precision, SLICES};
+use crate::data::{Interaction, Precision, SLICES};
 
 use super::model::END_SINKS;
+use super::tuning;
 
-/// Sinks of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sinks {
-    /// One.
-    Few,
-    /// As many as registers hold.
-    Many,
-}
+/// The accumulators of a chunk for few sinks, of which the nearest source is kept by address.
+pub const SHORT: usize = 32;
 
 /// Accumulators of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +22,14 @@ pub enum Accumulators {
 /// Who computes which pairs of a block. A shape never changes the order of addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
+    /// Its place among [`SHAPES`].
+    pub place: usize,
     /// The kernel.
     pub name: &'static str,
     /// Threads of a group.
     pub threads: usize,
     /// Threads that share a sink.
     pub lanes: usize,
-    /// Sinks of a thread.
-    pub sinks: Sinks,
     /// Accumulators of a chunk. Blocks with other accumulators cannot take the shape.
     pub accumulators: Accumulators,
     /// Whether sources are predicted by the groups that need them; else before.
@@ -44,23 +39,15 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Sinks of a group of threads; where these are in the lanes of vectors, the vectors.
-    pub fn group_sinks(&self, interaction: &Interaction) -> usize {
-        let sinks = match (self.sinks, self.lanes, interaction.order, interaction.precision) {
-            (Sinks::Few, ..) => 1,
-            (Sinks::Many, 32, ..) => 2,
-            (Sinks::Many, _, Order::Eighth, _) => 1,
-            (Sinks::Many, _, _, Precision::Double) | (Sinks::Many, _, Order::Sixth, _) => 2,
-            (Sinks::Many, 1, Order::Fourth, _) => 2,
-            (Sinks::Many, ..) => 4,
-        };
-        self.threads / self.lanes * sinks
+    /// Sinks of a thread block.
+    pub fn block_sinks(&self, interaction: &Interaction) -> usize {
+        self.threads / self.lanes * tuning::of(interaction).sinks[self.place]
     }
 
     /// Accumulators of a chunk: sources that are summed one after another.
     pub fn accumulators(&self, interaction: &Interaction) -> usize {
         match (self.accumulators, interaction.precision) {
-            (Accumulators::Short, _) => 32,
+            (Accumulators::Short, _) => SHORT,
             (Accumulators::Medium, _) => 8,
             (Accumulators::Long, Precision::Double) => 1,
             (Accumulators::Long, _) => 4,
@@ -68,20 +55,20 @@ impl Shape {
     }
 }
 
-const fn shape(name: &'static str, lanes: usize, sinks: Sinks, accumulators: Accumulators, fused: bool) -> Shape {
-    Shape { name, threads: 128, lanes, sinks, accumulators, fused, ends: false }
+const fn shape(place: usize, name: &'static str, lanes: usize, accumulators: Accumulators, fused: bool) -> Shape {
+    Shape { place, name, threads: 128, lanes, accumulators, fused, ends: false }
 }
 
-/// Every shape of groups of threads; `Setup::shape` counts in this order.
+/// Every launch shape; `Setup::shape` counts in this order.
 pub const SHAPES: [Shape; 8] = [
-    Shape { threads: 256, ends: true, ..shape("force_32_few_fe", 32, Sinks::Few, Accumulators::Short, true) },
-    shape("force_32_many_f", 32, Sinks::Many, Accumulators::Short, true),
-    shape("force_8_few_f", 8, Sinks::Few, Accumulators::Medium, true),
-    shape("force_8_many_f", 8, Sinks::Many, Accumulators::Medium, true),
-    shape("force_8_many_p", 8, Sinks::Many, Accumulators::Medium, false),
-    shape("force_1_few_f", 1, Sinks::Few, Accumulators::Long, true),
-    shape("force_1_many_f", 1, Sinks::Many, Accumulators::Long, true),
-    shape("force_1_many_p", 1, Sinks::Many, Accumulators::Long, false),
+    Shape { threads: 256, ends: true, ..shape(0, "force_32_few_fe", 32, Accumulators::Short, true) },
+    shape(1, "force_32_many_f", 32, Accumulators::Short, true),
+    shape(2, "force_8_few_f", 8, Accumulators::Medium, true),
+    shape(3, "force_8_many_f", 8, Accumulators::Medium, true),
+    shape(4, "force_8_many_p", 8, Accumulators::Medium, false),
+    shape(5, "force_1_few_f", 1, Accumulators::Long, true),
+    shape(6, "force_1_many_f", 1, Accumulators::Long, true),
+    shape(7, "force_1_many_p", 1, Accumulators::Long, false),
 ];
 
 /// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a

@@ -1,29 +1,62 @@
-//! A block step as kernels see it: `Step` in `kernels/step.h`, byte for byte.
+//! A block step as kernels see it, byte for byte: `kernels/generated/constants.h` has the same structures.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::data::Block;
 
-/// Where and how the sources are predicted, and which addresses take part.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-pub struct PredictionTarget {
-    /// The time of the block.
-    pub time: f64,
-    /// The power of two that masses are multiplied with, to be in the units of pairs.
-    pub mass_factor: f64,
-    /// The same for positions, and so on.
-    pub position_factor: f64,
-    /// See [`PredictionTarget::position_factor`].
-    pub velocity_factor: f64,
-    /// See [`PredictionTarget::position_factor`].
-    pub acceleration_factor: f64,
-    /// See [`PredictionTarget::position_factor`].
-    pub jerk_factor: f64,
-    /// Only addresses below this take part.
-    pub nj: i32,
-    /// Whether sources are predicted to the time; else they are as they were written.
-    pub predicts: i32,
+/// Defines a structure that kernels have too, and lists its fields with the types that these have in C.
+macro_rules! shared_structure {
+    ($(#[$documentation:meta])* $name:ident, $fields:ident { $($(#[$of_field:meta])* $field:ident: $kind:ident,)* }) => {
+        $(#[$documentation])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+        pub struct $name {
+            $($(#[$of_field])* pub $field: $kind,)*
+        }
+
+        const $fields: &[(&str, &str)] = &[$((in_c!($kind), stringify!($field))),*];
+    };
+}
+
+/// The name in C of a type of Rust.
+macro_rules! in_c {
+    (f64) => {
+        "double"
+    };
+    (i32) => {
+        "int"
+    };
+    (u32) => {
+        "uint"
+    };
+    ($structure:ident) => {
+        stringify!($structure)
+    };
+}
+
+/// The structures that kernels have too: their names, and the types and names of their fields.
+pub const STRUCTURES: [(&str, &[(&str, &str)]); 2] = [("PredictionTarget", TARGET_FIELDS), ("Step", STEP_FIELDS)];
+
+shared_structure! {
+    /// Where and how the sources are predicted, and which addresses take part.
+    PredictionTarget, TARGET_FIELDS {
+        /// The time of the block.
+        time: f64,
+        /// The power of two that masses are multiplied with, to be in the units of pairs.
+        mass_factor: f64,
+        /// The same for positions, and so on.
+        position_factor: f64,
+        /// See [`PredictionTarget::position_factor`].
+        velocity_factor: f64,
+        /// See [`PredictionTarget::position_factor`].
+        acceleration_factor: f64,
+        /// See [`PredictionTarget::position_factor`].
+        jerk_factor: f64,
+        /// Only addresses below this take part.
+        nj: i32,
+        /// Whether sources are predicted to the time; else they are as they were written.
+        predicts: i32,
+    }
 }
 
 impl PredictionTarget {
@@ -44,56 +77,56 @@ impl PredictionTarget {
     }
 }
 
-/// A launch of kernels for a block or a piece of one.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-pub struct Step {
-    /// Where and how the sources are predicted.
-    pub target: PredictionTarget,
-    /// The power of two that sums of potentials are multiplied with, to be in the caller's units.
-    pub potential_unit: f64,
-    /// The same for accelerations, and so on.
-    pub acceleration_unit: f64,
-    /// See [`Step::acceleration_unit`].
-    pub jerk_unit: f64,
-    /// See [`Step::acceleration_unit`].
-    pub snap_unit: f64,
-    /// See [`Step::acceleration_unit`].
-    pub crackle_unit: f64,
-    /// The same for squared distances.
-    pub distance2_unit: f64,
-    /// Sinks of this launch.
-    pub ni: i32,
-    /// The distance between rows of sinks and of parts of sums.
-    pub stride: i32,
-    /// Chunks that hold addresses below nj.
-    pub chunks: i32,
-    /// The first slice of the launch.
-    pub first_slice: i32,
-    /// The distance between its slices.
-    pub slice_step: i32,
-    /// Their number.
-    pub slices: i32,
-    /// Parts into which each slice is cut.
-    pub parts: i32,
-    /// Groups of threads for each part.
-    pub groups: i32,
-    /// Whether sources with the index of a sink are left out for it.
-    pub skip_own_index: i32,
-    /// Whether the slot of a chunk is its number.
-    pub is_dense: i32,
-    /// Whether the predicted sources are there.
-    pub is_predicted: i32,
-    /// Accumulators of a chunk.
-    pub accumulators: i32,
-    /// Records that the force kernel puts in their places itself.
-    pub records: i32,
-    /// What the host waits for.
-    pub sequence: u32,
-    /// Where the rows of sinks begin, in vectors.
-    pub sinks_from: i32,
-    /// Where the results begin, in numbers of 64 bits.
-    pub results_from: i32,
+shared_structure! {
+    /// A launch of kernels for a block or a piece of one.
+    Step, STEP_FIELDS {
+        /// Where and how the sources are predicted.
+        target: PredictionTarget,
+        /// The power of two that sums of potentials are multiplied with, to be in the caller's units.
+        potential_unit: f64,
+        /// The same for accelerations, and so on.
+        acceleration_unit: f64,
+        /// See [`Step::acceleration_unit`].
+        jerk_unit: f64,
+        /// See [`Step::acceleration_unit`].
+        snap_unit: f64,
+        /// See [`Step::acceleration_unit`].
+        crackle_unit: f64,
+        /// The same for squared distances.
+        distance2_unit: f64,
+        /// Sinks of this launch.
+        ni: i32,
+        /// The distance between rows of sinks and of parts of sums.
+        stride: i32,
+        /// Chunks that hold addresses below nj.
+        chunks: i32,
+        /// The first slice of the launch.
+        first_slice: i32,
+        /// The distance between its slices.
+        slice_step: i32,
+        /// Their number.
+        slices: i32,
+        /// Segments into which each slice is cut.
+        segments: i32,
+        /// Thread blocks for each segment.
+        blocks: i32,
+        /// Whether sources with the index of a sink are left out for it.
+        skip_own_index: i32,
+        /// Whether the slot of a chunk is its number.
+        is_dense: i32,
+        /// Whether the predicted sources are there.
+        is_predicted: i32,
+        /// Accumulators of a chunk.
+        accumulators: i32,
+        /// Records that the force kernel puts in their places itself.
+        records: i32,
+        /// What the host waits for.
+        sequence: u32,
+        /// Where the rows of sinks begin, in vectors.
+        sinks_from: i32,
+        /// Where the results begin, in numbers of 64 bits.
+        results_from: i32,
+    }
 }
 
 impl Step {

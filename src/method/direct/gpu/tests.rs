@@ -237,9 +237,11 @@ fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_si
         let updates = Updates { missed, fresh, ..Updates::of(&sources) };
         device.start(&updates, &block, &assignment).unwrap();
         device.wait_more(&mut parts, 0).unwrap();
+        let calls = script.get().calls.clone();
+        let count = |names: &[&str]| calls.iter().filter(|call| names.contains(call)).count();
         // With sinks few records are copied with them.
-        assert_eq!(script.get().count("launch") + script.get().count("copy"), launched, "{:?}", script.get().calls);
-        assert_eq!(script.get().count("synchronize"), waited, "{:?}", script.get().calls);
+        assert_eq!(count(&["launch", "copy"]), launched, "{calls:?}");
+        assert_eq!(count(&["synchronize"]), waited, "{calls:?}");
     }
 }
 
@@ -271,7 +273,8 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
         assert!(device.wait_more(&mut parts(&interaction, &large, 1), 0).unwrap() < 20_000);
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
-        assert_eq!(script.get().calls[..2], ["synchronize"; 2], "{:?}", script.get().calls);
+        let calls = script.get().calls.clone();
+        assert_eq!(calls[..2], ["synchronize"; 2], "{calls:?}");
         wait(&mut device, &interaction, &small, &whole(&small)).unwrap();
     }
 }

@@ -1,12 +1,14 @@
-// What a pair adds to the sums of a sink. With r = x_j - x_i and the same differences v, a, j of velocities,
-// accelerations and jerks, s2 = |r|^2 + eps2, w = m_j s2^(-3/2): potential -m_j s2^(-1/2), acceleration A = w r, jerk
-// J = w v - 3 alpha A, snap S = w a - 6 alpha J - 3 beta A, crackle w j - 9 alpha S - 9 beta J - 3 gamma A, where
-// alpha = (r.v) / s2, beta = (|v|^2 + r.a) / s2 + alpha^2, gamma = (3 v.a + r.j) / s2 + alpha (3 beta - 4 alpha^2).
+// The terms that a pair adds to the sums of a sink. With r = x_j - x_i and the same differences v,
+// a, j of velocities, accelerations and jerks, s2 = |r|^2 + eps2, w = m_j s2^(-3/2): potential -m_j
+// s2^(-1/2), acceleration A = w r, jerk J = w v - 3 alpha A, snap S = w a - 6 alpha J - 3 beta A,
+// crackle w j - 9 alpha S - 9 beta J - 3 gamma A, where alpha = (r.v) / s2, beta = (|v|^2 + r.a) /
+// s2 + alpha^2, gamma = (3 v.a + r.j) / s2 + alpha (3 beta - 4 alpha^2).
 
 FUNCTION REAL inverse_sqrt(REAL value)
 {
-#if PRECISION == DOUBLE
-    // One step of third order: h is what the seed misses, 1 / sqrt(1 - h) = 1 + h / 2 + 3 h^2 / 8 + ...
+#if IS_DOUBLE
+    // One step of third order: h is what the seed misses, 1 / sqrt(1 - h) = 1 + h / 2 + 3 h^2 / 8 +
+    // ...
     double seed;
     INVERSE_SQRT_SEED_64(seed, value);
     const double h = fma(-(value * seed), seed, 1.0);
@@ -19,7 +21,7 @@ FUNCTION REAL inverse_sqrt(REAL value)
 // The smaller of two squared distances; neither is negative.
 FUNCTION REAL nearer(REAL a, REAL b)
 {
-#if PRECISION == DOUBLE
+#if IS_DOUBLE
     return BITS_OF_DOUBLE(a) < BITS_OF_DOUBLE(b) ? a : b;
 #else
     return fmin(a, b);
@@ -31,7 +33,7 @@ FUNCTION void position_difference(const Body *source, const Sink *sink, REAL r[3
     UNROLL
     for (int k = 0; k < 3; ++k) {
         r[k] = source->position[k] - sink->position[k];
-#if PRECISION == MIXED
+#if IS_MIXED
         r[k] += source->low[k] - sink->low[k];
 #endif
     }
@@ -48,7 +50,7 @@ FUNCTION REAL add_product(const REAL a[3], const REAL b[3], REAL sum)
     return fma(a[2], b[2], fma(a[1], b[1], fma(a[0], b[0], sum)));
 }
 
-#if VECTORS > 1
+#if N_DERIVATIVES > 1
 // The difference of the q-th derivatives: velocities, accelerations, jerks.
 FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, REAL difference[3])
 {
@@ -59,10 +61,10 @@ FUNCTION void higher_difference(const Body *source, const Sink *sink, int q, REA
 #endif
 
 #if REGULAR
-// Whether a source with these differences from a sink is its neighbour: the smaller of the squared distances now, r2,
-// and a step later is below the reach. Sums and lists ask this alone, with the same numbers, and every step of it rounds
-// in one way: so a source is in a list if and only if it is in no sum. Where all signs of r and v change, it says the
-// same.
+// Whether a source with these differences from a sink is its neighbour: the smaller of the squared
+// distances now, r2, and a step later is below the reach. Sums and lists ask this alone, with the
+// same numbers, and every step of it rounds in one way: so a source is in a list if and only if it
+// is in no sum. Where all signs of r and v change, it says the same.
 FUNCTION int is_neighbour(const REAL r[3], REAL r2, const REAL v[3], REAL mass, const Sink *sink)
 {
     REAL later[3];
@@ -73,9 +75,9 @@ FUNCTION int is_neighbour(const REAL r[3], REAL r2, const REAL v[3], REAL mass, 
 }
 #endif
 
-// Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the sink itself; both
-// are constants where the caller need not look.
-FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is_other, REAL sums[OUTPUTS],
+// Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the
+// sink itself; both are constants where the caller need not look.
+FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is_other, REAL sums[N_OUTPUTS],
     REAL *distance2)
 {
     REAL r[3];
@@ -102,24 +104,24 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is
     const REAL potential = source->weight * inverse;
     const REAL w = potential * inverse2;
     sums[0] -= potential;
-#if VECTORS > 1
-    REAL higher[VECTORS - 1][3];
+#if N_DERIVATIVES > 1
+    REAL higher[N_DERIVATIVES - 1][3];
     UNROLL
-    for (int q = 1; q < VECTORS; ++q)
+    for (int q = 1; q < N_DERIVATIVES; ++q)
         higher_difference(source, sink, q, higher[q - 1]);
     const REAL *const v = higher[0];
     const REAL rv = fma(r[2], v[2], fma(r[1], v[1], r[0] * v[0]));
     const REAL minus3_inverse2 = (REAL)-3 * inverse2;
     const REAL minus3_alpha = rv * minus3_inverse2;
 #endif
-#if VECTORS > 2
+#if N_DERIVATIVES > 2
     const REAL *const a = higher[1];
     const REAL alpha = rv * inverse2;
     const REAL minus6_alpha = minus3_alpha + minus3_alpha;
     const REAL change = add_product(v, v, fma(r[2], a[2], fma(r[1], a[1], r[0] * a[0])));
     const REAL minus3_beta = fma(minus3_alpha, alpha, change * minus3_inverse2);
 #endif
-#if VECTORS > 3
+#if N_DERIVATIVES > 3
     const REAL *const j = higher[2];
     const REAL minus9_alpha = minus6_alpha + minus3_alpha;
     const REAL minus9_beta = (REAL)3 * minus3_beta;
@@ -130,16 +132,16 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is
     UNROLL
     for (int k = 0; k < 3; ++k) {
         sums[1 + k] = fma(w, r[k], sums[1 + k]);
-#if VECTORS > 1
+#if N_DERIVATIVES > 1
         // Jerk, snap and crackle over w.
         const REAL jerk = fma(minus3_alpha, r[k], v[k]);
         sums[4 + k] = fma(w, jerk, sums[4 + k]);
 #endif
-#if VECTORS > 2
+#if N_DERIVATIVES > 2
         const REAL snap = fma(minus6_alpha, jerk, fma(minus3_beta, r[k], a[k]));
         sums[7 + k] = fma(w, snap, sums[7 + k]);
 #endif
-#if VECTORS > 3
+#if N_DERIVATIVES > 3
         const REAL crackle = fma(minus9_alpha, snap, fma(minus9_beta, jerk, fma(minus3_gamma, r[k], j[k])));
         sums[10 + k] = fma(w, crackle, sums[10 + k]);
 #endif

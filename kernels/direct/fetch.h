@@ -1,15 +1,14 @@
 // Records and sinks on their way to where the sums are made.
 
-#define FETCH_THREADS 256
-
-// Puts records in their places and copies `count` vectors of sinks, from memory of the host or of the device.
+// Puts records in their places and copies `count` vectors of sinks, from memory of the host or of
+// the device.
 KERNEL(FETCH_THREADS, 1)
 fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges,
     GLOBAL const int *slots, int is_dense, GLOBAL const VECTOR *from, GLOBAL VECTOR *to, int count)
 {
     LET_NEXT_KERNEL_START;
     AFTER_EARLIER_KERNELS;
-    const int thread = GROUP * FETCH_THREADS + THREAD, threads = GROUPS * FETCH_THREADS;
+    const int thread = BLOCK * FETCH_THREADS + THREAD, threads = BLOCKS * FETCH_THREADS;
     for (int place = thread; place < count; place += threads)
         to[place] = from[place];
     for (int record = thread / RECORD_WORDS; record < record_count; record += threads / RECORD_WORDS) {

@@ -1,35 +1,20 @@
-// One launch shape of the sums over the sources: a kernel FORCE_NAME in which LANES threads share a sink and a thread
-// has SINKS sinks, for chunks of STRANDS strands. With FUSED the sources are predicted here, else they were before.
-// With ENDS, where the device lets groups see what others wrote (CAN_END), the last group of threads also adds the
-// parts.
+// One launch shape of the sums over the sources: a kernel in which LANES threads share a sink and a
+// thread has SINKS sinks, for chunks of ACCUMULATORS accumulators. With FUSED the sources are
+// predicted here, else they were before. With ENDS, where the device lets blocks see what others
+// wrote (CAN_END), the last thread block also adds the partial sums.
 //
-// The order of addition does not depend on the shape: the sources of a strand one after another, the strands of a
-// chunk, both in the numbers of a pair; then, in 64 bits, the chunks of a part. Each sum begins at zero. With short
-// strands, for few sinks, the strands of all chunks of a part are added in 64 bits each, and then the strands.
+// The order of addition does not depend on the shape: the sources of an accumulator one after
+// another, the accumulators of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks
+// of a segment. Each sum begins at zero. With short accumulators, for few sinks, those of all
+// chunks of a segment are added in 64 bits each, and then to one another.
 
-#define STRAND (CHUNK / STRANDS)
-#define TEAMS (THREADS / LANES)
-// Places of a chunk that a thread fills.
-#define PLACES (CHUNK / THREADS)
-#define GROUP_SINKS (TEAMS * SINKS)
-// Strands lie one vector apart beyond their length, so that threads on different strands meet in no bank.
-#define TILE (CHUNK + STRANDS)
-#define TILE_PLACE(place) ((place) + (place) / STRAND)
-#define LOAD_SOURCES(slot) \
-    UNROLL \
-    for (int turn = 0; turn < PLACES; ++turn) \
-        load_source(octets, slot, turn * THREADS + THREAD, source[turn]);
-// Where bodies are large, the sums of strands take the memory of the tile in turns.
-#define TAKES_TURNS (LANES > 1 && !SPREAD && VECTORS > 2)
-// Short strands: each thread of those that share a sink has one strand, and keeps its sum over the chunks.
-#define SPREAD (STRANDS == SHORT)
-// Few sources are in a short strand: the address of the nearest is kept at once, where else the strand is and the
-// source is looked for at the end of the block.
-#if NEAREST && SPREAD
+// Few sources are in a short accumulator: the address of the nearest is kept at once, where else
+// the accumulator is kept and the source is looked for at the end of the block.
+#if NEAREST && IS_SHORT
 #define KEEP_ADDRESS(i, place) \
     if (distance2[i] < best[i]) { \
         best[i] = distance2[i]; \
-        best_strand[i] = (uint)(chunk * CHUNK + strand * STRAND + place); \
+        best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place); \
     }
 #else
 #define KEEP_ADDRESS(i, place)
@@ -37,16 +22,16 @@
 
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
-    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL double *parts,
-    GLOBAL double *part_distances, GLOBAL uint *part_strands, GLOBAL uint *tickets, GLOBAL double *results,
+    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL double *partial_sums,
+    GLOBAL double *partial_distances, GLOBAL uint *partial_accumulators, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
     LOCAL union {
         VECTOR tile[ROWS * TILE];
-#if SPREAD
-        double strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+#if IS_SHORT
+        double accumulator_sums[ACCUMULATORS * N_OUTPUTS * BLOCK_SINKS];
 #elif TAKES_TURNS
-        REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+        REAL accumulator_sums[ACCUMULATORS * N_OUTPUTS * BLOCK_SINKS];
 #endif
 #if ENDS
         End end;
@@ -54,32 +39,32 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     } shared;
     LOCAL_POINTER VECTOR *const tile = shared.tile;
     LOCAL int tile_indices[CHUNK];
-#if SPREAD
-    LOCAL_POINTER double *const strand_sums = shared.strand_sums;
+#if IS_SHORT
+    LOCAL_POINTER double *const accumulator_sums = shared.accumulator_sums;
 #elif TAKES_TURNS
-    LOCAL_POINTER REAL *const strand_sums = shared.strand_sums;
+    LOCAL_POINTER REAL *const accumulator_sums = shared.accumulator_sums;
 #elif LANES > 1
-    LOCAL REAL strand_sums[STRANDS * OUTPUTS * GROUP_SINKS];
+    LOCAL REAL accumulator_sums[ACCUMULATORS * N_OUTPUTS * BLOCK_SINKS];
 #endif
-#if !SPREAD
-    LOCAL double accumulated[OUTPUTS * GROUP_SINKS];
+#if !IS_SHORT
+    LOCAL double accumulated[N_OUTPUTS * BLOCK_SINKS];
 #endif
 #if LANES > 1 && NEAREST
-    LOCAL REAL lane_distances[LANES * GROUP_SINKS];
-    LOCAL uint lane_strands[LANES * GROUP_SINKS];
+    LOCAL REAL lane_distances[LANES * BLOCK_SINKS];
+    LOCAL uint lane_accumulators[LANES * BLOCK_SINKS];
 #endif
 
     sinks += step.sinks_from;
     results += step.results_from;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % LANES, team = THREAD / LANES;
-    const int part_number = GROUP / step.groups, first_sink = GROUP % step.groups * GROUP_SINKS;
-    const Part part = part_of(&step, part_number);
+    const int segment_number = BLOCK / step.blocks, first_sink = BLOCK % step.blocks * BLOCK_SINKS;
+    const Segment segment = segment_of(&step, segment_number);
 
     Body sink[SINKS];
     int sink_index[SINKS];
     REAL best[SINKS];
-    uint best_strand[SINKS];
+    uint best_accumulator[SINKS];
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
         const int wanted = first_sink + i * TEAMS + team;
@@ -91,10 +76,10 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         sink[i] = sink_of_rows(rows);
         sink_index[i] = indices_of(sinks, &step)[number];
         best[i] = NO_DISTANCE2;
-        best_strand[i] = 0;
+        best_accumulator[i] = 0;
     }
-    // Every group that reads a source puts its record there itself; all write the same. The first group puts those that
-    // none reads.
+    // Every block that reads a source puts its record there itself; all write the same. The first
+    // block puts those that none reads.
     if (step.records > 0) {
         GLOBAL const double *const records = records_of(sinks, &step);
         UNROLL_BY(4)
@@ -104,22 +89,22 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             const uint address = address_of(records, record);
             const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
             const int is_read = chunk < step.chunks && (chunk % SLICES - step.first_slice) % step.slice_step == 0;
-            if (is_read ? chunk % SLICES == part.slice && k >= part.first && k < part.last : GROUP == 0)
+            if (is_read ? chunk % SLICES == segment.slice && k >= segment.first && k < segment.last : BLOCK == 0)
                 put_word(value, word, octets, indices, ranges, step.is_dense ? chunk : slots[chunk], address);
         }
         SYNC;
     }
 
-#if SPREAD
-    double lane_sums[SINKS][OUTPUTS];
+#if IS_SHORT
+    double lane_sums[SINKS][N_OUTPUTS];
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
         UNROLL
-        for (int output = 0; output < OUTPUTS; ++output)
+        for (int output = 0; output < N_OUTPUTS; ++output)
             lane_sums[i][output] = 0.0;
     }
 #else
-    for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS)
+    for (int place = THREAD; place < N_OUTPUTS * BLOCK_SINKS; place += THREADS)
         accumulated[place] = 0.0;
 #endif
     const int has_sinks = first_sink + team < step.ni;
@@ -129,15 +114,15 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
 #if AHEAD
     int slot_ahead = NOWHERE;
-    if (part.first < part.last) {
-        slot_ahead = step.is_dense ? part.slice + SLICES * part.first : slots[part.slice + SLICES * part.first];
+    if (segment.first < segment.last) {
+        slot_ahead = step.is_dense ? segment.slice + SLICES * segment.first : slots[segment.slice + SLICES * segment.first];
         if (slot_ahead >= 0) {
             LOAD_SOURCES(slot_ahead);
         }
     }
 #endif
-    for (int k = part.first; k < part.last; ++k) {
-        const int chunk = part.slice + SLICES * k;
+    for (int k = segment.first; k < segment.last; ++k) {
+        const int chunk = segment.slice + SLICES * k;
 #if AHEAD
         const int slot = slot_ahead;
 #else
@@ -155,7 +140,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if !AHEAD
                 load_source(octets, slot, place, source[turn]);
 #endif
-                predict(source[turn], chunk * CHUNK + place, step.moment, rows);
+                predict(source[turn], chunk * CHUNK + place, step.target, rows);
 #else
                 UNROLL
                 for (int row = 0; row < ROWS; ++row)
@@ -170,7 +155,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if AHEAD
         // The next sources are on their way while pairs of these are summed.
         slot_ahead = NOWHERE;
-        if (k + 1 < part.last) {
+        if (k + 1 < segment.last) {
             slot_ahead = step.is_dense ? chunk + SLICES : slots[chunk + SLICES];
             if (slot_ahead >= 0) {
                 LOAD_SOURCES(slot_ahead);
@@ -190,37 +175,37 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         SYNC;
 
 #if TAKES_TURNS
-        REAL totals[SINKS][OUTPUTS];
+        REAL totals[SINKS][N_OUTPUTS];
 #endif
         if (has_sinks) {
-#if LANES == 1 || SPREAD
-            REAL totals[SINKS][OUTPUTS];
+#if LANES == 1 || IS_SHORT
+            REAL totals[SINKS][N_OUTPUTS];
 #endif
             int again;
             do {
                 again = 0;
                 REAL check[SINKS];
                 REAL best_before[SINKS];
-                uint best_strand_before[SINKS];
+                uint best_accumulator_before[SINKS];
                 UNROLL
                 for (int i = 0; i < SINKS; ++i) {
                     best_before[i] = best[i];
-                    best_strand_before[i] = best_strand[i];
+                    best_accumulator_before[i] = best_accumulator[i];
                 }
-                for (int strand = lane; strand < STRANDS; strand += LANES) {
-                    REAL sums[SINKS][OUTPUTS];
+                for (int accumulator = lane; accumulator < ACCUMULATORS; accumulator += LANES) {
+                    REAL sums[SINKS][N_OUTPUTS];
                     REAL distance2[SINKS];
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
                         distance2[i] = best[i];
                         UNROLL
-                        for (int output = 0; output < OUTPUTS; ++output)
+                        for (int output = 0; output < N_OUTPUTS; ++output)
                             sums[i][output] = 0;
                     }
-                    const LOCAL_POINTER VECTOR *source = tile + strand * (STRAND + 1);
+                    const LOCAL_POINTER VECTOR *source = tile + accumulator * (ACCUMULATOR_LENGTH + 1);
                     if (!guarded) {
-                        UNROLL_BY(STEPS)
-                        for (int place = 0; place < STRAND; ++place) {
+                        UNROLL_BY(UNROLLED)
+                        for (int place = 0; place < ACCUMULATOR_LENGTH; ++place) {
                             VECTOR rows[ROWS];
                             UNROLL
                             for (int row = 0; row < ROWS; ++row)
@@ -234,13 +219,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                         }
                     } else {
                         UNROLL_BY(1)
-                        for (int place = 0; place < STRAND; ++place) {
+                        for (int place = 0; place < ACCUMULATOR_LENGTH; ++place) {
                             VECTOR rows[ROWS];
                             UNROLL
                             for (int row = 0; row < ROWS; ++row)
                                 rows[row] = source[row * TILE + place];
                             const Body body = body_of_rows(rows);
-                            const int index = tile_indices[strand * STRAND + place];
+                            const int index = tile_indices[accumulator * ACCUMULATOR_LENGTH + place];
                             UNROLL
                             for (int i = 0; i < SINKS; ++i) {
                                 add_pair(&body, &sink[i], 1, !step.skip_own_index || index != sink_index[i], sums[i],
@@ -251,25 +236,26 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                     }
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
-#if NEAREST && !SPREAD
+#if NEAREST && !IS_SHORT
                         if (distance2[i] < best[i]) {
                             best[i] = distance2[i];
-                            best_strand[i] = (uint)(chunk * STRANDS + strand);
+                            best_accumulator[i] = (uint)(chunk * ACCUMULATORS + accumulator);
                         }
 #endif
                         const REAL looked_at = sums[i][0] + sums[i][1];
-                        check[i] = strand == lane ? looked_at : check[i] + looked_at;
+                        check[i] = accumulator == lane ? looked_at : check[i] + looked_at;
                         UNROLL
-                        for (int output = 0; output < OUTPUTS; ++output) {
-#if LANES == 1 || SPREAD || TAKES_TURNS
-                            totals[i][output] = strand == lane ? sums[i][output] : totals[i][output] + sums[i][output];
+                        for (int output = 0; output < N_OUTPUTS; ++output) {
+#if LANES == 1 || IS_SHORT || TAKES_TURNS
+                            totals[i][output] = accumulator == lane ? sums[i][output] : totals[i][output] + sums[i][output];
 #else
-                            strand_sums[(strand * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = sums[i][output];
+                            accumulator_sums[(accumulator * N_OUTPUTS + output) * BLOCK_SINKS + i * TEAMS + team] = sums[i][output];
 #endif
                         }
                     }
                 }
-                // A pair at no distance makes the potential or the acceleration infinite or no number.
+                // A pair at no distance makes the potential or the acceleration infinite or no
+                // number.
                 UNROLL
                 for (int i = 0; i < SINKS; ++i)
                     again |= !guarded && !(fabs(check[i]) < INFINITY_32);
@@ -278,23 +264,23 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
                         best[i] = best_before[i];
-                        best_strand[i] = best_strand_before[i];
+                        best_accumulator[i] = best_accumulator_before[i];
                     }
                 }
             } while (again);
-#if SPREAD
+#if IS_SHORT
             UNROLL
             for (int i = 0; i < SINKS; ++i) {
                 UNROLL
-                for (int output = 0; output < OUTPUTS; ++output)
+                for (int output = 0; output < N_OUTPUTS; ++output)
                     lane_sums[i][output] += (double)totals[i][output];
             }
 #elif LANES == 1
             UNROLL
             for (int i = 0; i < SINKS; ++i) {
                 UNROLL
-                for (int output = 0; output < OUTPUTS; ++output)
-                    accumulated[output * GROUP_SINKS + i * TEAMS + team] += (double)totals[i][output];
+                for (int output = 0; output < N_OUTPUTS; ++output)
+                    accumulated[output * BLOCK_SINKS + i * TEAMS + team] += (double)totals[i][output];
             }
 #endif
         }
@@ -304,22 +290,23 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             UNROLL
             for (int i = 0; i < SINKS; ++i) {
                 UNROLL
-                for (int output = 0; output < OUTPUTS; ++output)
-                    strand_sums[(lane * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = totals[i][output];
+                for (int output = 0; output < N_OUTPUTS; ++output)
+                    accumulator_sums[(lane * N_OUTPUTS + output) * BLOCK_SINKS + i * TEAMS + team] = totals[i][output];
             }
         }
 #endif
-#if LANES > 1 && !SPREAD
+#if LANES > 1 && !IS_SHORT
         SYNC;
-        // As many turns for every thread: compilers that run threads one after another got other loops here wrong.
+        // As many turns for every thread: compilers that run threads one after another got other
+        // loops here wrong.
         UNROLL
-        for (int turn = 0; turn < (OUTPUTS * GROUP_SINKS + THREADS - 1) / THREADS; ++turn) {
+        for (int turn = 0; turn < (N_OUTPUTS * BLOCK_SINKS + THREADS - 1) / THREADS; ++turn) {
             const int place = turn * THREADS + THREAD;
-            if (place < OUTPUTS * GROUP_SINKS) {
-                REAL total = strand_sums[place];
+            if (place < N_OUTPUTS * BLOCK_SINKS) {
+                REAL total = accumulator_sums[place];
                 UNROLL
-                for (int strand = 1; strand < STRANDS; ++strand)
-                    total += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
+                for (int accumulator = 1; accumulator < ACCUMULATORS; ++accumulator)
+                    total += accumulator_sums[accumulator * N_OUTPUTS * BLOCK_SINKS + place];
                 accumulated[place] += (double)total;
             }
         }
@@ -327,53 +314,53 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     }
     LET_NEXT_KERNEL_START;
 
-#if SPREAD
+#if IS_SHORT
     SYNC;
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
         UNROLL
-        for (int output = 0; output < OUTPUTS; ++output)
-            strand_sums[(lane * OUTPUTS + output) * GROUP_SINKS + i * TEAMS + team] = lane_sums[i][output];
+        for (int output = 0; output < N_OUTPUTS; ++output)
+            accumulator_sums[(lane * N_OUTPUTS + output) * BLOCK_SINKS + i * TEAMS + team] = lane_sums[i][output];
     }
 #endif
     SYNC;
-    for (int place = THREAD; place < OUTPUTS * GROUP_SINKS; place += THREADS) {
-        const int output = place / GROUP_SINKS, number = first_sink + place % GROUP_SINKS;
-#if SPREAD
-        double sum = strand_sums[place];
+    for (int place = THREAD; place < N_OUTPUTS * BLOCK_SINKS; place += THREADS) {
+        const int output = place / BLOCK_SINKS, number = first_sink + place % BLOCK_SINKS;
+#if IS_SHORT
+        double sum = accumulator_sums[place];
         UNROLL
-        for (int strand = 1; strand < STRANDS; ++strand)
-            sum += strand_sums[strand * OUTPUTS * GROUP_SINKS + place];
+        for (int accumulator = 1; accumulator < ACCUMULATORS; ++accumulator)
+            sum += accumulator_sums[accumulator * N_OUTPUTS * BLOCK_SINKS + place];
 #else
         const double sum = accumulated[place];
 #endif
         if (number < step.ni)
-            parts[((long)part_number * OUTPUTS + output) * step.stride + number] = sum;
+            partial_sums[((long)segment_number * N_OUTPUTS + output) * step.stride + number] = sum;
     }
 #if NEAREST
 #if LANES > 1
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
-        lane_distances[lane * GROUP_SINKS + i * TEAMS + team] = best[i];
-        lane_strands[lane * GROUP_SINKS + i * TEAMS + team] = best_strand[i];
+        lane_distances[lane * BLOCK_SINKS + i * TEAMS + team] = best[i];
+        lane_accumulators[lane * BLOCK_SINKS + i * TEAMS + team] = best_accumulator[i];
     }
     SYNC;
-    for (int place = THREAD; place < GROUP_SINKS; place += THREADS) {
+    for (int place = THREAD; place < BLOCK_SINKS; place += THREADS) {
         const int number = first_sink + place;
         REAL distance2 = lane_distances[place];
-        uint strand = lane_strands[place];
+        uint accumulator = lane_accumulators[place];
         UNROLL
         for (int other = 1; other < LANES; ++other) {
-            const REAL candidate = lane_distances[other * GROUP_SINKS + place];
-            const uint candidate_strand = lane_strands[other * GROUP_SINKS + place];
-            if (candidate < distance2 || (candidate == distance2 && candidate_strand < strand)) {
+            const REAL candidate = lane_distances[other * BLOCK_SINKS + place];
+            const uint candidate_accumulator = lane_accumulators[other * BLOCK_SINKS + place];
+            if (candidate < distance2 || (candidate == distance2 && candidate_accumulator < accumulator)) {
                 distance2 = candidate;
-                strand = candidate_strand;
+                accumulator = candidate_accumulator;
             }
         }
         if (number < step.ni) {
-            part_distances[(long)part_number * step.stride + number] = distance2;
-            part_strands[(long)part_number * step.stride + number] = strand;
+            partial_distances[(long)segment_number * step.stride + number] = distance2;
+            partial_accumulators[(long)segment_number * step.stride + number] = accumulator;
         }
     }
 #else
@@ -381,8 +368,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     for (int i = 0; i < SINKS; ++i) {
         const int number = first_sink + i * TEAMS + team;
         if (number < step.ni) {
-            part_distances[(long)part_number * step.stride + number] = best[i];
-            part_strands[(long)part_number * step.stride + number] = best_strand[i];
+            partial_distances[(long)segment_number * step.stride + number] = best[i];
+            partial_accumulators[(long)segment_number * step.stride + number] = best_accumulator[i];
         }
     }
 #endif
@@ -397,10 +384,10 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         FENCE;
     }
     SYNC;
-    if (ticket == (uint)(GROUPS - 1)) {
+    if (ticket == (uint)(BLOCKS - 1)) {
         for (int first = 0; first < step.ni; first += END_SINKS)
-            add_parts(&step, first, THREADS, octets, indices, slots, predicted, sinks, parts, part_distances,
-                part_strands, results, &shared.end);
+            add_partial_sums(&step, first, THREADS, octets, indices, slots, predicted, sinks, partial_sums, partial_distances,
+                partial_accumulators, results, &shared.end);
         SYNC;
         if (THREAD == 0) {
             FENCE_HOST;
@@ -411,23 +398,4 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
 }
 
-#undef FORCE_NAME
-#undef LANES
-#undef SINKS
-#undef STRANDS
-#undef FUSED
-#undef ENDS
-#undef RESIDENT
-#undef STEPS
-#undef STRAND
-#undef TEAMS
-#undef PLACES
-#undef LOAD_SOURCES
-#undef AHEAD
-#undef THREADS
-#undef GROUP_SINKS
-#undef TILE
-#undef TILE_PLACE
-#undef SPREAD
-#undef TAKES_TURNS
 #undef KEEP_ADDRESS

@@ -1,0 +1,34 @@
+// The numbers of the launch shape SHAPE, which `force.h` is compiled for.
+
+#define OF_SHAPE(name) PASTE(name, SHAPE)
+#define PASTE(name, shape) PASTED(name, shape)
+#define PASTED(name, shape) name##shape
+
+#define FORCE_NAME OF_SHAPE(FORCE_NAME_)
+#define LANES OF_SHAPE(LANES_)
+#define THREADS OF_SHAPE(THREADS_)
+#define FUSED OF_SHAPE(FUSED_)
+#define ENDS (OF_SHAPE(ENDS_) && CAN_END)
+#define SINKS OF_SHAPE(SINKS_)
+#define ACCUMULATORS OF_SHAPE(ACCUMULATORS_)
+#define RESIDENT OF_SHAPE(RESIDENT_)
+#define UNROLLED OF_SHAPE(UNROLLED_)
+#define AHEAD OF_SHAPE(AHEAD_)
+#define ACCUMULATOR_LENGTH (CHUNK / ACCUMULATORS)
+#define TEAMS (THREADS / LANES)
+// Places of a chunk that a thread fills.
+#define PLACES (CHUNK / THREADS)
+#define BLOCK_SINKS (TEAMS * SINKS)
+// Accumulators lie one vector apart beyond their length, so that threads on different accumulators
+// meet in no bank.
+#define TILE (CHUNK + ACCUMULATORS)
+#define TILE_PLACE(place) ((place) + (place) / ACCUMULATOR_LENGTH)
+#define LOAD_SOURCES(slot) \
+    UNROLL \
+    for (int turn = 0; turn < PLACES; ++turn) \
+        load_source(octets, slot, turn * THREADS + THREAD, source[turn]);
+// Where bodies are large, the sums of accumulators take the memory of the tile in turns.
+#define TAKES_TURNS (LANES > 1 && !IS_SHORT && N_DERIVATIVES > 2)
+// Short accumulators: each thread of those that share a sink has one accumulator, and keeps its sum
+// over the chunks.
+#define IS_SHORT (ACCUMULATORS == SHORT)

@@ -1,0 +1,36 @@
+// All kernels of one order, precision and scope. The name of a force kernel says its shape: threads
+// that share a sink, few or many sinks of a thread, and whether sources are predicted in it (f) or
+// before (p) and it ends blocks (e).
+
+#include "direct/body.h"
+#include "direct/pair.h"
+#include "direct/step.h"
+#include "direct/partial_sums.h"
+#include "direct/fetch.h"
+#include "direct/sources.h"
+#include "direct/regular_neighbours.h"
+#include "direct/shape.h"
+
+#define SHAPE 0
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 1
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 2
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 3
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 4
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 5
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 6
+#include "direct/force.h"
+#undef SHAPE
+#define SHAPE 7
+#include "direct/force.h"

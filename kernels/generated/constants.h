@@ -1,0 +1,99 @@
+// Made from src/method/direct/gpu/constants.rs, which says what each number is.
+
+#define CHUNK 256
+#define OCTET 8
+#define SLICES 24
+#define SLICE_GROUPS 8
+#define FAR_AWAY 4e150
+#define NOWHERE (-1)
+#define SHORT 32
+#define BATCH 256
+#define BATCH_ROWS 4
+#define FETCH_THREADS 256
+#define END_SINKS 4
+#define SHAPES 8
+
+#define FORCE_NAME_0 force_32_few_fe
+#define LANES_0 32
+#define THREADS_0 256
+#define FUSED_0 1
+#define ENDS_0 1
+
+#define FORCE_NAME_1 force_32_many_f
+#define LANES_1 32
+#define THREADS_1 128
+#define FUSED_1 1
+#define ENDS_1 0
+
+#define FORCE_NAME_2 force_8_few_f
+#define LANES_2 8
+#define THREADS_2 128
+#define FUSED_2 1
+#define ENDS_2 0
+
+#define FORCE_NAME_3 force_8_many_f
+#define LANES_3 8
+#define THREADS_3 128
+#define FUSED_3 1
+#define ENDS_3 0
+
+#define FORCE_NAME_4 force_8_many_p
+#define LANES_4 8
+#define THREADS_4 128
+#define FUSED_4 0
+#define ENDS_4 0
+
+#define FORCE_NAME_5 force_1_few_f
+#define LANES_5 1
+#define THREADS_5 128
+#define FUSED_5 1
+#define ENDS_5 0
+
+#define FORCE_NAME_6 force_1_many_f
+#define LANES_6 1
+#define THREADS_6 128
+#define FUSED_6 1
+#define ENDS_6 0
+
+#define FORCE_NAME_7 force_1_many_p
+#define LANES_7 1
+#define THREADS_7 128
+#define FUSED_7 0
+#define ENDS_7 0
+
+typedef struct {
+    double time;
+    double mass_factor;
+    double position_factor;
+    double velocity_factor;
+    double acceleration_factor;
+    double jerk_factor;
+    int nj;
+    int predicts;
+} PredictionTarget;
+
+typedef struct {
+    PredictionTarget target;
+    double potential_unit;
+    double acceleration_unit;
+    double jerk_unit;
+    double snap_unit;
+    double crackle_unit;
+    double distance2_unit;
+    int ni;
+    int stride;
+    int chunks;
+    int first_slice;
+    int slice_step;
+    int slices;
+    int segments;
+    int blocks;
+    int skip_own_index;
+    int is_dense;
+    int is_predicted;
+    int accumulators;
+    int records;
+    uint sequence;
+    int sinks_from;
+    int results_from;
+} Step;

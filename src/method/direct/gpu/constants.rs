@@ -1,0 +1,139 @@
+//! The numbers that the library and `kernels/` share: written here, and generated for the kernels.
+//!
+//! `kernels/generated/constants.h` has those that hold for every interaction, and the structures of launches;
+//! [`defines`] those of one interaction, which `kernels/generated/units.json` lists for CUDA and OpenCL's compilers get
+//! as options.
+
+use crate::data::records::{RECORD_WORDS, index_word, lines_of_record};
+use crate::data::{CHUNK, Interaction, Precision};
+
+use super::pack;
+use super::shapes::SHAPES;
+use super::tuning;
+
+/// Returns the name of the translation unit of an interaction, and of its pack of compiled code.
+pub fn unit(interaction: &Interaction) -> String {
+    let scope = if interaction.is_regular() { "regular_" } else { "" };
+    format!("order{}_{scope}{}", interaction.order as i32, interaction.precision.name())
+}
+
+/// Returns the definitions that make the kernels those of an interaction.
+pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
+    let tuning = tuning::of(interaction);
+    let number = |count: usize| count as i64;
+    let is = |precision: Precision| i64::from(interaction.precision == precision);
+    let words = RECORD_WORDS * lines_of_record(interaction.n_coefficients);
+    let mut defines: Vec<(String, i64)> = [
+        ("IS_DOUBLE", is(Precision::Double)),
+        ("IS_MIXED", is(Precision::Mixed)),
+        ("REGULAR", i64::from(interaction.is_regular())),
+        ("NEAREST", i64::from(interaction.nearest)),
+        ("N_COEFFICIENTS", number(interaction.n_coefficients)),
+        ("N_DERIVATIVES", number(interaction.n_derivatives)),
+        ("N_OUTPUTS", number(interaction.n_outputs)),
+        ("SOURCE_ROWS", number(pack::chunk_numbers(interaction) / CHUNK)),
+        ("ROWS", number(pack::rows(interaction))),
+        ("SINK_ROWS", number(pack::sink_rows(interaction))),
+        ("RECORD_WORDS", number(words)),
+        ("INDEX_WORD", number(index_word(words))),
+        ("END_RESIDENT", number(tuning.end_resident)),
+    ]
+    .map(|(name, number)| (name.to_owned(), number))
+    .into();
+    for (place, shape) in SHAPES.iter().enumerate() {
+        defines.extend(
+            [
+                ("SINKS", number(tuning.sinks[place])),
+                ("ACCUMULATORS", number(shape.accumulators(interaction))),
+                ("RESIDENT", number(tuning.resident[place])),
+                ("UNROLLED", number(tuning.unrolled[place])),
+                ("AHEAD", i64::from(tuning.loads_ahead[place])),
+            ]
+            .map(|(name, number)| (format!("{name}_{place}"), number)),
+        );
+    }
+    defines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use crate::data::{OCTET, SLICE_GROUPS, SLICES};
+    use crate::law::catalogue::CATALOGUE;
+
+    use super::super::chunks::NOWHERE;
+    use super::super::launches::FETCH_THREADS;
+    use super::super::model::END_SINKS;
+    use super::super::neighbour_batches::{BATCH, ROWS as BATCH_ROWS};
+    use super::super::shapes::SHORT;
+    use super::super::step;
+    use super::*;
+
+    /// The files of each translation unit for CUDA, in their order.
+    const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/unit.h"];
+    /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal numbers flushed.
+    const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
+
+    /// Returns the text of `kernels/generated/constants.h`.
+    fn header() -> String {
+        let mut text =
+            "// Made from src/method/direct/gpu/constants.rs, which says what each number is.\n\n".to_owned();
+        let numbers = [
+            ("CHUNK", CHUNK.to_string()),
+            ("OCTET", OCTET.to_string()),
+            ("SLICES", SLICES.to_string()),
+            ("SLICE_GROUPS", SLICE_GROUPS.to_string()),
+            ("FAR_AWAY", format!("{:e}", pack::FAR_AWAY)),
+            ("NOWHERE", format!("({NOWHERE})")),
+            ("SHORT", SHORT.to_string()),
+            ("BATCH", BATCH.to_string()),
+            ("BATCH_ROWS", BATCH_ROWS.to_string()),
+            ("FETCH_THREADS", FETCH_THREADS.to_string()),
+            ("END_SINKS", END_SINKS.to_string()),
+            ("SHAPES", SHAPES.len().to_string()),
+        ];
+        // Writing to a text does not fail.
+        for (name, number) in numbers {
+            let _ = writeln!(text, "#define {name} {number}");
+        }
+        for (place, shape) in SHAPES.iter().enumerate() {
+            let _ = writeln!(text, "\n#define FORCE_NAME_{place} {}", shape.name);
+            let numbers = [("LANES", shape.lanes), ("THREADS", shape.threads)];
+            let flags = [("FUSED", shape.fused), ("ENDS", shape.ends)].map(|(name, is)| (name, usize::from(is)));
+            for (name, number) in numbers.into_iter().chain(flags) {
+                let _ = writeln!(text, "#define {name}_{place} {number}");
+            }
+        }
+        for (name, fields) in step::STRUCTURES {
+            let fields: String = fields.iter().map(|(kind, field)| format!("    {kind} {field};\n")).collect();
+            let _ = write!(text, "\ntypedef struct {{\n{fields}}} {name};\n");
+        }
+        text
+    }
+
+    /// Returns the text of `kernels/generated/units.json`.
+    fn units() -> String {
+        let quoted = |names: &[&str]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let unit = |interaction: &Interaction| {
+            let defines = defines(interaction).into_iter().map(|(name, number)| format!("\"{name}\": {number}"));
+            let defines = defines.collect::<Vec<_>>().join(", ");
+            format!("    {{ \"name\": \"{}\", \"defines\": {{ {defines} }} }}", unit(interaction))
+        };
+        let units = CATALOGUE.iter().map(|entry| unit(entry)).collect::<Vec<_>>().join(",\n");
+        let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
+        format!("{{\n  \"options\": [{options}],\n  \"files\": [{files}],\n  \"units\": [\n{units}\n  ]\n}}\n")
+    }
+
+    #[test]
+    fn the_generated_numbers_are_these() {
+        for (file, text) in [("constants.h", header()), ("units.json", units())] {
+            let path = format!("{}/kernels/generated/{file}", env!("CARGO_MANIFEST_DIR"));
+            if std::env::var_os("KYOHO_BLESS").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            let found = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(found == text, "{path}: run this test with KYOHO_BLESS=1, and look at what changed");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tuning of the force kernels: one row for each order and precision, one column for each launch shape.
+
+use crate::data::{Interaction, Order, Precision};
+
+use super::shapes::SHAPES;
+
+/// The tuning of an order and a precision. Arrays have an element for each of [`SHAPES`].
+///
+/// Blocks are cut into segments by what these numbers say of an NVIDIA H200: a change of `pairs`, `sinks` or
+/// `resident` may change the order of addition, and so the bits of results.
+#[derive(Debug, Clone, Copy)]
+pub struct Tuning {
+    order: Order,
+    precision: Precision,
+    /// Pairs per second of a multiprocessor that is full, in the fastest shape.
+    pub pairs: f64,
+    /// Sinks of a thread.
+    pub sinks: [usize; SHAPES.len()],
+    /// Thread blocks on a multiprocessor, which bound the registers of a thread.
+    pub resident: [usize; SHAPES.len()],
+    /// Steps of the loop over sources that are unrolled.
+    pub unrolled: [usize; SHAPES.len()],
+    /// Whether the next sources are loaded while pairs of the last ones are summed.
+    pub loads_ahead: [bool; SHAPES.len()],
+    /// Thread blocks on a multiprocessor of the kernel that ends a block.
+    pub end_resident: usize,
+}
+
+const fn row(order: Order, precision: Precision, pairs: f64) -> Tuning {
+    Tuning {
+        order,
+        precision,
+        pairs,
+        sinks: [1, 2, 1, 2, 2, 1, 2, 2],
+        resident: [2, 3, 4, 4, 4, 5, 4, 4],
+        unrolled: [4, 2, 4, 4, 4, 4, 4, 4],
+        loads_ahead: [true, false, false, false, false, false, false, false],
+        end_resident: 3,
+    }
+}
+
+/// Rows with more derivatives have larger bodies: fewer blocks are on a multiprocessor, and nothing is loaded ahead.
+const fn large(order: Order, precision: Precision, pairs: f64) -> Tuning {
+    Tuning { loads_ahead: [false; SHAPES.len()], end_resident: 2, ..row(order, precision, pairs) }
+}
+
+const TUNING: &[Tuning] = &[
+    Tuning { sinks: [1, 2, 1, 4, 4, 1, 4, 4], ..row(Order::Second, Precision::Single, 13.5e9) },
+    Tuning { sinks: [1, 2, 1, 4, 4, 1, 4, 4], ..row(Order::Second, Precision::Mixed, 9.0e9) },
+    row(Order::Second, Precision::Double, 7.0e9),
+    Tuning {
+        sinks: [1, 2, 1, 4, 4, 1, 2, 2],
+        unrolled: [4, 2, 4, 4, 4, 4, 8, 8],
+        ..row(Order::Fourth, Precision::Single, 6.5e9)
+    },
+    Tuning {
+        sinks: [1, 2, 1, 4, 4, 1, 2, 2],
+        unrolled: [4, 2, 4, 4, 4, 4, 8, 8],
+        ..row(Order::Fourth, Precision::Mixed, 5.7e9)
+    },
+    row(Order::Fourth, Precision::Double, 3.0e9),
+    Tuning {
+        resident: [2, 2, 4, 4, 4, 5, 3, 3],
+        unrolled: [4, 2, 4, 4, 4, 4, 8, 8],
+        ..large(Order::Sixth, Precision::Mixed, 3.2e9)
+    },
+    Tuning {
+        resident: [2, 2, 3, 2, 2, 4, 2, 2],
+        unrolled: [2, 2, 4, 4, 4, 4, 2, 2],
+        ..large(Order::Sixth, Precision::Double, 1.82e9)
+    },
+    Tuning {
+        sinks: [1, 2, 1, 1, 1, 1, 1, 1],
+        resident: [2, 2, 3, 3, 3, 4, 3, 3],
+        unrolled: [2, 1, 4, 4, 4, 4, 2, 2],
+        ..large(Order::Eighth, Precision::Double, 1.2e9)
+    },
+];
+
+/// Returns the tuning of an interaction; that of the nearest row before where it has none of its own.
+pub fn of(interaction: &Interaction) -> &'static Tuning {
+    let key = (interaction.order, interaction.precision);
+    let before = TUNING.iter().take_while(|row| (row.order, row.precision) <= key);
+    before.last().unwrap_or(&TUNING[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::catalogue::CATALOGUE;
+
+    #[test]
+    fn each_order_and_precision_of_the_catalogue_has_one_row() {
+        assert!(TUNING.is_sorted_by_key(|row| (row.order, row.precision)));
+        for entry in CATALOGUE.iter() {
+            let row = of(entry);
+            assert_eq!((row.order, row.precision), (entry.order, entry.precision));
+        }
+    }
+}
