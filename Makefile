@@ -1,7 +1,7 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all of them
-# make install   library, headers, pkg-config files and command below PREFIX; with DROPIN=1 also in the place of the
-#                libraries that old codes link: libsapporo, libg6, libg5, libpg5, libpg6
+# make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with DROPIN=1 also in the
+#                place of the libraries that old codes link: libsapporo, libg6, libg5, libpg5, libpg6
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -14,6 +14,7 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 ROOT := $(DESTDIR)$(PREFIX)
+CMAKE := $(ROOT)/lib/cmake/kyoho
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
 FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 
@@ -53,7 +54,7 @@ install: build
 			exit 1; \
 		fi; \
 	done
-	install -d $(ROOT)/lib/pkgconfig $(ROOT)/include $(ROOT)/bin
+	install -d $(ROOT)/lib/pkgconfig $(CMAKE) $(ROOT)/include $(ROOT)/bin
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
 	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
 	ln -sf libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so
@@ -63,6 +64,8 @@ install: build
 	install -m 644 $(addprefix include/,$(HEADERS)) include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
+	install -m 644 packaging/kyoho-config.cmake $(CMAKE)
+	sed -e 's|@VERSION@|$(VERSION)|' packaging/kyoho-config-version.cmake.in > $(CMAKE)/kyoho-config-version.cmake
 	set -e; for name in $(FORWARDS); do \
 		install -m 755 $(BUILT)/libkyoho_$$name.so $(ROOT)/lib/libkyoho_$$name.so.$(VERSION); \
 		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(MAJOR); \
@@ -79,6 +82,8 @@ uninstall:
 	packaging/dropin remove '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR)
 	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/libkyoho_*.a $(ROOT)/lib/libkyoho.so* $(ROOT)/lib/libkyoho_*.so*
 	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
+	rm -f $(CMAKE)/kyoho-config.cmake $(CMAKE)/kyoho-config-version.cmake
+	if [ -d $(CMAKE) ]; then rmdir --ignore-fail-on-non-empty $(CMAKE); fi
 	rm -f $(ROOT)/bin/kyoho $(ROOT)/include/kyoho.f90
 	for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
@@ -89,6 +94,6 @@ demo-tools:
 	packaging/need gcc:gcc
 
 test-tools:
-	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake nm:binutils pkg-config:pkgconf \
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake nm:binutils pkg-config:pkgconf cmake:cmake \
 		python3:python3 pip3:python3-pip mpicc:libopenmpi-dev mpirun:openmpi-bin \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd

@@ -64,34 +64,34 @@ static void use_native(void)
 {
     static const int order[SYSTEMS] = {2, 4, 6, 6, 8}, precision[SYSTEMS] = {0, 0, 2, 3, 3};
     static double nothing[N][3], radii2[NI] = {0.25};
-    kyoho_sources sources;
-    kyoho_sinks on;
-    kyoho_forces forces;
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    kyoho_sources sources = KYOHO_SOURCES_INIT;
+    kyoho_sinks on = KYOHO_SINKS_INIT;
     int k;
-    memset(&sources, 0, sizeof sources);
-    memset(&on, 0, sizeof on);
     sources.count = N;
-    sources.indices = b.index;
-    sources.masses = b.mass;
-    sources.positions = b.x[0];
-    sources.velocities = b.v[0];
+    sources.indices.data = b.index;
+    sources.masses.data = b.mass;
+    sources.positions.data = b.x[0];
+    sources.velocities.data = b.v[0];
     on.count = NI;
     on.softening2 = softening2;
-    on.indices = sinks;
-    on.positions = b.x[0];
-    on.velocities = b.v[0];
-    on.accelerations = on.jerks = nothing[0];
-    on.radii2 = radii2;
+    on.indices.data = sinks;
+    on.positions.data = b.x[0];
+    on.velocities.data = b.v[0];
+    on.accelerations.data = on.jerks.data = nothing[0];
+    on.radii2.data = radii2;
     for (k = 0; k < SYSTEMS; k++) {
         kyoho_system *system = NULL;
-        memset(&forces, 0, sizeof forces);
-        forces.accelerations = native.acc[k][0];
-        forces.potentials = native.pot[k];
-        native.status |= kyoho_system_create(order[k], precision[k], 0, NULL, 0, &system);
-        native.status |= kyoho_set_sources(system, &sources);
-        native.status |= kyoho_force(system, N, &on, &forces);
-        if (order[k] == 4) native.status |= kyoho_neighbours(system, 0, NI, native.list, &native.count);
-        PROMISE("a time that is no number is refused", kyoho_set_time(system, NAN) == KYOHO_NOT_FINITE);
+        kyoho_forces forces = KYOHO_FORCES_INIT;
+        forces.accelerations.data = native.acc[k][0];
+        forces.potentials.data = native.pot[k];
+        options.order = order[k];
+        options.precision = precision[k];
+        native.status |= kyoho_system_create(&options, &system);
+        native.status |= kyoho_system_set_sources(system, &sources);
+        native.status |= kyoho_system_force(system, N, &on, &forces);
+        if (order[k] == 4) native.status |= kyoho_system_neighbours(system, 0, NI, native.list, &native.count);
+        PROMISE("a time that is no number is refused", kyoho_system_set_time(system, NAN) == KYOHO_NOT_FINITE);
         native.status |= kyoho_system_free(system);
     }
 }

@@ -22,14 +22,14 @@ int main(void)
     PROMISE("once", g6_npipes() == 1 && !*said());
     PROMISE("the interface does not open", g6_open(0) != 0);
     PROMISE("and says the same", one_line("g6_open", "no file descriptor is free", "ulimit -n"));
-    PROMISE("nor does the native one", kyoho_system_create(4, 0, 0, NULL, 0, &system) == KYOHO_BAD_OPTION);
-    PROMISE("for that reason", strstr(kyoho_last_error(NULL), "no file descriptor is free") != NULL);
+    PROMISE("nor does the native one", kyoho_system_create(NULL, &system) == KYOHO_BAD_OPTION);
+    PROMISE("for that reason", strstr(kyoho_last_error(), "no file descriptor is free") != NULL);
 
     while (count > 0) close(files[--count]);
     PROMISE("with files closed, the block size is the usual one", g6_npipes() == 16384);
     PROMISE("and the interface opens", g6_open(0) == 0 && set_body(0, 1, 1.0, x, zero) == 0);
     PROMISE("and computes", force_on(1, 2, zero, zero, 0.0).acc[0] == 0.25);
-    PROMISE("and so does the native one", kyoho_system_create(4, 0, 0, NULL, 0, &system) == KYOHO_OK);
+    PROMISE("and so does the native one", kyoho_system_create(NULL, &system) == KYOHO_OK);
     PROMISE("without a word", !*said());
     kyoho_system_free(system);
     g6_close(0);

@@ -21,14 +21,15 @@
     EACH(kyoho_system_move)                                                                                 \
     EACH(kyoho_system_free)                                                                                 \
     EACH(kyoho_last_error)                                                                                  \
+    EACH(kyoho_system_last_error)                                                                           \
     EACH(kyoho_system_describe)                                                                             \
     EACH(kyoho_system_statistics)                                                                           \
-    EACH(kyoho_set_sources)                                                                                 \
-    EACH(kyoho_set_time)                                                                                    \
-    EACH(kyoho_force)                                                                                       \
-    EACH(kyoho_start)                                                                                       \
-    EACH(kyoho_wait)                                                                                        \
-    EACH(kyoho_neighbours)
+    EACH(kyoho_system_set_sources)                                                                          \
+    EACH(kyoho_system_set_time)                                                                             \
+    EACH(kyoho_system_force)                                                                                \
+    EACH(kyoho_system_start)                                                                                \
+    EACH(kyoho_system_wait)                                                                                 \
+    EACH(kyoho_system_neighbours)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct {
@@ -61,14 +62,15 @@ static void load_library(int count, char **arguments) {
 #define kyoho_system_move library.kyoho_system_move
 #define kyoho_system_free library.kyoho_system_free
 #define kyoho_last_error library.kyoho_last_error
+#define kyoho_system_last_error library.kyoho_system_last_error
 #define kyoho_system_describe library.kyoho_system_describe
 #define kyoho_system_statistics library.kyoho_system_statistics
-#define kyoho_set_sources library.kyoho_set_sources
-#define kyoho_set_time library.kyoho_set_time
-#define kyoho_force library.kyoho_force
-#define kyoho_start library.kyoho_start
-#define kyoho_wait library.kyoho_wait
-#define kyoho_neighbours library.kyoho_neighbours
+#define kyoho_system_set_sources library.kyoho_system_set_sources
+#define kyoho_system_set_time library.kyoho_system_set_time
+#define kyoho_system_force library.kyoho_system_force
+#define kyoho_system_start library.kyoho_system_start
+#define kyoho_system_wait library.kyoho_system_wait
+#define kyoho_system_neighbours library.kyoho_system_neighbours
 
 #include "native_check.h"
 

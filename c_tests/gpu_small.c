@@ -88,22 +88,21 @@ static void write_sources(int first, int count, int step, int end) {
         masses[n] = source->mass, times[n] = source->time;
         memcpy(x[n], source->x, sizeof x[n]);
     }
-    kyoho_sources given;
-    memset(&given, 0, sizeof given);
+    kyoho_sources given = KYOHO_SOURCES_INIT;
     given.count = count;
-    given.addresses = addresses, given.indices = indices, given.masses = masses, given.times = times;
-    given.positions = x[0][0], given.velocities = x[0][1], given.accelerations = x[0][2], given.jerks = x[0][3];
-    given.snaps = x[0][4], given.crackles = x[0][5];
-    given.sixth_derivatives = x[0][6], given.seventh_derivatives = x[0][7];
-    given.positions_stride = given.velocities_stride = given.accelerations_stride = given.jerks_stride = sizeof *x;
-    given.snaps_stride = given.crackles_stride = sizeof *x;
-    given.sixth_derivatives_stride = given.seventh_derivatives_stride = sizeof *x;
-    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_set_sources(systems[s], &given));
+    given.addresses.data = addresses, given.indices.data = indices, given.masses.data = masses, given.times.data = times;
+    given.positions.data = x[0][0], given.velocities.data = x[0][1], given.accelerations.data = x[0][2], given.jerks.data = x[0][3];
+    given.snaps.data = x[0][4], given.crackles.data = x[0][5];
+    given.sixth_derivatives.data = x[0][6], given.seventh_derivatives.data = x[0][7];
+    given.positions.stride = given.velocities.stride = given.accelerations.stride = given.jerks.stride = sizeof *x;
+    given.snaps.stride = given.crackles.stride = sizeof *x;
+    given.sixth_derivatives.stride = given.seventh_derivatives.stride = sizeof *x;
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_set_sources(systems[s], &given));
 }
 
 static void set_times(double time) {
     now = time;
-    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_set_time(systems[s], time));
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_set_time(systems[s], time));
 }
 
 /* Sources as they were when the block began. */
@@ -213,41 +212,39 @@ static void check_list(int number, int nj) {
     }
     qsort(right, expected, sizeof *right, ascending);
     for (int s = 0; s < 2; s++) {
-        GIVES(KYOHO_OK, kyoho_neighbours(systems[s], number, all, found, &count));
+        GIVES(KYOHO_OK, kyoho_system_neighbours(systems[s], number, all, found, &count));
         CHECK(count == expected && memcmp(found, right, expected * sizeof *right) == 0);
     }
 }
 
 /* A block on both systems; `later` sources are written while it is under way, and its lists are read after that. */
 static void block(int ni, int nj, double softening2, int lists, int later) {
-    kyoho_sinks given;
-    memset(&given, 0, sizeof given);
+    kyoho_sinks given = KYOHO_SINKS_INIT;
     given.count = ni;
     given.softening2 = softening2;
-    given.indices = &sinks->index, given.indices_stride = sizeof *sinks;
-    given.positions = sinks->x[0], given.positions_stride = sizeof *sinks;
-    given.velocities = sinks->x[1], given.velocities_stride = sizeof *sinks;
-    given.accelerations = sinks->x[2], given.accelerations_stride = sizeof *sinks;
-    given.jerks = sinks->x[3], given.jerks_stride = sizeof *sinks;
-    if (lists) given.radii2 = &sinks->radius2, given.radii2_stride = sizeof *sinks;
+    given.indices.data = &sinks->index, given.indices.stride = sizeof *sinks;
+    given.positions.data = sinks->x[0], given.positions.stride = sizeof *sinks;
+    given.velocities.data = sinks->x[1], given.velocities.stride = sizeof *sinks;
+    given.accelerations.data = sinks->x[2], given.accelerations.stride = sizeof *sinks;
+    given.jerks.data = sinks->x[3], given.jerks.stride = sizeof *sinks;
+    if (lists) given.radii2.data = &sinks->radius2, given.radii2.stride = sizeof *sinks;
     memcpy(at_start, sources, sizeof sources);
-    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_start(systems[s], nj, &given));
+    for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_start(systems[s], nj, &given));
     if (later) write_sources(later, later, 17, dense);
     for (int s = 0; s < 2; s++) {
         struct answer *to = answers[s];
-        kyoho_forces forces;
-        memset(&forces, 0, sizeof forces);
+        kyoho_forces forces = KYOHO_FORCES_INIT;
         memset(to, 0x7f, sizeof answers[s]);
-        forces.potentials = &to->pot, forces.potentials_stride = sizeof *to;
-        forces.accelerations = to->force[0], forces.accelerations_stride = sizeof *to;
-        if (order > 4) forces.snaps = to->force[2], forces.snaps_stride = sizeof *to;
-        if (order > 6) forces.crackles = to->force[3], forces.crackles_stride = sizeof *to;
+        forces.potentials.data = &to->pot, forces.potentials.stride = sizeof *to;
+        forces.accelerations.data = to->force[0], forces.accelerations.stride = sizeof *to;
+        if (order > 4) forces.snaps.data = to->force[2], forces.snaps.stride = sizeof *to;
+        if (order > 6) forces.crackles.data = to->force[3], forces.crackles.stride = sizeof *to;
         if (order > 2) {
-            forces.jerks = to->force[1], forces.jerks_stride = sizeof *to;
-            forces.nearest = &to->nearest, forces.nearest_stride = sizeof *to;
-            forces.nearest_distance2 = &to->distance2, forces.nearest_distance2_stride = sizeof *to;
+            forces.jerks.data = to->force[1], forces.jerks.stride = sizeof *to;
+            forces.nearest.data = &to->nearest, forces.nearest.stride = sizeof *to;
+            forces.nearest_distance2.data = &to->distance2, forces.nearest_distance2.stride = sizeof *to;
         }
-        GIVES(KYOHO_OK, kyoho_wait(systems[s], &forces));
+        GIVES(KYOHO_OK, kyoho_system_wait(systems[s], &forces));
     }
     CHECK(memcmp(answers[0], answers[1], sizeof answers[0]) == 0); /* beyond ni too: nothing is written there */
     for (int i = 0; i < ni; i += 1 + ni / 128) check_sink(i, nj, softening2, &answers[0][i]);
@@ -264,7 +261,7 @@ static void blocks(int nj, double softening2) {
 
 static void run(int backend) {
     for (int s = 0; s < 2; s++) {
-        kyoho_result made = kyoho_system_create(order, precision, backend, s == 0 ? NULL : "0,0,0", 1, &systems[s]);
+        kyoho_result made = create_on(order, precision, backend, s == 0 ? NULL : "0,0,0", 1, &systems[s]);
         GIVES(KYOHO_OK, made);
         if (made != KYOHO_OK) return;
     }
@@ -330,7 +327,7 @@ int main(int count, char **arguments) {
     for (int k = 1; k < 4; k++)
         if (count > 2 && strcmp(arguments[2], backends[k]) == 0) backend = k;
     if (kyoho_backend_available(backend, NULL) != KYOHO_OK) {
-        printf("no GPU: %s\n", kyoho_last_error(NULL));
+        printf("no GPU: %s\n", kyoho_last_error());
         return NO_GPU;
     }
     if (count > 5 && strcmp(arguments[5], "few") == 0) dense = 1600, all = dense + SPARSE, size_count = 3;

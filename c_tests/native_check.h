@@ -26,7 +26,7 @@ static int failures;
         if (got != (result)) {                                                                              \
             failures++;                                                                                     \
             fprintf(stderr, "%s:%d: %s gave %d (%s), not %s: %s\n", __FILE__, __LINE__, #call, (int)got,    \
-                    kyoho_result_text(got), #result, kyoho_last_error(NULL));                               \
+                    kyoho_result_text(got), #result, kyoho_last_error());                               \
         }                                                                                                   \
     } while (0)
 
@@ -34,10 +34,10 @@ static int failures;
 #define SAYS(result, words, system, call)                                                                   \
     do {                                                                                                    \
         GIVES(result, call);                                                                                \
-        if (!strstr(kyoho_last_error(system), words)) {                                                     \
+        if (!strstr(kyoho_system_last_error(system), words)) {                                                     \
             failures++;                                                                                     \
             fprintf(stderr, "%s:%d: '%s' does not say '%s'\n", __FILE__, __LINE__,                          \
-                    kyoho_last_error(system), words);                                                       \
+                    kyoho_system_last_error(system), words);                                                       \
         }                                                                                                   \
     } while (0)
 
@@ -67,33 +67,30 @@ static inline void make_particles(struct particle *p, int n, uint64_t seed) {
 
 /* The particles of this array as sources at addresses from 0 on, and as sinks. */
 static inline kyoho_sources sources_of(const struct particle *p, int n) {
-    kyoho_sources sources;
-    memset(&sources, 0, sizeof sources);
+    kyoho_sources sources = KYOHO_SOURCES_INIT;
     sources.count = n;
-    sources.indices = &p->index, sources.indices_stride = sizeof *p;
-    sources.masses = &p->mass, sources.masses_stride = sizeof *p;
-    sources.positions = p->x, sources.positions_stride = sizeof *p;
-    sources.velocities = p->v, sources.velocities_stride = sizeof *p;
+    sources.indices.data = &p->index, sources.indices.stride = sizeof *p;
+    sources.masses.data = &p->mass, sources.masses.stride = sizeof *p;
+    sources.positions.data = p->x, sources.positions.stride = sizeof *p;
+    sources.velocities.data = p->v, sources.velocities.stride = sizeof *p;
     return sources;
 }
 
 static inline kyoho_sinks sinks_of(const struct particle *p, int n, double softening2) {
-    kyoho_sinks sinks;
-    memset(&sinks, 0, sizeof sinks);
+    kyoho_sinks sinks = KYOHO_SINKS_INIT;
     sinks.count = n;
     sinks.softening2 = softening2;
-    sinks.indices = &p->index, sinks.indices_stride = sizeof *p;
-    sinks.positions = p->x, sinks.positions_stride = sizeof *p;
-    sinks.velocities = p->v, sinks.velocities_stride = sizeof *p;
+    sinks.indices.data = &p->index, sinks.indices.stride = sizeof *p;
+    sinks.positions.data = p->x, sinks.positions.stride = sizeof *p;
+    sinks.velocities.data = p->v, sinks.velocities.stride = sizeof *p;
     return sinks;
 }
 
 static inline kyoho_forces forces_of(struct particle *p) {
-    kyoho_forces forces;
-    memset(&forces, 0, sizeof forces);
-    forces.potentials = &p->pot, forces.potentials_stride = sizeof *p;
-    forces.accelerations = p->acc, forces.accelerations_stride = sizeof *p;
-    forces.jerks = p->jerk, forces.jerks_stride = sizeof *p;
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    forces.potentials.data = &p->pot, forces.potentials.stride = sizeof *p;
+    forces.accelerations.data = p->acc, forces.accelerations.stride = sizeof *p;
+    forces.jerks.data = p->jerk, forces.jerks.stride = sizeof *p;
     return forces;
 }
 
@@ -131,9 +128,31 @@ static inline int close_to(const double a[3], const double b[3], double part) {
     return distance(a, b) <= part * distance(b, zero);
 }
 
+/* Options that decide on so much and leave all else open. */
+static inline kyoho_options options_of(int order, int precision, int backend, const char *devices, int threads) {
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    options.order = order;
+    options.precision = precision;
+    options.backend = backend;
+    options.devices = devices;
+    options.threads = threads;
+    return options;
+}
+
+static inline kyoho_result create_on(int order, int precision, int backend, const char *devices, int threads,
+                                     kyoho_system **system) {
+    kyoho_options options = options_of(order, precision, backend, devices, threads);
+    return kyoho_system_create(&options, system);
+}
+
+static inline kyoho_result move_to(kyoho_system *system, int backend, const char *devices, int threads) {
+    kyoho_options options = options_of(0, 0, backend, devices, threads);
+    return kyoho_system_move(system, &options);
+}
+
 static inline kyoho_system *create(int order, int precision) {
     kyoho_system *system = NULL;
-    GIVES(KYOHO_OK, kyoho_system_create(order, precision, 0, NULL, 0, &system));
+    GIVES(KYOHO_OK, create_on(order, precision, 0, NULL, 0, &system));
     return system;
 }
 

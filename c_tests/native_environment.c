@@ -4,14 +4,16 @@
 
 int main(int argc, char **argv) {
     kyoho_system *system = NULL;
-    int32_t order, precision, backend;
+    kyoho_interaction computed = KYOHO_INTERACTION_INIT;
+    kyoho_backend backend;
     char text[100];
     if (argc < 3) return 2;
-    kyoho_result result = kyoho_system_create(argc > 3 ? atoi(argv[3]) : 4, 0, 0, NULL, 0, &system);
+    kyoho_result result = create_on(argc > 3 ? atoi(argv[3]) : 4, 0, 0, NULL, 0, &system);
     if (strcmp(argv[1], "KYOHO_OK") == 0) {
         GIVES(KYOHO_OK, result);
-        GIVES(KYOHO_OK, kyoho_system_describe(system, &order, &precision, &backend));
-        snprintf(text, sizeof text, "order %d precision %d backend %d", (int)order, (int)precision, (int)backend);
+        GIVES(KYOHO_OK, kyoho_system_describe(system, &computed, &backend));
+        snprintf(text, sizeof text, "order %d precision %d backend %d", (int)computed.order,
+                 (int)computed.precision, (int)backend);
         CHECK(strcmp(text, argv[2]) == 0);
         GIVES(KYOHO_OK, kyoho_system_free(system));
     } else {

@@ -22,15 +22,15 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
     kyoho_sources sources = sources_of(p, N);
     kyoho_sinks sinks = sinks_of(p, N, softening2);
     kyoho_forces forces = forces_of(p);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     check_forces(p, N, p, N, part);
     CHECK(p[3].colour == 0 && p[3].index == 1003);
 
     /* Only addresses below nj act, and only so many sinks are written. */
     sinks.count = 5;
     memset(p[5].acc, 0, sizeof p[5].acc);
-    GIVES(KYOHO_OK, kyoho_force(system, 100, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 100, &sinks, &forces));
     check_forces(p, 100, p, 5, part);
     CHECK(p[5].acc[0] == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
@@ -45,8 +45,8 @@ static void many_sinks_are_read_where_they_are(void) {
     kyoho_sources sources = sources_of(p, SOURCES);
     kyoho_sinks sinks = sinks_of(p, SINKS, softening2);
     kyoho_forces forces = forces_of(p);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, SOURCES, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, SOURCES, &sinks, &forces));
     check_forces(p, SOURCES, p, SINKS, 1e-12);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -64,26 +64,26 @@ static void packed_arrays_need_no_strides(void) {
         memcpy(x[place], p[i].x, sizeof x[place]);
         memcpy(v[place], p[i].v, sizeof v[place]);
     }
-    kyoho_sources sources = {0};
+    kyoho_sources sources = KYOHO_SOURCES_INIT;
     sources.count = N;
-    sources.addresses = address;
-    sources.indices = index;
-    sources.masses = mass;
-    sources.positions = x[0];
-    sources.velocities = v[0];
-    kyoho_sinks sinks = {0};
+    sources.addresses.data = address;
+    sources.indices.data = index;
+    sources.masses.data = mass;
+    sources.positions.data = x[0];
+    sources.velocities.data = v[0];
+    kyoho_sinks sinks = KYOHO_SINKS_INIT;
     sinks.count = N;
-    sinks.indices = index;
-    sinks.positions = x[0];
-    sinks.velocities = v[0];
+    sinks.indices.data = index;
+    sinks.positions.data = x[0];
+    sinks.velocities.data = v[0];
     sinks.softening2 = softening2;
-    kyoho_forces forces = {0};
-    forces.accelerations = acc[0];
-    forces.jerks = jerk[0];
-    forces.potentials = pot;
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    forces.accelerations.data = acc[0];
+    forces.jerks.data = jerk[0];
+    forces.potentials.data = pot;
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 2 * N, &sinks, &forces));
     for (int i = 0; i < N; i++) {
         memcpy(p[i].acc, acc[N - 1 - i], sizeof p[i].acc);
         memcpy(p[i].jerk, jerk[N - 1 - i], sizeof p[i].jerk);
@@ -93,18 +93,18 @@ static void packed_arrays_need_no_strides(void) {
 
     /* An array that is not wanted is left out, and two results may go to the same place: the later one stays. */
     static double twice[N][3];
-    kyoho_forces same = {0};
-    same.accelerations = twice[0];
-    same.jerks = twice[0];
-    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &same));
+    kyoho_forces same = KYOHO_FORCES_INIT;
+    same.accelerations.data = twice[0];
+    same.jerks.data = twice[0];
+    GIVES(KYOHO_OK, kyoho_system_force(system, 2 * N, &sinks, &same));
     CHECK(memcmp(twice, jerk, sizeof jerk) == 0);
 
     /* Rows may run backwards. */
-    sinks.positions = x[N - 1], sinks.positions_stride = -(int64_t)sizeof x[0];
-    sinks.velocities = v[N - 1], sinks.velocities_stride = -(int64_t)sizeof v[0];
-    sinks.indices = &index[N - 1], sinks.indices_stride = -(int64_t)sizeof index[0];
-    same.jerks = NULL;
-    GIVES(KYOHO_OK, kyoho_force(system, 2 * N, &sinks, &same));
+    sinks.positions.data = x[N - 1], sinks.positions.stride = -(int64_t)sizeof x[0];
+    sinks.velocities.data = v[N - 1], sinks.velocities.stride = -(int64_t)sizeof v[0];
+    sinks.indices.data = &index[N - 1], sinks.indices.stride = -(int64_t)sizeof index[0];
+    same.jerks.data = NULL;
+    GIVES(KYOHO_OK, kyoho_system_force(system, 2 * N, &sinks, &same));
     CHECK(close_to(twice[0], acc[N - 1], 1e-13) && close_to(twice[N - 1], acc[0], 1e-13));
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -118,18 +118,18 @@ static void start_and_wait_give_what_force_gives(void) {
     kyoho_sources sources = sources_of(p, N);
     kyoho_sinks sinks = sinks_of(p, N, softening2);
     kyoho_forces forces = forces_of(expected);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
 
-    GIVES(KYOHO_OK, kyoho_start(system, N, &sinks));
+    GIVES(KYOHO_OK, kyoho_system_start(system, N, &sinks));
     for (int i = 0; i < N; i++) p[i].x[0] = 9;
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
     forces = forces_of(p);
-    GIVES(KYOHO_OK, kyoho_wait(system, &forces));
+    GIVES(KYOHO_OK, kyoho_system_wait(system, &forces));
     for (int i = 0; i < N; i++) CHECK(memcmp(p[i].acc, expected[i].acc, sizeof p[i].acc) == 0);
 
     /* The next block sees what was written meanwhile. */
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     check_forces(p, N, p, N, 1e-13);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -140,19 +140,26 @@ static void each_sink_may_have_its_own_softening_and_none_an_index(void) {
     make_particles(p, N, 4);
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
     kyoho_sources sources = sources_of(p, N);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
     struct particle probe[2] = {{.index = -1, .x = {0.1, 0.2, 0.3}}, {.index = 1003, .x = {0.1, 0.2, 0.3}}};
     kyoho_sinks sinks = sinks_of(probe, 2, 77);
     kyoho_forces forces = forces_of(probe);
-    sinks.softening2_each = softening2_each;
-    sinks.indices = NULL; /* every source counts, also the one with the index 1003 */
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    sinks.softening2_each.data = softening2_each;
+    sinks.indices.data = NULL, sinks.exclusion = KYOHO_EXCLUDE_NOTHING; /* every source counts, also the one with the index 1003 */
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     for (int i = 0; i < 2; i++) {
         struct particle expected = probe[i];
         expected.index = -1;
         sum_force(p, N, softening2_each[i], &expected);
         CHECK(close_to(probe[i].acc, expected.acc, 1e-13));
     }
+
+    /* Where nothing is excluded, indices are not read. */
+    struct particle again[2];
+    memcpy(again, probe, sizeof again);
+    sinks.indices.data = (const int32_t *)8, sinks.indices.stride = 3;
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
+    CHECK(memcmp(again, probe, sizeof again) == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
@@ -163,10 +170,10 @@ static void order_2_gives_potentials_and_accelerations(void) {
     kyoho_sources sources = sources_of(p, N);
     kyoho_sinks sinks = sinks_of(p, N, softening2);
     kyoho_forces forces = forces_of(p);
-    sinks.velocities = NULL;
-    forces.jerks = NULL;
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    sinks.velocities.data = NULL;
+    forces.jerks.data = NULL;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     for (int i = 0; i < N; i++) {
         struct particle expected = p[i];
         sum_force(p, N, softening2, &expected);
@@ -181,15 +188,15 @@ static void nothing_is_an_amount(void) {
     struct particle p[2];
     make_particles(p, 2, 6);
     kyoho_system *system = create(4, 0);
-    kyoho_sources sources = {0};
-    kyoho_sinks sinks = {0};
-    kyoho_forces forces = {0};
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, 0, &sinks, &forces));
+    kyoho_sources sources = KYOHO_SOURCES_INIT;
+    kyoho_sinks sinks = KYOHO_SINKS_INIT;
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 0, &sinks, &forces));
     sinks = sinks_of(p, 2, 0);
     forces = forces_of(p);
     p[0].acc[0] = p[1].pot = 7;
-    GIVES(KYOHO_OK, kyoho_force(system, 1000, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 1000, &sinks, &forces));
     CHECK(p[0].acc[0] == 0 && p[0].jerk[2] == 0 && p[1].pot == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -207,11 +214,11 @@ static void a_share_of_the_sources_for_each_device_gives_the_same_bits(void) {
         kyoho_sources sources = sources_of(p, N);
         kyoho_sinks sinks = sinks_of(p, N, softening2);
         kyoho_forces forces = forces_of(all[which]);
-        GIVES(KYOHO_OK, kyoho_system_create(4, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, devices[which], 2, &system));
-        GIVES(KYOHO_OK, kyoho_device_count(system, &count));
+        GIVES(KYOHO_OK, create_on(4, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, devices[which], 2, &system));
+        GIVES(KYOHO_OK, kyoho_system_device_count(system, &count));
         CHECK(count == (which ? 3 : 1));
-        GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-        GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+        GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+        GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
         GIVES(KYOHO_OK, kyoho_system_free(system));
     }
     CHECK(memcmp(p, q, sizeof p) == 0);

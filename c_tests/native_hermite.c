@@ -29,51 +29,51 @@ static void make_bodies(struct body *b, int n, uint64_t seed) {
 }
 
 static kyoho_sources hermite_sources(const struct body *b, int n) {
-    kyoho_sources s = {0};
+    kyoho_sources s = KYOHO_SOURCES_INIT;
     s.count = n;
-    s.indices = &b->index, s.indices_stride = sizeof *b;
-    s.masses = &b->mass, s.masses_stride = sizeof *b;
-    s.times = &b->time, s.times_stride = sizeof *b;
-    s.positions = b->derivatives[0], s.positions_stride = sizeof *b;
-    s.velocities = b->derivatives[1], s.velocities_stride = sizeof *b;
-    s.accelerations = b->derivatives[2], s.accelerations_stride = sizeof *b;
-    s.jerks = b->derivatives[3], s.jerks_stride = sizeof *b;
-    s.snaps = b->derivatives[4], s.snaps_stride = sizeof *b;
-    s.crackles = b->derivatives[5], s.crackles_stride = sizeof *b;
-    s.sixth_derivatives = b->derivatives[6], s.sixth_derivatives_stride = sizeof *b;
-    s.seventh_derivatives = b->derivatives[7], s.seventh_derivatives_stride = sizeof *b;
+    s.indices.data = &b->index, s.indices.stride = sizeof *b;
+    s.masses.data = &b->mass, s.masses.stride = sizeof *b;
+    s.times.data = &b->time, s.times.stride = sizeof *b;
+    s.positions.data = b->derivatives[0], s.positions.stride = sizeof *b;
+    s.velocities.data = b->derivatives[1], s.velocities.stride = sizeof *b;
+    s.accelerations.data = b->derivatives[2], s.accelerations.stride = sizeof *b;
+    s.jerks.data = b->derivatives[3], s.jerks.stride = sizeof *b;
+    s.snaps.data = b->derivatives[4], s.snaps.stride = sizeof *b;
+    s.crackles.data = b->derivatives[5], s.crackles.stride = sizeof *b;
+    s.sixth_derivatives.data = b->derivatives[6], s.sixth_derivatives.stride = sizeof *b;
+    s.seventh_derivatives.data = b->derivatives[7], s.seventh_derivatives.stride = sizeof *b;
     return s;
 }
 
 static kyoho_sinks hermite_sinks(const struct body *b, int n) {
-    kyoho_sinks s = {0};
+    kyoho_sinks s = KYOHO_SINKS_INIT;
     s.count = n;
-    s.indices = &b->index, s.indices_stride = sizeof *b;
-    s.positions = b->derivatives[0], s.positions_stride = sizeof *b;
-    s.velocities = b->derivatives[1], s.velocities_stride = sizeof *b;
-    s.accelerations = b->derivatives[2], s.accelerations_stride = sizeof *b;
-    s.jerks = b->derivatives[3], s.jerks_stride = sizeof *b;
-    s.softening2_each = &b->softening2, s.softening2_each_stride = sizeof *b;
+    s.indices.data = &b->index, s.indices.stride = sizeof *b;
+    s.positions.data = b->derivatives[0], s.positions.stride = sizeof *b;
+    s.velocities.data = b->derivatives[1], s.velocities.stride = sizeof *b;
+    s.accelerations.data = b->derivatives[2], s.accelerations.stride = sizeof *b;
+    s.jerks.data = b->derivatives[3], s.jerks.stride = sizeof *b;
+    s.softening2_each.data = &b->softening2, s.softening2_each.stride = sizeof *b;
     return s;
 }
 
 /* All that an order gives. */
 static kyoho_forces hermite_forces(int order, struct body *b) {
-    kyoho_forces f = {0};
-    f.potentials = &b->pot, f.potentials_stride = sizeof *b;
-    f.accelerations = b->force[0], f.accelerations_stride = sizeof *b;
-    f.jerks = b->force[1], f.jerks_stride = sizeof *b;
-    f.snaps = b->force[2], f.snaps_stride = sizeof *b;
-    if (order == 8) f.crackles = b->force[3], f.crackles_stride = sizeof *b;
+    kyoho_forces f = KYOHO_FORCES_INIT;
+    f.potentials.data = &b->pot, f.potentials.stride = sizeof *b;
+    f.accelerations.data = b->force[0], f.accelerations.stride = sizeof *b;
+    f.jerks.data = b->force[1], f.jerks.stride = sizeof *b;
+    f.snaps.data = b->force[2], f.snaps.stride = sizeof *b;
+    if (order == 8) f.crackles.data = b->force[3], f.crackles.stride = sizeof *b;
     return f;
 }
 
 static kyoho_predictions hermite_predictions(int order, struct body *b) {
-    kyoho_predictions p = {0};
-    p.positions = b->predicted[0], p.positions_stride = sizeof *b;
-    p.velocities = b->predicted[1], p.velocities_stride = sizeof *b;
-    p.accelerations = b->predicted[2], p.accelerations_stride = sizeof *b;
-    if (order == 8) p.jerks = b->predicted[3], p.jerks_stride = sizeof *b;
+    kyoho_predictions p = KYOHO_PREDICTIONS_INIT;
+    p.positions.data = b->predicted[0], p.positions.stride = sizeof *b;
+    p.velocities.data = b->predicted[1], p.velocities.stride = sizeof *b;
+    p.accelerations.data = b->predicted[2], p.accelerations.stride = sizeof *b;
+    if (order == 8) p.jerks.data = b->predicted[3], p.jerks.stride = sizeof *b;
     return p;
 }
 
@@ -81,8 +81,8 @@ static kyoho_predictions hermite_predictions(int order, struct body *b) {
 static kyoho_system *filled(int order, int precision, const struct body *b, int n, double time) {
     kyoho_system *system = create(order, precision);
     kyoho_sources sources = hermite_sources(b, n);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_set_time(system, time));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_set_time(system, time));
     return system;
 }
 
@@ -134,7 +134,7 @@ static void forces_are_those_of_predicted_sources_and_their_derivatives(int orde
     kyoho_system *system = filled(order, precision, b, N, now);
     kyoho_sinks s = hermite_sinks(sinks, SINKS);
     kyoho_forces f = hermite_forces(order, sinks);
-    GIVES(KYOHO_OK, kyoho_force(system, N, &s, &f));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &s, &f));
     for (int i = 0; i < SINKS; i++) {
         struct body expected;
         sum_series(order, b, N, &sinks[i], &expected);
@@ -145,11 +145,11 @@ static void forces_are_those_of_predicted_sources_and_their_derivatives(int orde
     }
 
     /* In two calls, with one softening for all, and only what is wanted. */
-    s.softening2_each = NULL, s.softening2 = 0.5;
-    memset(&f, 0, sizeof f);
-    f.snaps = sinks->force[0], f.snaps_stride = sizeof *sinks;
-    GIVES(KYOHO_OK, kyoho_start(system, N, &s));
-    GIVES(KYOHO_OK, kyoho_wait(system, &f));
+    s.softening2_each.data = NULL, s.softening2 = 0.5;
+    f = (kyoho_forces)KYOHO_FORCES_INIT;
+    f.snaps.data = sinks->force[0], f.snaps.stride = sizeof *sinks;
+    GIVES(KYOHO_OK, kyoho_system_start(system, N, &s));
+    GIVES(KYOHO_OK, kyoho_system_wait(system, &f));
     for (int i = 0; i < SINKS; i++) {
         struct body expected;
         sinks[i].softening2 = 0.5;
@@ -164,7 +164,7 @@ static void sources_are_predicted_with_all_derivatives_that_a_force_needs(int or
     make_bodies(b, N, 3);
     kyoho_system *system = filled(order, KYOHO_PRECISION_DOUBLE, b, N, now);
     kyoho_predictions p = hermite_predictions(order, b);
-    GIVES(KYOHO_OK, kyoho_predicted(system, 0, N + 1, &p));
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 0, N + 1, &p));
     for (int i = 0; i < N; i++) {
         long double expected[VECTORS][3];
         series(order, &b[i], now, expected);
@@ -176,9 +176,9 @@ static void sources_are_predicted_with_all_derivatives_that_a_force_needs(int or
 
     /* Packed arrays, of which each may be left out. */
     double accelerations[2][3];
-    kyoho_predictions packed = {0};
-    packed.accelerations = accelerations[0];
-    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 2, &packed));
+    kyoho_predictions packed = KYOHO_PREDICTIONS_INIT;
+    packed.accelerations.data = accelerations[0];
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 7, 2, &packed));
     CHECK(memcmp(accelerations[1], b[8].predicted[2], sizeof accelerations[1]) == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -191,12 +191,12 @@ static void nearest_sources_and_lists(int order) {
     kyoho_system *system = filled(order, KYOHO_PRECISION_DOUBLE, b, N, now);
     kyoho_predictions p = hermite_predictions(order, b);
     kyoho_sinks s = hermite_sinks(b, 1);
-    kyoho_forces f = {0};
-    s.radii2 = &radius2;
-    f.nearest = &nearest, f.nearest_distance2 = &nearest2;
-    GIVES(KYOHO_OK, kyoho_force(system, N, &s, &f));
-    GIVES(KYOHO_OK, kyoho_neighbours(system, 0, N, list, &count));
-    GIVES(KYOHO_OK, kyoho_predicted(system, 0, N, &p));
+    kyoho_forces f = KYOHO_FORCES_INIT;
+    s.radii2.data = &radius2;
+    f.nearest.data = &nearest, f.nearest_distance2.data = &nearest2;
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &s, &f));
+    GIVES(KYOHO_OK, kyoho_system_neighbours(system, 0, N, list, &count));
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 0, N, &p));
     for (int j = 1; j < N; j++) {
         double r = distance(b[0].derivatives[0], b[j].predicted[0]);
         if (r * r < nearest2_expected) nearest2_expected = r * r, nearest_expected = b[j].index;
@@ -225,7 +225,7 @@ static void units(int order, int precision) {
         kyoho_system *system = filled(order, precision, all[which], N, which ? now * time : now);
         kyoho_sinks s = hermite_sinks(all[which], N);
         kyoho_forces f = hermite_forces(order, all[which]);
-        GIVES(KYOHO_OK, kyoho_force(system, N, &s, &f));
+        GIVES(KYOHO_OK, kyoho_system_force(system, N, &s, &f));
         GIVES(KYOHO_OK, kyoho_system_free(system));
     }
     for (int i = 0; i < N; i++) {
@@ -245,14 +245,14 @@ static void what_an_order_does_not_need_is_not_read(void) {
         kyoho_system *system = create(order, KYOHO_PRECISION_DOUBLE);
         kyoho_sources sources = hermite_sources(b, N);
         kyoho_sinks sinks = hermite_sinks(b, N);
-        kyoho_forces forces = {0};
-        forces.potentials = &b->pot, forces.potentials_stride = sizeof *b;
-        sources.sixth_derivatives = sources.seventh_derivatives = sinks.jerks = nowhere;
-        sources.seventh_derivatives_stride = sinks.jerks_stride = 3;
-        if (order < 6) sources.snaps = sources.crackles = sinks.accelerations = nowhere;
-        if (order < 4) sources.velocities = sources.accelerations = sources.jerks = sinks.velocities = nowhere;
-        GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-        GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+        kyoho_forces forces = KYOHO_FORCES_INIT;
+        forces.potentials.data = &b->pot, forces.potentials.stride = sizeof *b;
+        sources.sixth_derivatives.data = sources.seventh_derivatives.data = sinks.jerks.data = nowhere;
+        sources.seventh_derivatives.stride = sinks.jerks.stride = 3;
+        if (order < 6) sources.snaps.data = sources.crackles.data = sinks.accelerations.data = nowhere;
+        if (order < 4) sources.velocities.data = sources.accelerations.data = sources.jerks.data = sinks.velocities.data = nowhere;
+        GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+        GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
         GIVES(KYOHO_OK, kyoho_system_free(system));
     }
 }
@@ -267,39 +267,39 @@ static void errors(int order) {
     const kyoho_forces forces = hermite_forces(order, on);
     kyoho_sources sources = hermite_sources(b, N);
     kyoho_sinks s = good;
-    s.accelerations = NULL;
-    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.accelerations is null", system, kyoho_force(system, N, &s, &forces));
-    s = good, s.accelerations_stride = 3;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.accelerations_stride is '3'", system, kyoho_force(system, N, &s, &forces));
-    sources.crackles_stride = 8;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_sources.crackles_stride is '8'", system, kyoho_set_sources(system, &sources));
+    s.accelerations.data = NULL;
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.accelerations is null", system, kyoho_system_force(system, N, &s, &forces));
+    s = good, s.accelerations.stride = 3;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.accelerations.stride is '3'", system, kyoho_system_force(system, N, &s, &forces));
+    sources.crackles.stride = 8;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_sources.crackles.stride is '8'", system, kyoho_system_set_sources(system, &sources));
     sources = hermite_sources(b, N);
     b[5].derivatives[4][1] = NAN;
-    SAYS(KYOHO_NOT_FINITE, "the snap of the source at address 5", system, kyoho_set_sources(system, &sources));
+    SAYS(KYOHO_NOT_FINITE, "the snap of the source at address 5", system, kyoho_system_set_sources(system, &sources));
     b[5].derivatives[4][1] = 0;
     on[1].derivatives[2][2] = INFINITY;
-    SAYS(KYOHO_NOT_FINITE, "the acceleration of sink 1", system, kyoho_force(system, N, &good, &forces));
+    SAYS(KYOHO_NOT_FINITE, "the acceleration of sink 1", system, kyoho_system_force(system, N, &good, &forces));
     on[1].derivatives[2][2] = 0;
     if (order == 8) {
-        s = good, s.jerks = NULL;
-        SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.jerks is null", system, kyoho_start(system, N, &s));
-        sources.seventh_derivatives_stride = 16;
-        SAYS(KYOHO_BAD_OPTION, "kyoho_sources.seventh_derivatives_stride is '16'", system,
-             kyoho_set_sources(system, &sources));
+        s = good, s.jerks.data = NULL;
+        SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.jerks is null", system, kyoho_system_start(system, N, &s));
+        sources.seventh_derivatives.stride = 16;
+        SAYS(KYOHO_BAD_OPTION, "kyoho_sources.seventh_derivatives.stride is '16'", system,
+             kyoho_system_set_sources(system, &sources));
         sources = hermite_sources(b, N);
         b[6].derivatives[7][0] = -INFINITY;
         SAYS(KYOHO_NOT_FINITE, "the seventh derivative of the source at address 6", system,
-             kyoho_set_sources(system, &sources));
+             kyoho_system_set_sources(system, &sources));
     } else {
         kyoho_forces more = hermite_forces(8, on);
         kyoho_predictions jerks = hermite_predictions(8, b);
         SAYS(KYOHO_BAD_OPTION, "kyoho_forces.crackles is 'an array'; allowed: NULL in a system of order 6", system,
-             kyoho_force(system, N, &good, &more));
+             kyoho_system_force(system, N, &good, &more));
         SAYS(KYOHO_BAD_OPTION, "kyoho_predictions.jerks is 'an array'; allowed: NULL in a system of order 6", system,
-             kyoho_predicted(system, 0, 1, &jerks));
+             kyoho_system_predict(system, 0, 1, &jerks));
     }
     CHECK(on[0].pot == 0 && b[0].predicted[0][0] == 0); /* no result was written */
-    GIVES(KYOHO_OK, kyoho_force(system, N, &good, &forces));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &good, &forces));
     make_bodies(b, N, 7);
     for (int i = 0; i < 2; i++) {
         struct body expected;

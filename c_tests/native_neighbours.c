@@ -23,25 +23,25 @@ static void nearest_sources_and_lists(int precision) {
     kyoho_system *system = create(4, precision);
     kyoho_sources sources = sources_of(p, N);
     kyoho_sinks sinks = sinks_of(p, N, 1e-2);
-    kyoho_forces forces = {0};
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
     for (int i = 0; i < N; i++) radii2[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 0.05 : 100;
-    sinks.radii2 = radii2;
-    forces.nearest = nearest;
-    forces.nearest_distance2 = nearest2;
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    sinks.radii2.data = radii2;
+    forces.nearest.data = nearest;
+    forces.nearest_distance2.data = nearest2;
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
 
     /* Sources written now do not change the lists of the block that was. */
     struct particle far = p[0];
     far.x[0] = 1e3;
     kyoho_sources moved = sources_of(&far, 1);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &moved));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &moved));
 
     for (int i = 0; i < N; i += 7) {
         int32_t count, nearest_expected = -1;
         double nearest2_expected;
         int count_expected = find(i, radii2[i], expected, &nearest_expected, &nearest2_expected);
-        GIVES(KYOHO_OK, kyoho_neighbours(system, i, N, list, &count));
+        GIVES(KYOHO_OK, kyoho_system_neighbours(system, i, N, list, &count));
         CHECK(count == count_expected);
         CHECK(memcmp(list, expected, count * sizeof *list) == 0);
         CHECK(nearest[i] == nearest_expected);
@@ -57,22 +57,22 @@ static void a_list_that_is_too_small(void) {
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
     kyoho_sources sources = sources_of(p, N);
     kyoho_sinks sinks = sinks_of(p, 1, 1e-2);
-    kyoho_forces forces = {0};
-    sinks.radii2 = &radius2;
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    sinks.radii2.data = &radius2;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     list[10] = -77;
-    SAYS(KYOHO_BUFFER_TOO_SMALL, "1499", system, kyoho_neighbours(system, 0, 10, list, &count));
+    SAYS(KYOHO_BUFFER_TOO_SMALL, "1499", system, kyoho_system_neighbours(system, 0, 10, list, &count));
     CHECK(count == N - 1 && list[0] == 1001 && list[9] == 1010 && list[10] == -77);
-    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_neighbours(system, 0, 0, NULL, &count));
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_system_neighbours(system, 0, 0, NULL, &count));
     CHECK(count == N - 1);
 
     /* One that just suffices is enough, and one for no neighbours may be NULL. */
-    GIVES(KYOHO_OK, kyoho_force(system, 11, &sinks, &forces));
-    GIVES(KYOHO_OK, kyoho_neighbours(system, 0, 10, list, &count));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 11, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_neighbours(system, 0, 10, list, &count));
     CHECK(count == 10 && list[9] == 1010 && list[10] == -77);
-    GIVES(KYOHO_OK, kyoho_force(system, 1, &sinks, &forces));
-    GIVES(KYOHO_OK, kyoho_neighbours(system, 0, 0, NULL, &count));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 1, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_neighbours(system, 0, 0, NULL, &count));
     CHECK(count == 0);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -83,11 +83,11 @@ static void no_source_but_oneself_is_no_nearest_source(void) {
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
     kyoho_sources sources = sources_of(p, 1);
     kyoho_sinks sinks = sinks_of(p, 1, 1e-2);
-    kyoho_forces forces = {0};
-    forces.nearest = &nearest;
-    forces.nearest_distance2 = &nearest2;
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_force(system, 1, &sinks, &forces));
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    forces.nearest.data = &nearest;
+    forces.nearest_distance2.data = &nearest2;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, 1, &sinks, &forces));
     CHECK(nearest == -1 && nearest2 == INFINITY);
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
@@ -97,22 +97,22 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
     double x[3] = {1, 2, 3}, v[3] = {-1, 0.5, 0}, a[3] = {0.25, -1, 2}, j[3] = {6, -3, 0.5};
     double mass = 2, time = 0.5, predicted_x[3][3], predicted_v[3][3];
     int32_t address = 8, nearest;
-    kyoho_sources sources = {0};
+    kyoho_sources sources = KYOHO_SOURCES_INIT;
     sources.count = 1;
-    sources.addresses = &address;
-    sources.masses = &mass;
-    sources.times = &time;
-    sources.positions = x;
-    sources.velocities = v;
-    sources.accelerations = a;
-    sources.jerks = j;
+    sources.addresses.data = &address;
+    sources.masses.data = &mass;
+    sources.times.data = &time;
+    sources.positions.data = x;
+    sources.velocities.data = v;
+    sources.accelerations.data = a;
+    sources.jerks.data = j;
     kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE);
-    GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
-    GIVES(KYOHO_OK, kyoho_set_time(system, 0.75));
-    kyoho_predictions predictions = {0};
-    predictions.positions = predicted_x[0];
-    predictions.velocities = predicted_v[0];
-    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 3, &predictions));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_set_time(system, 0.75));
+    kyoho_predictions predictions = KYOHO_PREDICTIONS_INIT;
+    predictions.positions.data = predicted_x[0];
+    predictions.velocities.data = predicted_v[0];
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 7, 3, &predictions));
     double dt = 0.25;
     for (int k = 0; k < 3; k++) {
         double expected_x = x[k] + dt * (v[k] + dt * (a[k] / 2 + dt * j[k] / 6));
@@ -123,13 +123,14 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
 
     /* The force is that of the predicted source; without indices its index is its address. */
     double at[3] = {0, 0, 0}, acc[3], expected[3];
-    kyoho_sinks sinks = {0};
-    kyoho_forces forces = {0};
+    kyoho_sinks sinks = KYOHO_SINKS_INIT;
+    kyoho_forces forces = KYOHO_FORCES_INIT;
     sinks.count = 1;
-    sinks.positions = sinks.velocities = at;
-    forces.accelerations = acc;
-    forces.nearest = &nearest;
-    GIVES(KYOHO_OK, kyoho_force(system, 9, &sinks, &forces));
+    sinks.exclusion = KYOHO_EXCLUDE_NOTHING;
+    sinks.positions.data = sinks.velocities.data = at;
+    forces.accelerations.data = acc;
+    forces.nearest.data = &nearest;
+    GIVES(KYOHO_OK, kyoho_system_force(system, 9, &sinks, &forces));
     double r = distance(predicted_x[1], at);
     for (int k = 0; k < 3; k++) expected[k] = mass * predicted_x[1][k] / (r * r * r);
     CHECK(close_to(acc, expected, 1e-14));
@@ -138,11 +139,11 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
     /* Each array may be left out, and may lie in the caller's structures. */
     struct particle own[2];
     memset(own, 0, sizeof own);
-    predictions.velocities = NULL;
-    predictions.positions = own[0].x, predictions.positions_stride = sizeof own[0];
-    GIVES(KYOHO_OK, kyoho_predicted(system, 7, 2, &predictions));
+    predictions.velocities.data = NULL;
+    predictions.positions.data = own[0].x, predictions.positions.stride = sizeof own[0];
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 7, 2, &predictions));
     CHECK(memcmp(own[1].x, predicted_x[1], sizeof x) == 0 && own[1].v[0] == 0);
-    GIVES(KYOHO_OK, kyoho_predicted(system, 2147483647, 1, &predictions));
+    GIVES(KYOHO_OK, kyoho_system_predict(system, 2147483647, 1, &predictions));
     CHECK(isnan(own[0].x[0]));
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }

@@ -13,7 +13,7 @@ static void check(kyoho_system *system, int i) {
     struct particle on = p[i];
     kyoho_sinks sinks = sinks_of(&on, 1, 0.01);
     kyoho_forces forces = forces_of(&on);
-    GIVES(KYOHO_OK, kyoho_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     struct particle expected = on;
     sum_force(p, N, 0.01, &expected);
     CHECK(close_to(on.acc, expected.acc, 1e-13));
@@ -27,9 +27,9 @@ static void *own_systems(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         kyoho_system *system = create(4, KYOHO_PRECISION_DOUBLE), *none;
         kyoho_sources sources = sources_of(p, N);
-        GIVES(KYOHO_OK, kyoho_set_sources(system, &sources));
+        GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
         check(system, (number + round) % N);
-        SAYS(KYOHO_BAD_OPTION, text, NULL, kyoho_system_create(100 + number, 0, 0, NULL, 0, &none));
+        SAYS(KYOHO_BAD_OPTION, text, NULL, create_on(100 + number, 0, 0, NULL, 0, &none));
         GIVES(KYOHO_OK, kyoho_system_free(system));
         GIVES(KYOHO_BAD_HANDLE, kyoho_system_free(system));
     }
@@ -46,7 +46,7 @@ static void *one_system(void *argument) {
 static void *one_system_freed(void *argument) {
     kyoho_result result = KYOHO_OK;
     for (int round = 0; round < 200; round++) {
-        kyoho_result next = kyoho_set_time(contested, round);
+        kyoho_result next = kyoho_system_set_time(contested, round);
         CHECK(next == KYOHO_OK || next == KYOHO_BAD_HANDLE);
         CHECK(result == KYOHO_OK || next == KYOHO_BAD_HANDLE);
         result = next;
@@ -70,7 +70,7 @@ int main(void) {
     kyoho_sources sources = sources_of(p, N);
     in_threads(own_systems);
     shared = create(4, KYOHO_PRECISION_DOUBLE);
-    GIVES(KYOHO_OK, kyoho_set_sources(shared, &sources));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(shared, &sources));
     in_threads(one_system);
     GIVES(KYOHO_OK, kyoho_system_free(shared));
     contested = create(4, 0);
@@ -81,7 +81,7 @@ int main(void) {
     static kyoho_system *many[3000];
     for (int i = 0; i < 3000; i++) many[i] = create(2 + 2 * (i % 2), 0);
     for (int i = 0; i < 3000; i += 3) GIVES(KYOHO_OK, kyoho_system_free(many[i]));
-    for (int i = 0; i < 3000; i++) GIVES(i % 3 ? KYOHO_OK : KYOHO_BAD_HANDLE, kyoho_set_time(many[i], 1));
+    for (int i = 0; i < 3000; i++) GIVES(i % 3 ? KYOHO_OK : KYOHO_BAD_HANDLE, kyoho_system_set_time(many[i], 1));
     for (int i = 0; i < 3000; i++) kyoho_system_free(many[i]);
     return failures != 0;
 }

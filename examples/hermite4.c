@@ -4,12 +4,13 @@
  *     cc -O2 hermite4.c -lkyoho -lm -o hermite4
  *     ./hermite4 plummer1024.txt 1.0
  *
- * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin with # are skipped);
- * the second argument is the time to integrate to, a multiple of 1/8. The energy is printed at both ends.
+ * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin
+ * with # are skipped); the second argument is the time to integrate to, a multiple of 1/8. The energy
+ * is printed at both ends.
  *
- * Each body has a time step of its own, a power of two. At every block step the bodies whose steps end first are
- * predicted, feel the force of all bodies predicted to that time, are corrected, and get new steps by Aarseth's
- * criterion (Makino & Aarseth 1992, PASJ 44, 141).
+ * Each body has a time step of its own, a power of two. At every block step the bodies whose steps end
+ * first are predicted, feel the force of all bodies predicted to that time, are corrected, and get new
+ * steps by Aarseth's criterion (Makino & Aarseth 1992, PASJ 44, 141).
  */
 #include <kyoho.h>
 
@@ -34,7 +35,7 @@ static kyoho_system *kyoho;
 
 static void check(kyoho_result result) {
     if (result != KYOHO_OK) {
-        fprintf(stderr, "hermite4: %s\n", kyoho_last_error(NULL));
+        fprintf(stderr, "hermite4: %s\n", kyoho_last_error());
         exit(1);
     }
 }
@@ -66,32 +67,32 @@ static struct body *read_bodies(const char *path, int *count) {
 
 /* Bodies become sources as they are, at their own addresses. */
 static void send(const struct body *b, int count) {
-    kyoho_sources s = {0};
+    kyoho_sources s = KYOHO_SOURCES_INIT;
     s.count = count;
-    s.addresses = &b->address, s.addresses_stride = sizeof *b;
-    s.masses = &b->mass, s.masses_stride = sizeof *b;
-    s.times = &b->time, s.times_stride = sizeof *b;
-    s.positions = b->x, s.positions_stride = sizeof *b;
-    s.velocities = b->v, s.velocities_stride = sizeof *b;
-    s.accelerations = b->acc, s.accelerations_stride = sizeof *b;
-    s.jerks = b->jerk, s.jerks_stride = sizeof *b;
-    check(kyoho_set_sources(kyoho, &s));
+    s.addresses.data = &b->address, s.addresses.stride = sizeof *b;
+    s.masses.data = &b->mass, s.masses.stride = sizeof *b;
+    s.times.data = &b->time, s.times.stride = sizeof *b;
+    s.positions.data = b->x, s.positions.stride = sizeof *b;
+    s.velocities.data = b->v, s.velocities.stride = sizeof *b;
+    s.accelerations.data = b->acc, s.accelerations.stride = sizeof *b;
+    s.jerks.data = b->jerk, s.jerks.stride = sizeof *b;
+    check(kyoho_system_set_sources(kyoho, &s));
 }
 
 /* The force of all n bodies on some, whose index is their address. */
 static void force(int n, double time, struct body *b, int count) {
-    kyoho_sinks s = {0};
-    kyoho_forces f = {0};
+    kyoho_sinks s = KYOHO_SINKS_INIT;
+    kyoho_forces f = KYOHO_FORCES_INIT;
     s.count = count;
     s.softening2 = SOFTENING2;
-    s.indices = &b->address, s.indices_stride = sizeof *b;
-    s.positions = b->x, s.positions_stride = sizeof *b;
-    s.velocities = b->v, s.velocities_stride = sizeof *b;
-    f.accelerations = b->acc, f.accelerations_stride = sizeof *b;
-    f.jerks = b->jerk, f.jerks_stride = sizeof *b;
-    f.potentials = &b->pot, f.potentials_stride = sizeof *b;
-    check(kyoho_set_time(kyoho, time));
-    check(kyoho_force(kyoho, n, &s, &f));
+    s.indices.data = &b->address, s.indices.stride = sizeof *b;
+    s.positions.data = b->x, s.positions.stride = sizeof *b;
+    s.velocities.data = b->v, s.velocities.stride = sizeof *b;
+    f.accelerations.data = b->acc, f.accelerations.stride = sizeof *b;
+    f.jerks.data = b->jerk, f.jerks.stride = sizeof *b;
+    f.potentials.data = &b->pot, f.potentials.stride = sizeof *b;
+    check(kyoho_system_set_time(kyoho, time));
+    check(kyoho_system_force(kyoho, n, &s, &f));
 }
 
 static double length2(const double a[3]) {
@@ -114,7 +115,8 @@ static void predict(const struct body *b, double time, struct body *p) {
     }
 }
 
-/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next step. */
+/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next
+   step. */
 static void correct(const struct body *b, double time, struct body *p) {
     double dt = time - b->time, snap[3], crackle[3];
     for (int k = 0; k < 3; k++) {
@@ -156,7 +158,10 @@ int main(int argc, char **argv) {
     struct body *block = malloc(n * sizeof *block);
     if (!block) abort();
 
-    check(kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, NULL, 0, &kyoho));
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    options.order = 4;
+    options.precision = KYOHO_PRECISION_DOUBLE;
+    check(kyoho_system_create(&options, &kyoho));
     send(bodies, n);
     force(n, 0, bodies, n);
     send(bodies, n);

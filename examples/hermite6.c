@@ -4,12 +4,14 @@
  *     cc -O2 hermite6.c -lkyoho -lm -o hermite6
  *     ./hermite6 plummer1024.txt 1.0
  *
- * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin with # are skipped);
- * the second argument is the time to integrate to, a multiple of 1/8. The energy is printed at both ends.
+ * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin
+ * with # are skipped); the second argument is the time to integrate to, a multiple of 1/8. The energy
+ * is printed at both ends.
  *
- * The scheme is that of Nitadori & Makino (2008, New Astronomy 13, 498), with block time steps as in hermite4.c. Forces
- * have two derivatives, jerk and snap. Those at both ends of a step make a polynomial of fifth degree for the
- * acceleration: it corrects the body, chooses its next step, and gives the crackle, with which it is predicted.
+ * The scheme is that of Nitadori & Makino (2008, New Astronomy 13, 498), with block time steps as in
+ * hermite4.c. Forces have two derivatives, jerk and snap. Those at both ends of a step make a
+ * polynomial of fifth degree for the acceleration: it corrects the body, chooses its next step, and
+ * gives the crackle, with which it is predicted.
  */
 #include <kyoho.h>
 
@@ -34,7 +36,7 @@ static kyoho_system *kyoho;
 
 static void check(kyoho_result result) {
     if (result != KYOHO_OK) {
-        fprintf(stderr, "hermite6: %s\n", kyoho_last_error(NULL));
+        fprintf(stderr, "hermite6: %s\n", kyoho_last_error());
         exit(1);
     }
 }
@@ -66,37 +68,37 @@ static struct body *read_bodies(const char *path, int *count) {
 
 /* Bodies become sources as they are, at their own addresses. */
 static void send(const struct body *b, int count) {
-    kyoho_sources s = {0};
+    kyoho_sources s = KYOHO_SOURCES_INIT;
     s.count = count;
-    s.addresses = &b->address, s.addresses_stride = sizeof *b;
-    s.masses = &b->mass, s.masses_stride = sizeof *b;
-    s.times = &b->time, s.times_stride = sizeof *b;
-    s.positions = b->x, s.positions_stride = sizeof *b;
-    s.velocities = b->v, s.velocities_stride = sizeof *b;
-    s.accelerations = b->acc, s.accelerations_stride = sizeof *b;
-    s.jerks = b->jerk, s.jerks_stride = sizeof *b;
-    s.snaps = b->snap, s.snaps_stride = sizeof *b;
-    s.crackles = b->crackle, s.crackles_stride = sizeof *b;
-    check(kyoho_set_sources(kyoho, &s));
+    s.addresses.data = &b->address, s.addresses.stride = sizeof *b;
+    s.masses.data = &b->mass, s.masses.stride = sizeof *b;
+    s.times.data = &b->time, s.times.stride = sizeof *b;
+    s.positions.data = b->x, s.positions.stride = sizeof *b;
+    s.velocities.data = b->v, s.velocities.stride = sizeof *b;
+    s.accelerations.data = b->acc, s.accelerations.stride = sizeof *b;
+    s.jerks.data = b->jerk, s.jerks.stride = sizeof *b;
+    s.snaps.data = b->snap, s.snaps.stride = sizeof *b;
+    s.crackles.data = b->crackle, s.crackles.stride = sizeof *b;
+    check(kyoho_system_set_sources(kyoho, &s));
 }
 
-/* The force of all n bodies on some, whose index is their address. The accelerations of the sinks, which the snaps
-   need, are read before those of the force take their place. */
+/* The force of all n bodies on some, whose index is their address. The accelerations of the sinks,
+   which the snaps need, are read before those of the force take their place. */
 static void force(int n, double time, struct body *b, int count) {
-    kyoho_sinks s = {0};
-    kyoho_forces f = {0};
+    kyoho_sinks s = KYOHO_SINKS_INIT;
+    kyoho_forces f = KYOHO_FORCES_INIT;
     s.count = count;
     s.softening2 = SOFTENING2;
-    s.indices = &b->address, s.indices_stride = sizeof *b;
-    s.positions = b->x, s.positions_stride = sizeof *b;
-    s.velocities = b->v, s.velocities_stride = sizeof *b;
-    s.accelerations = b->acc, s.accelerations_stride = sizeof *b;
-    f.accelerations = b->acc, f.accelerations_stride = sizeof *b;
-    f.jerks = b->jerk, f.jerks_stride = sizeof *b;
-    f.snaps = b->snap, f.snaps_stride = sizeof *b;
-    f.potentials = &b->pot, f.potentials_stride = sizeof *b;
-    check(kyoho_set_time(kyoho, time));
-    check(kyoho_force(kyoho, n, &s, &f));
+    s.indices.data = &b->address, s.indices.stride = sizeof *b;
+    s.positions.data = b->x, s.positions.stride = sizeof *b;
+    s.velocities.data = b->v, s.velocities.stride = sizeof *b;
+    s.accelerations.data = b->acc, s.accelerations.stride = sizeof *b;
+    f.accelerations.data = b->acc, f.accelerations.stride = sizeof *b;
+    f.jerks.data = b->jerk, f.jerks.stride = sizeof *b;
+    f.snaps.data = b->snap, f.snaps.stride = sizeof *b;
+    f.potentials.data = &b->pot, f.potentials.stride = sizeof *b;
+    check(kyoho_system_set_time(kyoho, time));
+    check(kyoho_system_force(kyoho, n, &s, &f));
 }
 
 static double length2(const double a[3]) {
@@ -125,7 +127,8 @@ static void predict(const struct body *b, double time, struct body *p) {
     }
 }
 
-/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next step. */
+/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next
+   step. */
 static void correct(const struct body *b, double time, struct body *p) {
     double dt = time - b->time, h = dt / 2, fourth[3], fifth[3];
     for (int k = 0; k < 3; k++) {
@@ -170,7 +173,10 @@ int main(int argc, char **argv) {
     struct body *block = malloc(n * sizeof *block);
     if (!block) abort();
 
-    check(kyoho_system_create(6, KYOHO_PRECISION_DOUBLE, 0, NULL, 0, &kyoho));
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    options.order = 6;
+    options.precision = KYOHO_PRECISION_DOUBLE;
+    check(kyoho_system_create(&options, &kyoho));
     /* Snaps are right once the accelerations of both are known, and crackles after a step. */
     for (int twice = 0; twice < 2; twice++) {
         send(bodies, n);

@@ -3,12 +3,13 @@
 !     gfortran -O2 kyoho.f90 hermite4.f90 -lkyoho -o hermite4
 !     ./hermite4 plummer1024.txt 1.0
 !
-! The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin with # are skipped);
-! the second argument is the time to integrate to, a multiple of 1/8. The energy is printed at both ends.
+! The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin
+! with # are skipped); the second argument is the time to integrate to, a multiple of 1/8. The energy
+! is printed at both ends.
 !
-! Each body has a time step of its own, a power of two. At every block step the bodies whose steps end first are
-! predicted, feel the force of all bodies predicted to that time, are corrected, and get new steps by Aarseth's
-! criterion (Makino & Aarseth 1992, PASJ 44, 141).
+! Each body has a time step of its own, a power of two. At every block step the bodies whose steps end
+! first are predicted, feel the force of all bodies predicted to that time, are corrected, and get new
+! steps by Aarseth's criterion (Makino & Aarseth 1992, PASJ 44, 141).
 program hermite4
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: error_unit
@@ -50,13 +51,13 @@ program hermite4
 
     allocate (who(n), xp(3, n), vp(3, n), new_acc(3, n), new_jerk(3, n))
     allocate (acc(3, n), jerk(3, n), pot(n), body_time(n), step(n))
-    call check(kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, ' ', 0, system))
+    call check(kyoho_system_create(system, order=4, precision=KYOHO_PRECISION_DOUBLE))
     body_time = 0
     who = [(i, i = 1, n)]
-    call check(kyoho_set_sources(system, n, 0, mass, x, velocities=v))
-    call check(kyoho_force(system, n, n, x, v, softening2, indices=who - 1, &
+    call check(kyoho_system_set_sources(system, n, 0, mass, x, velocities=v))
+    call check(kyoho_system_force(system, n, n, x, v, softening2, indices=who - 1, &
         accelerations=acc, jerks=jerk, potentials=pot))
-    call check(kyoho_set_sources(system, n, 0, mass, x, velocities=v, accelerations=acc, jerks=jerk))
+    call check(kyoho_system_set_sources(system, n, 0, mass, x, velocities=v, accelerations=acc, jerks=jerk))
     do i = 1, n
         step(i) = power_of_two(eta_start*sqrt(length2(acc(:, i))/length2(jerk(:, i))))
     end do
@@ -75,14 +76,14 @@ program hermite4
                 call predict(i, time - body_time(i), xp(:, active), vp(:, active))
             end if
         end do
-        call check(kyoho_set_time(system, time))
+        call check(kyoho_system_set_time(system, time))
         ! Addresses and indices count from 0.
-        call check(kyoho_force(system, n, active, xp, vp, softening2, indices=who(:active) - 1, &
+        call check(kyoho_system_force(system, n, active, xp, vp, softening2, indices=who(:active) - 1, &
             accelerations=new_acc, jerks=new_jerk))
         do j = 1, active
             call correct(who(j), xp(:, j), vp(:, j), new_acc(:, j), new_jerk(:, j))
         end do
-        call check(kyoho_set_sources(system, active, 0, mass(who(:active)), xp, velocities=vp, &
+        call check(kyoho_system_set_sources(system, active, 0, mass(who(:active)), xp, velocities=vp, &
             accelerations=new_acc, jerks=new_jerk, times=body_time(who(:active)), &
             indices=who(:active) - 1, addresses=who(:active) - 1))
         block_steps = block_steps + 1
@@ -90,7 +91,7 @@ program hermite4
     end do
 
     ! Every step ends at the end; the potentials are those of the corrected positions.
-    call check(kyoho_force(system, n, n, x, v, softening2, indices=[(i - 1, i = 1, n)], potentials=pot))
+    call check(kyoho_system_force(system, n, n, x, v, softening2, indices=[(i - 1, i = 1, n)], potentials=pot))
     final = energy()
     print '(a, i0)', 'bodies          ', n
     print '(a, i0)', 'block steps     ', block_steps
@@ -106,7 +107,7 @@ contains
         integer(c_int32_t), intent(in) :: code
 
         if (code /= KYOHO_OK) then
-            write (error_unit, '(2a)') 'hermite4: ', kyoho_text(kyoho_last_error(c_null_ptr))
+            write (error_unit, '(2a)') 'hermite4: ', kyoho_text(kyoho_last_error())
             stop 1
         end if
     end subroutine

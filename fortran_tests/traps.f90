@@ -123,9 +123,9 @@ contains
         integer :: order
 
         do order = 8, 2, -2
-            call succeed(kyoho_system_create(order, 0, 0, ' ', 0, system))
-            call succeed(kyoho_set_sources(system, n, 0, mass, x, velocities=v, indices=index))
-            call succeed(kyoho_force(system, n, n, x, v, softening2, indices=index, &
+            call succeed(kyoho_system_create(system, order))
+            call succeed(kyoho_system_set_sources(system, n, 0, mass, x, velocities=v, indices=index))
+            call succeed(kyoho_system_force(system, n, n, x, v, softening2, indices=index, &
                 potentials=pot, accelerations=acc, sink_accelerations=x, sink_jerks=x))
             call succeed(kyoho_system_free(system))
         end do
@@ -134,7 +134,7 @@ contains
     subroutine succeed(code)
         integer(c_int32_t), intent(in) :: code
 
-        call expect(code == KYOHO_OK, kyoho_text(kyoho_last_error(c_null_ptr)))
+        call expect(code == KYOHO_OK, kyoho_text(kyoho_last_error()))
     end subroutine
 
 end program

@@ -1,135 +1,190 @@
 ! Kyoho for Fortran: gravitational forces for direct N-body codes.
 !
-! Compile this file with your own and link with -lkyoho. The routines are those of kyoho.h and have the same names.
-! Most come in two forms under one name: one takes plain, contiguous arrays such as x(3,n), the other a structure that
-! says where the arrays lie in memory and how far apart their elements are. Every integer function gives KYOHO_OK (0)
-! on success; on anything else kyoho_text(kyoho_last_error(system)) says what was wrong.
+! Compile this file with your own and link with -lkyoho. The routines are those of kyoho.h and have
+! the same names. Most come in two forms under one name: one takes plain, contiguous arrays such as
+! x(3,n), the other a structure that says where the arrays lie in memory and how far apart their
+! elements are. Every integer function gives KYOHO_OK (0) on success; on anything else
+! kyoho_text(kyoho_last_error()) says what was wrong.
 !
 !     type(c_ptr) :: system
-!     if (kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, ' ', 0, system) /= KYOHO_OK) &
+!     if (kyoho_system_create(system, order=4, precision=KYOHO_PRECISION_DOUBLE) /= KYOHO_OK) &
 !         stop 'no system'
-!     result = kyoho_set_sources(system, n, 0, mass, x, velocities=v, indices=id)
-!     result = kyoho_set_time(system, time)
-!     result = kyoho_force(system, n, n, x, v, eps2, indices=id, accelerations=acc, jerks=jerk, potentials=pot)
+!     result = kyoho_system_set_sources(system, n, 0, mass, x, velocities=v, indices=id)
+!     result = kyoho_system_set_time(system, time)
+!     result = kyoho_system_force(system, n, n, x, v, eps2, indices=id, accelerations=acc, &
+!         jerks=jerk, potentials=pot)
 !
-! Addresses and the numbers of sinks and devices count from 0, as in C. Units are the caller's own, with G = 1.
+! Addresses and the numbers of sinks and devices count from 0, as in C. Units are the caller's own,
+! with G = 1. Structures begin with their size, which has its value from the beginning: leave it.
 module kyoho
     use, intrinsic :: iso_c_binding
     implicit none
     private
 
-    ! What a call came to.
+    ! The version of this module; kyoho_version has that of the library.
+    integer(c_int32_t), parameter, public :: KYOHO_VERSION_MAJOR = 0
+    integer(c_int32_t), parameter, public :: KYOHO_VERSION_MINOR = 2
+    integer(c_int32_t), parameter, public :: KYOHO_VERSION_PATCH = 0
+    integer(c_int32_t), parameter, public :: KYOHO_VERSION_NUMBER = 200 ! as one number, which grows
+
+    ! A crossover with which the CPU computes no block in the place of another backend.
+    integer(c_int64_t), parameter, public :: KYOHO_CROSSOVER_OFF = -1
+
+    ! The outcome of a call.
     integer(c_int32_t), parameter, public :: KYOHO_OK = 0
-    integer(c_int32_t), parameter, public :: KYOHO_NULL_ARGUMENT = 10    ! an argument that must point somewhere is null
+    integer(c_int32_t), parameter, public :: KYOHO_NULL_ARGUMENT = 10    ! an argument is null
     integer(c_int32_t), parameter, public :: KYOHO_BAD_HANDLE = 11       ! the handle is no system
-    integer(c_int32_t), parameter, public :: KYOHO_BAD_COUNT = 12        ! a count is negative or too large
-    integer(c_int32_t), parameter, public :: KYOHO_BAD_ADDRESS = 13      ! an address is negative or too large
-    integer(c_int32_t), parameter, public :: KYOHO_NOT_FINITE = 14       ! a number is NaN or infinite
-    integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_RANGE = 15     ! a number is too large for the precision
+    integer(c_int32_t), parameter, public :: KYOHO_BAD_COUNT = 12        ! negative or too large
+    integer(c_int32_t), parameter, public :: KYOHO_BAD_ADDRESS = 13      ! negative or too large
+    integer(c_int32_t), parameter, public :: KYOHO_NOT_FINITE = 14       ! NaN or infinite
+    integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_RANGE = 15     ! too large for the precision
     integer(c_int32_t), parameter, public :: KYOHO_CALL_ORDER = 16       ! such as wait without start
-    integer(c_int32_t), parameter, public :: KYOHO_BAD_OPTION = 17       ! an option has a value that is not allowed
+    integer(c_int32_t), parameter, public :: KYOHO_BAD_OPTION = 17       ! a value that is not allowed
     integer(c_int32_t), parameter, public :: KYOHO_BUFFER_TOO_SMALL = 18 ! it holds as much as fits
-    integer(c_int32_t), parameter, public :: KYOHO_NO_BACKEND = 30       ! not built in, no driver, no device
-    integer(c_int32_t), parameter, public :: KYOHO_UNSUPPORTED = 31      ! not this order in this precision
+    integer(c_int32_t), parameter, public :: KYOHO_NO_BACKEND = 30       ! no driver, no device
+    integer(c_int32_t), parameter, public :: KYOHO_UNSUPPORTED = 31      ! no such interaction
     integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_MEMORY = 40    ! memory could not be had
-    integer(c_int32_t), parameter, public :: KYOHO_DEVICE_FAILED = 41    ! a device failed while it worked
+    integer(c_int32_t), parameter, public :: KYOHO_DEVICE_FAILED = 41    ! while it worked
     integer(c_int32_t), parameter, public :: KYOHO_INTERNAL = 90         ! a defect of the library
 
     ! How exactly pairs are computed and summed.
     integer(c_int32_t), parameter, public :: KYOHO_PRECISION_SINGLE = 1 ! all of a pair in 32 bits
-    integer(c_int32_t), parameter, public :: KYOHO_PRECISION_MIXED = 2  ! differences of positions to 48 bits, sums in 64
+    integer(c_int32_t), parameter, public :: KYOHO_PRECISION_MIXED = 2  ! differences of positions to 48
+                                                                        ! bits, sums in 64
     integer(c_int32_t), parameter, public :: KYOHO_PRECISION_DOUBLE = 3 ! everything in 64 bits
-    integer(c_int32_t), parameter, public :: KYOHO_PRECISION_QUAD = 4   ! everything in double-double
+
+    ! The sources that a force is of.
+    integer(c_int32_t), parameter, public :: KYOHO_SCOPE_FULL = 1    ! all of them
+    integer(c_int32_t), parameter, public :: KYOHO_SCOPE_REGULAR = 2 ! all but neighbours of the sink
 
     ! The kinds of machine that compute forces.
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_CPU = 1    ! SIMD and threads
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_CUDA = 2   ! NVIDIA GPUs
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_OPENCL = 3 ! OpenCL devices
 
-    ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an element or a row of
-    ! 3 for every source; *_stride is the distance in bytes from one to the next, 0 where they follow one another.
+    ! The sources that a sink leaves out.
+    integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_BY_INDEX = 0 ! those with its index
+    integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_NOTHING = 1  ! none
+
+    ! How much a log tells; each level includes those before it.
+    integer(c_int32_t), parameter, public :: KYOHO_LOG_OFF = 0
+    integer(c_int32_t), parameter, public :: KYOHO_LOG_ERROR = 1 ! failures
+    integer(c_int32_t), parameter, public :: KYOHO_LOG_WARN = 2  ! deviations from what was asked for
+    integer(c_int32_t), parameter, public :: KYOHO_LOG_INFO = 3  ! systems that are made and freed
+    integer(c_int32_t), parameter, public :: KYOHO_LOG_DEBUG = 4 ! details
+
+    ! The memory in which the arrays of a structure lie.
+    integer(c_int32_t), parameter, public :: KYOHO_MEMORY_HOST = 0
+
+    ! The rule by which a source is a neighbour of a sink in a system of regular forces: the smaller
+    ! of |r|^2 and |r + step v|^2 is below this.
+    integer(c_int32_t), parameter, public :: KYOHO_NEIGHBOUR_CRITERION_BY_MASS = 1 ! radii2 times mass
+    integer(c_int32_t), parameter, public :: KYOHO_NEIGHBOUR_CRITERION_PLAIN = 2   ! radii2
+
+    ! How a system is made: what is 0 or null is left open.
+    type, bind(c), public :: kyoho_options
+        integer(c_int32_t) :: structure_size = 40
+        integer(c_int32_t) :: order = 0                     ! 2, 4, 6, 8; 0: 4
+        integer(c_int32_t) :: precision = 0                 ! 0: KYOHO_PRECISION, else double
+        integer(c_int32_t) :: scope = 0                     ! 0: KYOHO_SCOPE_FULL
+        integer(c_int32_t) :: backend = 0                   ! 0: KYOHO_BACKEND, else the first there is
+        integer(c_int32_t) :: threads = 0                   ! of the CPU; 0: from the environment
+        type(c_ptr) :: devices = c_null_ptr                 ! a text that ends with a zero
+        integer(c_int64_t) :: crossover = 0                 ! see kyoho_system_set_crossover
+    end type
+
+    ! Arrays: where they begin, null for none, and the bytes from one element or row of 3 to the
+    ! next, 0 where they follow one another. The library reads those whose name has const in it.
+    type, bind(c), public :: kyoho_const_reals
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
+    type, bind(c), public :: kyoho_reals
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
+    type, bind(c), public :: kyoho_const_integers
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
+    type, bind(c), public :: kyoho_integers
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
+    ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an
+    ! element or a row of 3 for every source.
     type, bind(c), public :: kyoho_sources
+        integer(c_int32_t) :: structure_size = 208
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sources
-        integer(c_int32_t) :: first_address = 0             ! of the first source where addresses is null
-        type(c_ptr) :: addresses = c_null_ptr               ! integers; null: from first_address on
-        integer(c_int64_t) :: addresses_stride = 0
-        type(c_ptr) :: indices = c_null_ptr                 ! integers, your names for the sources; null: the address
-        integer(c_int64_t) :: indices_stride = 0
-        type(c_ptr) :: masses = c_null_ptr
-        integer(c_int64_t) :: masses_stride = 0
-        type(c_ptr) :: times = c_null_ptr                   ! to which position, velocity, ... belong; null: 0
-        integer(c_int64_t) :: times_stride = 0
-        type(c_ptr) :: positions = c_null_ptr
-        integer(c_int64_t) :: positions_stride = 0
-        type(c_ptr) :: velocities = c_null_ptr              ! null: 0; read in orders 4, 6, 8
-        integer(c_int64_t) :: velocities_stride = 0
-        type(c_ptr) :: accelerations = c_null_ptr           ! not divided by 2; null: 0; read in orders 4, 6, 8
-        integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! not divided by 6; null: 0; read in orders 4, 6, 8
-        integer(c_int64_t) :: jerks_stride = 0
-        type(c_ptr) :: snaps = c_null_ptr                   ! not divided by 24; null: 0; read in orders 6, 8
-        integer(c_int64_t) :: snaps_stride = 0
-        type(c_ptr) :: crackles = c_null_ptr                ! not divided by 120; null: 0; read in orders 6, 8
-        integer(c_int64_t) :: crackles_stride = 0
-        type(c_ptr) :: sixth_derivatives = c_null_ptr       ! of the positions, not divided by 720; null: 0; in order 8
-        integer(c_int64_t) :: sixth_derivatives_stride = 0
-        type(c_ptr) :: seventh_derivatives = c_null_ptr     ! not divided by 5040; null: 0; in order 8
-        integer(c_int64_t) :: seventh_derivatives_stride = 0
+        integer(c_int32_t) :: first_address = 0             ! of the first source, without addresses
+        type(kyoho_const_integers) :: addresses             ! without: from first_address on
+        type(kyoho_const_integers) :: indices               ! your names; without: the address
+        type(kyoho_const_reals) :: masses
+        type(kyoho_const_reals) :: times                    ! of position, velocity, ...; without: 0
+        type(kyoho_const_reals) :: positions
+        type(kyoho_const_reals) :: velocities               ! without: 0; read in orders 4, 6, 8
+        type(kyoho_const_reals) :: accelerations            ! not divided by 2; in orders 4, 6, 8
+        type(kyoho_const_reals) :: jerks                    ! not divided by 6; in orders 4, 6, 8
+        type(kyoho_const_reals) :: snaps                    ! not divided by 24; in orders 6, 8
+        type(kyoho_const_reals) :: crackles                 ! not divided by 120; in orders 6, 8
+        type(kyoho_const_reals) :: sixth_derivatives        ! of positions, not divided by 720; in 8
+        type(kyoho_const_reals) :: seventh_derivatives      ! not divided by 5040; in order 8
     end type
 
-    ! Sinks (i-particles) that forces are wanted on; strides as in kyoho_sources.
+    ! Sinks (i-particles) that forces are wanted on.
     type, bind(c), public :: kyoho_sinks
+        integer(c_int32_t) :: structure_size = 160
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sinks
-        type(c_ptr) :: indices = c_null_ptr                 ! sources with the same index are skipped; null: none is
-        integer(c_int64_t) :: indices_stride = 0
-        type(c_ptr) :: positions = c_null_ptr               ! at the system's time
-        integer(c_int64_t) :: positions_stride = 0
-        type(c_ptr) :: velocities = c_null_ptr              ! at the system's time; needed in orders 4, 6, 8
-        integer(c_int64_t) :: velocities_stride = 0
-        type(c_ptr) :: accelerations = c_null_ptr           ! at the system's time; needed in orders 6, 8
-        integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! at the system's time; needed in order 8
-        integer(c_int64_t) :: jerks_stride = 0
+        integer(c_int32_t) :: exclusion = KYOHO_EXCLUDE_BY_INDEX ! which requires indices
+        type(kyoho_const_integers) :: indices               ! sources with the same index are left out
+        type(kyoho_const_reals) :: positions                ! at the system's time
+        type(kyoho_const_reals) :: velocities               ! required in orders 4, 6, 8
+        type(kyoho_const_reals) :: accelerations            ! required in orders 6, 8
+        type(kyoho_const_reals) :: jerks                    ! required in order 8
         real(c_double) :: softening2 = 0                    ! the square of the softening length
-        type(c_ptr) :: softening2_each = c_null_ptr         ! one for each sink instead
-        integer(c_int64_t) :: softening2_each_stride = 0
-        type(c_ptr) :: radii2 = c_null_ptr                  ! squares of the radii of neighbour lists; null: no lists
-        integer(c_int64_t) :: radii2_stride = 0
+        type(kyoho_const_reals) :: softening2_each          ! one for each sink instead
+        type(kyoho_const_reals) :: radii2                   ! of neighbour lists; without: no lists
+        type(kyoho_const_reals) :: steps                    ! of regular forces; without: 0
+        integer(c_int32_t) :: neighbour_criterion = 0       ! of regular forces; 0: by mass
+        integer(c_int32_t) :: reserved = 0
     end type
 
-    ! Where forces are written to; arrays that are null are not written; strides as in kyoho_sources. It is passed as
-    ! intent(inout), though only what it points to changes, so that compilers expect the arrays to change.
+    ! Where forces are written to; arrays that are null are not written. It is passed as
+    ! intent(inout), though only what it points to changes, so that compilers expect the arrays to
+    ! change.
     type, bind(c), public :: kyoho_forces
-        type(c_ptr) :: potentials = c_null_ptr              ! negative
-        integer(c_int64_t) :: potentials_stride = 0
-        type(c_ptr) :: accelerations = c_null_ptr
-        integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! of orders 4, 6, 8
-        integer(c_int64_t) :: jerks_stride = 0
-        type(c_ptr) :: snaps = c_null_ptr                   ! of orders 6, 8
-        integer(c_int64_t) :: snaps_stride = 0
-        type(c_ptr) :: crackles = c_null_ptr                ! of order 8
-        integer(c_int64_t) :: crackles_stride = 0
-        type(c_ptr) :: nearest = c_null_ptr                 ! integers: indices, -1 for no source; of orders 4, 6, 8
-        integer(c_int64_t) :: nearest_stride = 0
-        type(c_ptr) :: nearest_distance2 = c_null_ptr       ! without softening, infinite for no source; as nearest
-        integer(c_int64_t) :: nearest_distance2_stride = 0
+        integer(c_int32_t) :: structure_size = 120
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
+        type(kyoho_reals) :: potentials                     ! negative
+        type(kyoho_reals) :: accelerations
+        type(kyoho_reals) :: jerks                          ! of orders 4, 6, 8
+        type(kyoho_reals) :: snaps                          ! of orders 6, 8
+        type(kyoho_reals) :: crackles                       ! of order 8
+        type(kyoho_integers) :: nearest                     ! indices, -1 for no source; not in order
+                                                            ! 2, nor with regular forces
+        type(kyoho_reals) :: nearest_distance2              ! without softening, infinite for no source
     end type
 
     ! Where predicted sources are written to, as kyoho_forces.
     type, bind(c), public :: kyoho_predictions
-        type(c_ptr) :: positions = c_null_ptr               ! in order 2 those that were written
-        integer(c_int64_t) :: positions_stride = 0
-        type(c_ptr) :: velocities = c_null_ptr              ! of orders 4, 6, 8
-        integer(c_int64_t) :: velocities_stride = 0
-        type(c_ptr) :: accelerations = c_null_ptr           ! of orders 6, 8
-        integer(c_int64_t) :: accelerations_stride = 0
-        type(c_ptr) :: jerks = c_null_ptr                   ! of order 8
-        integer(c_int64_t) :: jerks_stride = 0
+        integer(c_int32_t) :: structure_size = 72
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
+        type(kyoho_reals) :: positions                      ! in order 2 those that were written
+        type(kyoho_reals) :: velocities                     ! of orders 4, 6, 8
+        type(kyoho_reals) :: accelerations                  ! of orders 6, 8
+        type(kyoho_reals) :: jerks                          ! of order 8
     end type
 
     ! Counts since a system was made.
     type, bind(c), public :: kyoho_statistics
+        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: reserved = 0
         integer(c_int64_t) :: sources = 0                   ! addresses that hold a source
         integer(c_int64_t) :: writes = 0                    ! sources written, each time counted
         integer(c_int64_t) :: blocks = 0                    ! blocks whose forces were computed
@@ -138,11 +193,30 @@ module kyoho
         integer(c_int64_t) :: bytes = 0                     ! bytes of host memory in use
     end type
 
-    public :: kyoho_version, kyoho_result_text, kyoho_last_error, kyoho_text
-    public :: kyoho_backend_available, kyoho_system_create, kyoho_system_free, kyoho_system_move, kyoho_set_crossover
-    public :: kyoho_system_describe, kyoho_system_statistics, kyoho_device_count, kyoho_device_name
-    public :: kyoho_set_sources, kyoho_set_time, kyoho_force, kyoho_start, kyoho_wait
-    public :: kyoho_neighbours, kyoho_predicted
+    ! An interaction that can be computed: one order in one precision and scope.
+    type, bind(c), public :: kyoho_interaction
+        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: order = 0
+        integer(c_int32_t) :: precision = 0
+        integer(c_int32_t) :: scope = 0
+        integer(c_int32_t) :: n_coefficients = 0            ! vectors that are kept of a source
+        integer(c_int32_t) :: n_derivatives = 0             ! vectors of a sink, and of its force
+        integer(c_int32_t) :: n_outputs = 0                 ! numbers that are summed for a sink
+        integer(c_int32_t) :: has_nearest = 0               ! 1 where the nearest source is found
+        integer(c_int32_t) :: has_neighbours = 0            ! 1 where there are neighbour lists
+        integer(c_int32_t) :: flops_per_pair = 0            ! by the convention of the field
+        real(c_double) :: tolerance = 0                     ! aim for the worst relative error
+        type(c_ptr) :: description = c_null_ptr             ! kyoho_text makes it a character string
+    end type
+
+    public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text
+    public :: kyoho_backend_available, kyoho_interaction_count, kyoho_interaction_describe
+    public :: kyoho_set_log
+    public :: kyoho_system_create, kyoho_system_free, kyoho_system_move, kyoho_system_set_crossover
+    public :: kyoho_system_describe, kyoho_system_last_error, kyoho_system_statistics
+    public :: kyoho_system_device_count, kyoho_system_device_name
+    public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_predict
+    public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -151,63 +225,114 @@ module kyoho
             type(c_ptr) :: text
         end function
 
-        ! What a result means, in a few words and whatever the number; kyoho_text makes it a character string.
+        ! The library's version as one number, to compare with KYOHO_VERSION_NUMBER.
+        function kyoho_library_version() bind(c, name="kyoho_library_version") result(number)
+            import
+            integer(c_int32_t) :: number
+        end function
+
+        ! The meaning of a result in a few words, whatever the number; kyoho_text makes it a
+        ! character string.
         function kyoho_result_text(number) bind(c, name="kyoho_result_text") result(text)
             import
             integer(c_int32_t), value :: number
             type(c_ptr) :: text
         end function
 
-        ! What was wrong in the last failing call on a system; with c_null_ptr, of the calling thread, which is the way
-        ! when no system could be made. kyoho_text makes it a character string.
-        function kyoho_last_error(system) bind(c, name="kyoho_last_error") result(text)
+        ! What was wrong in the last failing call of the calling thread; kyoho_text makes it a
+        ! character string.
+        function kyoho_last_error() bind(c, name="kyoho_last_error") result(text)
+            import
+            type(c_ptr) :: text
+        end function
+
+        ! What was wrong in the last failing call on a system.
+        function kyoho_system_last_error(system) bind(c, name="kyoho_system_last_error") result(text)
             import
             type(c_ptr), value :: system
             type(c_ptr) :: text
         end function
 
-        ! Whether a backend can be used here (KYOHO_OK or KYOHO_NO_BACKEND), and how many devices it has.
-        function kyoho_backend_available(backend, devices) bind(c, name="kyoho_backend_available") result(code)
+        ! Whether a backend can be used here (KYOHO_OK or KYOHO_NO_BACKEND), and how many devices it
+        ! has.
+        function kyoho_backend_available(backend, devices) &
+                bind(c, name="kyoho_backend_available") result(code)
             import
             integer(c_int32_t), value :: backend
             integer(c_int32_t), intent(out), optional :: devices
             integer(c_int32_t) :: code
         end function
 
-        ! Frees a system; its handle is no system from then on, and freeing it again is KYOHO_BAD_HANDLE.
+        ! The number of interactions that can be computed.
+        function kyoho_interaction_count() bind(c, name="kyoho_interaction_count") result(number)
+            import
+            integer(c_int32_t) :: number
+        end function
+
+        ! Describes one of the interactions (from 0) that can be computed.
+        function kyoho_interaction_describe(number, interaction) &
+                bind(c, name="kyoho_interaction_describe") result(code)
+            import
+            integer(c_int32_t), value :: number
+            type(kyoho_interaction), intent(inout) :: interaction
+            integer(c_int32_t) :: code
+        end function
+
+        ! Has the log told, up to a level, to a procedure of yours, c_funloc(procedure), whose
+        ! interface is
+        !     subroutine procedure(context, level, text) bind(c)
+        !         type(c_ptr), value :: context, text
+        !         integer(c_int32_t), value :: level
+        ! It may be called by any thread, and must not call the library. c_null_funptr takes it away.
+        function kyoho_set_log(callback, context, level) bind(c, name="kyoho_set_log") result(code)
+            import
+            type(c_funptr), value :: callback
+            type(c_ptr), value :: context
+            integer(c_int32_t), value :: level
+            integer(c_int32_t) :: code
+        end function
+
+        ! Frees a system; its handle is no system from then on, and freeing it again is
+        ! KYOHO_BAD_HANDLE.
         function kyoho_system_free(system) bind(c, name="kyoho_system_free") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t) :: code
         end function
 
-        ! What a system computes, as it was chosen when it was made.
-        function kyoho_system_describe(system, order, precision, backend) &
+        ! Describes what a system computes, and the backend that does.
+        function kyoho_system_describe(system, interaction, backend) &
                 bind(c, name="kyoho_system_describe") result(code)
             import
             type(c_ptr), value :: system
-            integer(c_int32_t), intent(out), optional :: order, precision, backend
+            type(kyoho_interaction), intent(inout), optional :: interaction
+            integer(c_int32_t), intent(out), optional :: backend
             integer(c_int32_t) :: code
         end function
 
         ! Counts since a system was made.
-        function kyoho_system_statistics(system, statistics) bind(c, name="kyoho_system_statistics") result(code)
+        function kyoho_system_statistics(system, statistics) &
+                bind(c, name="kyoho_system_statistics") result(code)
             import
             type(c_ptr), value :: system
-            type(kyoho_statistics), intent(out) :: statistics
+            type(kyoho_statistics), intent(inout) :: statistics
             integer(c_int32_t) :: code
         end function
 
         ! The number of devices that a system computes on.
-        function kyoho_device_count(system, count) bind(c, name="kyoho_device_count") result(code)
+        function kyoho_system_device_count(system, count) &
+                bind(c, name="kyoho_system_device_count") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), intent(out) :: count
             integer(c_int32_t) :: code
         end function
 
-        ! Sets below how many pairs (sinks times nj) the CPU computes a block though the backend is another; 0 for never.
-        function kyoho_set_crossover(system, pairs) bind(c, name="kyoho_set_crossover") result(code)
+        ! Sets the number of pairs (sinks times nj) below which the CPU computes a block though the
+        ! backend is another: KYOHO_CROSSOVER_OFF for none, 0 for what the environment or the device
+        ! says.
+        function kyoho_system_set_crossover(system, pairs) &
+                bind(c, name="kyoho_system_set_crossover") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int64_t), value :: pairs
@@ -215,17 +340,20 @@ module kyoho
         end function
 
         ! Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
-        function kyoho_set_time(system, time) bind(c, name="kyoho_set_time") result(code)
+        function kyoho_system_set_time(system, time) &
+                bind(c, name="kyoho_system_set_time") result(code)
             import
             type(c_ptr), value :: system
             real(c_double), value :: time
             integer(c_int32_t) :: code
         end function
 
-        ! The neighbours of one sink (from 0) of the last block: the indices of the sources with |r|^2 < radii2, softening
-        ! not included, ascending. count is their number, also where it is more than capacity; then the result is
+        ! The neighbours of one sink (from 0) of the last block: the indices of the sources with
+        ! |r|^2 < radii2, softening not included, ascending; of regular forces the sources that are
+        ! left out. count is their number, also where it is more than capacity; then the result is
         ! KYOHO_BUFFER_TOO_SMALL and the first of them are in the list.
-        function kyoho_neighbours(system, sink, capacity, list, count) bind(c, name="kyoho_neighbours") result(code)
+        function kyoho_system_neighbours(system, sink, capacity, list, count) &
+                bind(c, name="kyoho_system_neighbours") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), value :: sink, capacity
@@ -235,77 +363,86 @@ module kyoho
         end function
     end interface
 
-    ! Makes a system without sources, at time 0.
-    !     order       2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6 for snaps too, 8 for
-    !                 crackles too
-    !     precision   KYOHO_PRECISION_...; 0 for what the environment says, else double; order 6 is computed in mixed
-    !                 and double, order 8 in double
-    !     backend     KYOHO_BACKEND_...; 0 for what the environment says, else the first that has a device
-    !     devices     'all', a count such as '2', a list such as '0,2'; blank for what the environment says, else the first
-    !     threads     of the CPU backend; 0 for what the environment says
+    ! Makes a system without sources, at time 0, as some options say; what is not given, 0 or blank
+    ! is left open.
     !     system      receives the handle, c_null_ptr on an error
+    !     order       2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6
+    !                 for snaps too, 8 for crackles too; open: 4
+    !     precision   KYOHO_PRECISION_...; open: what the environment says, else double
+    !     scope       KYOHO_SCOPE_...; open: full
+    !     backend     KYOHO_BACKEND_...; open: what the environment says, else the first that has a
+    !                 device
+    !     devices     'all', a count such as '2', a list such as '0,2'; open: what the environment
+    !                 says, else the first
+    !     threads     of the CPU backend; open: what the environment says
+    !     crossover   see kyoho_system_set_crossover
     interface kyoho_system_create
-        function kyoho_system_create_raw(order, precision, backend, devices, threads, system) &
+        function kyoho_system_create_raw(options, system) &
                 bind(c, name="kyoho_system_create") result(code)
             import
-            integer(c_int32_t), value :: order, precision, backend, threads
-            type(c_ptr), value :: devices
+            type(kyoho_options), intent(in) :: options
             type(c_ptr), intent(out) :: system
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_system_create_text
+        module procedure kyoho_system_create_arguments
     end interface
 
-    ! Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED; backend, devices and
-    ! threads as in kyoho_system_create. Sources, time and counts are kept; the last block is forgotten.
+    ! Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED;
+    ! backend, devices, threads and crossover as in kyoho_system_create. Sources, time and counts are
+    ! kept; the last block is forgotten.
     interface kyoho_system_move
-        function kyoho_system_move_raw(system, backend, devices, threads) bind(c, name="kyoho_system_move") result(code)
+        function kyoho_system_move_raw(system, options) bind(c, name="kyoho_system_move") result(code)
             import
             type(c_ptr), value :: system
-            integer(c_int32_t), value :: backend, threads
-            type(c_ptr), value :: devices
+            type(kyoho_options), intent(in) :: options
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_system_move_text
+        module procedure kyoho_system_move_arguments
     end interface
 
     ! The name of a device (from 0) of a system; a name that is too long is cut.
-    interface kyoho_device_name
-        function kyoho_device_name_raw(system, device, buffer, size) bind(c, name="kyoho_device_name") result(code)
+    interface kyoho_system_device_name
+        function kyoho_system_device_name_raw(system, device, buffer, size) &
+                bind(c, name="kyoho_system_device_name") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), value :: device, size
             character(kind=c_char), intent(inout) :: buffer(*)
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_device_name_text
+        module procedure kyoho_system_device_name_text
     end interface
 
-    ! Writes count sources at addresses from first_address on, or at those in addresses, replacing what was there. On an
-    ! error in what you gave, nothing is written. Arrays: masses(count), positions(3,count) and their time derivatives
-    ! without factors: velocities(3,count), accelerations(3,count) and jerks(3,count) in orders 4, 6 and 8,
-    ! snaps(3,count) and crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in 8;
-    ! times(count), indices(count), addresses(count). Without indices the index is the address, without the others they
-    ! are 0.
-    interface kyoho_set_sources
-        function kyoho_set_sources_raw(system, sources) bind(c, name="kyoho_set_sources") result(code)
+    ! Writes count sources at addresses from first_address on, or at those in addresses, replacing
+    ! what was there. On an error in what you gave, nothing is written. Arrays: masses(count),
+    ! positions(3,count) and their time derivatives without factors: velocities(3,count),
+    ! accelerations(3,count) and jerks(3,count) in orders 4, 6 and 8, snaps(3,count) and
+    ! crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in 8;
+    ! times(count), indices(count), addresses(count). Without indices the index is the address,
+    ! without the others they are 0.
+    interface kyoho_system_set_sources
+        function kyoho_system_set_sources_raw(system, sources) &
+                bind(c, name="kyoho_system_set_sources") result(code)
             import
             type(c_ptr), value :: system
             type(kyoho_sources), intent(in) :: sources
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_set_sources_arrays
+        module procedure kyoho_system_set_sources_arrays
     end interface
 
-    ! Computes the forces of the sources at addresses below nj, predicted to the system's time, on count sinks. Arrays:
-    ! positions(3,count), velocities(3,count) from order 4 on, sink_accelerations(3,count) from order 6 on,
-    ! sink_jerks(3,count) in order 8, all at the system's time, indices(count) (sources with a sink's index are skipped;
-    ! without it none is), softening2_each(count) instead of softening2, radii2(count) for neighbour lists; and of the
-    ! results those that are wanted: potentials(count) (negative), accelerations(3,count); from order 4 on
-    ! jerks(3,count), nearest(count) (indices, -1 where there is no source), nearest_distance2(count); from order 6 on
+    ! Computes the forces of the sources at addresses below nj, predicted to the system's time, on
+    ! count sinks. Arrays: positions(3,count), velocities(3,count) from order 4 on,
+    ! sink_accelerations(3,count) from order 6 on, sink_jerks(3,count) in order 8, all at the system's
+    ! time; indices(count), as sources with a sink's index are left out, unless exclusion is
+    ! KYOHO_EXCLUDE_NOTHING; softening2_each(count) instead of softening2, radii2(count) for neighbour
+    ! lists; for regular forces steps(count) and neighbour_criterion. Of the results those that are
+    ! wanted: potentials(count) (negative), accelerations(3,count); from order 4 on jerks(3,count),
+    ! nearest(count) (indices, -1 where there is no source), nearest_distance2(count); from order 6 on
     ! snaps(3,count); in order 8 crackles(3,count).
-    interface kyoho_force
-        function kyoho_force_raw(system, nj, sinks, forces) bind(c, name="kyoho_force") result(code)
+    interface kyoho_system_force
+        function kyoho_system_force_raw(system, nj, sinks, forces) &
+                bind(c, name="kyoho_system_force") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), value :: nj
@@ -313,45 +450,48 @@ module kyoho
             type(kyoho_forces), intent(inout) :: forces
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_force_arrays
+        module procedure kyoho_system_force_arrays
     end interface
 
-    ! Begins what kyoho_force does and returns while devices may be at work. The sinks are copied.
-    interface kyoho_start
-        function kyoho_start_raw(system, nj, sinks) bind(c, name="kyoho_start") result(code)
+    ! Begins what kyoho_system_force does and returns while devices may be at work. The sinks are
+    ! copied.
+    interface kyoho_system_start
+        function kyoho_system_start_raw(system, nj, sinks) &
+                bind(c, name="kyoho_system_start") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), value :: nj
             type(kyoho_sinks), intent(in) :: sinks
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_start_arrays
+        module procedure kyoho_system_start_arrays
     end interface
 
-    ! Waits for the block that kyoho_start began and writes its forces; count is the number of its sinks.
-    interface kyoho_wait
-        function kyoho_wait_raw(system, forces) bind(c, name="kyoho_wait") result(code)
+    ! Waits for the block that kyoho_system_start began and writes its forces; count is the number of
+    ! its sinks.
+    interface kyoho_system_wait
+        function kyoho_system_wait_raw(system, forces) bind(c, name="kyoho_system_wait") result(code)
             import
             type(c_ptr), value :: system
             type(kyoho_forces), intent(inout) :: forces
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_wait_arrays
+        module procedure kyoho_system_wait_arrays
     end interface
 
-    ! positions(3,count) of the sources at addresses from first_address on, predicted to the system's time, and of them
-    ! what is wanted of velocities(3,count) from order 4 on, accelerations(3,count) from order 6 on, jerks(3,count) in
-    ! order 8; NaN where there is no source.
-    interface kyoho_predicted
-        function kyoho_predicted_raw(system, first_address, count, predictions) bind(c, name="kyoho_predicted") &
-                result(code)
+    ! positions(3,count) of the sources at addresses from first_address on, predicted to the system's
+    ! time, and of them what is wanted of velocities(3,count) from order 4 on, accelerations(3,count)
+    ! from order 6 on, jerks(3,count) in order 8; NaN where there is no source.
+    interface kyoho_system_predict
+        function kyoho_system_predict_raw(system, first_address, count, predictions) &
+                bind(c, name="kyoho_system_predict") result(code)
             import
             type(c_ptr), value :: system
             integer(c_int32_t), value :: first_address, count
             type(kyoho_predictions), intent(inout) :: predictions
             integer(c_int32_t) :: code
         end function
-        module procedure kyoho_predicted_arrays
+        module procedure kyoho_system_predict_arrays
     end interface
 
 contains
@@ -376,29 +516,41 @@ contains
         if (length > 0) text = transfer(letters, text)
     end function
 
-    function kyoho_system_create_text(order, precision, backend, devices, threads, system) result(code)
-        integer(c_int32_t), intent(in) :: order, precision, backend, threads
-        character(len=*), intent(in) :: devices
+    function kyoho_system_create_arguments(system, order, precision, scope, backend, devices, threads, &
+            crossover) result(code)
         type(c_ptr), intent(out) :: system
+        integer(c_int32_t), intent(in), optional :: order, precision, scope, backend, threads
+        character(len=*), intent(in), optional :: devices
+        integer(c_int64_t), intent(in), optional :: crossover
         integer(c_int32_t) :: code
-        character(kind=c_char), target :: text(len_trim(devices) + 1)
+        type(kyoho_options) :: options
+        character(kind=c_char), allocatable, target :: text(:)
 
-        text = with_zero(devices)
-        code = kyoho_system_create_raw(order, precision, backend, unless_empty(text), threads, system)
+        options = options_of(backend, threads, crossover)
+        if (present(order)) options%order = order
+        if (present(precision)) options%precision = precision
+        if (present(scope)) options%scope = scope
+        call add_zero(devices, text)
+        if (size(text) > 1) options%devices = c_loc(text)
+        code = kyoho_system_create_raw(options, system)
     end function
 
-    function kyoho_system_move_text(system, backend, devices, threads) result(code)
+    function kyoho_system_move_arguments(system, backend, devices, threads, crossover) result(code)
         type(c_ptr), intent(in) :: system
-        integer(c_int32_t), intent(in) :: backend, threads
-        character(len=*), intent(in) :: devices
+        integer(c_int32_t), intent(in), optional :: backend, threads
+        character(len=*), intent(in), optional :: devices
+        integer(c_int64_t), intent(in), optional :: crossover
         integer(c_int32_t) :: code
-        character(kind=c_char), target :: text(len_trim(devices) + 1)
+        type(kyoho_options) :: options
+        character(kind=c_char), allocatable, target :: text(:)
 
-        text = with_zero(devices)
-        code = kyoho_system_move_raw(system, backend, unless_empty(text), threads)
+        options = options_of(backend, threads, crossover)
+        call add_zero(devices, text)
+        if (size(text) > 1) options%devices = c_loc(text)
+        code = kyoho_system_move_raw(system, options)
     end function
 
-    function kyoho_device_name_text(system, device, name) result(code)
+    function kyoho_system_device_name_text(system, device, name) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: device
         character(len=*), intent(out) :: name
@@ -407,7 +559,7 @@ contains
         integer :: i
 
         buffer(1) = c_null_char
-        code = kyoho_device_name_raw(system, device, buffer, int(size(buffer), c_int32_t))
+        code = kyoho_system_device_name_raw(system, device, buffer, int(size(buffer), c_int32_t))
         name = ' '
         do i = 1, len(name)
             if (buffer(i) == c_null_char) exit
@@ -415,92 +567,101 @@ contains
         end do
     end function
 
-    function kyoho_set_sources_arrays(system, count, first_address, masses, positions, velocities, accelerations, &
-            jerks, times, indices, addresses, snaps, crackles, sixth_derivatives, seventh_derivatives) result(code)
+    function kyoho_system_set_sources_arrays(system, count, first_address, masses, positions, &
+            velocities, accelerations, jerks, times, indices, addresses, snaps, crackles, &
+            sixth_derivatives, seventh_derivatives) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: count, first_address
         real(c_double), intent(in), target :: masses(count), positions(3, count)
-        real(c_double), intent(in), target, optional :: velocities(3, count), accelerations(3, count), jerks(3, count)
-        real(c_double), intent(in), target, optional :: times(count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), accelerations(3, count)
+        real(c_double), intent(in), target, optional :: jerks(3, count), times(count)
         integer(c_int32_t), intent(in), target, optional :: indices(count), addresses(count)
         real(c_double), intent(in), target, optional :: snaps(3, count), crackles(3, count)
-        real(c_double), intent(in), target, optional :: sixth_derivatives(3, count), seventh_derivatives(3, count)
+        real(c_double), intent(in), target, optional :: sixth_derivatives(3, count)
+        real(c_double), intent(in), target, optional :: seventh_derivatives(3, count)
         integer(c_int32_t) :: code
         type(kyoho_sources) :: sources
 
         sources%count = count
         sources%first_address = first_address
-        sources%masses = address_of(masses)
-        sources%positions = address_of(positions)
-        sources%velocities = address_of(velocities)
-        sources%accelerations = address_of(accelerations)
-        sources%jerks = address_of(jerks)
-        sources%snaps = address_of(snaps)
-        sources%crackles = address_of(crackles)
-        sources%sixth_derivatives = address_of(sixth_derivatives)
-        sources%seventh_derivatives = address_of(seventh_derivatives)
-        sources%times = address_of(times)
-        sources%indices = address_of_integers(indices)
-        sources%addresses = address_of_integers(addresses)
-        code = kyoho_set_sources_raw(system, sources)
+        sources%masses = const_reals(masses)
+        sources%positions = const_reals(positions)
+        sources%velocities = const_reals(velocities)
+        sources%accelerations = const_reals(accelerations)
+        sources%jerks = const_reals(jerks)
+        sources%snaps = const_reals(snaps)
+        sources%crackles = const_reals(crackles)
+        sources%sixth_derivatives = const_reals(sixth_derivatives)
+        sources%seventh_derivatives = const_reals(seventh_derivatives)
+        sources%times = const_reals(times)
+        sources%indices = const_integers(indices)
+        sources%addresses = const_integers(addresses)
+        code = kyoho_system_set_sources_raw(system, sources)
     end function
 
-    function kyoho_force_arrays(system, nj, count, positions, velocities, softening2, indices, softening2_each, radii2, &
-            potentials, accelerations, jerks, nearest, nearest_distance2, snaps, crackles, sink_accelerations, &
-            sink_jerks) result(code)
+    function kyoho_system_force_arrays(system, nj, count, positions, velocities, softening2, indices, &
+            softening2_each, radii2, potentials, accelerations, jerks, nearest, nearest_distance2, snaps, &
+            crackles, sink_accelerations, sink_jerks, exclusion, steps, neighbour_criterion) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: nj, count
         real(c_double), intent(in), target :: positions(3, count)
-        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count), radii2(count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), target, optional :: radii2(count), steps(count)
         real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(count)
-        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count), jerks(3, count)
-        real(c_double), intent(inout), target, optional :: snaps(3, count), crackles(3, count)
+        integer(c_int32_t), intent(in), optional :: exclusion, neighbour_criterion
+        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count)
+        real(c_double), intent(inout), target, optional :: jerks(3, count), snaps(3, count)
+        real(c_double), intent(inout), target, optional :: crackles(3, count)
         integer(c_int32_t), intent(inout), target, optional :: nearest(count)
         real(c_double), intent(inout), target, optional :: nearest_distance2(count)
         integer(c_int32_t) :: code
         type(kyoho_forces) :: forces
 
         forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
-        code = kyoho_force_raw(system, nj, &
+        code = kyoho_system_force_raw(system, nj, &
             sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
-            softening2_each, radii2), forces)
+            softening2_each, radii2, exclusion, steps, neighbour_criterion), forces)
     end function
 
-    function kyoho_start_arrays(system, nj, count, positions, velocities, softening2, indices, softening2_each, &
-            radii2, sink_accelerations, sink_jerks) result(code)
+    function kyoho_system_start_arrays(system, nj, count, positions, velocities, softening2, indices, &
+            softening2_each, radii2, sink_accelerations, sink_jerks, exclusion, steps, &
+            neighbour_criterion) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: nj, count
         real(c_double), intent(in), target :: positions(3, count)
-        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count), radii2(count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), target, optional :: radii2(count), steps(count)
         real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(count)
+        integer(c_int32_t), intent(in), optional :: exclusion, neighbour_criterion
         integer(c_int32_t) :: code
 
-        code = kyoho_start_raw(system, nj, &
+        code = kyoho_system_start_raw(system, nj, &
             sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
-            softening2_each, radii2))
+            softening2_each, radii2, exclusion, steps, neighbour_criterion))
     end function
 
-    function kyoho_wait_arrays(system, count, potentials, accelerations, jerks, nearest, nearest_distance2, snaps, &
-            crackles) result(code)
+    function kyoho_system_wait_arrays(system, count, potentials, accelerations, jerks, nearest, &
+            nearest_distance2, snaps, crackles) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: count
-        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count), jerks(3, count)
-        real(c_double), intent(inout), target, optional :: snaps(3, count), crackles(3, count)
+        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count)
+        real(c_double), intent(inout), target, optional :: jerks(3, count), snaps(3, count)
+        real(c_double), intent(inout), target, optional :: crackles(3, count)
         integer(c_int32_t), intent(inout), target, optional :: nearest(count)
         real(c_double), intent(inout), target, optional :: nearest_distance2(count)
         integer(c_int32_t) :: code
         type(kyoho_forces) :: forces
 
         forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
-        code = kyoho_wait_raw(system, forces)
+        code = kyoho_system_wait_raw(system, forces)
     end function
 
-    function kyoho_predicted_arrays(system, first_address, count, positions, velocities, accelerations, jerks) &
-            result(code)
+    function kyoho_system_predict_arrays(system, first_address, count, positions, velocities, &
+            accelerations, jerks) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: first_address, count
         real(c_double), intent(inout), target :: positions(3, count)
@@ -509,86 +670,108 @@ contains
         integer(c_int32_t) :: code
         type(kyoho_predictions) :: predictions
 
-        predictions%positions = address_of(positions)
-        predictions%velocities = address_of(velocities)
-        predictions%accelerations = address_of(accelerations)
-        predictions%jerks = address_of(jerks)
-        code = kyoho_predicted_raw(system, first_address, count, predictions)
+        predictions%positions = reals(positions)
+        predictions%velocities = reals(velocities)
+        predictions%accelerations = reals(accelerations)
+        predictions%jerks = reals(jerks)
+        code = kyoho_system_predict_raw(system, first_address, count, predictions)
+    end function
+
+    ! The options for what is neither a text nor stays as it is.
+    function options_of(backend, threads, crossover) result(options)
+        integer(c_int32_t), intent(in), optional :: backend, threads
+        integer(c_int64_t), intent(in), optional :: crossover
+        type(kyoho_options) :: options
+
+        if (present(backend)) options%backend = backend
+        if (present(threads)) options%threads = threads
+        if (present(crossover)) options%crossover = crossover
     end function
 
     ! The structure for plain arrays of sinks.
-    function sinks_of(count, positions, velocities, accelerations, jerks, softening2, indices, softening2_each, &
-            radii2) result(sinks)
+    function sinks_of(count, positions, velocities, accelerations, jerks, softening2, indices, &
+            softening2_each, radii2, exclusion, steps, neighbour_criterion) result(sinks)
         integer(c_int32_t), intent(in) :: count
         real(c_double), intent(in), target :: positions(*)
         real(c_double), intent(in), target, optional :: velocities(*), accelerations(*), jerks(*)
-        real(c_double), intent(in), target, optional :: softening2_each(*), radii2(*)
+        real(c_double), intent(in), target, optional :: softening2_each(*), radii2(*), steps(*)
         real(c_double), intent(in), optional :: softening2
         integer(c_int32_t), intent(in), target, optional :: indices(*)
+        integer(c_int32_t), intent(in), optional :: exclusion, neighbour_criterion
         type(kyoho_sinks) :: sinks
 
         sinks%count = count
-        sinks%positions = address_of(positions)
-        sinks%velocities = address_of(velocities)
-        sinks%accelerations = address_of(accelerations)
-        sinks%jerks = address_of(jerks)
+        sinks%positions = const_reals(positions)
+        sinks%velocities = const_reals(velocities)
+        sinks%accelerations = const_reals(accelerations)
+        sinks%jerks = const_reals(jerks)
         if (present(softening2)) sinks%softening2 = softening2
-        sinks%indices = address_of_integers(indices)
-        sinks%softening2_each = address_of(softening2_each)
-        sinks%radii2 = address_of(radii2)
+        sinks%indices = const_integers(indices)
+        sinks%softening2_each = const_reals(softening2_each)
+        sinks%radii2 = const_reals(radii2)
+        sinks%steps = const_reals(steps)
+        if (present(exclusion)) sinks%exclusion = exclusion
+        if (present(neighbour_criterion)) sinks%neighbour_criterion = neighbour_criterion
     end function
 
     ! The structure for plain arrays of forces.
-    function forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2) result(forces)
+    function forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, &
+            nearest_distance2) result(forces)
         real(c_double), intent(inout), target, optional :: potentials(*), accelerations(*), jerks(*), snaps(*)
         real(c_double), intent(inout), target, optional :: crackles(*), nearest_distance2(*)
         integer(c_int32_t), intent(inout), target, optional :: nearest(*)
         type(kyoho_forces) :: forces
 
-        forces%potentials = address_of(potentials)
-        forces%accelerations = address_of(accelerations)
-        forces%jerks = address_of(jerks)
-        forces%snaps = address_of(snaps)
-        forces%crackles = address_of(crackles)
-        forces%nearest = address_of_integers(nearest)
-        forces%nearest_distance2 = address_of(nearest_distance2)
+        forces%potentials = reals(potentials)
+        forces%accelerations = reals(accelerations)
+        forces%jerks = reals(jerks)
+        forces%snaps = reals(snaps)
+        forces%crackles = reals(crackles)
+        forces%nearest = integers(nearest)
+        forces%nearest_distance2 = reals(nearest_distance2)
     end function
 
     ! The characters of a text without trailing blanks, ended by a zero.
-    function with_zero(text) result(characters)
-        character(len=*), intent(in) :: text
-        character(kind=c_char) :: characters(len_trim(text) + 1)
-        integer :: i
+    subroutine add_zero(text, characters)
+        character(len=*), intent(in), optional :: text
+        character(kind=c_char), allocatable, intent(out) :: characters(:)
+        integer :: i, length
 
-        do i = 1, len_trim(text)
+        length = 0
+        if (present(text)) length = len_trim(text)
+        allocate (characters(length + 1))
+        do i = 1, length
             characters(i) = text(i:i)
         end do
-        characters(size(characters)) = c_null_char
-    end function
+        characters(length + 1) = c_null_char
+    end subroutine
 
-    ! Where a text lies in memory, null for one that is empty.
-    function unless_empty(characters) result(address)
-        character(kind=c_char), intent(in), target :: characters(:)
-        type(c_ptr) :: address
-
-        address = c_null_ptr
-        if (size(characters) > 1) address = c_loc(characters)
-    end function
-
-    ! Where an array lies in memory, null for one that was not given.
-    function address_of(array) result(address)
+    ! Plain arrays as structures; one that was not given is null.
+    function const_reals(array) result(place)
         real(c_double), intent(in), target, optional :: array(*)
-        type(c_ptr) :: address
+        type(kyoho_const_reals) :: place
 
-        address = c_null_ptr
-        if (present(array)) address = c_loc(array)
+        if (present(array)) place%data = c_loc(array)
     end function
 
-    function address_of_integers(array) result(address)
-        integer(c_int32_t), intent(in), target, optional :: array(*)
-        type(c_ptr) :: address
+    function reals(array) result(place)
+        real(c_double), intent(in), target, optional :: array(*)
+        type(kyoho_reals) :: place
 
-        address = c_null_ptr
-        if (present(array)) address = c_loc(array)
+        if (present(array)) place%data = c_loc(array)
+    end function
+
+    function const_integers(array) result(place)
+        integer(c_int32_t), intent(in), target, optional :: array(*)
+        type(kyoho_const_integers) :: place
+
+        if (present(array)) place%data = c_loc(array)
+    end function
+
+    function integers(array) result(place)
+        integer(c_int32_t), intent(in), target, optional :: array(*)
+        type(kyoho_integers) :: place
+
+        if (present(array)) place%data = c_loc(array)
     end function
 end module

@@ -1,26 +1,40 @@
 // Kyoho: gravitational forces for direct N-body codes.
 //
-//     kyoho_system_create(4, KYOHO_PRECISION_DOUBLE, 0, NULL, 0, &system);
-//     kyoho_set_sources(system, &sources);
-//     for each block step:   kyoho_set_time(system, time);
-//                            kyoho_force(system, nj, &sinks, &forces);
-//                            kyoho_set_sources(system, &those_that_moved);
+//     kyoho_options options = KYOHO_OPTIONS_INIT;
+//     kyoho_sources sources = KYOHO_SOURCES_INIT;
+//     ...
+//     kyoho_system_create(&options, &system);
+//     kyoho_system_set_sources(system, &sources);
+//     for each block step:   kyoho_system_set_time(system, time);
+//                            kyoho_system_force(system, nj, &sinks, &forces);
+//                            kyoho_system_set_sources(system, &those_that_moved);
 //     kyoho_system_free(system);
 //
-// Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else kyoho_last_error says
-// what was wrong. Units are the caller's own, with G = 1. Link with -lkyoho.
+// Every function that returns a kyoho_result gives KYOHO_OK (0) on success; on anything else
+// kyoho_last_error says what was wrong. Units are the caller's own, with G = 1. Link with -lkyoho.
+//
+// Each structure begins with its own size, which KYOHO_..._INIT sets; fields may be added at its
+// end. A program works with a library of another version as long as that knows all fields that are
+// not 0; else the call is an error.
 
 #ifndef KYOHO_H
 #define KYOHO_H
 
 #include <stdint.h>
 
-// What a call came to; the numbers never move, new ones fill the gaps.
-enum kyoho_result
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+// The version of this header; `kyoho_version` has that of the library.
+#define KYOHO_VERSION_MAJOR 0
+#define KYOHO_VERSION_MINOR 2
+#define KYOHO_VERSION_PATCH 0
+// As one number, which grows.
+#define KYOHO_VERSION_NUMBER 200
+
+// A crossover with which the CPU computes no block in the place of another backend.
+#define KYOHO_CROSSOVER_OFF (-1)
+
+// The outcome of a call. The numbers never move, new ones fill the gaps.
+typedef int32_t kyoho_result;
+enum {
     // Success.
     KYOHO_OK = 0,
     // An argument that must point somewhere is null.
@@ -43,7 +57,7 @@ enum kyoho_result
     KYOHO_BUFFER_TOO_SMALL = 18,
     // The backend is not there (not built in, no driver, no device).
     KYOHO_NO_BACKEND = 30,
-    // The backend does not compute this order in this precision.
+    // The backend does not compute this order in this precision and scope.
     KYOHO_UNSUPPORTED = 31,
     // Memory could not be had.
     KYOHO_OUT_OF_MEMORY = 40,
@@ -52,43 +66,31 @@ enum kyoho_result
     // A defect of the library; the system should be freed.
     KYOHO_INTERNAL = 90,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum kyoho_result kyoho_result;
-#else
-typedef int32_t kyoho_result;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
-// How exactly pairs are computed and summed; the descriptors say what each means.
-enum kyoho_precision
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+// How exactly pairs are computed and summed.
+typedef int32_t kyoho_precision;
+enum {
     // All of a pair in 32 bits.
     KYOHO_PRECISION_SINGLE = 1,
     // Differences of positions to 48 bits, the rest of a pair in 32 bits, sums in 64.
     KYOHO_PRECISION_MIXED = 2,
     // Everything in 64 bits.
     KYOHO_PRECISION_DOUBLE = 3,
-    // Everything in double-double.
-    KYOHO_PRECISION_QUAD = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum kyoho_precision kyoho_precision;
-#else
-typedef int32_t kyoho_precision;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+
+// The sources that a force is of.
+typedef int32_t kyoho_scope;
+enum {
+    // All of them.
+    KYOHO_SCOPE_FULL = 1,
+    // Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal
+    // of Computational Physics 12, 389). A neighbour criterion decides.
+    KYOHO_SCOPE_REGULAR = 2,
+};
 
 // The kinds of machine that compute forces.
-enum kyoho_backend
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef int32_t kyoho_backend;
+enum {
     // SIMD and threads.
     KYOHO_BACKEND_CPU = 1,
     // NVIDIA GPUs.
@@ -96,22 +98,133 @@ enum kyoho_backend
     // OpenCL devices.
     KYOHO_BACKEND_OPENCL = 3,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum kyoho_backend kyoho_backend;
-#else
-typedef int32_t kyoho_backend;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
-// A system of sources and the devices that sum their forces. A pointer to it is a handle that the library looks up:
-// it points to nothing, and one that was freed or never was a system is an error, not a danger.
+// The sources that a sink leaves out.
+typedef int32_t kyoho_exclusion;
+enum {
+    // Sources with the index of the sink: a body does not feel itself.
+    KYOHO_EXCLUDE_BY_INDEX = 0,
+    // No source: every one counts, also one at the place of the sink, which adds `m /
+    // sqrt(softening2)` to the depth of the potential.
+    KYOHO_EXCLUDE_NOTHING = 1,
+};
+
+// How much a log tells; each level includes those before it.
+typedef int32_t kyoho_log_level;
+enum {
+    // Nothing.
+    KYOHO_LOG_OFF = 0,
+    // Failures.
+    KYOHO_LOG_ERROR = 1,
+    // Also deviations from what was asked for, such as going on without a device that failed.
+    KYOHO_LOG_WARN = 2,
+    // Also the systems that are made and freed, with their devices and the reason for these.
+    KYOHO_LOG_INFO = 3,
+    // Also details of the work, for the search for a fault.
+    KYOHO_LOG_DEBUG = 4,
+};
+
+// The memory in which the arrays of a structure lie.
+typedef int32_t kyoho_memory;
+enum {
+    // Memory of the host.
+    KYOHO_MEMORY_HOST = 0,
+};
+
+// The rule by which a source is a neighbour of a sink in a system of regular forces. With `r` and
+// `v` the differences of positions and velocities, source minus sink, it compares the smaller of
+// `|r|^2` and `|r + step v|^2`.
+typedef int32_t kyoho_neighbour_criterion;
+enum {
+    // It is below `radii2` times the mass of the source: heavy sources are neighbours from further
+    // off.
+    KYOHO_NEIGHBOUR_CRITERION_BY_MASS = 1,
+    // It is below `radii2`, whatever the source.
+    KYOHO_NEIGHBOUR_CRITERION_PLAIN = 2,
+};
+
+// A system of sources and the devices that sum their forces. A pointer to it is a handle that the
+// library looks up: it points to nothing, and one that was freed or never was a system is an error,
+// not a danger.
 //
 // Several threads may use several systems at once; calls on one system wait for one another.
 typedef struct kyoho_system kyoho_system;
 
-// Counts since a system was made.
+// How a system is made. Begin with KYOHO_OPTIONS_INIT, which leaves everything open, and set what
+// you decide.
+typedef struct kyoho_options {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 2 for potentials and accelerations; 4 for jerks and nearest neighbours too; 6 for snaps too;
+    // 8 for crackles too. 0: 4.
+    int32_t order;
+    // The precision. 0: what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE. The interactions
+    // that `kyoho_interaction_describe` lists say which orders are computed in which precision.
+    kyoho_precision precision;
+    // The scope. 0: KYOHO_SCOPE_FULL.
+    kyoho_scope scope;
+    // The backend. 0: what KYOHO_BACKEND says, else the first that has a device; if nobody chose
+    // one and a device fails, then or later, the next backend goes on, and the log says so.
+    kyoho_backend backend;
+    // Threads of the CPU backend, of which up to eight copy the sinks of large blocks for any
+    // backend, the caller's own included. 0: what the environment says (KYOHO_THREADS,
+    // OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
+    int32_t threads;
+    // The backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one:
+    // "3,"); one that is named twice takes twice the share. NULL: what the environment says
+    // (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the launcher's local rank), else the first.
+    const char *devices;
+    // The crossover in pairs, see `kyoho_system_set_crossover`.
+    int64_t crossover;
+} kyoho_options;
+
+// A kyoho_options with nothing set.
+#define KYOHO_OPTIONS_INIT \
+    {(int32_t)sizeof(kyoho_options), \
+     0, 0, 0, 0, 0, 0, 0}
+
+// An interaction that can be computed: one order in one precision and scope. Begin with
+// KYOHO_INTERACTION_INIT.
+typedef struct kyoho_interaction {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The order: 2, 4, 6 or 8.
+    int32_t order;
+    // The precision.
+    kyoho_precision precision;
+    // The scope.
+    kyoho_scope scope;
+    // Vectors that are kept of a source, to predict it with: position, velocity, acceleration, ...
+    int32_t n_coefficients;
+    // Vectors of a sink and of a predicted source that a pair needs: position, velocity,
+    // acceleration, jerk. As many are summed: acceleration, jerk, snap, crackle.
+    int32_t n_derivatives;
+    // Numbers that are summed for a sink, the potential among them.
+    int32_t n_outputs;
+    // Whether the nearest source is found: 1 or 0.
+    int32_t has_nearest;
+    // Whether there are neighbour lists: 1 or 0.
+    int32_t has_neighbours;
+    // Floating-point operations that a pair counts for in TFLOPS, by the convention of the field.
+    int32_t flops_per_pair;
+    // The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
+    double tolerance;
+    // A description for people; it stays as long as the process.
+    const char *description;
+} kyoho_interaction;
+
+// A kyoho_interaction with nothing set.
+#define KYOHO_INTERACTION_INIT \
+    {(int32_t)sizeof(kyoho_interaction), \
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+     0}
+
+// Counts since a system was made. Begin with KYOHO_STATISTICS_INIT.
 typedef struct kyoho_statistics {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
     // Addresses that hold a source.
     uint64_t sources;
     // Sources written, each time counted.
@@ -126,333 +239,404 @@ typedef struct kyoho_statistics {
     uint64_t bytes;
 } kyoho_statistics;
 
-// Sources (j-particles) to write. A structure of zeros is a good start; set what you have.
+// A kyoho_statistics with nothing set.
+#define KYOHO_STATISTICS_INIT \
+    {(int32_t)sizeof(kyoho_statistics), \
+     0, 0, 0, 0, 0, 0, 0}
+
+// Integers that the library reads. Otherwise as `kyoho_const_reals`.
+typedef struct kyoho_const_integers {
+    // The first one. NULL: there are none.
+    const int32_t *data;
+    // Bytes from one to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_const_integers;
+
+// Real numbers that the library reads: elements, or rows of 3.
 //
-// Each array has an element or a row for every source; `*_stride` is the distance in bytes from one to the next, 0
-// where they follow one another. Arrays may be parts of your own structures and need no alignment.
+// They may be part of your own structures and need no alignment.
+typedef struct kyoho_const_reals {
+    // The first one. NULL: there are none.
+    const double *data;
+    // Bytes from one element or row to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_const_reals;
+
+// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
+// has an element, or a row of 3 numbers, for every source.
 typedef struct kyoho_sources {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
     // The number of sources, 0 or more.
     int32_t count;
-    // The address of the first source where `addresses` is NULL; the others follow it.
+    // The address of the first source where there are no `addresses`; the others follow it.
     int32_t first_address;
-    // The address of each source, 0 or more; where one is named twice, the later one stays. NULL: from
-    // `first_address` on.
-    const int32_t *addresses;
-    // Bytes from one to the next.
-    int64_t addresses_stride;
-    // Your name for each source: a sink with the same index does not feel it, and neighbours are told by it. NULL:
-    // the address.
-    const int32_t *indices;
-    // Bytes from one to the next.
-    int64_t indices_stride;
-    // The masses.
-    const double *masses;
-    // Bytes from one to the next.
-    int64_t masses_stride;
-    // The time to which position, velocity, ... of each source belong. NULL: 0.
-    const double *times;
-    // Bytes from one to the next.
-    int64_t times_stride;
-    // The positions, 3 numbers a row.
-    const double *positions;
-    // Bytes from one row to the next.
-    int64_t positions_stride;
-    // The velocities, 3 numbers a row. NULL: 0. Orders 4, 6 and 8 read them.
-    const double *velocities;
-    // Bytes from one row to the next.
-    int64_t velocities_stride;
-    // The accelerations, 3 numbers a row, not divided by 2. NULL: 0. Orders 4, 6 and 8 read them.
-    const double *accelerations;
-    // Bytes from one row to the next.
-    int64_t accelerations_stride;
-    // The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0. Orders 4, 6 and 8
-    // read them.
-    const double *jerks;
-    // Bytes from one row to the next.
-    int64_t jerks_stride;
-    // The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
-    // them.
-    const double *snaps;
-    // Bytes from one row to the next.
-    int64_t snaps_stride;
-    // The crackles (time derivatives of the snaps), 3 numbers a row, not divided by 120. NULL: 0. Orders 6 and 8 read
-    // them.
-    const double *crackles;
-    // Bytes from one row to the next.
-    int64_t crackles_stride;
-    // The sixth time derivatives of the positions, 3 numbers a row, not divided by 720. NULL: 0. Order 8 reads them.
-    const double *sixth_derivatives;
-    // Bytes from one row to the next.
-    int64_t sixth_derivatives_stride;
-    // The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
-    // them.
-    const double *seventh_derivatives;
-    // Bytes from one row to the next.
-    int64_t seventh_derivatives_stride;
+    // The address of each source, 0 or more; where one is named twice, the later one stays. Without
+    // them: from `first_address` on.
+    struct kyoho_const_integers addresses;
+    // Your name for each source: a sink with the same index does not feel it, and neighbours are
+    // told by it. Without them: the address.
+    struct kyoho_const_integers indices;
+    // The masses, which are required.
+    struct kyoho_const_reals masses;
+    // The time to which position, velocity, ... of each source belong. Without them: 0.
+    struct kyoho_const_reals times;
+    // The positions, in rows; they are required.
+    struct kyoho_const_reals positions;
+    // The velocities, in rows; without them 0. Orders 4, 6 and 8 read them.
+    struct kyoho_const_reals velocities;
+    // The accelerations, in rows, not divided by 2; without them 0. Orders 4, 6 and 8 read them.
+    struct kyoho_const_reals accelerations;
+    // The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them 0.
+    // Orders 4, 6 and 8 read them.
+    struct kyoho_const_reals jerks;
+    // The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0. Orders
+    // 6 and 8 read them.
+    struct kyoho_const_reals snaps;
+    // The crackles (time derivatives of the snaps), in rows, not divided by 120; without them 0.
+    // Orders 6 and 8 read them.
+    struct kyoho_const_reals crackles;
+    // The sixth time derivatives of the positions, in rows, not divided by 720; without them 0.
+    // Order 8 reads them.
+    struct kyoho_const_reals sixth_derivatives;
+    // The seventh time derivatives of the positions, in rows, not divided by 5040; without them 0.
+    // Order 8 reads them.
+    struct kyoho_const_reals seventh_derivatives;
 } kyoho_sources;
 
-// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
-// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
+// A kyoho_sources with nothing set.
+#define KYOHO_SOURCES_INIT \
+    {(int32_t)sizeof(kyoho_sources), \
+     0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
+     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
+typedef struct kyoho_reals {
+    // The first one. NULL: they are not wanted.
+    double *data;
+    // Bytes from one element or row to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_reals;
+
+// The places where predicted sources are written to. Begin with KYOHO_PREDICTIONS_INIT, and set
+// what you want. Each array has a row of 3 numbers for every address.
 typedef struct kyoho_predictions {
-    // The positions, 3 numbers a row; in order 2 those that were written.
-    double *positions;
-    // Bytes from one row to the next.
-    int64_t positions_stride;
-    // The velocities, 3 numbers a row. Order 2 has none: leave it NULL.
-    double *velocities;
-    // Bytes from one row to the next.
-    int64_t velocities_stride;
-    // The accelerations, 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
-    double *accelerations;
-    // Bytes from one row to the next.
-    int64_t accelerations_stride;
-    // The jerks, 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
-    double *jerks;
-    // Bytes from one row to the next.
-    int64_t jerks_stride;
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
+    // The positions; in order 2 those that were written.
+    struct kyoho_reals positions;
+    // The velocities, of orders 4, 6 and 8.
+    struct kyoho_reals velocities;
+    // The accelerations, of orders 6 and 8.
+    struct kyoho_reals accelerations;
+    // The jerks, of order 8.
+    struct kyoho_reals jerks;
 } kyoho_predictions;
 
-// Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
-// as in `kyoho_sources`.
+// A kyoho_predictions with nothing set.
+#define KYOHO_PREDICTIONS_INIT \
+    {(int32_t)sizeof(kyoho_predictions), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
+// have. Each array has an element, or a row of 3 numbers, for every sink.
 typedef struct kyoho_sinks {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
     // The number of sinks, 0 or more.
     int32_t count;
-    // The index of each sink: sources with the same index exert no force on it and are no neighbours of it. NULL:
-    // every source counts.
-    const int32_t *indices;
-    // Bytes from one to the next.
-    int64_t indices_stride;
-    // The positions at the system's time, 3 numbers a row.
-    const double *positions;
-    // Bytes from one row to the next.
-    int64_t positions_stride;
-    // The velocities at the system's time, 3 numbers a row. Orders 4, 6 and 8 need them; order 2 does not read them.
-    const double *velocities;
-    // Bytes from one row to the next.
-    int64_t velocities_stride;
-    // The accelerations at the system's time, 3 numbers a row. Orders 6 and 8 need them; the others do not read them.
-    const double *accelerations;
-    // Bytes from one row to the next.
-    int64_t accelerations_stride;
-    // The jerks at the system's time, 3 numbers a row. Order 8 needs them; the others do not read them.
-    const double *jerks;
-    // Bytes from one row to the next.
-    int64_t jerks_stride;
+    // KYOHO_EXCLUDE_BY_INDEX, for which `indices` are required, or KYOHO_EXCLUDE_NOTHING, with
+    // which they are not read.
+    kyoho_exclusion exclusion;
+    // The index of each sink: sources with the same index exert no force on it and are no
+    // neighbours of it.
+    struct kyoho_const_integers indices;
+    // The positions at the system's time, in rows; they are required.
+    struct kyoho_const_reals positions;
+    // The velocities at the system's time, in rows. Orders 4, 6 and 8 require them; order 2 does
+    // not read them.
+    struct kyoho_const_reals velocities;
+    // The accelerations at the system's time, in rows. Orders 6 and 8 require them; the others do
+    // not read them.
+    struct kyoho_const_reals accelerations;
+    // The jerks at the system's time, in rows. Order 8 requires them; the others do not read them.
+    struct kyoho_const_reals jerks;
     // The square of the softening length, for every sink.
     double softening2;
-    // The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
-    const double *softening2_each;
-    // Bytes from one to the next.
-    int64_t softening2_each_stride;
-    // The square of the radius of each sink's neighbour list. NULL: 0, no lists.
-    const double *radii2;
-    // Bytes from one to the next.
-    int64_t radii2_stride;
+    // The square of the softening length, one for each sink, in place of `softening2`.
+    struct kyoho_const_reals softening2_each;
+    // The square of the radius of each sink's neighbour list; without them 0, no lists. In a system
+    // of regular forces they are what the neighbour criterion takes.
+    struct kyoho_const_reals radii2;
+    // The step of each sink, over which a source that comes near is a neighbour; without them 0.
+    // Only systems of regular forces read them.
+    struct kyoho_const_reals steps;
+    // The neighbour criterion in a system of regular forces, where 0 means
+    // KYOHO_NEIGHBOUR_CRITERION_BY_MASS; 0 in others.
+    kyoho_neighbour_criterion neighbour_criterion;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_sinks;
 
-// Where forces are written to. A structure of zeros is a good start; each array that is NULL is not written. Strides
-// are as in `kyoho_sources`. Arrays have a row for each sink; no more is written.
+// A kyoho_sinks with nothing set.
+#define KYOHO_SINKS_INIT \
+    {(int32_t)sizeof(kyoho_sinks), \
+     0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, \
+     {0, 0}, {0, 0}, 0, 0}
+
+// Integers that the library writes. Otherwise as `kyoho_const_reals`.
+typedef struct kyoho_integers {
+    // The first one. NULL: they are not wanted.
+    int32_t *data;
+    // Bytes from one to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_integers;
+
+// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want. Each
+// array has an element, or a row of 3 numbers, for every sink; no more is written.
 typedef struct kyoho_forces {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
     // The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
-    double *potentials;
-    // Bytes from one to the next.
-    int64_t potentials_stride;
-    // The accelerations, 3 numbers a row.
-    double *accelerations;
-    // Bytes from one row to the next.
-    int64_t accelerations_stride;
-    // The jerks (time derivatives of the accelerations), 3 numbers a row. Order 2 has none: leave it NULL.
-    double *jerks;
-    // Bytes from one row to the next.
-    int64_t jerks_stride;
-    // The snaps (time derivatives of the jerks), 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
-    double *snaps;
-    // Bytes from one row to the next.
-    int64_t snaps_stride;
-    // The crackles (time derivatives of the snaps), 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
-    double *crackles;
-    // Bytes from one row to the next.
-    int64_t crackles_stride;
-    // The index of the nearest source, softening not included; -1 where there is no source. Order 2 finds none: leave
-    // it NULL.
-    int32_t *nearest;
-    // Bytes from one to the next.
-    int64_t nearest_stride;
-    // The square of the distance of the nearest source; infinite where there is no source. Order 2 finds none: leave
-    // it NULL.
-    double *nearest_distance2;
-    // Bytes from one to the next.
-    int64_t nearest_distance2_stride;
+    struct kyoho_reals potentials;
+    // The accelerations, in rows.
+    struct kyoho_reals accelerations;
+    // The jerks (time derivatives of the accelerations), in rows, of orders 4, 6 and 8.
+    struct kyoho_reals jerks;
+    // The snaps (time derivatives of the jerks), in rows, of orders 6 and 8.
+    struct kyoho_reals snaps;
+    // The crackles (time derivatives of the snaps), in rows, of order 8.
+    struct kyoho_reals crackles;
+    // The index of the nearest source, softening not included; -1 where there is no source. Order 2
+    // and regular forces have none.
+    struct kyoho_integers nearest;
+    // The square of the distance of the nearest source; infinite where there is no source. Order 2
+    // and regular forces have none.
+    struct kyoho_reals nearest_distance2;
 } kyoho_forces;
+
+// A kyoho_forces with nothing set.
+#define KYOHO_FORCES_INIT \
+    {(int32_t)sizeof(kyoho_forces), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// A function that is told what is logged, see `kyoho_set_log`.
+typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// The library's version, such as "0.1.0".
+// The library's version, such as "0.2.0".
 const char *kyoho_version(void);
 
-// What a result means, in a few words and whatever the number. `kyoho_last_error` says more.
+// The library's version as one number, which grows: 200 for 0.2.0, 10203 for 1.2.3. A program may
+// compare it with KYOHO_VERSION_NUMBER, that of the header it was compiled with.
+int32_t kyoho_library_version(void);
+
+// The meaning of a result in a few words, whatever the number. `kyoho_last_error` says more.
 const char *kyoho_result_text(int32_t result);
 
-// Whether a backend can be used here: KYOHO_OK if it can, KYOHO_NO_BACKEND if not, and `kyoho_last_error(NULL)`
-// says why.
+// Whether a backend can be used here: KYOHO_OK if it can, KYOHO_NO_BACKEND if not, and
+// `kyoho_last_error` says why.
 //
-// `backend` is a `kyoho_backend` other than 0. `devices`, which may be NULL, receives the number of its devices, 0
-// where it cannot be used.
-kyoho_result kyoho_backend_available(int32_t backend, int32_t *devices);
+// `devices`, which may be NULL, receives the number of its devices, 0 where it cannot be used.
+kyoho_result kyoho_backend_available(kyoho_backend backend, int32_t *devices);
 
-// Makes a system without sources, at time 0.
+// Makes a system without sources, at time 0. `options` may be NULL, which leaves everything open.
 //
-// - `order`: what is computed: 2 for potentials and accelerations, 4 for jerks and nearest neighbours too, 6 for snaps
-//   too, 8 for crackles too.
-// - `precision`: a `kyoho_precision`; 0 for what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE. Orders 2 and 4 are
-//   computed in single, mixed and double, order 6 in mixed and double, order 8 in double.
-// - `backend`: a `kyoho_backend`; 0 for what KYOHO_BACKEND says, else the first that has a device. If nobody chose one
-//   and a device fails, then or later, the next backend goes on; the log says so.
-// - `devices`: the backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one: "3,"); one that
-//   is named twice takes twice the share. NULL for what the environment says (KYOHO_DEVICES, sapporo2.config, GPU_LIST,
-//   the launcher's local rank), else the first.
-// - `threads`: threads of the CPU backend, of which up to eight copy the sinks of large blocks for any backend, the
-//   caller's own included; 0 for what the environment says (KYOHO_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the
-//   affinity mask).
-// - `system`: receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
+// `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 //
-// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (an argument or an environment variable has a value that is not
-// allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices), KYOHO_NO_BACKEND,
-// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; `kyoho_last_error(NULL)` has the text.
-kyoho_result kyoho_system_create(int32_t order,
-                                 int32_t precision,
-                                 int32_t backend,
-                                 const char *devices,
-                                 int32_t threads,
-                                 struct kyoho_system **system);
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
+// that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
+// or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY; `kyoho_last_error` has the text.
+kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyoho_system **system);
 
-// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED. Sources, time and counts
-// are kept; the last block is forgotten. The bits of forces are those of the new devices.
+// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED.
+// Sources, time and counts are kept; the last block is forgotten. The bits of forces are those of
+// the new devices.
 //
-// `backend`, `devices` and `threads` are as in `kyoho_system_create`; the system's order and precision stay. If the
-// devices cannot be had, the system keeps those that it had.
+// `options` are as in `kyoho_system_create`, but the system's order, precision and scope stay, so
+// that they may be 0 or must be what they are; a crossover of 0 leaves it as it is. If the devices
+// cannot be had, the system keeps those that it had.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION, KYOHO_BAD_COUNT (too many devices),
-// KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
-kyoho_result kyoho_system_move(struct kyoho_system *system,
-                               int32_t backend,
-                               const char *devices,
-                               int32_t threads);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION,
+// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED,
+// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_options *options);
 
-// Sets below how many pairs (sinks times `nj`) the CPU computes a block though the system's backend is another, as small
-// blocks are faster there; 0 for never. Until then it is what KYOHO_CROSSOVER says, else a constant of the device's model.
+// Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
+// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
+// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
 //
-// The bits of a force are those of the device that computed it, so they change where blocks change sides. `pairs` has no
-// effect on a system whose backend is the CPU.
+// The bits of a force are those of the device that computed it, so they change where blocks change
+// sides. The crossover has no effect on a system whose backend is the CPU.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (a negative number).
-kyoho_result kyoho_set_crossover(struct kyoho_system *system,
-                                 int64_t pairs);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (another negative number).
+kyoho_result kyoho_system_set_crossover(struct kyoho_system *system, int64_t pairs);
 
-// Frees a system; its handle is no system from then on. A call that is under way on it is waited for.
+// Frees a system; its handle is no system from then on. A call that is under way on it is waited
+// for.
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 kyoho_result kyoho_system_free(struct kyoho_system *system);
 
-// What was wrong in the last failing call on a system: whose value, which value, what is allowed. The text is empty
-// if no call failed, and it stays until the next failing call on the system, or until the system is freed.
+// The text of the last failing call on a system, which says what was wrong: whose value, which
+// value, what is allowed. The text is empty if no call failed, and it stays until the next failing
+// call on the system, or until the system is freed.
 //
-// With NULL, or with a handle that is no system: of the last failing call of the calling thread, whatever it was on;
-// that text stays until the thread's next failing call.
-const char *kyoho_last_error(struct kyoho_system *system);
+// With NULL, or with a handle that is no system, it is that of `kyoho_last_error`.
+const char *kyoho_system_last_error(struct kyoho_system *system);
 
-// What a system computes: its order, `kyoho_precision` and `kyoho_backend`. The backend is the one in use now, 0 where
-// devices were lost and no others could be had. Each of the three may be NULL.
+// The text of the last failing call of the calling thread, whatever it was on. It is empty if no
+// call failed, and it stays until the thread's next failing call.
+const char *kyoho_last_error(void);
+
+// Describes what a system computes, and the backend that does: the one in use now, 0 where devices
+// were lost and no others could be had. Both may be NULL.
 //
-// Errors: KYOHO_BAD_HANDLE.
-kyoho_result kyoho_system_describe(struct kyoho_system *system, int32_t *order, int32_t *precision, int32_t *backend);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_OPTION (a `structure_size` that is not allowed).
+kyoho_result kyoho_system_describe(struct kyoho_system *system,
+                                   struct kyoho_interaction *interaction,
+                                   kyoho_backend *backend);
 
 // The number of devices that a system computes on.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT.
-kyoho_result kyoho_device_count(struct kyoho_system *system, int32_t *count);
+kyoho_result kyoho_system_device_count(struct kyoho_system *system, int32_t *count);
 
 // The name of one of the devices of a system, for people.
 //
-// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a zero byte; a name that
-// is too long is cut.
+// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a zero
+// byte; a name that is too long is cut.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative size),
-// KYOHO_BUFFER_TOO_SMALL (the name was cut).
-kyoho_result kyoho_device_name(struct kyoho_system *system, int32_t device, char *buffer, int32_t size);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative
+// size), KYOHO_BUFFER_TOO_SMALL (the name was cut).
+kyoho_result kyoho_system_device_name(struct kyoho_system *system,
+                                      int32_t device,
+                                      char *buffer,
+                                      int32_t size);
 
-// Counts since a system was made.
+// Counts what a system has done since it was made.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT.
-kyoho_result kyoho_system_statistics(struct kyoho_system *system, struct kyoho_statistics *statistics);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a `structure_size` that is not
+// allowed).
+kyoho_result kyoho_system_statistics(struct kyoho_system *system,
+                                     struct kyoho_statistics *statistics);
 
-// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
-// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
-// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
-// to the seventh.
+// The number of interactions that can be computed: orders, each in some precisions and scopes. All
+// backends compute all of them.
+int32_t kyoho_interaction_count(void);
+
+// Describes one of the interactions that can be computed. `number` counts from 0.
+//
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (there are fewer), KYOHO_BAD_OPTION (a
+// `structure_size` that is not allowed).
+kyoho_result kyoho_interaction_describe(int32_t number, struct kyoho_interaction *interaction);
+
+// Writes sources at their addresses, replacing what was there; the next block is the first to see
+// them. Addresses may be written in any order and may leave gaps; an address never written has no
+// source. Order 2 keeps positions alone and does not read their derivatives; order 4 keeps and
+// reads those up to the jerk, order 6 up to the crackle, order 8 up to the seventh.
 //
 // Everything is checked first: on an error in what you gave, nothing is written.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-// lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
-kyoho_result kyoho_set_sources(struct kyoho_system *system, const struct kyoho_sources *sources);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
+// KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+kyoho_result kyoho_system_set_sources(struct kyoho_system *system,
+                                      const struct kyoho_sources *sources);
 
 // Sets the time to which the sources of the next blocks are predicted; it is 0 until then.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
-kyoho_result kyoho_set_time(struct kyoho_system *system, double time);
+kyoho_result kyoho_system_set_time(struct kyoho_system *system, double time);
 
-// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
-// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
+// The sources at `count` addresses from `first_address` on, predicted to the system's time: their
+// positions and the derivatives that forces of the system's order need. Rows of addresses that were
+// never written are NaN.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-// lets rows overlap, or an array that the order has nothing for), KYOHO_OUT_OF_MEMORY.
-kyoho_result kyoho_predicted(struct kyoho_system *system,
-                             int32_t first_address,
-                             int32_t count,
-                             const struct kyoho_predictions *predictions);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
+// KYOHO_BAD_OPTION (a stride that lets rows overlap, an array that the order has nothing for, or
+// another field that is not allowed), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_predict(struct kyoho_system *system,
+                                  int32_t first_address,
+                                  int32_t count,
+                                  const struct kyoho_predictions *predictions);
 
-// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on some sinks.
+// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on
+// some sinks.
 //
-// Sources and a sink at no distance and without softening exert no force on one another. Addresses below `nj` that
-// were never written have no source. On an error no array is written.
+// Sources and a sink at no distance and without softening exert no force on one another. Addresses
+// below `nj` that were never written have no source. On an error no array is written.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-// an array that the order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
-// KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
-kyoho_result kyoho_force(struct kyoho_system *system,
-                         int32_t nj,
-                         const struct kyoho_sinks *sinks,
-                         const struct kyoho_forces *forces);
+// In a system of regular forces the neighbours of a sink exert no force on it;
+// `kyoho_system_neighbours` lists them.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (no indices and
+// no KYOHO_EXCLUDE_NOTHING, a stride that lets rows overlap, an array that the system has nothing
+// for, or another field that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a
+// sum overflows), KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_force(struct kyoho_system *system,
+                                int32_t nj,
+                                const struct kyoho_sinks *sinks,
+                                const struct kyoho_forces *forces);
 
-// Begins what `kyoho_force` does, and returns while devices may be at work. The sinks are copied. Sources that are
-// written before `kyoho_wait` do not change this block.
+// Begins what `kyoho_system_force` does, and returns while devices may be at work. The sinks are
+// copied. Sources that are written before `kyoho_system_wait` do not change this block.
 //
-// Errors: as `kyoho_force`.
-kyoho_result kyoho_start(struct kyoho_system *system, int32_t nj, const struct kyoho_sinks *sinks);
+// Errors: as `kyoho_system_force`.
+kyoho_result kyoho_system_start(struct kyoho_system *system,
+                                int32_t nj,
+                                const struct kyoho_sinks *sinks);
 
-// Waits for the block that `kyoho_start` began and writes its forces.
+// Waits for the block that `kyoho_system_start` began and writes its forces.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum overflows),
-// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still
-// under way.
-kyoho_result kyoho_wait(struct kyoho_system *system, const struct kyoho_forces *forces);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
+// overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
+// KYOHO_BAD_OPTION, after which the block is still under way.
+kyoho_result kyoho_system_wait(struct kyoho_system *system, const struct kyoho_forces *forces);
 
-// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radii2[sink]`, softening not
-// included, ascending, each once. Sources that were written since do not matter.
+// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 <
+// radii2[sink]`, softening not included, ascending, each once. In a system of regular forces they
+// are the sources that the force leaves out by the neighbour criterion. Sources that were written
+// since do not matter.
 //
-// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0. `count` receives the
-// number of neighbours, also where it is more than `capacity`; then the first `capacity` of them are in the list.
+// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0.
+// `count` receives the number of neighbours, also where it is more than `capacity`; then the first
+// `capacity` of them are in the list.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative capacity),
-// KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of order 2), KYOHO_OUT_OF_MEMORY.
-kyoho_result kyoho_neighbours(struct kyoho_system *system,
-                              int32_t sink,
-                              int32_t capacity,
-                              int32_t *list,
-                              int32_t *count);
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
+// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of
+// order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
+                                     int32_t sink,
+                                     int32_t capacity,
+                                     int32_t *list,
+                                     int32_t *count);
+
+// Has the process's log told to a function of yours, line by line; it takes the place of one that
+// was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
+//
+// `callback` receives `context`, the level of a line, and its text without a line end, which it may
+// read until it returns. It receives lines up to `level`. It may be called by any thread and by
+// several at a time, also within calls of yours. It must return, so that it may neither throw an
+// exception nor jump, and it must not call the library. When this function has returned, the
+// callback that was set before has returned too and is not called any more.
+//
+// Errors: KYOHO_BAD_OPTION (no such level), KYOHO_CALL_ORDER (the callback calls this, or the
+// process is a Rust program with a logger of its own).
+kyoho_result kyoho_set_log(kyoho_log_callback callback, void *context, kyoho_log_level level);
 
 #ifdef __cplusplus
 }  // extern "C"

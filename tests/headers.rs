@@ -3,20 +3,24 @@
 mod common;
 
 use common::{compiler, folder, root, succeed, text};
+use kyoho::abi::native::options::CROSSOVER_OFF;
 
 /// The C header as the sources make it.
 fn header() -> String {
     let sources = [
         "src/data/error.rs",
         "src/data/interaction.rs",
+        "src/data/block.rs",
         "src/hal/mod.rs",
-        "src/engine/mod.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
+        "src/abi/native/interactions.rs",
         "src/abi/native/sources.rs",
         "src/abi/native/block.rs",
+        "src/abi/native/log.rs",
     ];
-    let configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
+    let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
+    configuration.after_includes = Some(macros());
     let builder = cbindgen::Builder::new().with_config(configuration);
     // Alone in a folder, so that no module of theirs is read too.
     let alone = folder("header_sources");
@@ -27,9 +31,90 @@ fn header() -> String {
     });
     let mut made = Vec::new();
     builder.generate().unwrap().write(&mut made);
-    // Results are read most often, so that their names are the shortest; OpenCL is one word.
-    String::from_utf8(made).unwrap().replace("KYOHO_RESULT_", "KYOHO_").replace("OPEN_CL", "OPENCL")
+    with_initialisers(&in_c99(&String::from_utf8(made).unwrap()))
 }
+
+/// Macros that no item of the sources stands for.
+fn macros() -> String {
+    let [major, minor, patch] = VERSION.map(|(_, number)| number.parse::<i32>().unwrap());
+    format!(
+        "\n// The version of this header; `kyoho_version` has that of the library.\n\
+         #define KYOHO_VERSION_MAJOR {major}\n\
+         #define KYOHO_VERSION_MINOR {minor}\n\
+         #define KYOHO_VERSION_PATCH {patch}\n\
+         // As one number, which grows.\n\
+         #define KYOHO_VERSION_NUMBER {}\n\n\
+         // A crossover with which the CPU computes no block in the place of another backend.\n\
+         #define KYOHO_CROSSOVER_OFF ({CROSSOVER_OFF})",
+        10_000 * major + 100 * minor + patch
+    )
+}
+
+/// Enumerations as C has had them from the beginning, of which C++ takes the same text: a name for `int32_t`, and
+/// enumerators without a name.
+fn in_c99(header: &str) -> String {
+    let newer = "defined(__cplusplus) || __STDC_VERSION__ >= 202311L";
+    let sized = format!("\n#if {newer}\n  : int32_t\n#endif // {newer}\n {{");
+    let mut header = header.replace(&sized, " {");
+    let names: Vec<String> =
+        header.lines().filter_map(|line| line.strip_prefix("enum ")?.strip_suffix(" {")).map(String::from).collect();
+    assert!(names.len() > 5);
+    for name in names {
+        let newer = "__STDC_VERSION__ >= 202311L";
+        let typedefs = format!(
+            "#ifndef __cplusplus\n#if {newer}\ntypedef enum {name} {name};\n#else\ntypedef int32_t {name};\n\
+             #endif // {newer}\n#endif // __cplusplus\n"
+        );
+        assert!(header.contains(&typedefs), "{name} is not defined as expected");
+        header = header
+            .replace(&typedefs, "")
+            .replace(&format!("enum {name} {{"), &format!("typedef int32_t {name};\nenum {{"));
+    }
+    // Results are read most often, so that their names are the shortest; OpenCL is one word.
+    let shorter = [
+        ("KYOHO_RESULT_", "KYOHO_"),
+        ("KYOHO_EXCLUSION_", "KYOHO_EXCLUDE_"),
+        ("KYOHO_LOG_LEVEL_", "KYOHO_LOG_"),
+        ("OPEN_CL", "OPENCL"),
+    ];
+    shorter.into_iter().fold(header, |header, (long, short)| header.replace(long, short))
+}
+
+/// The header with a macro behind each structure that has a size, which begins it: all else is zero.
+fn with_initialisers(header: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut zeros: Vec<&str> = Vec::new();
+    for line in header.lines() {
+        lines.push(line.to_string());
+        let field = line.trim();
+        if field.starts_with("//") {
+            continue;
+        }
+        if field.ends_with("structure_size;") || !zeros.is_empty() && field.ends_with(';') && !field.starts_with('}') {
+            let is_array = ["reals ", "integers "].iter().any(|array| field.contains(array));
+            zeros.push(if is_array { "{0, 0}" } else { "0" });
+        }
+        if let Some(name) = field.strip_prefix("} ").and_then(|name| name.strip_suffix(';'))
+            && !zeros.is_empty()
+        {
+            lines.push(String::new());
+            lines.push(format!("// A {name} with nothing set."));
+            lines.push(format!("#define {}_INIT \\", name.to_uppercase()));
+            lines.push(format!("    {{(int32_t)sizeof({name}), \\"));
+            let rows: Vec<String> = zeros[1..].chunks(10).map(|row| format!("     {}", row.join(", "))).collect();
+            lines.push(rows.join(", \\\n") + "}");
+            zeros.clear();
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The numbers of Cargo's version.
+const VERSION: [(&str, &str); 3] = [
+    ("KYOHO_VERSION_MAJOR", env!("CARGO_PKG_VERSION_MAJOR")),
+    ("KYOHO_VERSION_MINOR", env!("CARGO_PKG_VERSION_MINOR")),
+    ("KYOHO_VERSION_PATCH", env!("CARGO_PKG_VERSION_PATCH")),
+];
 
 #[test]
 fn kyoho_h_is_what_the_sources_make() {
@@ -43,11 +128,23 @@ fn kyoho_h_is_what_the_sources_make() {
 #[test]
 fn kyoho_h_compiles_in_c_and_in_cpp() {
     let folder = folder("headers");
-    let source = "#include <kyoho.h>\nint main(void) { return kyoho_version() == 0; }\n";
+    let header = text("include/kyoho.h");
+    assert!(!header.contains("__STDC_VERSION__"), "the same text for every C");
+    assert!(header.lines().all(|line| line.len() <= 100));
+    // Each initialiser has as many values as its structure has fields, or the compilers warn.
+    let structures: Vec<&str> =
+        header.lines().filter_map(|line| line.strip_prefix("// A ")?.strip_suffix(" with nothing set.")).collect();
+    assert!(structures.len() > 6);
+    let uses = structures.iter().map(|name| {
+        let init = name.to_uppercase();
+        format!("    {name} a_{name} = {init}_INIT;\n    if (a_{name}.structure_size != sizeof a_{name}) return 1;\n")
+    });
+    let uses: String = uses.collect();
+    let source = format!("#include <kyoho.h>\nint main(void) {{\n{uses}    return kyoho_version() == 0;\n}}\n");
     for (name, command, standard) in
         [("c99.c", "gcc", "-std=c99"), ("c17.c", "gcc", "-std=c17"), ("cpp.cc", "g++", "-std=c++11")]
     {
-        std::fs::write(folder.join(name), source).unwrap();
+        std::fs::write(folder.join(name), &source).unwrap();
         let warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
         succeed(compiler(command, &folder).arg(standard).args(warnings).arg(name));
     }
@@ -58,34 +155,40 @@ fn code<'a>(text: &'a str, comment: &str) -> Vec<&'a str> {
     text.lines().map(|line| line.split(comment).next().unwrap_or_default().trim()).collect()
 }
 
-/// The constants `KYOHO_NAME = number` of a text, in their order.
+/// The constants of a text, in their order: `KYOHO_NAME = number`, or in C `#define KYOHO_NAME number` too.
 fn constants(lines: &[&str]) -> Vec<(String, i32)> {
     let constant = |line: &&str| {
-        let (name, number) = line.split_once('=')?;
+        let macros = || line.strip_prefix("#define ")?.split_once(' ');
+        let (name, number) = line.split_once('=').or_else(macros)?;
         let name = name.split_whitespace().last()?;
-        let number = number.trim().trim_end_matches(',').parse().ok()?;
+        let number = number.trim().trim_matches([',', '(', ')']).parse().ok()?;
         name.starts_with("KYOHO_").then(|| (name.to_string(), number))
     };
     lines.iter().filter_map(constant).collect()
 }
 
 /// The components of a structure: name and type, in one spelling for both languages.
-fn components(lines: &[&str], begin: &str) -> Vec<(String, &'static str)> {
+fn components(lines: &[&str], begin: &str) -> Vec<(String, String)> {
     let first = 1 + lines.iter().position(|line| *line == begin).unwrap_or_else(|| panic!("no '{begin}'"));
     let body = lines[first..].iter().take_while(|line| !line.starts_with('}') && !line.starts_with("end type"));
     body.filter(|line| !line.is_empty())
         .map(|line| {
+            let arrays = ["kyoho_const_reals", "kyoho_reals", "kyoho_const_integers", "kyoho_integers"];
+            let arrays = arrays.map(|array| (array, [format!("struct {array}"), format!("type({array})")]));
+            // Choices have names in C, and are integers of 32 bits in both languages.
             let kinds = [
                 ("pointer", ["*", "type(c_ptr)"]),
-                ("32 bits", ["int32_t", "integer(c_int32_t)"]),
                 ("64 bits", ["int64_t", "integer(c_int64_t)"]),
                 ("double", ["double", "real(c_double)"]),
+                ("32 bits", ["int32_t", "integer(c_int32_t)"]),
+                ("32 bits", ["kyoho_", "integer(c_int32_t)"]),
             ];
-            let kind =
-                kinds.into_iter().find(|(_, spellings)| spellings.iter().any(|spelling| line.contains(spelling)));
+            let kinds = kinds.map(|(kind, spellings)| (kind, spellings.map(String::from)));
+            let kind = arrays.iter().chain(&kinds);
+            let kind = kind.into_iter().find(|(_, spellings)| spellings.iter().any(|spelling| line.contains(spelling)));
             let declared = line.split_once('=').map_or(*line, |(declared, _)| declared);
             let name = declared.trim().trim_end_matches(';').rsplit([' ', '*']).next().unwrap();
-            (name.to_string(), kind.unwrap_or_else(|| panic!("what is {line}?")).0)
+            (name.to_string(), kind.unwrap_or_else(|| panic!("what is {line}?")).0.to_string())
         })
         .collect()
 }
@@ -94,11 +197,13 @@ fn components(lines: &[&str], begin: &str) -> Vec<(String, &'static str)> {
 fn the_fortran_module_has_the_constants_and_structures_of_kyoho_h() {
     let (header, module) = (text("include/kyoho.h"), text("include/kyoho.f90"));
     let (c, fortran) = (code(&header, "//"), code(&module, "!"));
-    assert!(constants(&c).len() > 20);
+    assert!(constants(&c).len() > 30);
     assert_eq!(constants(&c), constants(&fortran));
-    for name in ["kyoho_sources", "kyoho_sinks", "kyoho_forces", "kyoho_predictions", "kyoho_statistics"] {
+    let structures = c.iter().filter_map(|line| line.strip_prefix("typedef struct ")?.strip_suffix(" {"));
+    assert!(structures.clone().count() > 10);
+    for name in structures {
         let of_c = components(&c, &format!("typedef struct {name} {{"));
-        assert!(of_c.len() > 4);
+        assert!(of_c.len() > 1);
         assert_eq!(of_c, components(&fortran, &format!("type, bind(c), public :: {name}")), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! `make install` puts everything in place, and programs build against it with pkg-config alone.
+//! `make install` puts everything in place, and programs build against it with pkg-config or CMake alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -27,6 +27,55 @@ const NATIVE: &str = r#"
 #include <stdio.h>
 int main(void) { printf("%s %d", kyoho_version(), g6_npipes()); return g5_get_number_of_pipelines() <= 0; }
 "#;
+
+/// A project that finds the library, with programs in C and Fortran.
+const PROJECT: &str = r#"
+cmake_minimum_required(VERSION 3.13)
+project(user LANGUAGES C Fortran)
+find_package(kyoho ${WANTED} REQUIRED)
+add_executable(shared program.c)
+target_link_libraries(shared PRIVATE kyoho::kyoho)
+add_executable(static program.c)
+target_link_libraries(static PRIVATE kyoho::static)
+add_executable(fortran program.f90 ${kyoho_FORTRAN_MODULE})
+target_link_libraries(fortran PRIVATE kyoho::kyoho)
+"#;
+
+const FORTRAN: &str =
+    "program p\n use kyoho\n if (kyoho_library_version() /= KYOHO_VERSION_NUMBER) stop 1\nend program\n";
+
+/// Programs build and run by the CMake package, which is found for versions that have the same interface alone.
+fn by_cmake(prefix: &Path, version: &str) {
+    if Command::new("cmake").arg("--version").output().is_err() {
+        eprintln!("skipped: cmake is not there ('make test-tools' installs it)");
+        return;
+    }
+    let project = prefix.join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let files = [("CMakeLists.txt", PROJECT), ("program.c", NATIVE), ("program.f90", FORTRAN)];
+    files.iter().for_each(|(name, text)| std::fs::write(project.join(name), text).unwrap());
+    let configure = |wanted: &str| {
+        let mut cmake = Command::new("cmake");
+        cmake.arg("-S").arg(&project).arg("-B").arg(project.join("build")).arg(format!("-DWANTED={wanted}"));
+        cmake.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+        cmake
+    };
+    let mut parts = version.split('.').map(|number| number.parse::<u32>().unwrap());
+    let [major, minor] = [(); 2].map(|()| parts.next().unwrap());
+    run(&mut configure(&format!("{major}.{minor}")));
+    run(Command::new("cmake").arg("--build").arg(project.join("build")));
+    for program in ["shared", "static"] {
+        let output = run(&mut Command::new(project.join("build").join(program)));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{version} 16384"));
+    }
+    run(&mut Command::new(project.join("build/fortran")));
+    let others = [format!("{}.0", major + 1), format!("{major}.{}", minor + 1), format!("{major}.{minor}.999")];
+    for wanted in others.iter().map(String::as_str).chain((major == 0).then_some("0.1")) {
+        let output = configure(wanted).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains(version), "kyoho {wanted}: {error}");
+    }
+}
 
 /// Libraries of old names, each with a program that uses it.
 const FORWARDS: [(&str, &str); 4] = [
@@ -74,6 +123,8 @@ fn programs_build_and_run_against_an_installation() {
         "include/g6.h",
         "include/g5.h",
         "include/kyoho.f90",
+        "lib/cmake/kyoho/kyoho-config.cmake",
+        "lib/cmake/kyoho/kyoho-config-version.cmake",
         "bin/kyoho",
         "lib/libkyoho_sapporo6.so",
         "lib/libkyoho_sapporo6.so.0",
@@ -114,6 +165,8 @@ fn programs_build_and_run_against_an_installation() {
     let flags = flags.iter().map(|flag| if flag == "-lkyoho" { "-l:libkyoho.a" } else { flag });
     run(Command::new("cc").arg(root.join("c_tests/g6_own_c_forms.c")).arg("-o").arg(&own_forms).args(flags).arg("-lm"));
     run(&mut Command::new(&own_forms));
+
+    by_cmake(&prefix, version);
 
     let module = prefix.join("include/kyoho.f90");
     run(Command::new("gfortran").current_dir(&prefix).arg("-c").arg(module));
@@ -169,6 +222,7 @@ fn programs_build_and_run_against_an_installation() {
         ["lib", "include", "bin"].iter().flat_map(|folder| files_below(&prefix.join(folder))).collect();
     left.sort();
     assert_eq!(left, others, "uninstall leaves files or takes those of others");
+    assert!(!prefix.join("lib/cmake/kyoho").exists());
     for (more, file) in [("DROPIN=0", &others[0]), ("DROPIN=1", &others[2])] {
         let mut install = Command::new("make");
         install.current_dir(root).args(["install", "PROFILE=dev", more]).arg(format!("PREFIX={}", prefix.display()));

@@ -352,14 +352,15 @@ fn code(result: ResultCode) -> c_int {
 
 /// Makes a system of order 4 in 64 bits on the CPU.
 fn create(system: &mut *mut kyoho_system) -> c_int {
-    // SAFETY: there is room for a handle.
-    code(unsafe { kyoho_system_create(4, 3, 1, ptr::null(), 1, system) })
+    let options = kyoho_options { order: 4, precision: 3, backend: 1, threads: 1, ..empty() };
+    // SAFETY: a structure, and there is room for a handle.
+    code(unsafe { kyoho_system_create(&raw const options, system) })
 }
 
 /// A C call failed: it says why.
 fn require_words(system: *mut kyoho_system) {
     // SAFETY: a text that lives until the next call that fails.
-    let words = unsafe { CStr::from_ptr(kyoho_last_error(system)) }.to_str().unwrap();
+    let words = unsafe { CStr::from_ptr(kyoho_system_last_error(system)) }.to_str().unwrap();
     assert!(words.contains("no memory for ") && words.contains(" bytes"), "{words}");
 }
 
@@ -372,38 +373,34 @@ fn the_native_calls_survive_every_failure() {
         let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
         let mut system = ptr::null_mut();
         again_in_c(|| create(&mut system), || require_words(ptr::null_mut()));
-        // SAFETY: structures of null pointers and numbers.
-        let (mut sources, mut sinks, mut forces, mut predictions) = unsafe {
-            (
-                std::mem::zeroed::<kyoho_sources>(),
-                std::mem::zeroed::<kyoho_sinks>(),
-                std::mem::zeroed::<kyoho_forces>(),
-                std::mem::zeroed::<kyoho_predictions>(),
-            )
-        };
+        let (mut sources, mut sinks): (kyoho_sources, kyoho_sinks) = (empty(), empty());
+        let (mut forces, mut predictions): (kyoho_forces, kyoho_predictions) = (empty(), empty());
         sources.count = SOURCES as i32;
-        (sources.masses, sources.positions) = (arrays.mass.as_ptr(), arrays.position.as_ptr().cast());
-        sources.velocities = arrays.velocity.as_ptr().cast();
+        (sources.masses.data, sources.positions.data) = (arrays.mass.as_ptr(), arrays.position.as_ptr().cast());
+        sources.velocities.data = arrays.velocity.as_ptr().cast();
         sinks.count = 100;
-        (sinks.indices, sinks.positions) = (arrays.index.as_ptr(), arrays.position.as_ptr().cast());
-        (sinks.velocities, sinks.radii2) = (arrays.velocity.as_ptr().cast(), arrays.radius2.as_ptr());
-        forces.potentials = arrays.potential.as_mut_ptr();
-        forces.accelerations = arrays.acceleration.as_mut_ptr().cast();
-        forces.jerks = arrays.jerk.as_mut_ptr().cast();
-        predictions.positions = arrays.zeros.as_mut_ptr().cast();
+        (sinks.indices.data, sinks.positions.data) = (arrays.index.as_ptr(), arrays.position.as_ptr().cast());
+        (sinks.velocities.data, sinks.radii2.data) = (arrays.velocity.as_ptr().cast(), arrays.radius2.as_ptr());
+        forces.potentials.data = arrays.potential.as_mut_ptr();
+        forces.accelerations.data = arrays.acceleration.as_mut_ptr().cast();
+        forces.jerks.data = arrays.jerk.as_mut_ptr().cast();
+        predictions.positions.data = arrays.zeros.as_mut_ptr().cast();
         let words = || require_words(system);
         // SAFETY: the arrays have so many rows.
         unsafe {
-            again_in_c(|| code(kyoho_set_sources(system, &raw const sources)), words);
-            again_in_c(|| code(kyoho_set_time(system, 0.125)), words);
-            again_in_c(|| code(kyoho_force(system, SOURCES as i32, &raw const sinks, &raw const forces)), words);
+            again_in_c(|| code(kyoho_system_set_sources(system, &raw const sources)), words);
+            again_in_c(|| code(kyoho_system_set_time(system, 0.125)), words);
+            again_in_c(|| code(kyoho_system_force(system, SOURCES as i32, &raw const sinks, &raw const forces)), words);
             for sink in 0..4 {
                 let mut length = 0;
                 let list = arrays.list.as_mut_ptr();
-                again_in_c(|| code(kyoho_neighbours(system, sink, SOURCES as i32, list, &raw mut length)), words);
+                again_in_c(
+                    || code(kyoho_system_neighbours(system, sink, SOURCES as i32, list, &raw mut length)),
+                    words,
+                );
                 bits.extend(arrays.list[..length as usize].iter().map(|index| *index as u64));
             }
-            again_in_c(|| code(kyoho_predicted(system, 0, SOURCES as i32, &raw const predictions)), words);
+            again_in_c(|| code(kyoho_system_predict(system, 0, SOURCES as i32, &raw const predictions)), words);
         }
         arrays.note(&mut bits, 100);
         note(&mut bits, arrays.zeros.iter().copied().flatten());
@@ -430,7 +427,7 @@ fn handles_survive_every_failure() {
             require_words(system);
         }
         assert!(ASKED_FOR.load(SeqCst) > 0, "handles are allocated");
-        assert_eq!(kyoho_set_time(system, 1.0), ResultCode::Ok);
+        assert_eq!(kyoho_system_set_time(system, 1.0), ResultCode::Ok);
     }
 }
 

@@ -25,6 +25,11 @@ fn orders_6_and_8() {
 }
 
 #[test]
+fn regular_forces() {
+    run("native_regular");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }
@@ -42,6 +47,21 @@ fn the_log_is_told_where_it_was_asked_for() {
     assert_eq!(said, "");
     let log = std::fs::read_to_string(program.folder.join("log")).unwrap();
     assert!(log.contains("kyoho_system_create") && log.contains("the time is NaN"), "{log}");
+}
+
+/// A function of the caller is told too, whatever the environment asks for.
+#[test]
+fn the_log_is_told_to_a_function() {
+    let program = Program::build("native_log", NATIVE, "native_log_function");
+    assert_eq!(keeps_promises(&mut program.command()), "");
+    let said = keeps_promises(program.command().env("KYOHO_LOG", "warn").env("KYOHO_LOG_FILE", "log"));
+    assert_eq!(said, "");
+    assert_eq!(std::fs::read_to_string(program.folder.join("log")).unwrap(), "", "nothing was a warning");
+    let said = keeps_promises(program.command().env("KYOHO_LOG", "debug").env("KYOHO_LOG_FILE", "log"));
+    assert_eq!(said, "");
+    let log = std::fs::read_to_string(program.folder.join("log")).unwrap();
+    // As often as the program works.
+    assert_eq!(log.matches("kyoho_system_create opened").count(), 167, "{log}");
 }
 
 /// What a system is made of comes from the environment where the caller leaves it open; what is wrong there is named.

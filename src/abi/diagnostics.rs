@@ -1,11 +1,12 @@
 //! Diagnostics: one line on stderr for each failed call of an old interface, and a log if the
 //! environment asks for one.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use thiserror::Error as ThisError;
 
@@ -124,9 +125,36 @@ fn write_line(function: &'static str, failure: &Failure) -> bool {
     true
 }
 
-/// The logger of the library, which writes to a file or to stderr.
+/// The log of the process: what the environment asks for goes to a file or to stderr, and what the caller asks for to its
+/// listener.
 struct Log {
+    written: OnceLock<Written>,
+    listener: RwLock<Option<Listener>>,
+}
+
+/// What `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for.
+struct Written {
+    level: log::LevelFilter,
+    /// Without one it is stderr.
     file: Option<Mutex<File>>,
+}
+
+/// A function of the caller that is told what is logged.
+pub struct Listener {
+    /// How much it is told.
+    pub level: log::LevelFilter,
+    /// The function.
+    pub tell: Box<Tell>,
+}
+
+/// A function that is given the level and the text of a line.
+type Tell = dyn Fn(log::Level, &str) + Send + Sync;
+
+static LOG: Log = Log { written: OnceLock::new(), listener: RwLock::new(None) };
+
+thread_local! {
+    /// Whether this thread is in the listener, which is told nothing of what it does itself.
+    static IN_LISTENER: Cell<bool> = const { Cell::new(false) };
 }
 
 impl log::Log for Log {
@@ -135,28 +163,56 @@ impl log::Log for Log {
     }
 
     fn log(&self, record: &log::Record) {
-        // The line of a failed call is on stderr already.
-        if !self.enabled(record.metadata()) || self.file.is_none() && record.target() == module_path!() {
+        if !self.enabled(record.metadata()) {
             return;
         }
-        let line = format!("kyoho {}: {}\n", record.level().as_str().to_lowercase(), record.args());
-        let _ = match &self.file {
-            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
-            None => std::io::stderr().write_all(line.as_bytes()),
-        };
+        if let Some(written) = self.written.get().filter(|written| record.level() <= written.level) {
+            written.write(record);
+        }
+        // A thread that is being torn down tells nothing more.
+        if IN_LISTENER.try_with(|inside| inside.replace(true)) != Ok(false) {
+            return;
+        }
+        let listener = self.listener.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listener) = listener.as_ref().filter(|listener| record.level() <= listener.level) {
+            (listener.tell)(record.level(), &record.args().to_string());
+        }
+        drop(listener);
+        IN_LISTENER.set(false);
     }
 
     fn flush(&self) {}
 }
 
-static LOG: OnceLock<Log> = OnceLock::new();
-static STARTED: Mutex<bool> = Mutex::new(false);
+impl Written {
+    fn write(&self, record: &log::Record) {
+        let line = format!("kyoho {}: {}\n", record.level().as_str().to_lowercase(), record.args());
+        let _ = match &self.file {
+            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            // The line of a failed call is there already.
+            None if record.target() == module_path!() => Ok(()),
+            None => std::io::stderr().write_all(line.as_bytes()),
+        };
+    }
+}
 
-/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they
-/// ask for one.
+/// Makes the log that of the process, and gives whether it is; a Rust program that has its own logger keeps it.
+fn is_log_of_process() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| log::set_logger(&LOG).is_ok())
+}
+
+/// Has as much logged as the environment or the listener wants.
+fn choose_level(listener: Option<&Listener>) {
+    let written = LOG.written.get().map_or(log::LevelFilter::Off, |written| written.level);
+    log::set_max_level(listener.map_or(written, |listener| listener.level.max(written)));
+}
+
+/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they ask for one.
 ///
-/// A Rust program that has its own logger keeps it. Returns an error if the file cannot be written.
+/// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
 pub fn start_log(settings: &Settings) -> Result<()> {
+    static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if *started || settings.log == log::LevelFilter::Off {
         return Ok(());
@@ -172,10 +228,26 @@ pub fn start_log(settings: &Settings) -> Result<()> {
         })
     };
     let file = settings.log_file.as_ref().map(open).transpose()?;
-    if log::set_logger(LOG.get_or_init(|| Log { file: file.map(Mutex::new) })).is_ok() {
-        log::set_max_level(settings.log);
+    if is_log_of_process() {
+        LOG.written.get_or_init(|| Written { level: settings.log, file: file.map(Mutex::new) });
+        choose_level(LOG.listener.read().unwrap_or_else(PoisonError::into_inner).as_ref());
     }
     *started = true;
+    Ok(())
+}
+
+/// Sets the listener, or takes it away. When this returns, the one of before has returned too and is not called any more.
+pub fn set_listener(listener: Option<Listener>) -> Result<()> {
+    let misplaced = |when| Err(Error::CallOrder { call: "kyoho_set_log", when });
+    if IN_LISTENER.get() {
+        return misplaced("by the function that the log is told to");
+    }
+    if listener.is_some() && !is_log_of_process() {
+        return misplaced("in a Rust program whose own logger is told everything");
+    }
+    let mut current = LOG.listener.write().unwrap_or_else(PoisonError::into_inner);
+    choose_level(listener.as_ref());
+    *current = listener;
     Ok(())
 }
 

@@ -23,15 +23,18 @@ pub struct Sink {
     pub derivatives: [[f64; 3]; MAX_DERIVATIVES],
 }
 
-/// How far the neighbours of a sink reach in [`Scope::Regular`](crate::Scope::Regular): the squared distance below which a
-/// source is one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The rule by which a source is a neighbour of a sink in a system of regular forces. With `r` and
+/// `v` the differences of positions and velocities, source minus sink, it compares the smaller of
+/// `|r|^2` and `|r + step v|^2`.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NeighbourCriterion {
-    /// `radius2` of the sink times the mass of the source: heavy sources are neighbours from further off.
+    /// It is below `radii2` times the mass of the source: heavy sources are neighbours from further
+    /// off.
     #[default]
-    ByMass,
-    /// `radius2` of the sink, whatever the source.
-    Plain,
+    ByMass = 1,
+    /// It is below `radii2`, whatever the source.
+    Plain = 2,
 }
 
 /// How the sinks of a block are brought into the units of pairs.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use thiserror::Error as ThisError;
 
-/// What a call came to; the numbers never move, new ones fill the gaps.
+/// The outcome of a call. The numbers never move, new ones fill the gaps.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultCode {
@@ -32,7 +32,7 @@ pub enum ResultCode {
     BufferTooSmall = 18,
     /// The backend is not there (not built in, no driver, no device).
     NoBackend = 30,
-    /// The backend does not compute this order in this precision.
+    /// The backend does not compute this order in this precision and scope.
     Unsupported = 31,
     /// Memory could not be had.
     OutOfMemory = 40,

@@ -26,7 +26,7 @@ impl Order {
     }
 }
 
-/// How exactly pairs are computed and summed; the descriptors say what each means.
+/// How exactly pairs are computed and summed.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
@@ -36,13 +36,11 @@ pub enum Precision {
     Mixed = 2,
     /// Everything in 64 bits.
     Double = 3,
-    /// Everything in double-double.
-    Quad = 4,
 }
 
 impl Precision {
     /// Every precision.
-    pub const ALL: [Precision; 4] = [Precision::Single, Precision::Mixed, Precision::Double, Precision::Quad];
+    pub const ALL: [Precision; 3] = [Precision::Single, Precision::Mixed, Precision::Double];
 
     /// The name, the same in every interface.
     pub fn name(self) -> &'static str {
@@ -50,7 +48,6 @@ impl Precision {
             Precision::Single => "single",
             Precision::Mixed => "mixed",
             Precision::Double => "double",
-            Precision::Quad => "quad",
         }
     }
 
@@ -65,15 +62,15 @@ impl Precision {
     }
 }
 
-/// Which sources a force is of.
+/// The sources that a force is of.
+#[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// All of them.
-    Full,
-    /// Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal of Computational Physics
-    /// 12, 389). With `r` and `v` the differences of positions and velocities, source minus sink, a source is a
-    /// neighbour if the smaller of `|r|^2` and `|r + step v|^2` is below what [`NeighbourCriterion`](crate::data::NeighbourCriterion) says.
-    Regular,
+    Full = 1,
+    /// Those that are no neighbours of the sink: the regular force of Ahmad & Cohen (1973, Journal
+    /// of Computational Physics 12, 389). A neighbour criterion decides.
+    Regular = 2,
 }
 
 impl Scope {
@@ -86,6 +83,11 @@ impl Scope {
             Scope::Full => "full",
             Scope::Regular => "regular",
         }
+    }
+
+    /// The scope with this number.
+    pub fn from_number(number: i32) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| *scope as i32 == number)
     }
 
     /// The scope of this name.

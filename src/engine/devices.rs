@@ -111,8 +111,8 @@ impl Devices {
     }
 
     /// Sets the pairs below which the CPU takes over.
-    pub fn set_crossover(&mut self, pairs: u64) {
-        self.setup.crossover = Some(pairs);
+    pub fn set_crossover(&mut self, pairs: Option<u64>) {
+        self.setup.crossover = pairs;
     }
 
     /// Whether they take records.

@@ -56,7 +56,6 @@ pub struct Setup {
 }
 
 /// Counts since a system was made.
-#[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Addresses that hold a source.
@@ -151,8 +150,8 @@ impl System {
         self.devices.setup()
     }
 
-    /// Sets the pairs below which the CPU computes a block though the backend is another; 0 for never.
-    pub fn set_crossover(&mut self, pairs: u64) {
+    /// Sets [`Setup::crossover`].
+    pub fn set_crossover(&mut self, pairs: Option<u64>) {
         self.devices.set_crossover(pairs);
     }
 

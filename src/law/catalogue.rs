@@ -16,7 +16,6 @@ fn entry(
         Precision::Mixed if derivatives > 2 => (Bounds::SINGLE_TO_SNAP, 3e-7),
         Precision::Mixed => (Bounds::SINGLE, 3e-7),
         Precision::Double => (Bounds::DOUBLE, 5e-15),
-        Precision::Quad => (Bounds::DOUBLE, 1e-28),
     };
     Interaction {
         order,

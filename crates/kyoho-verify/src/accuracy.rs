@@ -84,7 +84,6 @@ impl Limits {
             Precision::Single => (2e-7, 4e-6, 2e-7, [3e-5; 3]),
             Precision::Mixed => (2e-7, 2e-6, 1e-7, [2e-5; 3]),
             Precision::Double => (2e-15, 5e-15, 5e-16, [5e-14; 3]),
-            Precision::Quad => (1e-29, 1e-28, 1e-29, [1e-27; 3]),
         };
         Limits { potential, acceleration, acceleration_mean, jerk, snap, crackle }
     }
@@ -222,6 +221,6 @@ fn is_nearest(
 fn smallest_distance(target: &Target) -> f64 {
     match target.setup.precision {
         Precision::Single | Precision::Mixed => f64::from(f32::MIN_POSITIVE).sqrt(),
-        Precision::Double | Precision::Quad => f64::MIN_POSITIVE.sqrt(),
+        Precision::Double => f64::MIN_POSITIVE.sqrt(),
     }
 }

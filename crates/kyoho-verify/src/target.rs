@@ -44,7 +44,6 @@ impl Target {
         match self.setup.precision {
             Precision::Single | Precision::Mixed => f64::from(f32::EPSILON) / 2.0,
             Precision::Double => f64::EPSILON / 2.0,
-            Precision::Quad => (f64::EPSILON / 2.0).powi(2),
         }
     }
 

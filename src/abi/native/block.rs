@@ -1,25 +1,31 @@
 //! Forces and neighbours, whole arrays a call.
 
-use crate::abi::arrays::{self, scalar};
+use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
-use crate::data::{Error, Forces, MAX_DERIVATIVES, Result, ResultCode, Sink};
+use crate::data::{Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result, ResultCode, Sink};
 use crate::engine::System;
 
 use super::call_on;
 use super::rows::{Rows, element, filled, put, require_null_unless, vector};
-use super::structures::{kyoho_forces, kyoho_sinks};
+use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, read, require_host};
 use super::system::kyoho_system;
 
-/// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on some sinks.
+/// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on
+/// some sinks.
 ///
-/// Sources and a sink at no distance and without softening exert no force on one another. Addresses below `nj` that
-/// were never written have no source. On an error no array is written.
+/// Sources and a sink at no distance and without softening exert no force on one another. Addresses
+/// below `nj` that were never written have no source. On an error no array is written.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a stride that lets rows overlap, or
-/// an array that the order has nothing for), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
-/// KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// In a system of regular forces the neighbours of a sink exert no force on it;
+/// `kyoho_system_neighbours` lists them.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (no indices and
+/// no KYOHO_EXCLUDE_NOTHING, a stride that lets rows overlap, an array that the system has nothing
+/// for, or another field that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a
+/// sum overflows), KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED,
+/// KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_force(
+pub unsafe extern "C" fn kyoho_system_force(
     system: *mut kyoho_system,
     nj: i32,
     sinks: *const kyoho_sinks,
@@ -27,9 +33,9 @@ pub unsafe extern "C" fn kyoho_force(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { scalar("forces", forces) }?)?;
+        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or a structure.
-        let sinks = unsafe { scalar("sinks", sinks) }?;
+        let sinks = unsafe { read("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }?;
         // SAFETY: the arrays have an element for each sink, by the caller's promise.
@@ -38,34 +44,69 @@ pub unsafe extern "C" fn kyoho_force(
     })
 }
 
-/// Begins what `kyoho_force` does, and returns while devices may be at work. The sinks are copied. Sources that are
-/// written before `kyoho_wait` do not change this block.
+/// Begins what `kyoho_system_force` does, and returns while devices may be at work. The sinks are
+/// copied. Sources that are written before `kyoho_system_wait` do not change this block.
 ///
-/// Errors: as `kyoho_force`.
+/// Errors: as `kyoho_system_force`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_start(system: *mut kyoho_system, nj: i32, sinks: *const kyoho_sinks) -> ResultCode {
+pub unsafe extern "C" fn kyoho_system_start(
+    system: *mut kyoho_system,
+    nj: i32,
+    sinks: *const kyoho_sinks,
+) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let sinks = unsafe { scalar("sinks", sinks) }?;
+        let sinks = unsafe { read("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }
     })
 }
 
-/// Waits for the block that `kyoho_start` began and writes its forces.
+/// Waits for the block that `kyoho_system_start` began and writes its forces.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum overflows),
-/// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or KYOHO_BAD_OPTION, after which the block is still
-/// under way.
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
+/// overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
+/// KYOHO_BAD_OPTION, after which the block is still under way.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
+pub unsafe extern "C" fn kyoho_system_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { scalar("forces", forces) }?)?;
+        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
         system.wait_each(|first, forces| unsafe { rows.write(first, &forces) })?;
         Ok(())
     })
+}
+
+/// Whether sources with a sink's index are left out of its force.
+fn skips_own_index(sinks: &kyoho_sinks, count: usize) -> Result<bool> {
+    const BY_INDEX: i32 = Exclusion::ByIndex as i32;
+    const NOTHING: i32 = Exclusion::Nothing as i32;
+    let bad = |value: &str, allowed: &str| Err(bad_field("kyoho_sinks.exclusion", value, allowed));
+    match sinks.exclusion {
+        BY_INDEX if sinks.indices.data.is_null() && count > 0 => bad(
+            "0 (KYOHO_EXCLUDE_BY_INDEX) without kyoho_sinks.indices",
+            "an index for each sink, so that it does not feel itself; or 1 (KYOHO_EXCLUDE_NOTHING), with which every \
+             source counts",
+        ),
+        BY_INDEX => Ok(true),
+        NOTHING => Ok(false),
+        other => bad(&other.to_string(), "0 (KYOHO_EXCLUDE_BY_INDEX), 1 (KYOHO_EXCLUDE_NOTHING)"),
+    }
+}
+
+/// The neighbour criterion of a block.
+fn criterion(interaction: &Interaction, number: i32) -> Result<NeighbourCriterion> {
+    const BY_MASS: i32 = NeighbourCriterion::ByMass as i32;
+    const PLAIN: i32 = NeighbourCriterion::Plain as i32;
+    let bad = |allowed| Err(bad_field("kyoho_sinks.neighbour_criterion", number, allowed));
+    match number {
+        0 => Ok(NeighbourCriterion::ByMass),
+        _ if !interaction.is_regular() => bad("0 in a system of full forces, where neighbours are within a radius"),
+        BY_MASS => Ok(NeighbourCriterion::ByMass),
+        PLAIN => Ok(NeighbourCriterion::Plain),
+        _ => bad("0 (by mass), 1 (by mass), 2 (plain)"),
+    }
 }
 
 /// Begins a block.
@@ -74,20 +115,28 @@ pub unsafe extern "C" fn kyoho_wait(system: *mut kyoho_system, forces: *const ky
 /// Every array of the sinks is null or has `count` elements.
 unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()> {
     let nj = arrays::count("nj", nj)?;
+    require_host("kyoho_sinks.memory", sinks.memory)?;
     let count = arrays::count("kyoho_sinks.count", sinks.count)?;
-    let indices = Rows::optional("kyoho_sinks.indices", sinks.indices, sinks.indices_stride)?;
+    let skips_own_index = skips_own_index(sinks, count)?;
+    let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
+    if sinks.reserved != 0 {
+        return Err(bad_field("kyoho_sinks.reserved", sinks.reserved, "0"));
+    }
+    let indices = if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None };
     let given = [
-        ("kyoho_sinks.positions", sinks.positions, sinks.positions_stride),
-        ("kyoho_sinks.velocities", sinks.velocities, sinks.velocities_stride),
-        ("kyoho_sinks.accelerations", sinks.accelerations, sinks.accelerations_stride),
-        ("kyoho_sinks.jerks", sinks.jerks, sinks.jerks_stride),
+        ("kyoho_sinks.positions", sinks.positions),
+        ("kyoho_sinks.velocities", sinks.velocities),
+        ("kyoho_sinks.accelerations", sinks.accelerations),
+        ("kyoho_sinks.jerks", sinks.jerks),
     ];
     let mut derivatives = [None; MAX_DERIVATIVES];
-    for (rows, (name, first, stride)) in derivatives.iter_mut().zip(given).take(system.interaction().n_derivatives) {
-        *rows = Rows::required(name, first, stride, count)?;
+    for (rows, (name, array)) in derivatives.iter_mut().zip(given).take(system.interaction().n_derivatives) {
+        *rows = Rows::required(name, array, count)?;
     }
-    let each = Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each, sinks.softening2_each_stride)?;
-    let radii2 = Rows::optional("kyoho_sinks.radii2", sinks.radii2, sinks.radii2_stride)?;
+    let each = Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each)?;
+    let radii2 = Rows::optional("kyoho_sinks.radii2", sinks.radii2)?;
+    let steps =
+        if system.interaction().is_regular() { Rows::optional("kyoho_sinks.steps", sinks.steps)? } else { None };
     let common = sinks.softening2;
     // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call lasts.
     let sink = |row| unsafe {
@@ -95,11 +144,12 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
             index: element(indices, row, 0),
             softening2: element(each, row, common),
             radius2: element(radii2, row, 0.0),
-            step: 0.0,
+            step: element(steps, row, 0.0),
             derivatives: derivatives.map(|array| vector(array, row)),
         }
     };
-    system.start_from_fn(nj, indices.is_some(), count, sink)
+    system.set_neighbour_criterion(criterion);
+    system.start_from_fn(nj, skips_own_index, count, sink)
 }
 
 /// The arrays of `kyoho_forces`, each with a row for every sink of the block.
@@ -113,24 +163,21 @@ struct ForceRows {
 
 impl ForceRows {
     fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
+        require_host("kyoho_forces.memory", to.memory)?;
         let interaction = system.interaction();
         let derivatives = [
-            ("kyoho_forces.accelerations", to.accelerations, to.accelerations_stride),
-            ("kyoho_forces.jerks", to.jerks, to.jerks_stride),
-            ("kyoho_forces.snaps", to.snaps, to.snaps_stride),
-            ("kyoho_forces.crackles", to.crackles, to.crackles_stride),
+            ("kyoho_forces.accelerations", to.accelerations),
+            ("kyoho_forces.jerks", to.jerks),
+            ("kyoho_forces.snaps", to.snaps),
+            ("kyoho_forces.crackles", to.crackles),
         ];
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest", to.nearest)?;
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest_distance2", to.nearest_distance2)?;
         Ok(ForceRows {
-            potentials: Rows::optional("kyoho_forces.potentials", to.potentials, to.potentials_stride)?,
+            potentials: Rows::optional("kyoho_forces.potentials", to.potentials)?,
             derivatives: filled(interaction, derivatives)?,
-            nearest: Rows::optional("kyoho_forces.nearest", to.nearest, to.nearest_stride)?,
-            nearest_distance2: Rows::optional(
-                "kyoho_forces.nearest_distance2",
-                to.nearest_distance2,
-                to.nearest_distance2_stride,
-            )?,
+            nearest: Rows::optional("kyoho_forces.nearest", to.nearest)?,
+            nearest_distance2: Rows::optional("kyoho_forces.nearest_distance2", to.nearest_distance2)?,
         })
     }
 
@@ -154,16 +201,20 @@ impl ForceRows {
     }
 }
 
-/// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radii2[sink]`, softening not
-/// included, ascending, each once. Sources that were written since do not matter.
+/// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 <
+/// radii2[sink]`, softening not included, ascending, each once. In a system of regular forces they
+/// are the sources that the force leaves out by the neighbour criterion. Sources that were written
+/// since do not matter.
 ///
-/// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0. `count` receives the
-/// number of neighbours, also where it is more than `capacity`; then the first `capacity` of them are in the list.
+/// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0.
+/// `count` receives the number of neighbours, also where it is more than `capacity`; then the first
+/// `capacity` of them are in the list.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative capacity),
-/// KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of order 2), KYOHO_OUT_OF_MEMORY.
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
+/// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of
+/// order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_neighbours(
+pub unsafe extern "C" fn kyoho_system_neighbours(
     system: *mut kyoho_system,
     sink: i32,
     capacity: i32,
@@ -173,7 +224,7 @@ pub unsafe extern "C" fn kyoho_neighbours(
     call_on(system, |system| {
         let count = required("count", count)?;
         let room = arrays::count("capacity", capacity)?;
-        let rows = Rows::<i32, 1>::required("list", list, 0, room)?;
+        let rows = Rows::<i32, 1>::required("list", kyoho_integers { data: list, stride: 0 }, room)?;
         let sink = arrays::count("sink", sink)?;
         let found = system.neighbours(sink)?;
         for (row, index) in found.iter().take(room).enumerate() {
@@ -182,9 +233,9 @@ pub unsafe extern "C" fn kyoho_neighbours(
         }
         // SAFETY: room for a number.
         unsafe { boundary::write(count, found.len() as i32) };
-        match found.len() <= room {
-            true => Ok(()),
-            false => Err(Error::BufferTooSmall { what: "the neighbour list", needed: found.len(), room }),
+        if found.len() > room {
+            return Err(Error::BufferTooSmall { what: "the neighbour list", needed: found.len(), room });
         }
+        Ok(())
     })
 }

@@ -1,7 +1,8 @@
 //! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
 //!
-//! [`system`] makes, describes and frees systems, [`sources`] writes sources, [`block`] computes forces, on what
-//! [`structures`] say; [`rows`] reads and writes the caller's arrays. The documentation of each entry point is that of
+//! [`system`] makes, describes and frees systems, as [`options`] say; [`sources`] writes sources, [`block`] computes forces,
+//! on what [`structures`] say; [`rows`] reads and writes the caller's arrays. [`interactions`] lists what can be computed,
+//! and [`log`] tells the caller what happens. The documentation of each entry point is that of
 //! the C header, which is made from these files. It is also the contract that makes the calls safe: every pointer is
 //! null where the documentation allows it, or points to as many elements as it says.
 
@@ -9,6 +10,9 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod block;
+pub mod interactions;
+pub mod log;
+pub mod options;
 pub mod rows;
 pub mod sources;
 pub mod structures;
@@ -24,6 +28,31 @@ use self::system::kyoho_system;
 use super::boundary::protect;
 use super::floating_point::in_the_usual_environment;
 use super::handles::Handles;
+
+// Numbers that come from the caller: any may come, so they are no enumerations of Rust.
+
+/// The number of a [`Precision`](crate::data::Precision).
+#[allow(non_camel_case_types)]
+pub type kyoho_precision = i32;
+/// The number of a [`Scope`](crate::data::Scope).
+#[allow(non_camel_case_types)]
+pub type kyoho_scope = i32;
+/// The number of a [`Backend`](crate::hal::Backend).
+#[allow(non_camel_case_types)]
+pub type kyoho_backend = i32;
+
+/// The number of a [`Memory`](structures::Memory).
+#[allow(non_camel_case_types)]
+pub type kyoho_memory = i32;
+/// The number of an [`Exclusion`](structures::Exclusion).
+#[allow(non_camel_case_types)]
+pub type kyoho_exclusion = i32;
+/// The number of a [`NeighbourCriterion`](crate::data::NeighbourCriterion).
+#[allow(non_camel_case_types)]
+pub type kyoho_neighbour_criterion = i32;
+/// The number of a [`LogLevel`](structures::LogLevel).
+#[allow(non_camel_case_types)]
+pub type kyoho_log_level = i32;
 
 /// What a handle stands for.
 struct Held {
@@ -64,7 +93,7 @@ fn call_on(system: *mut kyoho_system, body: impl FnOnce(&mut System) -> Result<(
 }
 
 fn remember(error: &Error) {
-    log::debug!("{error}");
+    ::log::debug!("{error}");
     // A thread that is being torn down has no last error any more.
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = c_text(error));
 }

@@ -3,6 +3,36 @@
 use crate::abi::arrays::First;
 use crate::data::{Error, Interaction, Result};
 
+use super::structures::{kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals};
+
+/// An array of the interface.
+pub trait Array: Copy {
+    /// Its numbers.
+    type Number: Copy;
+
+    /// Where it begins, and the bytes from one row to the next.
+    fn place(self) -> (*const Self::Number, i64);
+}
+
+macro_rules! arrays {
+    ($($array:ident of $number:ty,)*) => {$(
+        impl Array for $array {
+            type Number = $number;
+
+            fn place(self) -> (*const $number, i64) {
+                (self.data.cast(), self.stride)
+            }
+        }
+    )*};
+}
+
+arrays! {
+    kyoho_const_reals of f64,
+    kyoho_reals of f64,
+    kyoho_const_integers of i32,
+    kyoho_integers of i32,
+}
+
 /// Where the rows of an array begin, and how far apart they are.
 ///
 /// Arrays that are written may be the same memory, hence there are no references to them.
@@ -13,8 +43,9 @@ pub struct Rows<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> Rows<T, N> {
-    /// An array that may be null; `stride` is the distance of its rows in bytes, 0 where they follow one another.
-    pub fn optional(name: &'static str, first: *const T, stride: i64) -> Result<Option<Rows<T, N>>> {
+    /// An array that may be null.
+    pub fn optional(name: &'static str, array: impl Array<Number = T>) -> Result<Option<Rows<T, N>>> {
+        let (first, stride) = array.place();
         let packed = size_of::<[T; N]>() as i64;
         if first.is_null() {
             return Ok(None);
@@ -24,7 +55,7 @@ impl<T: Copy, const N: usize> Rows<T, N> {
             0 => Ok(Some(Rows { first, stride: packed as isize })),
             // Rows that overlap come from a stride that counts elements.
             stride if stride.unsigned_abs() < packed as u64 => Err(Error::BadOption {
-                name: format!("{name}_stride"),
+                name: format!("{name}.stride"),
                 value: stride.to_string(),
                 allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
             }),
@@ -33,11 +64,11 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     }
 
     /// An array that may be null only if it has no rows.
-    pub fn required(name: &'static str, first: *const T, stride: i64, rows: usize) -> Result<Option<Rows<T, N>>> {
-        match first.is_null() && rows > 0 {
-            true => Err(Error::NullArgument { argument: name }),
-            false => Rows::optional(name, first, stride),
+    pub fn required(name: &'static str, array: impl Array<Number = T>, rows: usize) -> Result<Option<Rows<T, N>>> {
+        if array.place().0.is_null() && rows > 0 {
+            return Err(Error::NullArgument { argument: name });
         }
+        Rows::optional(name, array)
     }
 
     /// # Safety
@@ -48,7 +79,8 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     }
 
     /// # Safety
-    /// The array has more than `row` rows that can be written, and no other thread reads or writes them.
+    /// The array has more than `row` rows that can be written, and no other thread reads or writes
+    /// them.
     pub unsafe fn write(&self, row: usize, values: [T; N]) {
         // SAFETY: the caller's promise; rows need no alignment.
         unsafe { self.row(row).write_unaligned(values) }
@@ -59,29 +91,31 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     }
 }
 
-/// Arrays of vectors to be written, each with its name and stride; those behind the vectors of the order must be null.
+/// Arrays of vectors to be written, each with its name; those behind the vectors of the order must
+/// be null.
 pub fn filled<const N: usize>(
     interaction: &Interaction,
-    arrays: [(&'static str, *mut f64, i64); N],
+    arrays: [(&'static str, kyoho_reals); N],
 ) -> Result<[Option<Rows<f64, 3>>; N]> {
     let mut filled = [None; N];
-    for (place, (name, first, stride)) in arrays.into_iter().enumerate() {
-        require_null_unless(place < interaction.n_derivatives, interaction, name, first)?;
-        filled[place] = Rows::optional(name, first, stride)?;
+    for (place, (name, array)) in arrays.into_iter().enumerate() {
+        require_null_unless(place < interaction.n_derivatives, interaction, name, array)?;
+        filled[place] = Rows::optional(name, array)?;
     }
     Ok(filled)
 }
 
-/// An error if an array is given that the order has nothing for.
-pub fn require_null_unless<T>(has: bool, interaction: &Interaction, name: &str, first: *mut T) -> Result<()> {
-    match has || first.is_null() {
-        true => Ok(()),
-        false => Err(Error::BadOption {
-            name: name.into(),
-            value: "an array".into(),
-            allowed: format!("NULL in a system of order {}, which has none", interaction.order as i32),
-        }),
+/// An error if an array is given that the interaction has nothing for.
+pub fn require_null_unless(has: bool, interaction: &Interaction, name: &str, array: impl Array) -> Result<()> {
+    if has || array.place().0.is_null() {
+        return Ok(());
     }
+    let scope = if interaction.is_regular() { "regular forces of " } else { "" };
+    Err(Error::BadOption {
+        name: name.into(),
+        value: "an array".into(),
+        allowed: format!("NULL in a system of {scope}order {}, which has none", interaction.order as i32),
+    })
 }
 
 /// An element of an array that may be null, and the value for one that is.

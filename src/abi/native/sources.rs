@@ -1,28 +1,32 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
-use crate::abi::arrays::{self, scalar};
+use crate::abi::arrays;
 use crate::data::{Error, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
 use crate::engine::System;
 
 use super::call_on;
 use super::rows::{Rows, element, filled, put, vector};
-use super::structures::{kyoho_predictions, kyoho_sources};
+use super::structures::{kyoho_predictions, kyoho_sources, read, require_host};
 use super::system::kyoho_system;
 
-/// Writes sources at their addresses, replacing what was there; the next block is the first to see them. Addresses may
-/// be written in any order and may leave gaps; an address never written has no source. Order 2 keeps positions alone and
-/// does not read their derivatives; order 4 keeps and reads those up to the jerk, order 6 up to the crackle, order 8 up
-/// to the seventh.
+/// Writes sources at their addresses, replacing what was there; the next block is the first to see
+/// them. Addresses may be written in any order and may leave gaps; an address never written has no
+/// source. Order 2 keeps positions alone and does not read their derivatives; order 4 keeps and
+/// reads those up to the jerk, order 6 up to the crackle, order 8 up to the seventh.
 ///
 /// Everything is checked first: on an error in what you gave, nothing is written.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-/// lets rows overlap), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
+/// KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
+/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_set_sources(system: *mut kyoho_system, sources: *const kyoho_sources) -> ResultCode {
+pub unsafe extern "C" fn kyoho_system_set_sources(
+    system: *mut kyoho_system,
+    sources: *const kyoho_sources,
+) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = SourceRows::new(system, &unsafe { scalar("sources", sources) }?)?;
+        let rows = SourceRows::new(system, &unsafe { read("sources", sources) }?)?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe {
             match system.interaction().n_coefficients {
@@ -59,30 +63,29 @@ struct SourceRows {
 
 impl SourceRows {
     fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
+        require_host("kyoho_sources.memory", from.memory)?;
         let count = arrays::count("kyoho_sources.count", from.count)?;
         let following = [
-            ("kyoho_sources.velocities", from.velocities, from.velocities_stride),
-            ("kyoho_sources.accelerations", from.accelerations, from.accelerations_stride),
-            ("kyoho_sources.jerks", from.jerks, from.jerks_stride),
-            ("kyoho_sources.snaps", from.snaps, from.snaps_stride),
-            ("kyoho_sources.crackles", from.crackles, from.crackles_stride),
-            ("kyoho_sources.sixth_derivatives", from.sixth_derivatives, from.sixth_derivatives_stride),
-            ("kyoho_sources.seventh_derivatives", from.seventh_derivatives, from.seventh_derivatives_stride),
+            ("kyoho_sources.velocities", from.velocities),
+            ("kyoho_sources.accelerations", from.accelerations),
+            ("kyoho_sources.jerks", from.jerks),
+            ("kyoho_sources.snaps", from.snaps),
+            ("kyoho_sources.crackles", from.crackles),
+            ("kyoho_sources.sixth_derivatives", from.sixth_derivatives),
+            ("kyoho_sources.seventh_derivatives", from.seventh_derivatives),
         ];
         let mut derivatives = [None; MAX_COEFFICIENTS];
-        derivatives[0] = Rows::required("kyoho_sources.positions", from.positions, from.positions_stride, count)?;
-        for (rows, (name, first, stride)) in
-            derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following)
-        {
-            *rows = Rows::optional(name, first, stride)?;
+        derivatives[0] = Rows::required("kyoho_sources.positions", from.positions, count)?;
+        for (rows, (name, array)) in derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following) {
+            *rows = Rows::optional(name, array)?;
         }
         Ok(SourceRows {
             count,
             first_address: from.first_address.into(),
-            addresses: Rows::optional("kyoho_sources.addresses", from.addresses, from.addresses_stride)?,
-            indices: Rows::optional("kyoho_sources.indices", from.indices, from.indices_stride)?,
-            masses: Rows::required("kyoho_sources.masses", from.masses, from.masses_stride, count)?,
-            times: Rows::optional("kyoho_sources.times", from.times, from.times_stride)?,
+            addresses: Rows::optional("kyoho_sources.addresses", from.addresses)?,
+            indices: Rows::optional("kyoho_sources.indices", from.indices)?,
+            masses: Rows::required("kyoho_sources.masses", from.masses, count)?,
+            times: Rows::optional("kyoho_sources.times", from.times)?,
             derivatives,
         })
     }
@@ -114,20 +117,22 @@ impl SourceRows {
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
 #[unsafe(no_mangle)]
-pub extern "C" fn kyoho_set_time(system: *mut kyoho_system, time: f64) -> ResultCode {
+pub extern "C" fn kyoho_system_set_time(system: *mut kyoho_system, time: f64) -> ResultCode {
     call_on(system, |system| system.set_time(time))
 }
 
 /// Sources predicted at a time: the memory for them stays small whatever the count.
 const PREDICTED: usize = 1 << 16;
 
-/// The sources at `count` addresses from `first_address` on, predicted to the system's time: their positions and the
-/// derivatives that forces of the system's order need. Rows of addresses that were never written are NaN.
+/// The sources at `count` addresses from `first_address` on, predicted to the system's time: their
+/// positions and the derivatives that forces of the system's order need. Rows of addresses that were
+/// never written are NaN.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS, KYOHO_BAD_OPTION (a stride that
-/// lets rows overlap, or an array that the order has nothing for), KYOHO_OUT_OF_MEMORY.
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
+/// KYOHO_BAD_OPTION (a stride that lets rows overlap, an array that the order has nothing for, or
+/// another field that is not allowed), KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kyoho_predicted(
+pub unsafe extern "C" fn kyoho_system_predict(
     system: *mut kyoho_system,
     first_address: i32,
     count: i32,
@@ -135,12 +140,13 @@ pub unsafe extern "C" fn kyoho_predicted(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let to = unsafe { scalar("predictions", predictions) }?;
+        let to = unsafe { read("predictions", predictions) }?;
+        require_host("kyoho_predictions.memory", to.memory)?;
         let arrays = [
-            ("kyoho_predictions.positions", to.positions, to.positions_stride),
-            ("kyoho_predictions.velocities", to.velocities, to.velocities_stride),
-            ("kyoho_predictions.accelerations", to.accelerations, to.accelerations_stride),
-            ("kyoho_predictions.jerks", to.jerks, to.jerks_stride),
+            ("kyoho_predictions.positions", to.positions),
+            ("kyoho_predictions.velocities", to.velocities),
+            ("kyoho_predictions.accelerations", to.accelerations),
+            ("kyoho_predictions.jerks", to.jerks),
         ];
         let derivatives = filled(system.interaction(), arrays)?;
         let count = arrays::count("count", count)?;

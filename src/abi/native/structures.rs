@@ -1,170 +1,537 @@
-//! The structures that say where a caller's arrays lie; the types carry their C names.
+//! The structures, arrays and choices of the interface; the types carry their C names.
 
 #![allow(non_camel_case_types)]
 
-/// Sources (j-particles) to write. A structure of zeros is a good start; set what you have.
+use std::mem::{MaybeUninit, offset_of};
+use std::os::raw::{c_char, c_void};
+use std::ptr;
+
+use crate::data::{Error, Result};
+
+use super::{
+    kyoho_backend, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion, kyoho_precision,
+    kyoho_scope,
+};
+
+/// The memory in which the arrays of a structure lie.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// Memory of the host.
+    Host = 0,
+}
+
+/// The sources that a sink leaves out.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exclusion {
+    /// Sources with the index of the sink: a body does not feel itself.
+    ByIndex = 0,
+    /// No source: every one counts, also one at the place of the sink, which adds `m /
+    /// sqrt(softening2)` to the depth of the potential.
+    Nothing = 1,
+}
+
+/// How much a log tells; each level includes those before it.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Nothing.
+    Off = 0,
+    /// Failures.
+    Error = 1,
+    /// Also deviations from what was asked for, such as going on without a device that failed.
+    Warn = 2,
+    /// Also the systems that are made and freed, with their devices and the reason for these.
+    Info = 3,
+    /// Also details of the work, for the search for a fault.
+    Debug = 4,
+}
+
+/// A function that is told what is logged, see `kyoho_set_log`.
+pub type kyoho_log_callback =
+    Option<unsafe extern "C" fn(context: *mut c_void, level: kyoho_log_level, text: *const c_char)>;
+
+/// Real numbers that the library reads: elements, or rows of 3.
 ///
-/// Each array has an element or a row for every source; `*_stride` is the distance in bytes from one to the next, 0
-/// where they follow one another. Arrays may be parts of your own structures and need no alignment.
+/// They may be part of your own structures and need no alignment.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_const_reals {
+    /// The first one. NULL: there are none.
+    pub data: *const f64,
+    /// Bytes from one element or row to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
+/// Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_reals {
+    /// The first one. NULL: they are not wanted.
+    pub data: *mut f64,
+    /// Bytes from one element or row to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
+/// Integers that the library reads. Otherwise as `kyoho_const_reals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_const_integers {
+    /// The first one. NULL: there are none.
+    pub data: *const i32,
+    /// Bytes from one to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
+/// Integers that the library writes. Otherwise as `kyoho_const_reals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_integers {
+    /// The first one. NULL: they are not wanted.
+    pub data: *mut i32,
+    /// Bytes from one to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
+/// How a system is made. Begin with KYOHO_OPTIONS_INIT, which leaves everything open, and set what
+/// you decide.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_options {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// 2 for potentials and accelerations; 4 for jerks and nearest neighbours too; 6 for snaps too;
+    /// 8 for crackles too. 0: 4.
+    pub order: i32,
+    /// The precision. 0: what KYOHO_PRECISION says, else KYOHO_PRECISION_DOUBLE. The interactions
+    /// that `kyoho_interaction_describe` lists say which orders are computed in which precision.
+    pub precision: kyoho_precision,
+    /// The scope. 0: KYOHO_SCOPE_FULL.
+    pub scope: kyoho_scope,
+    /// The backend. 0: what KYOHO_BACKEND says, else the first that has a device; if nobody chose
+    /// one and a device fails, then or later, the next backend goes on, and the log says so.
+    pub backend: kyoho_backend,
+    /// Threads of the CPU backend, of which up to eight copy the sinks of large blocks for any
+    /// backend, the caller's own included. 0: what the environment says (KYOHO_THREADS,
+    /// OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
+    pub threads: i32,
+    /// The backend's devices to use: "all", a count such as "2", or a list such as "0,2" (of one:
+    /// "3,"); one that is named twice takes twice the share. NULL: what the environment says
+    /// (KYOHO_DEVICES, sapporo2.config, GPU_LIST, the launcher's local rank), else the first.
+    pub devices: *const c_char,
+    /// The crossover in pairs, see `kyoho_system_set_crossover`.
+    pub crossover: i64,
+}
+
+/// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
+/// has an element, or a row of 3 numbers, for every source.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_sources {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
     /// The number of sources, 0 or more.
     pub count: i32,
-    /// The address of the first source where `addresses` is NULL; the others follow it.
+    /// The address of the first source where there are no `addresses`; the others follow it.
     pub first_address: i32,
-    /// The address of each source, 0 or more; where one is named twice, the later one stays. NULL: from
-    /// `first_address` on.
-    pub addresses: *const i32,
-    /// Bytes from one to the next.
-    pub addresses_stride: i64,
-    /// Your name for each source: a sink with the same index does not feel it, and neighbours are told by it. NULL:
-    /// the address.
-    pub indices: *const i32,
-    /// Bytes from one to the next.
-    pub indices_stride: i64,
-    /// The masses.
-    pub masses: *const f64,
-    /// Bytes from one to the next.
-    pub masses_stride: i64,
-    /// The time to which position, velocity, ... of each source belong. NULL: 0.
-    pub times: *const f64,
-    /// Bytes from one to the next.
-    pub times_stride: i64,
-    /// The positions, 3 numbers a row.
-    pub positions: *const f64,
-    /// Bytes from one row to the next.
-    pub positions_stride: i64,
-    /// The velocities, 3 numbers a row. NULL: 0. Orders 4, 6 and 8 read them.
-    pub velocities: *const f64,
-    /// Bytes from one row to the next.
-    pub velocities_stride: i64,
-    /// The accelerations, 3 numbers a row, not divided by 2. NULL: 0. Orders 4, 6 and 8 read them.
-    pub accelerations: *const f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks (time derivatives of the accelerations), 3 numbers a row, not divided by 6. NULL: 0. Orders 4, 6 and 8
-    /// read them.
-    pub jerks: *const f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
-    /// The snaps (time derivatives of the jerks), 3 numbers a row, not divided by 24. NULL: 0. Orders 6 and 8 read
-    /// them.
-    pub snaps: *const f64,
-    /// Bytes from one row to the next.
-    pub snaps_stride: i64,
-    /// The crackles (time derivatives of the snaps), 3 numbers a row, not divided by 120. NULL: 0. Orders 6 and 8 read
-    /// them.
-    pub crackles: *const f64,
-    /// Bytes from one row to the next.
-    pub crackles_stride: i64,
-    /// The sixth time derivatives of the positions, 3 numbers a row, not divided by 720. NULL: 0. Order 8 reads them.
-    pub sixth_derivatives: *const f64,
-    /// Bytes from one row to the next.
-    pub sixth_derivatives_stride: i64,
-    /// The seventh time derivatives of the positions, 3 numbers a row, not divided by 5040. NULL: 0. Order 8 reads
-    /// them.
-    pub seventh_derivatives: *const f64,
-    /// Bytes from one row to the next.
-    pub seventh_derivatives_stride: i64,
+    /// The address of each source, 0 or more; where one is named twice, the later one stays. Without
+    /// them: from `first_address` on.
+    pub addresses: kyoho_const_integers,
+    /// Your name for each source: a sink with the same index does not feel it, and neighbours are
+    /// told by it. Without them: the address.
+    pub indices: kyoho_const_integers,
+    /// The masses, which are required.
+    pub masses: kyoho_const_reals,
+    /// The time to which position, velocity, ... of each source belong. Without them: 0.
+    pub times: kyoho_const_reals,
+    /// The positions, in rows; they are required.
+    pub positions: kyoho_const_reals,
+    /// The velocities, in rows; without them 0. Orders 4, 6 and 8 read them.
+    pub velocities: kyoho_const_reals,
+    /// The accelerations, in rows, not divided by 2; without them 0. Orders 4, 6 and 8 read them.
+    pub accelerations: kyoho_const_reals,
+    /// The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them 0.
+    /// Orders 4, 6 and 8 read them.
+    pub jerks: kyoho_const_reals,
+    /// The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0. Orders
+    /// 6 and 8 read them.
+    pub snaps: kyoho_const_reals,
+    /// The crackles (time derivatives of the snaps), in rows, not divided by 120; without them 0.
+    /// Orders 6 and 8 read them.
+    pub crackles: kyoho_const_reals,
+    /// The sixth time derivatives of the positions, in rows, not divided by 720; without them 0.
+    /// Order 8 reads them.
+    pub sixth_derivatives: kyoho_const_reals,
+    /// The seventh time derivatives of the positions, in rows, not divided by 5040; without them 0.
+    /// Order 8 reads them.
+    pub seventh_derivatives: kyoho_const_reals,
 }
 
-/// Sinks (i-particles) that forces are wanted on. A structure of zeros is a good start; set what you have. Strides are
-/// as in `kyoho_sources`.
+/// Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
+/// have. Each array has an element, or a row of 3 numbers, for every sink.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_sinks {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
     /// The number of sinks, 0 or more.
     pub count: i32,
-    /// The index of each sink: sources with the same index exert no force on it and are no neighbours of it. NULL:
-    /// every source counts.
-    pub indices: *const i32,
-    /// Bytes from one to the next.
-    pub indices_stride: i64,
-    /// The positions at the system's time, 3 numbers a row.
-    pub positions: *const f64,
-    /// Bytes from one row to the next.
-    pub positions_stride: i64,
-    /// The velocities at the system's time, 3 numbers a row. Orders 4, 6 and 8 need them; order 2 does not read them.
-    pub velocities: *const f64,
-    /// Bytes from one row to the next.
-    pub velocities_stride: i64,
-    /// The accelerations at the system's time, 3 numbers a row. Orders 6 and 8 need them; the others do not read them.
-    pub accelerations: *const f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks at the system's time, 3 numbers a row. Order 8 needs them; the others do not read them.
-    pub jerks: *const f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
+    /// KYOHO_EXCLUDE_BY_INDEX, for which `indices` are required, or KYOHO_EXCLUDE_NOTHING, with
+    /// which they are not read.
+    pub exclusion: kyoho_exclusion,
+    /// The index of each sink: sources with the same index exert no force on it and are no
+    /// neighbours of it.
+    pub indices: kyoho_const_integers,
+    /// The positions at the system's time, in rows; they are required.
+    pub positions: kyoho_const_reals,
+    /// The velocities at the system's time, in rows. Orders 4, 6 and 8 require them; order 2 does
+    /// not read them.
+    pub velocities: kyoho_const_reals,
+    /// The accelerations at the system's time, in rows. Orders 6 and 8 require them; the others do
+    /// not read them.
+    pub accelerations: kyoho_const_reals,
+    /// The jerks at the system's time, in rows. Order 8 requires them; the others do not read them.
+    pub jerks: kyoho_const_reals,
     /// The square of the softening length, for every sink.
     pub softening2: f64,
-    /// The square of the softening length, one for each sink, instead of `softening2`. May be NULL.
-    pub softening2_each: *const f64,
-    /// Bytes from one to the next.
-    pub softening2_each_stride: i64,
-    /// The square of the radius of each sink's neighbour list. NULL: 0, no lists.
-    pub radii2: *const f64,
-    /// Bytes from one to the next.
-    pub radii2_stride: i64,
+    /// The square of the softening length, one for each sink, in place of `softening2`.
+    pub softening2_each: kyoho_const_reals,
+    /// The square of the radius of each sink's neighbour list; without them 0, no lists. In a system
+    /// of regular forces they are what the neighbour criterion takes.
+    pub radii2: kyoho_const_reals,
+    /// The step of each sink, over which a source that comes near is a neighbour; without them 0.
+    /// Only systems of regular forces read them.
+    pub steps: kyoho_const_reals,
+    /// The neighbour criterion in a system of regular forces, where 0 means
+    /// KYOHO_NEIGHBOUR_CRITERION_BY_MASS; 0 in others.
+    pub neighbour_criterion: kyoho_neighbour_criterion,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
-/// Where forces are written to. A structure of zeros is a good start; each array that is NULL is not written. Strides
-/// are as in `kyoho_sources`. Arrays have a row for each sink; no more is written.
+/// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want. Each
+/// array has an element, or a row of 3 numbers, for every sink; no more is written.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_forces {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
     /// The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
-    pub potentials: *mut f64,
-    /// Bytes from one to the next.
-    pub potentials_stride: i64,
-    /// The accelerations, 3 numbers a row.
-    pub accelerations: *mut f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks (time derivatives of the accelerations), 3 numbers a row. Order 2 has none: leave it NULL.
-    pub jerks: *mut f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
-    /// The snaps (time derivatives of the jerks), 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
-    pub snaps: *mut f64,
-    /// Bytes from one row to the next.
-    pub snaps_stride: i64,
-    /// The crackles (time derivatives of the snaps), 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
-    pub crackles: *mut f64,
-    /// Bytes from one row to the next.
-    pub crackles_stride: i64,
-    /// The index of the nearest source, softening not included; -1 where there is no source. Order 2 finds none: leave
-    /// it NULL.
-    pub nearest: *mut i32,
-    /// Bytes from one to the next.
-    pub nearest_stride: i64,
-    /// The square of the distance of the nearest source; infinite where there is no source. Order 2 finds none: leave
-    /// it NULL.
-    pub nearest_distance2: *mut f64,
-    /// Bytes from one to the next.
-    pub nearest_distance2_stride: i64,
+    pub potentials: kyoho_reals,
+    /// The accelerations, in rows.
+    pub accelerations: kyoho_reals,
+    /// The jerks (time derivatives of the accelerations), in rows, of orders 4, 6 and 8.
+    pub jerks: kyoho_reals,
+    /// The snaps (time derivatives of the jerks), in rows, of orders 6 and 8.
+    pub snaps: kyoho_reals,
+    /// The crackles (time derivatives of the snaps), in rows, of order 8.
+    pub crackles: kyoho_reals,
+    /// The index of the nearest source, softening not included; -1 where there is no source. Order 2
+    /// and regular forces have none.
+    pub nearest: kyoho_integers,
+    /// The square of the distance of the nearest source; infinite where there is no source. Order 2
+    /// and regular forces have none.
+    pub nearest_distance2: kyoho_reals,
 }
 
-/// Where predicted sources are written to. A structure of zeros is a good start; each array that is NULL is not
-/// written. Strides are as in `kyoho_sources`. Arrays have a row for each address.
+/// The places where predicted sources are written to. Begin with KYOHO_PREDICTIONS_INIT, and set
+/// what you want. Each array has a row of 3 numbers for every address.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_predictions {
-    /// The positions, 3 numbers a row; in order 2 those that were written.
-    pub positions: *mut f64,
-    /// Bytes from one row to the next.
-    pub positions_stride: i64,
-    /// The velocities, 3 numbers a row. Order 2 has none: leave it NULL.
-    pub velocities: *mut f64,
-    /// Bytes from one row to the next.
-    pub velocities_stride: i64,
-    /// The accelerations, 3 numbers a row. Orders 2 and 4 have none: leave it NULL.
-    pub accelerations: *mut f64,
-    /// Bytes from one row to the next.
-    pub accelerations_stride: i64,
-    /// The jerks, 3 numbers a row. Orders 2, 4 and 6 have none: leave it NULL.
-    pub jerks: *mut f64,
-    /// Bytes from one row to the next.
-    pub jerks_stride: i64,
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
+    /// The positions; in order 2 those that were written.
+    pub positions: kyoho_reals,
+    /// The velocities, of orders 4, 6 and 8.
+    pub velocities: kyoho_reals,
+    /// The accelerations, of orders 6 and 8.
+    pub accelerations: kyoho_reals,
+    /// The jerks, of order 8.
+    pub jerks: kyoho_reals,
+}
+
+/// Counts since a system was made. Begin with KYOHO_STATISTICS_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_statistics {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// Addresses that hold a source.
+    pub sources: u64,
+    /// Sources written, each time counted.
+    pub writes: u64,
+    /// Blocks whose forces were computed.
+    pub blocks: u64,
+    /// Sinks of those blocks.
+    pub sinks: u64,
+    /// Pairs of a sink and an address below nj.
+    pub interactions: u64,
+    /// Bytes of host memory in use.
+    pub bytes: u64,
+}
+
+/// An interaction that can be computed: one order in one precision and scope. Begin with
+/// KYOHO_INTERACTION_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_interaction {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The order: 2, 4, 6 or 8.
+    pub order: i32,
+    /// The precision.
+    pub precision: kyoho_precision,
+    /// The scope.
+    pub scope: kyoho_scope,
+    /// Vectors that are kept of a source, to predict it with: position, velocity, acceleration, ...
+    pub n_coefficients: i32,
+    /// Vectors of a sink and of a predicted source that a pair needs: position, velocity,
+    /// acceleration, jerk. As many are summed: acceleration, jerk, snap, crackle.
+    pub n_derivatives: i32,
+    /// Numbers that are summed for a sink, the potential among them.
+    pub n_outputs: i32,
+    /// Whether the nearest source is found: 1 or 0.
+    pub has_nearest: i32,
+    /// Whether there are neighbour lists: 1 or 0.
+    pub has_neighbours: i32,
+    /// Floating-point operations that a pair counts for in TFLOPS, by the convention of the field.
+    pub flops_per_pair: i32,
+    /// The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
+    pub tolerance: f64,
+    /// A description for people; it stays as long as the process.
+    pub description: *const c_char,
+}
+
+/// A structure of the interface, which begins with its own size, so that fields can be added at its
+/// end.
+///
+/// # Safety
+/// It is `repr(C)`, an `i32` comes first, there is no padding, and any bytes are a value.
+pub unsafe trait Structure: Copy {
+    /// Its name in C.
+    const NAME: &'static str;
+    /// The size that it had first. No program has a smaller one.
+    const FIRST_SIZE: usize;
+}
+
+macro_rules! structures {
+    ($($structure:ident, $last_of_first:ident: $last:ty;)*) => {$(
+        // SAFETY: numbers, pointers and structures of them, all aligned to 8 bytes but pairs of `i32`.
+        unsafe impl Structure for $structure {
+            const NAME: &'static str = stringify!($structure);
+            const FIRST_SIZE: usize = offset_of!($structure, $last_of_first) + size_of::<$last>();
+        }
+    )*};
+}
+
+// Each with the last field that it had in version 0.2.
+structures! {
+    kyoho_options, crossover: i64;
+    kyoho_sources, seventh_derivatives: kyoho_const_reals;
+    kyoho_sinks, reserved: i32;
+    kyoho_forces, nearest_distance2: kyoho_reals;
+    kyoho_predictions, jerks: kyoho_reals;
+    kyoho_statistics, bytes: u64;
+    kyoho_interaction, description: *const c_char;
+}
+
+/// A structure with nothing set, as KYOHO_..._INIT has it.
+pub fn empty<S: Structure>() -> S {
+    let mut structure = MaybeUninit::<S>::zeroed();
+    // SAFETY: the size comes first, and any bytes are a value.
+    unsafe {
+        structure.as_mut_ptr().cast::<i32>().write(size_of::<S>() as i32);
+        structure.assume_init()
+    }
+}
+
+/// A larger size is no structure but an uninitialised number.
+const LARGEST: usize = 4096;
+
+/// The size that a structure of the caller has.
+///
+/// # Safety
+/// The pointer leads to the size, and to as many bytes as it says.
+unsafe fn size_of_callers<S: Structure>(pointer: *const S) -> Result<usize> {
+    let known = size_of::<S>();
+    let bad = |size: i32, allowed: String| bad_field(&format!("{}.structure_size", S::NAME), size, allowed);
+    // SAFETY: a structure begins with its size.
+    let given = unsafe { pointer.cast::<i32>().read_unaligned() };
+    let size =
+        usize::try_from(given).ok().filter(|size| (S::FIRST_SIZE..=LARGEST).contains(size)).ok_or_else(|| {
+            let init = S::NAME.to_uppercase();
+            bad(given, format!("sizeof({}), {known} here, as {init}_INIT has it", S::NAME))
+        })?;
+    // SAFETY: the structure has so many bytes.
+    let mut unknown = (known..size).map(|byte| unsafe { pointer.cast::<u8>().add(byte).read() });
+    if unknown.any(|byte| byte != 0) {
+        let version = env!("CARGO_PKG_VERSION");
+        return Err(bad(
+            given,
+            format!("{known} in version {version}, or zeros in all fields of newer versions, which it does not know"),
+        ));
+    }
+    Ok(size)
+}
+
+/// The caller's structure; fields that its program does not know are zero.
+///
+/// # Safety
+/// The pointer is null or leads to the structure's size, and to as many bytes as it says.
+#[inline]
+pub unsafe fn read<S: Structure>(argument: &'static str, pointer: *const S) -> Result<S> {
+    if pointer.is_null() {
+        return Err(Error::NullArgument { argument });
+    }
+    // Nearly always the program knows what the library knows, and one call writes one source.
+    // SAFETY: the caller's promise; any bytes are a value.
+    unsafe {
+        if pointer.cast::<i32>().read_unaligned() == size_of::<S>() as i32 {
+            return Ok(pointer.read_unaligned());
+        }
+        read_other(pointer)
+    }
+}
+
+/// The structure of a program that knows fewer fields, or more.
+///
+/// # Safety
+/// As for [`read`], and the pointer is not null.
+#[cold]
+unsafe fn read_other<S: Structure>(pointer: *const S) -> Result<S> {
+    // SAFETY: the caller's promise.
+    let size = unsafe { size_of_callers(pointer) }?;
+    let mut structure = MaybeUninit::<S>::zeroed();
+    // SAFETY: there are so many bytes at both ends, and any bytes are a value.
+    unsafe {
+        ptr::copy_nonoverlapping(pointer.cast::<u8>(), structure.as_mut_ptr().cast(), size.min(size_of::<S>()));
+        Ok(structure.assume_init())
+    }
+}
+
+/// Writes the caller's structure, as far as its program knows the fields; its size stays.
+///
+/// # Safety
+/// As for [`read`], and the bytes can be written.
+pub unsafe fn write<S: Structure>(argument: &'static str, pointer: *mut S, structure: S) -> Result<()> {
+    if pointer.is_null() {
+        return Err(Error::NullArgument { argument });
+    }
+    const SIZE: usize = size_of::<i32>();
+    // SAFETY: the caller's promise.
+    let size = unsafe { size_of_callers(pointer) }?.min(size_of::<S>());
+    let from = (&raw const structure).cast::<u8>();
+    // SAFETY: there are so many bytes at both ends.
+    unsafe { ptr::copy_nonoverlapping(from.add(SIZE), pointer.cast::<u8>().add(SIZE), size - SIZE) };
+    Ok(())
+}
+
+/// The error of a field that has a value which is not allowed.
+pub fn bad_field(field: &str, value: impl ToString, allowed: impl Into<String>) -> Error {
+    Error::BadOption { name: field.into(), value: value.to_string(), allowed: allowed.into() }
+}
+
+/// An error unless the arrays of a structure lie in memory that the library can reach; `field` says
+/// so.
+pub fn require_host(field: &str, memory: i32) -> Result<()> {
+    if memory == Memory::Host as i32 {
+        return Ok(());
+    }
+    Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = size_of::<kyoho_predictions>();
+
+    /// The bytes of predictions as a program has them whose structure has another size.
+    fn bytes(size: usize, structure_size: i32) -> Vec<u8> {
+        let mut bytes = vec![0; size];
+        bytes[..4].copy_from_slice(&structure_size.to_ne_bytes());
+        bytes
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<kyoho_predictions> {
+        // SAFETY: a size, and no fewer bytes than it says unless it is refused.
+        unsafe { read("predictions", bytes.as_ptr().cast()) }
+    }
+
+    #[test]
+    fn sizes_that_no_version_has_are_refused() {
+        for size in [0, -1, 4, SIZE as i32 - 1, LARGEST as i32 + 1, i32::MAX] {
+            let error = read_bytes(&bytes(SIZE, size)).unwrap_err().to_string();
+            let expected = format!("kyoho_predictions.structure_size is '{size}'; allowed: sizeof(kyoho_predictions)");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_newer_program_may_have_fields_that_are_zero() {
+        let newer = SIZE + 16;
+        let mut program = bytes(newer, newer as i32);
+        assert_eq!(read_bytes(&program).unwrap().structure_size, newer as i32);
+        program[newer - 1] = 1;
+        let error = read_bytes(&program).unwrap_err().to_string();
+        assert!(error.contains(&format!("structure_size is '{newer}'; allowed: {SIZE} in version")), "{error}");
+        let of_program = program.as_mut_ptr().cast();
+        // SAFETY: as many bytes as the size says.
+        assert!(unsafe { write("predictions", of_program, empty::<kyoho_predictions>()) }.is_err());
+    }
+
+    /// A structure that has grown since a program was compiled.
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Grown {
+        structure_size: i32,
+        first: i32,
+        added: i64,
+    }
+
+    // SAFETY: numbers without padding, the size first.
+    unsafe impl Structure for Grown {
+        const NAME: &'static str = "grown";
+        const FIRST_SIZE: usize = 8;
+    }
+
+    #[test]
+    fn an_older_program_has_zeros_in_new_fields_and_nothing_written_behind_its_own() {
+        let mut program = [8, 5, 77, 77];
+        let pointer = program.as_mut_ptr().cast::<Grown>();
+        // SAFETY: 8 bytes are there, as the size says.
+        let Grown { structure_size, first, added } = unsafe { read("grown", pointer) }.unwrap();
+        assert_eq!((structure_size, first, added), (8, 5, 0));
+        // SAFETY: as above.
+        unsafe { write("grown", pointer, Grown { structure_size: 0, first: 6, added: -1 }) }.unwrap();
+        assert_eq!(program, [8, 6, 77, 77]);
+    }
+
+    #[test]
+    fn the_first_sizes_are_those_that_programs_of_0_2_have() {
+        if cfg!(target_pointer_width = "64") {
+            let sizes = [
+                kyoho_options::FIRST_SIZE,
+                kyoho_sources::FIRST_SIZE,
+                kyoho_sinks::FIRST_SIZE,
+                kyoho_forces::FIRST_SIZE,
+                kyoho_predictions::FIRST_SIZE,
+                kyoho_statistics::FIRST_SIZE,
+                kyoho_interaction::FIRST_SIZE,
+            ];
+            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56]);
+        }
+    }
 }

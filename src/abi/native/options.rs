@@ -1,0 +1,104 @@
+//! What a caller decides of a system, and what the environment decides in its place.
+
+use crate::abi::{boundary, diagnostics, opening};
+use crate::config::{DeviceChoice, MAX_THREADS, Settings};
+use crate::data::{Error, Order, Precision, Result, Scope};
+use crate::engine::Setup;
+use crate::hal::Backend;
+
+use super::structures::{bad_field, empty, kyoho_options, read};
+
+/// The crossover with which the CPU computes no block, KYOHO_CROSSOVER_OFF.
+pub const CROSSOVER_OFF: i64 = -1;
+
+/// Numbers of choices with their names, as errors list them.
+fn numbered<T: Copy>(all: &[T], number: impl Fn(T) -> i32, name: impl Fn(T) -> &'static str) -> String {
+    all.iter().map(|choice| format!("{} ({})", number(*choice), name(*choice))).collect::<Vec<_>>().join(", ")
+}
+
+fn order_of(number: i32) -> Result<Order> {
+    let allowed = || Order::ALL.map(|order| (order as i32).to_string()).join(", ");
+    Order::from_number(number).ok_or_else(|| bad_field("kyoho_options.order", number, allowed()))
+}
+
+fn precision_of(number: i32) -> Result<Precision> {
+    let all = || numbered(&Precision::ALL, |precision| precision as i32, Precision::name);
+    let allowed = || format!("0 (KYOHO_PRECISION, else double), {}", all());
+    Precision::from_number(number).ok_or_else(|| bad_field("kyoho_options.precision", number, allowed()))
+}
+
+fn scope_of(number: i32) -> Result<Scope> {
+    Scope::from_number(number)
+        .ok_or_else(|| bad_field("kyoho_options.scope", number, "0 (full), 1 (full), 2 (regular)"))
+}
+
+/// The backend of a number; `others` are the numbers that have another meaning for the caller.
+pub fn backend_of(field: &str, number: i32, others: &str) -> Result<Backend> {
+    let all = || numbered(&Backend::ALL, |backend| backend as i32, Backend::name);
+    Backend::from_number(number).ok_or_else(|| bad_field(field, number, others.to_string() + &all()))
+}
+
+/// The crossover of a number; the environment's where it is 0.
+pub fn crossover_of(pairs: i64) -> Result<Option<u64>> {
+    match pairs {
+        CROSSOVER_OFF => Ok(Some(0)),
+        0 => Ok(Settings::from_environment()?.crossover),
+        _ => u64::try_from(pairs).map(Some).map_err(|_| Error::BadCount {
+            what: "the crossover",
+            value: pairs,
+            allowed: format!(
+                "{CROSSOVER_OFF} (KYOHO_CROSSOVER_OFF), 0 (KYOHO_CROSSOVER, else by the device), 1 to {} pairs",
+                i64::MAX
+            ),
+        }),
+    }
+}
+
+/// What to make a system of, and why on these devices. A system that is `moved` keeps what the
+/// options leave open of order, precision, scope and crossover.
+///
+/// # Safety
+/// The options are null or a structure whose texts end with a zero.
+pub unsafe fn setup(options: *const kyoho_options, moved: Option<&Setup>) -> Result<(Setup, String)> {
+    // SAFETY: not null, hence a structure.
+    let options = if options.is_null() { empty() } else { unsafe { read("options", options) }? };
+    let mut settings = Settings::from_environment()?;
+    diagnostics::start_log(&settings)?;
+    let order = match (options.order, moved) {
+        (0, Some(moved)) => moved.order,
+        (0, None) => Order::Fourth,
+        (number, _) => order_of(number)?,
+    };
+    let precision = match (options.precision, moved) {
+        (0, Some(moved)) => moved.precision,
+        (0, None) => settings.precision_for(order)?.unwrap_or(Precision::Double),
+        (number, _) => precision_of(number)?,
+    };
+    let scope = match (options.scope, moved) {
+        (0, Some(moved)) => moved.scope,
+        (0, None) => Scope::Full,
+        (number, _) => scope_of(number)?,
+    };
+    if options.backend != 0 {
+        settings.backend = Some(backend_of("kyoho_options.backend", options.backend, "0 (automatic), ")?);
+    }
+    match usize::try_from(options.threads) {
+        Ok(0) => (),
+        Ok(count) if count <= MAX_THREADS => settings.threads = count,
+        _ => {
+            let allowed = format!("0 (from the environment), 1 to {MAX_THREADS}");
+            return Err(bad_field("kyoho_options.threads", options.threads, allowed));
+        }
+    }
+    // SAFETY: null or a text.
+    if let Some(devices) = unsafe { boundary::text(options.devices) } {
+        settings.devices = DeviceChoice::parse("kyoho_options.devices", &devices)?;
+    }
+    match (options.crossover, moved) {
+        (0, Some(moved)) => settings.crossover = moved.crossover,
+        (0, None) => (),
+        (pairs, _) => settings.crossover = crossover_of(pairs)?,
+    }
+    let (setup, because) = opening::setup_of(&settings, order, precision)?;
+    Ok((Setup { scope, ..setup }, because))
+}
