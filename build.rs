@@ -26,6 +26,8 @@ fn packs(folder: &Path) -> String {
     let entries =
         std::fs::read_dir(folder).expect("there is generated code").map(|entry| entry.expect("a file").path());
     let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect();
+    // Code for tests is no part of the library.
+    paths.retain(|path| !path.file_name().expect("a pack has a name").to_string_lossy().starts_with("test_"));
     paths.sort();
     let mut table = "&[\n".to_owned();
     for path in paths {

@@ -7,19 +7,25 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
 
-/// The files of GPU text: their names and what they hold.
+/// The files of a folder of kernel source and of those in it: their names and what they hold.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "h") {
+            let name = path.strip_prefix(kernels()).unwrap().to_str().unwrap().to_owned();
+            files.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+    files
+}
+
+/// All kernel source.
 fn texts() -> Vec<(String, String)> {
-    let mut texts: Vec<(String, String)> = std::fs::read_dir(kernels())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, std::fs::read_to_string(path).unwrap())
-        })
-        .collect();
+    let mut texts = files(&kernels());
     texts.sort();
-    assert!(!texts.is_empty());
+    assert!(texts.iter().any(|(name, _)| name == "direct/force.h"));
     texts
 }
 

@@ -7,6 +7,7 @@ pub mod cuda;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod gpu;
+mod loader;
 pub mod opencl;
 pub mod threads;
 

@@ -79,22 +79,6 @@ impl Context {
         &self.properties
     }
 
-    /// Bytes of device memory: free, and in all.
-    pub fn memory(&self) -> Result<(u64, u64)> {
-        self.bind()?;
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: the pointers are to local variables.
-        self.check(unsafe { (self.driver.table.cuMemGetInfo_v2)(&mut free, &mut total) }, "cuMemGetInfo")?;
-        Ok((free as u64, total as u64))
-    }
-
-    /// Waits for everything that was begun in it.
-    pub fn synchronize(&self) -> Result<()> {
-        self.bind()?;
-        // SAFETY: it takes nothing.
-        self.check(unsafe { (self.driver.table.cuCtxSynchronize)() }, "cuCtxSynchronize")
-    }
-
     /// An error unless `code`, which `call` returned, is success.
     #[inline]
     pub fn check(&self, code: i32, call: &'static str) -> Result<()> {

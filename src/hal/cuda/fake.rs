@@ -11,8 +11,8 @@ use cudarc::driver::sys::{CUdevice_attribute_enum as Attribute, CUlaunchAttribut
 
 use crate::data::Result;
 
-use super::table::Symbol;
 use super::{Driver, SUCCESS};
+use crate::hal::loader::Symbol;
 
 const INVALID_VALUE: i32 = 1;
 const INVALID_DEVICE: i32 = 101;
@@ -271,11 +271,6 @@ functions! {
         state(|state| state.current = context as usize);
         SUCCESS
     }
-    fn cuCtxSynchronize() { SUCCESS }
-    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
-        (*free, *total) = (100 << 30, 139 << 30);
-        SUCCESS
-    }
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         *address = give(bytes) as u64;
         SUCCESS
@@ -344,7 +339,6 @@ functions! {
     }
     fn cuEventDestroy_v2(event: *mut c_void) { take(event as usize) }
     fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { SUCCESS }
-    fn cuEventQuery(_event: *mut c_void) { SUCCESS }
     fn cuEventSynchronize(_event: *mut c_void) { SUCCESS }
     fn cuEventElapsedTime(milliseconds: *mut f32, earlier: *mut c_void, later: *mut c_void) {
         *milliseconds = if earlier == later { 0.0 } else { 1.5 };
@@ -371,15 +365,6 @@ functions! {
             state.functions.len() as *mut c_void
         });
         SUCCESS
-    }
-    fn cuFuncGetAttribute(value: *mut i32, attribute: i32, _function: *mut c_void) {
-        // Shared memory (1) and registers (4).
-        *value = match attribute { 1 => 4096, 4 => 64, _ => return INVALID_VALUE };
-        SUCCESS
-    }
-    fn cuFuncSetAttribute(_function: *mut c_void, attribute: i32, value: i32) {
-        // Dynamic shared memory (8), of which a block of the real device has 227 KiB.
-        if attribute == 8 && value <= 227 << 10 { SUCCESS } else { INVALID_VALUE }
     }
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: *mut i32, _function: *mut c_void, threads: i32, _shared: usize) {
         *blocks = 2048 / threads;

@@ -19,10 +19,11 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
-use table::{Symbol, Table};
+use table::Table;
 
 use crate::data::{Error, Result};
 
+use super::loader::{self, Symbol};
 use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
 pub use context::{Caller, Context};
@@ -30,6 +31,9 @@ pub use gpu::{Cuda, Kernel};
 pub use memory::{Memory, Pinned, Registered};
 pub use module::{Function, Module};
 pub use stream::{Event, Stream};
+
+/// The driver's library: the name that a driver installs, and that of a toolkit.
+const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 /// The oldest driver interface that is served: 12.0.
 const OLDEST: i32 = 12000;
@@ -91,7 +95,9 @@ pub fn driver() -> Result<&'static Driver> {
     let driver = match DRIVER.get() {
         Some(driver) => driver,
         None => {
-            let driver = Driver::initialised(find()?)?;
+            let driver = Driver::initialised(
+                loader::open(&LIBRARIES).map_err(|_| none("the driver's library, libcuda, is not found"))?,
+            )?;
             DRIVER.get_or_init(|| driver)
         }
     };
@@ -102,15 +108,6 @@ pub fn driver() -> Result<&'static Driver> {
 /// The devices of this machine, without a context on any of them.
 pub fn devices() -> Result<Vec<Properties>> {
     driver()?.devices()
-}
-
-/// Where the library's symbols are, if there is the library.
-fn find() -> Result<impl Fn(&CStr) -> Option<Symbol>> {
-    // SAFETY: opening libcuda runs its constructors, which do not use this process's state.
-    let library = unsafe { sys::is_culib_present().then(|| sys::culib()) }
-        .ok_or_else(|| none("the driver's library, libcuda, is not found"))?;
-    // SAFETY: the symbols asked for are functions; `Table` gives them their signatures.
-    Ok(|name: &CStr| unsafe { library.get::<Symbol>(name.to_bytes_with_nul()).ok().map(|symbol| *symbol) })
 }
 
 /// The error that there is no such backend, for this reason.
@@ -127,7 +124,7 @@ impl Driver {
             let (major, minor) = (version / 1000, version % 1000 / 10);
             return Err(none(format!("the driver is too old: it supports CUDA {major}.{minor}; needed: 12.0")));
         }
-        let driver = Driver { table: Table::from(&find)?, process: std::process::id() };
+        let driver = Driver { table: Table::from(&find).map_err(table::missing)?, process: std::process::id() };
         // SAFETY: it takes no pointer.
         match unsafe { (driver.table.cuInit)(0) } {
             SUCCESS => Ok(driver),

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
+use cudarc::driver::sys::CUjit_option_enum as JitOption;
 
 use crate::data::{Error, Result};
 
@@ -54,20 +54,7 @@ impl Module {
             let reason = format!("{} (kernel {name})", driver.reason(code, "cuModuleGetFunction"));
             return Err(driver.device_failed(number, reason));
         }
-        let attribute = |attribute: Attribute| -> Result<usize> {
-            let mut value = 0;
-            // SAFETY: the pointer is to a local variable, the function is loaded.
-            let code = unsafe { (driver.table.cuFuncGetAttribute)(&mut value, attribute as i32, handle.0) };
-            driver.check(number, code, "cuFuncGetAttribute")?;
-            Ok(value.max(0) as usize)
-        };
-        Ok(Function {
-            driver,
-            number,
-            handle,
-            registers: attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            shared_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-        })
+        Ok(Function { driver, number, handle })
     }
 }
 
@@ -86,21 +73,9 @@ pub struct Function {
     driver: &'static Driver,
     number: i32,
     pub(super) handle: Handle,
-    registers: usize,
-    shared_bytes: usize,
 }
 
 impl Function {
-    /// Registers of a thread.
-    pub fn registers(&self) -> usize {
-        self.registers
-    }
-
-    /// Bytes of shared memory that its text asks for.
-    pub fn shared_bytes(&self) -> usize {
-        self.shared_bytes
-    }
-
     /// How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor holds.
     pub fn occupancy(&self, threads: u32, dynamic_shared: usize) -> Result<usize> {
         let mut blocks = 0;
@@ -111,14 +86,5 @@ impl Function {
         };
         self.driver.check(self.number, code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
         Ok(blocks.max(0) as usize)
-    }
-
-    /// Allows so many bytes of dynamic shared memory, which more than 48 KiB need.
-    pub fn set_dynamic_shared(&self, bytes: usize) -> Result<()> {
-        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as i32;
-        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-        // SAFETY: the function is loaded.
-        let code = unsafe { (self.driver.table.cuFuncSetAttribute)(self.handle.0, attribute, bytes) };
-        self.driver.check(self.number, code, "cuFuncSetAttribute")
     }
 }

@@ -184,14 +184,6 @@ impl Event {
         self.context.check(code, "cuEventRecord")
     }
 
-    /// Whether the work before it is done.
-    #[inline]
-    pub fn is_done(&self) -> Result<bool> {
-        // SAFETY: the event exists.
-        let code = unsafe { (self.context.driver.table.cuEventQuery)(self.handle.0) };
-        done(&self.context, code, "cuEventQuery")
-    }
-
     /// Waits for the work before it.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the event exists.

@@ -5,85 +5,51 @@ use std::ffi::{CStr, c_char, c_void};
 use cudarc::driver::sys::CUlaunchConfig;
 
 use crate::data::{Error, Result};
+use crate::hal::loader::{Symbol, functions};
 
 use super::{SUCCESS, none};
 
-/// A function of a signature not yet known.
-pub type Symbol = unsafe extern "C" fn();
-
-macro_rules! table {
-    ($($name:ident($($argument:ty),*);)*) => {
-        /// One pointer for each function, named as the library's symbol.
-        #[allow(non_snake_case)]
-        pub struct Table {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> i32,)*
-        }
-
-        impl Table {
-            /// The functions that `find` has, which must be all of them.
-            pub fn from(find: &impl Fn(&CStr) -> Option<Symbol>) -> Result<Table> {
-                Ok(Table {
-                    $($name: {
-                        let name = concat!(stringify!($name), "\0");
-                        let name = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|_| missing(stringify!($name)))?;
-                        let symbol = find(name).ok_or_else(|| missing(stringify!($name)))?;
-                        // SAFETY: the driver documents this signature for this name.
-                        unsafe {
-                            std::mem::transmute::<Symbol, unsafe extern "C" fn($($argument),*) -> i32>(symbol)
-                        }
-                    },)*
-                })
-            }
-        }
-    };
-}
-
-table! {
-    cuInit(u32);
-    cuGetErrorName(i32, *mut *const c_char);
-    cuGetErrorString(i32, *mut *const c_char);
-    cuDeviceGetCount(*mut i32);
-    cuDeviceGet(*mut i32, i32);
-    cuDeviceGetName(*mut c_char, i32, i32);
-    cuDeviceGetAttribute(*mut i32, i32, i32);
-    cuDeviceGetPCIBusId(*mut c_char, i32, i32);
-    cuDeviceTotalMem_v2(*mut usize, i32);
-    cuDevicePrimaryCtxRetain(*mut *mut c_void, i32);
-    cuDevicePrimaryCtxRelease_v2(i32);
-    cuCtxGetCurrent(*mut *mut c_void);
-    cuCtxSetCurrent(*mut c_void);
-    cuCtxSynchronize();
-    cuMemGetInfo_v2(*mut usize, *mut usize);
-    cuMemAlloc_v2(*mut u64, usize);
-    cuMemFree_v2(u64);
-    cuMemHostAlloc(*mut *mut c_void, usize, u32);
-    cuMemFreeHost(*mut c_void);
-    cuMemHostRegister_v2(*mut c_void, usize, u32);
-    cuMemHostUnregister(*mut c_void);
-    cuMemHostGetDevicePointer_v2(*mut u64, *mut c_void, u32);
-    cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, *mut c_void);
-    cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, *mut c_void);
-    cuMemcpyDtoDAsync_v2(u64, u64, usize, *mut c_void);
-    cuMemsetD8Async(u64, u8, usize, *mut c_void);
-    cuStreamCreate(*mut *mut c_void, u32);
-    cuStreamDestroy_v2(*mut c_void);
-    cuStreamSynchronize(*mut c_void);
-    cuStreamQuery(*mut c_void);
-    cuStreamWaitEvent(*mut c_void, *mut c_void, u32);
-    cuEventCreate(*mut *mut c_void, u32);
-    cuEventDestroy_v2(*mut c_void);
-    cuEventRecord(*mut c_void, *mut c_void);
-    cuEventQuery(*mut c_void);
-    cuEventSynchronize(*mut c_void);
-    cuEventElapsedTime(*mut f32, *mut c_void, *mut c_void);
-    cuModuleLoadDataEx(*mut *mut c_void, *const c_void, u32, *mut i32, *mut *mut c_void);
-    cuModuleUnload(*mut c_void);
-    cuModuleGetFunction(*mut *mut c_void, *mut c_void, *const c_char);
-    cuFuncGetAttribute(*mut i32, i32, *mut c_void);
-    cuFuncSetAttribute(*mut c_void, i32, i32);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut i32, *mut c_void, i32, usize);
-    cuLaunchKernel(*mut c_void, u32, u32, u32, u32, u32, u32, u32, *mut c_void, *mut *mut c_void, *mut *mut c_void);
-    cuLaunchKernelEx(*const CUlaunchConfig, *mut c_void, *mut *mut c_void, *mut *mut c_void);
+functions! {
+    cuInit(u32) -> i32;
+    cuGetErrorName(i32, *mut *const c_char) -> i32;
+    cuGetErrorString(i32, *mut *const c_char) -> i32;
+    cuDeviceGetCount(*mut i32) -> i32;
+    cuDeviceGet(*mut i32, i32) -> i32;
+    cuDeviceGetName(*mut c_char, i32, i32) -> i32;
+    cuDeviceGetAttribute(*mut i32, i32, i32) -> i32;
+    cuDeviceGetPCIBusId(*mut c_char, i32, i32) -> i32;
+    cuDeviceTotalMem_v2(*mut usize, i32) -> i32;
+    cuDevicePrimaryCtxRetain(*mut *mut c_void, i32) -> i32;
+    cuDevicePrimaryCtxRelease_v2(i32) -> i32;
+    cuCtxGetCurrent(*mut *mut c_void) -> i32;
+    cuCtxSetCurrent(*mut c_void) -> i32;
+    cuMemAlloc_v2(*mut u64, usize) -> i32;
+    cuMemFree_v2(u64) -> i32;
+    cuMemHostAlloc(*mut *mut c_void, usize, u32) -> i32;
+    cuMemFreeHost(*mut c_void) -> i32;
+    cuMemHostRegister_v2(*mut c_void, usize, u32) -> i32;
+    cuMemHostUnregister(*mut c_void) -> i32;
+    cuMemHostGetDevicePointer_v2(*mut u64, *mut c_void, u32) -> i32;
+    cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, *mut c_void) -> i32;
+    cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, *mut c_void) -> i32;
+    cuMemcpyDtoDAsync_v2(u64, u64, usize, *mut c_void) -> i32;
+    cuMemsetD8Async(u64, u8, usize, *mut c_void) -> i32;
+    cuStreamCreate(*mut *mut c_void, u32) -> i32;
+    cuStreamDestroy_v2(*mut c_void) -> i32;
+    cuStreamSynchronize(*mut c_void) -> i32;
+    cuStreamQuery(*mut c_void) -> i32;
+    cuStreamWaitEvent(*mut c_void, *mut c_void, u32) -> i32;
+    cuEventCreate(*mut *mut c_void, u32) -> i32;
+    cuEventDestroy_v2(*mut c_void) -> i32;
+    cuEventRecord(*mut c_void, *mut c_void) -> i32;
+    cuEventSynchronize(*mut c_void) -> i32;
+    cuEventElapsedTime(*mut f32, *mut c_void, *mut c_void) -> i32;
+    cuModuleLoadDataEx(*mut *mut c_void, *const c_void, u32, *mut i32, *mut *mut c_void) -> i32;
+    cuModuleUnload(*mut c_void) -> i32;
+    cuModuleGetFunction(*mut *mut c_void, *mut c_void, *const c_char) -> i32;
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut i32, *mut c_void, i32, usize) -> i32;
+    cuLaunchKernel(*mut c_void, u32, u32, u32, u32, u32, u32, u32, *mut c_void, *mut *mut c_void, *mut *mut c_void) -> i32;
+    cuLaunchKernelEx(*const CUlaunchConfig, *mut c_void, *mut *mut c_void, *mut *mut c_void) -> i32;
 }
 
 /// The version of the driver's interface: 12040 is 12.4.
@@ -99,6 +65,7 @@ pub fn version(find: &impl Fn(&CStr) -> Option<Symbol>) -> Result<i32> {
     }
 }
 
-fn missing(name: &str) -> Error {
+/// The error that the library lacks a function.
+pub fn missing(name: &str) -> Error {
     none(format!("the driver is too old: its library has no {name}"))
 }

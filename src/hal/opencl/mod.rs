@@ -20,13 +20,12 @@ pub mod tests;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use libloading::Library;
 use opencl3::error_codes;
-use table::{Object, Symbol, Table};
+use table::{Object, Table};
 
 use crate::data::{Error, Result};
 
-use super::DeviceDescription;
+use super::{DeviceDescription, loader};
 
 pub use context::Context;
 pub use devices::{Found, Kind, Properties, Unusable};
@@ -34,7 +33,7 @@ pub use gpu::OpenCl;
 pub use memory::{Address, Memory};
 pub use program::{Kernel, Program};
 #[cfg(test)]
-pub(crate) use programs::give_back_failed;
+pub(crate) use programs::forget;
 pub use queue::{Event, Queue};
 pub use staging::Staging;
 
@@ -124,27 +123,15 @@ fn reason(code: i32, call: &str) -> String {
 impl Driver {
     /// The loader that the system finds.
     fn opened() -> Result<Driver> {
-        // SAFETY: opening the loader runs its constructors, which do not use this process's state.
-        let library = unsafe { Library::new(LIBRARY) }.map_err(|error| none(missing(&error)))?;
-        // SAFETY: the symbols asked for are functions; `Table` gives them their signatures.
-        let find = |name: &str| unsafe { library.get::<Symbol>(name).ok().map(|symbol| *symbol) };
-        let driver = Driver { table: Table::from(&find)?, process: std::process::id() };
-        // It stays for ever: drivers leave threads behind that run in it.
-        std::mem::forget(library);
-        Ok(driver)
+        let find = loader::open(&[LIBRARY])
+            .map_err(|reason| none(format!("the loader's library cannot be opened: {reason}")))?;
+        let missing = |name| none(format!("the loader is too old: its library has no {name}"));
+        Ok(Driver { table: Table::from(&find).map_err(missing)?, process: std::process::id() })
     }
 
     /// An error, unless this is the process that opened the loader.
     fn check_process(&self) -> std::result::Result<(), &'static str> {
         if self.process == std::process::id() { Ok(()) } else { Err(FORKED) }
-    }
-}
-
-/// Why the library could not be opened.
-fn missing(error: &libloading::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("the loader's library cannot be opened: {source}"),
-        None => format!("the loader's library cannot be opened: {error}"),
     }
 }
 

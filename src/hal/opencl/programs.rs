@@ -55,7 +55,7 @@ pub(super) fn kernels(context: &Arc<Context>, code: &Code, names: &[&str]) -> Re
 }
 
 /// Gives back the programs of devices that failed, which hold their contexts.
-pub(crate) fn give_back_failed() {
+pub(super) fn give_back_failed() {
     PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(context, ..)| !context.has_failed());
 }
 
@@ -68,6 +68,12 @@ fn place(context: &Arc<Context>, key: String) -> Place {
     let place = Place::default();
     programs.push((context.clone(), key, place.clone()));
     place
+}
+
+/// Gives back the programs of a context.
+#[cfg(test)]
+pub(crate) fn forget(context: &Arc<Context>) {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, ..)| !Arc::ptr_eq(of, context));
 }
 
 #[cfg(test)]

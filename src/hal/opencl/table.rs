@@ -4,43 +4,10 @@ use std::ffi::{CStr, c_char, c_void};
 
 use opencl3::types::{cl_bitfield, cl_bool, cl_int, cl_uint};
 
-use crate::data::Result;
-
-use super::none;
-
-/// A function of a signature not yet known.
-pub type Symbol = unsafe extern "C" fn();
+use crate::hal::loader::functions;
 
 /// A platform, device, context, queue, memory, program, kernel or event.
 pub type Object = *mut c_void;
-
-macro_rules! table {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        /// One pointer for each function, named as the library's symbol.
-        #[allow(non_snake_case)]
-        #[derive(Clone, Copy)]
-        pub struct Table {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
-        }
-
-        impl Table {
-            /// The functions that `find` has, which must be all of them.
-            pub fn from(find: &impl Fn(&str) -> Option<Symbol>) -> Result<Table> {
-                Ok(Table {
-                    $($name: {
-                        let symbol = find(stringify!($name)).ok_or_else(|| {
-                            none(concat!("the loader is too old: its library has no ", stringify!($name)))
-                        })?;
-                        // SAFETY: the standard has this signature for this name.
-                        unsafe {
-                            std::mem::transmute::<Symbol, unsafe extern "C" fn($($argument),*) -> $result>(symbol)
-                        }
-                    },)*
-                })
-            }
-        }
-    };
-}
 
 /// A function that tells something of an object: what to tell, the room for it, and how much it is.
 pub type Tell = unsafe extern "C" fn(Object, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
@@ -48,7 +15,7 @@ pub type Tell = unsafe extern "C" fn(Object, cl_uint, usize, *mut c_void, *mut u
 /// What is called when an asynchronous call ends, which is not used.
 type Callback = Option<unsafe extern "C" fn()>;
 
-table! {
+functions! {
     clGetPlatformIDs(cl_uint, *mut Object, *mut cl_uint) -> cl_int;
     clGetPlatformInfo(Object, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clGetDeviceIDs(Object, cl_bitfield, cl_uint, *mut Object, *mut cl_uint) -> cl_int;

@@ -122,6 +122,9 @@ mod tests {
         };
         let units = CATALOGUE.iter().map(|entry| unit(entry)).collect::<Vec<_>>().join(",\n");
         let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
+        // A program of another kind, for the test of the HAL.
+        let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);
+        let units = format!("{units},\n    {{ \"name\": \"test_prefix_sum\", \"files\": [{other}] }}");
         format!("{{\n  \"options\": [{options}],\n  \"files\": [{files}],\n  \"units\": [\n{units}\n  ]\n}}\n")
     }
 

@@ -7,7 +7,7 @@ use crate::data::{
     Precision, Records, Result, ResultCode, Sink, Source, Sources, Units, Updates, records,
 };
 use crate::hal::opencl::tests::hooks;
-use crate::hal::opencl::{Context, OpenCl, give_back_failed};
+use crate::hal::opencl::{Context, OpenCl, forget};
 use crate::law::catalogue::interaction;
 use crate::method::{Device, DeviceOptions};
 use crate::simd::Level;
@@ -24,12 +24,6 @@ fn options() -> DeviceOptions {
 /// Opens a device.
 fn open(context: &Arc<Context>) -> Result<OpenClDevice> {
     GpuDevice::open(OpenCl::on(context.clone()), options())
-}
-
-/// Gives back what is kept of a context.
-fn give_back(context: &Arc<Context>) {
-    context.check(-36, "clSomething").unwrap_err();
-    give_back_failed();
 }
 
 fn source(number: usize) -> Source {
@@ -187,7 +181,7 @@ fn fail_each_call_in_turn(partition: Partition, for_ever: bool) {
     outcome.unwrap();
     assert!(calls.len() > 150 && expected[3].lists.iter().any(|list| list.len() > 3), "{calls:?}");
     let expected_anew = answer_anew(&mut device.unwrap()).unwrap();
-    give_back(&context);
+    forget(&context);
     drop(context);
     assert_eq!(hooks::live(), before, "given back");
     for place in (0..calls.len()).step_by(if for_ever { 11 } else { 1 }) {
@@ -209,7 +203,7 @@ fn fail_each_call_in_turn(partition: Partition, for_ever: bool) {
         let mut device = device.unwrap_or_else(|| open(&context).unwrap());
         assert_eq!(answer_anew(&mut device).unwrap(), expected_anew, "call {place}, {failing}");
         drop(device);
-        give_back(&context);
+        forget(&context);
         drop(context);
         assert_eq!(hooks::live(), before, "call {place}, {failing}: not given back");
     }
