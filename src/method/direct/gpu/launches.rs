@@ -84,7 +84,7 @@ pub struct Kernels<G: Gpu> {
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let finder = if interaction.is_regular() { "find_left_out" } else { "find_neighbours" };
+        let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
         let mut names = vec!["fetch", "predict_sources", "end_block", finder];
         names.extend(SHAPES.map(|shape| shape.name));
         let mut kernels = code::load(gpu, interaction, &names)?;
