@@ -1,15 +1,17 @@
 //! Gravitational forces for direct N-body codes, behind the GRAPE and Sapporo interfaces.
 //!
-//! Sources (j-particles) live in a [`System`] at addresses; at each block step the system predicts all of them to one
-//! time and sums their forces on some sinks (i-particles). The way of a block step:
+//! Sources (j-particles) live in a [`System`] at addresses; at each block step the system predicts
+//! all of them to one time and sums their forces on some sinks (i-particles). A block step takes
+//! this way:
 //!
 //! ```text
 //! abi  ->  engine (what was written, who does what)  ->  method (predict, sum)  ->  engine (add)  ->  abi
 //! ```
 //!
-//! The floors, each of which knows those before it alone: [`data`] is plain data; [`law`] what a pair adds; [`simd`] vectors
-//! and loops for CPUs; [`hal`] what a machine can do; [`method`] how sums are organised; [`engine`] a caller's system;
-//! [`config`] the environment; [`abi`] the only `extern "C"`.
+//! Each floor knows only those before it: [`data`] is plain data; [`law`] says what a pair adds;
+//! [`simd`] has vectors and loops for CPUs; [`hal`] says what a machine can do; [`method`]
+//! organises the sums; [`engine`] is a caller's system; [`config`] reads the environment; [`abi`]
+//! has the only `extern "C"`.
 
 pub mod abi;
 pub mod config;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Result, SLICE_GROUPS, Sinks, Units, memory};
 
-/// Vectors that a sink can have: position, velocity, acceleration, jerk.
+/// The number of vectors that a sink can have: position, velocity, acceleration, jerk.
 pub const MAX_DERIVATIVES: usize = 4;
 
 /// A sink (i-particle): where, and how, the force is wanted.
@@ -14,10 +14,11 @@ pub struct Sink {
     pub index: i32,
     /// The squared softening length of its pairs.
     pub softening2: f64,
-    /// The squared radius of its neighbour list; zero for none. In [`Scope::Regular`](crate::Scope::Regular) what
-    /// [`NeighbourCriterion`] says.
+    /// The squared radius of its neighbour list; zero for none. In
+    /// [`Scope::Regular`](crate::Scope::Regular) it enters the rule of [`NeighbourCriterion`].
     pub radius2: f64,
-    /// The regular time step, over which a source that comes near is a neighbour. Other scopes take no notice of it.
+    /// The regular time step, over which a source that comes near is a neighbour. Other scopes
+    /// ignore it.
     pub step: f64,
     /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
     pub derivatives: [[f64; 3]; MAX_DERIVATIVES],
@@ -37,7 +38,7 @@ pub enum NeighbourCriterion {
     Plain = 2,
 }
 
-/// How the sinks of a block are brought into the units of pairs.
+/// The conversion of the sinks of a block into the units of pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct SinkUnits {
     distance2: f64,
@@ -48,28 +49,29 @@ pub struct SinkUnits {
 }
 
 impl SinkUnits {
-    /// The sink in the units of pairs.
+    /// Returns the sink in the units of pairs.
     #[inline(always)]
     pub fn scaled(&self, sink: &Sink) -> Sink {
         let derivatives = std::array::from_fn(|derivative| self.derivative(sink, derivative));
         Sink { softening2: self.softening2(sink), derivatives, ..*sink }
     }
 
-    /// Its squared softening in the units of pairs.
+    /// Returns the sink's squared softening in the units of pairs.
     #[inline(always)]
     pub fn softening2(&self, sink: &Sink) -> f64 {
         sink.softening2 * self.distance2
     }
 
-    /// Its position, velocity, acceleration or jerk in the units of pairs.
+    /// Returns the sink's position, velocity, acceleration or jerk in the units of pairs.
     #[inline(always)]
     pub fn derivative(&self, sink: &Sink, derivative: usize) -> [f64; 3] {
         sink.derivatives[derivative].map(|component| component * self.derivatives[derivative])
     }
 
-    /// What a pair needs of a sink beside its vectors where neighbours are left out: `by_mass`, `plain` and the step,
-    /// such that the reach is `by_mass` times the mass of the source, plus `plain`, all in the units of pairs. One of the
-    /// two is zero.
+    /// Returns the numbers of the neighbour criterion, which a pair of the regular force needs
+    /// beside the vectors of the sink: `by_mass`, `plain` and the step, in the units of pairs. A
+    /// source is a neighbour within a squared distance of `by_mass` times its mass plus `plain`;
+    /// one of the two is zero.
     #[inline(always)]
     pub fn criterion(&self, sink: &Sink) -> [f64; 3] {
         let radius2 = sink.radius2.max(0.0);
@@ -86,19 +88,19 @@ pub struct Block {
     pub skip_own_index: bool,
     /// The time to which sources are predicted.
     pub time: f64,
-    /// Whether they are; else they are as they were written.
+    /// Whether sources are predicted to `time`; otherwise they are as they were written.
     pub predicts: bool,
     /// Only addresses below this take part.
     pub nj: usize,
-    /// The units in which devices compute pairs, so that products stay in the range of their numbers. They change no bit
-    /// of a sum that needs none.
+    /// The units in which devices compute pairs, so that products stay in the range of their
+    /// numbers. They change no bit of a sum that stays in the range without them.
     pub units: Units,
-    /// How far the neighbours of its sinks reach, where they are left out of the sums.
+    /// The rule by which a source is a neighbour, where neighbours are left out of the sums.
     pub neighbour_criterion: NeighbourCriterion,
 }
 
 impl Block {
-    /// How its sinks are brought into the units of pairs.
+    /// Returns the conversion of its sinks into the units of pairs.
     pub fn sink_units(&self) -> SinkUnits {
         let distance2 = self.units.distance2_factor();
         let (by_mass, plain) = match self.neighbour_criterion {
@@ -120,10 +122,10 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// No source at all.
+    /// The nearest source where there is none.
     pub const NONE: Nearest = Nearest { distance2: f64::INFINITY, index: 0 };
 
-    /// Keeps the nearer one, the earlier one of two equally near ones.
+    /// Keeps the nearer of the two sources; of equally near ones the earlier.
     pub fn update(&mut self, other: Nearest) {
         if other.distance2 < self.distance2 {
             *self = other;
@@ -131,17 +133,17 @@ impl Nearest {
     }
 }
 
-/// Sums over some sources, a row a sink: potential, acceleration, jerk, ...
+/// Sums over some sources, with a row for each sink: potential, acceleration, jerk, ...
 #[derive(Debug, Default, Clone)]
 pub struct Sums {
-    /// `outputs` numbers for each sink.
+    /// `n_outputs` numbers for each sink.
     pub values: Vec<f64>,
     /// The nearest source of each sink, where the order finds one.
     pub nearest: Vec<Nearest>,
 }
 
 impl Sums {
-    /// Memory for the sums of this many sinks.
+    /// Reserves memory for the sums of this many sinks.
     pub fn reserve(&mut self, sinks: usize, n_outputs: usize, nearest: bool) -> Result<()> {
         let values = sinks.saturating_mul(n_outputs);
         let nearest = if nearest { sinks } else { 0 };
@@ -151,20 +153,20 @@ impl Sums {
         memory::reserve(&mut self.nearest, more_nearest, "nearest sources")
     }
 
-    /// Empty sums of this many sinks.
+    /// Resets to the sums of this many sinks over no source.
     pub fn reset(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
         self.values.clear();
         self.nearest.clear();
         self.resize(sinks, n_outputs, nearest);
     }
 
-    /// Sums of this many sinks, whose numbers are still to be written.
+    /// Makes room for this many sinks, whose numbers are still to be written.
     fn resize(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
         self.values.resize(sinks * n_outputs, 0.0);
         self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
     }
 
-    /// Adds some rows of the sums over the next sources to as many rows from `first` on.
+    /// Adds some rows of sums over further sources to as many rows from `first` on.
     pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, n_outputs: usize) {
         let terms = &other.values[rows.start * n_outputs..rows.end * n_outputs];
         self.values[first * n_outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
@@ -174,8 +176,8 @@ impl Sums {
     }
 }
 
-/// Adds some rows of as many sets of sums as a power of two, each to the one half their number before it, until all are
-/// in the first.
+/// Adds some rows of several sets of sums, whose number is a power of two, in a binary tree: the
+/// second half of the sets is added to the first half, set by set, until the first set holds all.
 pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, n_outputs: usize) {
     let mut half = sets.len() / 2;
     while half > 0 {
@@ -186,7 +188,8 @@ pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, n_outputs: usize) {
     }
 }
 
-/// Where devices hand in what they have summed of a block: rows for all sinks, once for each set of slices.
+/// The partial sums that the devices of a block hand in: rows for all sinks, once for each set of
+/// slices.
 #[derive(Debug)]
 pub struct PartialSums {
     sinks: usize,
@@ -196,13 +199,14 @@ pub struct PartialSums {
 }
 
 impl PartialSums {
-    /// Room for the sums of an order with these outputs.
+    /// Makes empty partial sums with `n_outputs` numbers for each sink, and with nearest sources if
+    /// `nearest` is set.
     pub fn new(n_outputs: usize, nearest: bool) -> PartialSums {
         PartialSums { sinks: 0, n_outputs, nearest, sets: vec![Sums::default()] }
     }
 
-    /// Has memory for the sums of a block of this many sinks with so many sets of slices; what they hold is still to be
-    /// written.
+    /// Makes room for a block of this many sinks and this many sets of slices; the numbers are
+    /// still to be written.
     pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
         debug_assert!(sets.is_power_of_two() && sets <= SLICE_GROUPS);
         self.sinks = sinks;
@@ -219,22 +223,24 @@ impl PartialSums {
         self.sinks
     }
 
-    /// Where the device puts the sums of its sinks that has this set of slices. It writes each number.
+    /// Returns the sums in which the devices that have this set of slices put those of their sinks.
+    /// They write every number.
     pub fn set(&mut self, set: usize) -> &mut Sums {
         &mut self.sets[set]
     }
 
-    /// Adds the sets of some sinks, all of which were handed in, in the order of slice groups; the first has the sums then.
+    /// Adds the sets for some sinks, after all were handed in, in the order of slice groups; then
+    /// the first set holds the sums.
     pub fn merge(&mut self, sinks: Range<usize>) {
         add_in_pairs(&mut self.sets, sinks, self.n_outputs);
     }
 
-    /// The sums of the sinks that were merged.
+    /// Returns the sums, which are complete for the sinks that were merged.
     pub fn merged(&self) -> &Sums {
         &self.sets[0]
     }
 
-    /// Takes the sums, and leaves others to be overwritten.
+    /// Moves the sums to `into`, and keeps the memory that was there to be overwritten.
     pub fn take(&mut self, into: &mut Sums) {
         std::mem::swap(&mut self.sets[0], into);
     }
@@ -250,10 +256,10 @@ mod tests {
         Sums { values: (0..4 * sinks).map(number).collect(), nearest: (0..sinks).map(nearest).collect() }
     }
 
-    /// The sums of each slice, merged by so many devices that have so many sets of slices.
+    /// Returns the sums of all slices, merged from this many sets of slices.
     fn merged(sets: usize, sinks: usize) -> Sums {
-        let mut parts = PartialSums::new(4, true);
-        parts.reset(sinks, sets).unwrap();
+        let mut partial_sums = PartialSums::new(4, true);
+        partial_sums.reset(sinks, sets).unwrap();
         for set in 0..sets {
             let mut slice_groups: Vec<Sums> = Vec::new();
             for slice_group in (set..SLICE_GROUPS).step_by(sets) {
@@ -265,10 +271,10 @@ mod tests {
                 slice_groups.push(sum);
             }
             add_in_pairs(&mut slice_groups, 0..sinks, 4);
-            *parts.set(set) = slice_groups.swap_remove(0);
+            *partial_sums.set(set) = slice_groups.swap_remove(0);
         }
-        parts.merge(0..sinks);
-        parts.merged().clone()
+        partial_sums.merge(0..sinks);
+        partial_sums.merged().clone()
     }
 
     #[test]
@@ -283,13 +289,13 @@ mod tests {
 
     #[test]
     fn sinks_are_merged_as_they_come() {
-        let mut parts = PartialSums::new(1, false);
-        parts.reset(3, 2).unwrap();
-        parts.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
-        parts.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);
-        parts.merge(1..3);
-        assert_eq!(parts.merged().values, [1.0, 22.0, 33.0]);
-        parts.merge(0..1);
-        assert_eq!(parts.merged().values, [11.0, 22.0, 33.0]);
+        let mut partial_sums = PartialSums::new(1, false);
+        partial_sums.reset(3, 2).unwrap();
+        partial_sums.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
+        partial_sums.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);
+        partial_sums.merge(1..3);
+        assert_eq!(partial_sums.merged().values, [1.0, 22.0, 33.0]);
+        partial_sums.merge(0..1);
+        assert_eq!(partial_sums.merged().values, [11.0, 22.0, 33.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, each with the offending value and what is allowed instead.
+//! The errors of the library. Each names the offending value and what is allowed instead.
 
 use std::borrow::Cow;
 use std::io;
@@ -43,7 +43,7 @@ pub enum ResultCode {
 }
 
 impl ResultCode {
-    /// Every result.
+    /// Every result code.
     pub const ALL: [ResultCode; 15] = [
         ResultCode::Ok,
         ResultCode::NullArgument,
@@ -62,7 +62,7 @@ impl ResultCode {
         ResultCode::Internal,
     ];
 
-    /// The result with this number.
+    /// Returns the result code with this number, if there is one.
     pub fn from_number(number: i32) -> Option<ResultCode> {
         ResultCode::ALL.into_iter().find(|code| *code as i32 == number)
     }
@@ -124,7 +124,7 @@ pub enum Error {
     CallOrder {
         /// The call.
         call: &'static str,
-        /// What is wrong with its place.
+        /// When it was called, and why that is wrong.
         when: &'static str,
     },
     /// This process is a fork of the one that opened what was to be used.
@@ -155,17 +155,17 @@ pub enum Error {
     NoDescriptor {
         /// The file that was to be opened, if it is there.
         file: String,
-        /// What the system says.
+        /// The reason that the system gives.
         reason: String,
     },
     /// The caller's buffer is too small; it holds as much as fits.
     #[error("{what} needs room for {needed}, the buffer holds {room}")]
     BufferTooSmall {
-        /// What was to be written.
+        /// The data that was to be written.
         what: &'static str,
-        /// How many elements there are.
+        /// The number of elements that there are.
         needed: usize,
-        /// How many the buffer takes.
+        /// The number of elements that the buffer takes.
         room: usize,
     },
     /// The backend is not there.
@@ -181,17 +181,17 @@ pub enum Error {
     Unsupported {
         /// The backend's name.
         backend: &'static str,
-        /// What was asked for: order, precision and scope, in words.
+        /// The order, precision and scope that were asked for, in words.
         forces: String,
-        /// What it can do.
+        /// The orders and precisions that it computes.
         allowed: String,
     },
     /// Memory could not be had.
     #[error("no memory for {what}: {bytes} bytes")]
     OutOfMemory {
-        /// What the memory was for.
+        /// The purpose of the memory.
         what: &'static str,
-        /// How much was asked for.
+        /// The number of bytes that were asked for.
         bytes: usize,
     },
     /// A device failed while it worked.
@@ -199,19 +199,20 @@ pub enum Error {
     DeviceFailed {
         /// The device's name.
         device: String,
-        /// What its driver says.
+        /// The reason that its driver gives.
         reason: String,
     },
     /// A defect of the library.
     #[error("a defect of kyoho: {what}")]
     Internal {
-        /// What was found.
+        /// The defect that was found.
         what: String,
     },
 }
 
 impl Error {
-    /// The error that this file could not be opened, if that is because no other could be.
+    /// Returns the error that no file descriptor is free for this file, if that is why it could not
+    /// be opened.
     pub(crate) fn no_descriptor(file: &Path, error: &io::Error) -> Option<Error> {
         let is_full = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
         is_full.then(|| Error::NoDescriptor { file: file.display().to_string(), reason: error.to_string() })
@@ -238,7 +239,8 @@ impl Error {
     }
 }
 
-/// A number as messages show it: with an exponent where it would else have dozens of digits.
+/// Returns a number as messages show it, with an exponent where it would otherwise have dozens of
+/// digits.
 pub fn shown(number: f64) -> String {
     match number.abs() {
         0.0 | 1e-5..1e16 => number.to_string(),
@@ -246,7 +248,7 @@ pub fn shown(number: f64) -> String {
     }
 }
 
-/// A text of the user as messages show it: of a long one the beginning and the length.
+/// Returns a text of the user as messages show it: a long one is cut off, and its length is named.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 200;
     match text.char_indices().nth(LONGEST) {

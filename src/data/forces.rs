@@ -13,7 +13,7 @@ pub struct Forces<'a> {
 }
 
 impl<'a> Forces<'a> {
-    /// Those that stand in sums.
+    /// Returns the forces on some sinks of these sums.
     pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'a Interaction) -> Forces<'a> {
         let values = &sums.values[sinks.start * interaction.n_outputs..sinks.end * interaction.n_outputs];
         let nearest = if interaction.nearest { &sums.nearest[sinks] } else { &[] };
@@ -32,8 +32,8 @@ impl Forces<'_> {
         self.values.is_empty()
     }
 
-    /// All that was summed for each sink: potential, acceleration and, where the order has them, jerk, snap and crackle.
-    /// Empty unless there are `N` numbers for a sink.
+    /// Iterates over all that was summed for each sink: potential, acceleration and, where the
+    /// order has them, jerk, snap and crackle. There are no rows unless a sink has `N` numbers.
     pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
         rows[..if N == self.interaction.n_outputs { rows.len() } else { 0 }].iter()
@@ -87,7 +87,7 @@ fn are_finite(values: &[f64]) -> bool {
     values.iter().fold(0, |all, value| all | carry(value)) >> 63 == 0
 }
 
-/// An error that names the first of some sinks whose sums are not all finite.
+/// Fails if some sums of these sinks are not finite; the error names the first such sink.
 pub(crate) fn check_finite(sums: &Sums, sinks: Range<usize>, interaction: &Interaction) -> Result<()> {
     let n_outputs = interaction.n_outputs;
     let values = &sums.values[sinks.start * n_outputs..sinks.end * n_outputs];

@@ -1,4 +1,5 @@
-//! What is computed: an order, a precision and a scope, and the counts and bounds that come with them.
+//! An interaction: an order, a precision and a scope, with the counts and bounds that belong to
+//! them.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,7 @@ impl Order {
     /// Every order.
     pub const ALL: [Order; 4] = [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth];
 
-    /// The order with this number.
+    /// Returns the order with this number, if there is one.
     pub fn from_number(number: i32) -> Option<Order> {
         Order::ALL.into_iter().find(|order| *order as i32 == number)
     }
@@ -51,12 +52,12 @@ impl Precision {
         }
     }
 
-    /// The precision of this name.
+    /// Returns the precision of this name, if there is one.
     pub fn from_name(name: &str) -> Option<Precision> {
         Precision::ALL.into_iter().find(|precision| precision.name() == name)
     }
 
-    /// The precision with this number.
+    /// Returns the precision with this number, if there is one.
     pub fn from_number(number: i32) -> Option<Precision> {
         Precision::ALL.into_iter().find(|precision| *precision as i32 == number)
     }
@@ -85,95 +86,105 @@ impl Scope {
         }
     }
 
-    /// The scope with this number.
+    /// Returns the scope with this number, if there is one.
     pub fn from_number(number: i32) -> Option<Scope> {
         Scope::ALL.into_iter().find(|scope| *scope as i32 == number)
     }
 
-    /// The scope of this name.
+    /// Returns the scope of this name, if there is one.
     pub fn from_name(name: &str) -> Option<Scope> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
 }
 
-/// What one order in one precision and scope takes and gives.
+/// An interaction: what a pair of one order, precision and scope needs, and what it adds to the
+/// sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interaction {
     /// The order.
     pub order: Order,
     /// The precision.
     pub precision: Precision,
-    /// Which sources the forces are of.
+    /// The sources that the forces are of.
     pub scope: Scope,
-    /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what a chip executes). What
-    /// decides whether a source is a neighbour is not counted: about 16 operations more.
+    /// Floating-point operations that a pair counts for in TFLOPS (the field's convention, not what
+    /// a chip executes). The test whether a source is a neighbour is not counted; it takes about 16
+    /// operations more.
     pub flops_per_pair: u32,
-    /// Taylor coefficients that a source has: position, velocity, acceleration / 2, jerk / 6, ...
+    /// The number of Taylor coefficients of a source: position, velocity, acceleration / 2, jerk /
+    /// 6, ...
     pub n_coefficients: usize,
-    /// Vectors of a sink and of a predicted source that a pair needs: position, velocity, acceleration, jerk.
+    /// The number of vectors of a sink and of a predicted source that a pair needs: position,
+    /// velocity, acceleration, jerk.
     pub n_derivatives: usize,
-    /// Numbers that are summed for a sink: potential, acceleration, jerk, snap, crackle (1 + 3 + 3 + ...).
+    /// The count of numbers that are summed for a sink: potential, acceleration, jerk, snap,
+    /// crackle (1 + 3 + 3 + ...).
     pub n_outputs: usize,
-    /// Whether nearest neighbours are found on the way.
+    /// Whether nearest neighbours are found along with the sums.
     pub nearest: bool,
-    /// What the pair arithmetic can bear.
+    /// The bounds of the arithmetic of a pair.
     pub bounds: Bounds,
     /// The aim for the worst relative error of an acceleration in a Plummer model of 16384 bodies.
     pub tolerance: f64,
-    /// What it is, in a sentence.
+    /// A description in one sentence.
     pub documentation: Cow<'static, str>,
 }
 
-/// What a pair arithmetic can bear: squares and products stay in the range of its numbers.
+/// The bounds of the arithmetic of a pair, within which squares and products stay in the range of
+/// its numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// The largest magnitude of a coordinate.
     pub position: f64,
     /// The largest magnitude of a mass.
     pub mass: f64,
-    /// Whether lengths and speeds are multiplied with powers of two, too, so that those of most sources are at most some 1.
-    /// Numbers of 64 bits have room for the caller's.
+    /// Whether lengths and speeds are multiplied with powers of two too, so that those of most
+    /// sources are at most about 1. Doubles have room for the caller's.
     pub scales_lengths: bool,
-    /// The lowest and the highest binary exponent of the largest mass over the cube of the model's size at which
-    /// `m s^(-3)`, and in numbers of 32 bits what is made of it, has most room for small distances and masses: masses
-    /// are multiplied with a power of two that brings it there.
+    /// The lowest and the highest binary exponent of the largest mass over the cube of the model's
+    /// size at which `m s^(-3)`, and in single precision all that is computed from it, has most
+    /// room for small distances and masses. Masses are multiplied with a power of two that brings
+    /// the exponent there.
     pub weights: (i32, i32),
     /// The lowest and the highest binary exponent of the largest mass; scaling keeps it there.
     pub masses: (i32, i32),
 }
 
 impl Bounds {
-    /// Numbers of 32 bits go from 2^-126 to 2^127. With a largest mass of 2^-18 and coordinates and speeds of 1 to 16, the term
-    /// of a jerk has all its bits for a mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
+    /// The bounds of single precision, whose numbers go from 2^-126 to 2^127. With a largest mass
+    /// of 2^-18 and coordinates and speeds of 1 to 16, the term of a jerk has all its bits for a
+    /// mass of 2^-40 and a speed of 2^-20 of these at 2^12 times the distance, and does not
     /// overflow down to a distance of 2^-45.
     pub const SINGLE: Bounds =
         Bounds { position: 1e75, mass: 1e75, scales_lengths: true, weights: (-18, -18), masses: (-100, 100) };
-    /// A snap is a mass and a squared speed over the fourth power of a distance: it has its bits to 2^10 times the distance,
-    /// and does not overflow down to 2^-34.
+    /// The bounds of single precision where snaps are summed. A snap is a mass and a squared speed
+    /// over the fourth power of a distance: it has its bits to 2^10 times the distance, and does
+    /// not overflow down to 2^-34.
     pub const SINGLE_TO_SNAP: Bounds = Bounds { weights: (-22, -22), ..Bounds::SINGLE };
-    /// Numbers of 64 bits have room for the units of every caller.
+    /// The bounds of doubles, which have room for the units of every caller.
     pub const DOUBLE: Bounds =
         Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
 }
 
 impl Interaction {
-    /// Whether neighbour lists can be had.
+    /// Whether it has neighbour lists.
     pub fn has_lists(&self) -> bool {
         self.nearest || self.is_regular()
     }
 
-    /// Whether neighbours are left out of the sums.
+    /// Whether the force is the regular one, whose sums leave out neighbours.
     pub fn is_regular(&self) -> bool {
         self.scope == Scope::Regular
     }
 
-    /// What it is called.
+    /// Returns its name: order, scope and precision.
     pub fn name(&self) -> String {
         name_of(self.order, self.precision, self.scope)
     }
 }
 
-/// What is computed in an order, a precision and a scope, in words; the scope is named where it is not the whole force.
+/// Returns the name of an order, a precision and a scope; the scope is named where it is not the
+/// full force.
 pub fn name_of(order: Order, precision: Precision, scope: Scope) -> String {
     let scope = if scope == Scope::Regular { "regular " } else { "" };
     format!("order {} {scope}{}", order as i32, precision.name())

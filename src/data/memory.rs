@@ -1,26 +1,28 @@
-//! Memory that grows with what the caller gives: where there is none, the error says for what, and how much.
+//! Allocation of memory that grows with what the caller gives. Where there is none, the error says
+//! what it was for, and how much was asked for.
 //!
-//! Allocations that are small whatever the caller gives, such as the text of an error, are made as usual.
+//! Allocations that are small whatever the caller gives, such as the message of an error, are made
+//! as usual.
 
 use std::ops::{Deref, DerefMut};
 
 use super::{Error, Result};
 
-/// An empty vector with room for so many items.
+/// Returns an empty vector with room for this many items.
 pub fn room<T>(count: usize, what: &'static str) -> Result<Vec<T>> {
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| none::<T>(count, what))?;
     Ok(items)
 }
 
-/// A vector of so many equal items.
+/// Returns a vector of this many equal items.
 pub fn filled<T: Clone>(count: usize, item: T, what: &'static str) -> Result<Vec<T>> {
     let mut items = room(count, what)?;
     items.resize(count, item);
     Ok(items)
 }
 
-/// Makes room for so many more items.
+/// Makes room for this many more items.
 #[inline]
 pub fn reserve<T>(items: &mut Vec<T>, more: usize, what: &'static str) -> Result<()> {
     match items.try_reserve(more) {
@@ -37,7 +39,7 @@ pub fn push<T>(items: &mut Vec<T>, item: T, what: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Appends new items until there are so many.
+/// Appends new items until there are `count`.
 pub fn lengthen<T>(items: &mut Vec<T>, count: usize, what: &'static str, new: impl FnMut() -> T) -> Result<()> {
     if count > items.len() {
         reserve(items, count - items.len(), what)?;
@@ -46,7 +48,7 @@ pub fn lengthen<T>(items: &mut Vec<T>, count: usize, what: &'static str, new: im
     Ok(())
 }
 
-/// All items that come.
+/// Collects the items of an iterator.
 pub fn collected<T>(items: impl IntoIterator<Item = T>, what: &'static str) -> Result<Vec<T>> {
     let items = items.into_iter();
     let mut all = room(items.size_hint().0, what)?;
@@ -56,31 +58,31 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>, what: &'static str) -> R
     Ok(all)
 }
 
-/// There is no memory for so many items.
+/// Returns the error that there is no memory for this many items.
 #[cold]
 pub fn none<T>(count: usize, what: &'static str) -> Error {
     Error::OutOfMemory { what, bytes: count.saturating_mul(size_of::<T>()) }
 }
 
-/// A value in memory of its own, as in a `Box`, whose making can fail.
+/// A value in memory of its own, like a `Box`, whose allocation can fail.
 #[derive(Debug)]
 pub struct Boxed<T>(Box<[T; 1]>);
 
 impl<T> Boxed<T> {
-    /// Puts a value there.
+    /// Moves a value to memory of its own.
     pub fn new(value: T, what: &'static str) -> Result<Boxed<T>> {
         let mut one = room(1, what)?;
         one.push(value);
-        // Of a vector without room to spare nothing is moved.
+        // A vector without spare room is converted in place.
         match <Box<[T; 1]>>::try_from(one.into_boxed_slice()) {
             Ok(boxed) => Ok(Boxed(boxed)),
-            Err(_) => Err(Error::Internal { what: "one value is not one".into() }),
+            Err(_) => Err(Error::Internal { what: "a vector of one value does not have one value".into() }),
         }
     }
 }
 
 impl<T: 'static> Boxed<T> {
-    /// Leaves it there for as long as the process lives.
+    /// Keeps the value for as long as the process lives.
     pub fn leak(self) -> &'static mut T {
         let [value] = Box::leak(self.0);
         value

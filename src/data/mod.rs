@@ -1,4 +1,5 @@
-//! Plain data: sources, sinks, blocks, sums, records of writes, errors. Nothing here knows of anything above it.
+//! Plain data: sources, sinks, blocks, sums, records of writes, errors. Nothing here knows the
+//! floors above.
 
 pub mod block;
 pub mod error;

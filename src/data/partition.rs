@@ -1,73 +1,78 @@
-//! How sources are partitioned to slices, and sinks and slices to devices.
+//! The partition of sources into slices, and of sinks and slices among devices.
 //!
 //! The slice of a source depends on its address alone, and slices are added in one order, so that a force has the same
 //! bits on any number of devices.
 
 use std::ops::Range;
 
-/// Consecutive addresses that are stored, predicted and summed together.
+/// The number of consecutive addresses that are stored, predicted and summed together.
 pub const CHUNK: usize = 256;
 
 /// The number of slices.
 pub const SLICES: usize = 24;
 
-/// Slices with the same number modulo `SHEAVES` make a slice group. The slices of a slice group are added one after another, then
-/// slice group `k` and `k + 4`, of these `k` and `k + 2`, and at last `0` and `1`: whoever has each second, fourth or eighth
-/// slice adds them all by himself.
+/// The number of slice groups. Slices with the same number modulo `SLICE_GROUPS` make a group. The
+/// slices of a group are added one after another; then group `k + 4` is added to group `k`, of
+/// these sums `k + 2` to `k`, and at last `1` to `0`. So a device that has every second, fourth or
+/// eighth slice adds all of them by itself.
 pub const SLICE_GROUPS: usize = 8;
 
-/// The chunk that holds an address.
+/// Returns the chunk that holds an address.
 pub fn chunk_of(address: usize) -> usize {
     address / CHUNK
 }
 
-/// The chunks of a slice among the first `chunks`, in the order in which they are summed.
+/// Iterates over the chunks of a slice among the first `chunks`, in the order in which they are
+/// summed.
 pub fn chunks_of_slice(slice: usize, chunks: usize) -> impl Iterator<Item = usize> {
     (slice..chunks).step_by(SLICES)
 }
 
-/// The chunks that hold the addresses below `nj`.
+/// Returns the number of chunks that hold the addresses below `nj`.
 pub fn chunks_below(nj: usize) -> usize {
     nj.div_ceil(CHUNK)
 }
 
-/// How a block is partitioned to devices: its sinks in so many ranges, and the slices in so many sets for each of them.
+/// The partition of a block among devices: its sinks are divided into ranges, and for each range
+/// the slices into sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Ranges of sinks.
+    /// The number of ranges of sinks.
     pub ranges: usize,
-    /// Sets of slices: 1, 2, 4 or 8.
+    /// The number of sets of slices: 1, 2, 4 or 8.
     pub sets: usize,
 }
 
 impl Partition {
-    /// One device has all of a block.
+    /// The partition that gives a whole block to one device.
     pub const WHOLE: Partition = Partition { ranges: 1, sets: 1 };
 
-    /// Every partition that occupies up to so many devices.
+    /// Iterates over every partition that occupies at most this many devices.
     pub fn among(devices: usize) -> impl Iterator<Item = Partition> {
         let numbers_of_sets = (0..=SLICE_GROUPS.ilog2()).map(|bits| 1 << bits).filter(move |sets| *sets <= devices);
         numbers_of_sets.flat_map(move |sets| (1..=devices / sets).map(move |ranges| Partition { ranges, sets }))
     }
 
-    /// The devices that it occupies.
+    /// Returns the number of devices that it occupies.
     pub fn devices(&self) -> usize {
         self.ranges * self.sets
     }
 
-    /// What the device at a place does of a block of `ni` sinks; nothing beyond those that the partition occupies.
+    /// Returns the assignment of the device at a place for a block of `ni` sinks. It has no sinks
+    /// beyond the devices that the partition occupies.
     pub fn assignment(&self, place: usize, ni: usize) -> Assignment {
         let range = place / self.sets;
         let border = |range: usize| match range {
             range if range >= self.ranges => ni,
-            // Whole groups of threads where there are enough.
+            // Ranges are whole thread blocks where there are enough sinks.
             range => (ni * range / self.ranges).next_multiple_of(if ni >= 512 * self.ranges { 256 } else { 8 }).min(ni),
         };
         Assignment { sinks: border(range)..border(range + 1), set: place % self.sets, sets: self.sets }
     }
 }
 
-/// What one device does of a block: some of the sinks, with the slices `set`, `set + sets`, ...
+/// The assignment of one device in a block: some of the sinks, with the slices `set`, `set + sets`,
+/// ...
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The sinks.
@@ -79,12 +84,12 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// All of a block.
+    /// Returns the assignment that has a whole block of `ni` sinks.
     pub fn whole(ni: usize) -> Assignment {
         Partition::WHOLE.assignment(0, ni)
     }
 
-    /// The slices, ascending.
+    /// Iterates over the slices, in ascending order.
     pub fn slices(&self) -> impl ExactSizeIterator<Item = usize> + use<> {
         (self.set..SLICES).step_by(self.sets)
     }
@@ -133,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn deals_of_one_device_up_to_all() {
+    fn partitions_of_one_device_up_to_all() {
         let partitions =
             |devices| Partition::among(devices).map(|partition| (partition.ranges, partition.sets)).collect::<Vec<_>>();
         assert_eq!(partitions(1), [(1, 1)]);

@@ -1,24 +1,25 @@
-//! Sources on their way to devices: what was written, and where to.
+//! Records: sources on their way to devices, with the addresses to which they were written.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::{MAX_COEFFICIENTS, Source};
 
-/// The memory of records, of which each is one line, or two where there are more than four Taylor coefficients: words of
-/// time, mass and Taylor coefficients, and in the last but one word the index and the address.
+/// A line of the memory of records. A record has one line, or two where there are more than four
+/// Taylor coefficients: words with the time, the mass and the Taylor coefficients, and in the last
+/// word but one the index and the address.
 #[repr(C, align(128))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 pub struct RecordLine([u64; RECORD_WORDS]);
 
-/// Words of 64 bits of a line.
+/// The number of words of 64 bits in a line.
 pub const RECORD_WORDS: usize = 16;
 
-/// Lines of the record of a source with so many Taylor coefficients.
+/// Returns the number of lines of the record of a source with this many Taylor coefficients.
 pub const fn lines_of_record(n_coefficients: usize) -> usize {
     (2 + 3 * n_coefficients + 2).div_ceil(RECORD_WORDS)
 }
 
-/// The word of a record that holds the index and, in its upper half, the address.
+/// Returns the place of the word that holds the index and, in its upper half, the address.
 pub const fn index_word(words: usize) -> usize {
     words - 2
 }
@@ -52,14 +53,14 @@ fn put<const WORDS: usize>(words: &mut [u64; WORDS], address: u32, source: &Sour
 pub struct Record<'a>(&'a [RecordLine]);
 
 impl Record<'_> {
-    /// The address written.
+    /// Returns the address to which the source was written.
     #[inline]
     pub fn address(&self) -> u32 {
         let words: &[u64] = bytemuck::cast_slice(self.0);
         (words[index_word(words.len())] >> 32) as u32
     }
 
-    /// The source.
+    /// Returns the source.
     #[inline]
     pub fn source(&self) -> Source {
         let words: &[u64] = bytemuck::cast_slice(self.0);
@@ -84,62 +85,63 @@ impl<'a> Records<'a> {
     /// No records.
     pub const NONE: Records<'static> = Records { lines: &[], lines_of_record: 1 };
 
-    /// All records in some memory, each of so many lines.
+    /// Returns all records in some memory, each of this many lines.
     #[inline]
     pub fn new(lines: &'a [RecordLine], lines_of_record: usize) -> Records<'a> {
         debug_assert!(lines.len().is_multiple_of(lines_of_record));
         Records { lines, lines_of_record }
     }
 
-    /// How many there are.
+    /// Returns the number of records.
     #[inline]
     pub fn len(&self) -> usize {
         self.lines.len() / self.lines_of_record
     }
 
-    /// Whether there are none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The record at a place.
+    /// Returns the record at a place.
     #[inline]
     pub fn get(&self, place: usize) -> Record<'a> {
         Record(&self.lines[place * self.lines_of_record..][..self.lines_of_record])
     }
 
-    /// Each record.
+    /// Iterates over the records.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'a>> + Clone + use<'a> {
         self.lines.chunks_exact(self.lines_of_record).map(Record)
     }
 
-    /// The first records, and those from a place on.
+    /// Returns the records before a place, and those from it on.
     pub fn split_at(&self, place: usize) -> [Records<'a>; 2] {
         let (first, rest) = self.lines.split_at(place * self.lines_of_record);
         [first, rest].map(|lines| Records { lines, ..*self })
     }
 
-    /// The memory that they are in.
+    /// Returns the memory of the records.
     #[inline]
     pub fn lines(&self) -> &'a [RecordLine] {
         self.lines
     }
 
-    /// Words of 64 bits of each.
+    /// Returns the number of words of 64 bits in each record.
     pub fn words(&self) -> usize {
         self.lines_of_record * RECORD_WORDS
     }
 }
 
 impl<'a> Record<'a> {
-    /// Its memory.
+    /// Returns the memory of the record.
     #[inline]
     pub fn lines(&self) -> &'a [RecordLine] {
         self.0
     }
 }
 
-/// The lines of records of some sources with so many Taylor coefficients, each with its address.
+/// Returns the lines of the records of some sources, given with their addresses, that have this
+/// many Taylor coefficients.
 pub fn lines(n_coefficients: usize, sources: impl IntoIterator<Item = (u32, Source)>) -> Vec<RecordLine> {
     let mut lines = Vec::new();
     for (address, source) in sources {
@@ -152,7 +154,6 @@ pub fn lines(n_coefficients: usize, sources: impl IntoIterator<Item = (u32, Sour
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -1,18 +1,19 @@
-//! The sinks of a block: many are copied, and looked at, by several threads.
+//! The sinks of a block. Where they are many, several threads copy and check them.
 
 use std::ops::Range;
 
 use super::{Interaction, MAX_DERIVATIVES, Result, Sink, memory};
 
-/// Numbers of a sink before its vectors: its index, the squared softening and the squared radius.
+/// The count of numbers of a sink before its vectors: its index, the squared softening and the
+/// squared radius.
 const HEAD: usize = 3;
 
-/// Numbers of a sink: behind the vectors its step, where it has one.
+/// Returns the count of numbers of a sink; behind the vectors it has its step, if any.
 const fn width(vectors: usize, steps: bool) -> usize {
     HEAD + 3 * vectors + steps as usize
 }
 
-/// Calls what is compiled for each number of vectors that sinks have, and with and without steps.
+/// Makes a call that is compiled for each number of vectors of a sink, with and without steps.
 macro_rules! by_kind {
     ($kind:expr, $vectors:ident, $steps:ident => $call:expr) => {
         by_kind!(@each $kind, $vectors, $steps, $call, (1, false) (1, true) (2, false) (2, true) (3, false) (3, true))
@@ -34,11 +35,11 @@ pub(crate) use by_kind;
 
 /// The sinks of a block, with the vectors that the order needs and no others, and with steps where the scope needs them.
 ///
-/// Memory of larger blocks is kept as it is: what was written once is only written over.
+/// The memory of larger blocks is kept, and only overwritten.
 #[derive(Debug, Clone)]
 pub struct Sinks {
     numbers: Vec<f64>,
-    /// So many of the first are the block's.
+    /// The number of sinks of the block; the memory may hold more.
     count: usize,
     vectors: usize,
     steps: bool,
@@ -50,7 +51,7 @@ impl Default for Sinks {
     }
 }
 
-/// Some sinks of a block, one after another.
+/// Consecutive sinks of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct SinkSlice<'a> {
     numbers: &'a [f64],
@@ -63,32 +64,33 @@ impl<'a> SinkSlice<'a> {
         width(self.vectors, self.steps)
     }
 
-    /// Vectors that they have.
+    /// Returns the number of vectors of a sink.
     pub fn vectors(&self) -> usize {
         self.vectors
     }
 
-    /// Whether they have steps.
+    /// Whether the sinks have steps.
     pub fn have_steps(&self) -> bool {
         self.steps
     }
 
-    /// How many they are.
+    /// Returns the number of sinks.
     pub fn len(&self) -> usize {
         self.numbers.len() / self.width()
     }
 
-    /// Whether there are none.
+    /// Whether there are no sinks.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The sink at a place; vectors that the order does not need are zero.
+    /// Returns the sink at a place; vectors that the order does not need are zero.
     pub fn get(&self, place: usize) -> Sink {
         by_kind!((self.vectors, self.steps), VECTORS, STEPS => self.with::<VECTORS, STEPS>(place))
     }
 
-    /// The sink at a place of sinks that have `VECTORS` vectors, and steps if it is said so.
+    /// Returns the sink at a place of sinks that have `VECTORS` vectors, and steps if `STEPS` is
+    /// set.
     #[inline(always)]
     pub fn with<const VECTORS: usize, const STEPS: bool>(&self, place: usize) -> Sink {
         let width = width(VECTORS, STEPS);
@@ -101,29 +103,29 @@ impl<'a> SinkSlice<'a> {
         Sink { index: row[0].to_bits() as i32, softening2: row[1], radius2: row[2], step, derivatives }
     }
 
-    /// Each of them.
+    /// Iterates over the sinks.
     pub fn iter(self) -> impl ExactSizeIterator<Item = Sink> + use<'a> {
         (0..self.len()).map(move |place| self.get(place))
     }
 
-    /// Those at some places.
+    /// Returns the sinks at some places.
     pub fn range(&self, places: Range<usize>) -> SinkSlice<'a> {
         let width = self.width();
         SinkSlice { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
     }
 
-    /// So many at a time.
+    /// Iterates over slices of `count` sinks; the last one may have fewer.
     pub fn chunks(self, count: usize) -> impl Iterator<Item = SinkSlice<'a>> {
         self.numbers.chunks(count * self.width()).map(move |numbers| SinkSlice { numbers, ..self })
     }
 
-    /// The first ones, and those from a place on.
+    /// Returns the sinks before a place, and those from it on.
     pub fn split_at(&self, place: usize) -> (SinkSlice<'a>, SinkSlice<'a>) {
         (self.range(0..place), self.range(place..self.len()))
     }
 }
 
-/// Writes a sink that has `VECTORS` vectors, and a step if it is said so.
+/// Writes a sink that has `VECTORS` vectors, and a step if `STEPS` is set.
 #[inline(always)]
 fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
     let row = &mut row[..width(VECTORS, STEPS)];
@@ -137,18 +139,18 @@ fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
     }
 }
 
-/// What is seen of sinks as they are copied.
+/// A summary of sinks, made while they are copied.
 #[derive(Debug, Clone, Copy)]
 pub struct SinkScan {
-    /// All of them are good at first sight.
+    /// Whether all of them are good at first sight.
     pub good: bool,
-    /// Some of them wants neighbours.
+    /// Whether some of them want neighbours.
     pub radius: bool,
     /// The largest magnitudes of components of their positions, velocities, ..., where units depend on them.
     pub largest: [f64; MAX_DERIVATIVES],
 }
 
-/// What good sinks keep to.
+/// The limits that good sinks keep to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     position: f64,
@@ -158,28 +160,28 @@ pub(crate) struct Limits {
 }
 
 impl Sinks {
-    /// How many they are.
+    /// Returns the number of sinks.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether there are no sinks.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// All of them.
+    /// Returns all sinks.
     pub fn all(&self) -> SinkSlice<'_> {
         let Sinks { vectors, steps, .. } = *self;
         SinkSlice { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
     }
 
-    /// Those at some places.
+    /// Returns the sinks at some places.
     pub fn range(&self, places: Range<usize>) -> SinkSlice<'_> {
         self.all().range(places)
     }
 
-    /// Copies all that come.
+    /// Copies the sinks of an iterator, and returns their summary.
     pub(crate) fn collect(&mut self, sinks: impl Iterator<Item = Sink>, interaction: &Interaction) -> Result<SinkScan> {
         let width = self.empty(interaction);
         self.reserve(sinks.size_hint().0, width)?;
@@ -196,7 +198,8 @@ impl Sinks {
         Ok(scan)
     }
 
-    /// Room for so many, to be written: their numbers, and how many a sink has.
+    /// Makes room for `count` sinks. Returns their numbers, which are to be written, and how many
+    /// of them a sink has.
     pub(crate) fn places(&mut self, count: usize, interaction: &Interaction) -> Result<(&mut [f64], usize)> {
         let width = self.empty(interaction);
         self.reserve(count, width)?;
@@ -207,13 +210,13 @@ impl Sinks {
         Ok((&mut self.numbers[..count * width], width))
     }
 
-    /// Forgets the sinks; the numbers of each that is to come.
+    /// Forgets the sinks; returns how many numbers a sink to come has.
     fn empty(&mut self, interaction: &Interaction) -> usize {
         (self.count, self.vectors, self.steps) = (0, interaction.n_derivatives, interaction.is_regular());
         width(self.vectors, self.steps)
     }
 
-    /// Memory for so many more.
+    /// Reserves memory for this many more sinks.
     fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
         let wanted = self.count.saturating_add(more).saturating_mul(width);
         let more = wanted.saturating_sub(self.numbers.len());
@@ -221,12 +224,12 @@ impl Sinks {
     }
 }
 
-/// Makes sinks, from the one of this number on.
+/// Makes sinks, from the one of the number `first` on, and returns their summary.
 pub(crate) fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> SinkScan {
     by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sink, limits))
 }
 
-/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+/// Makes sinks as [`fill`] does, with `VECTORS` vectors, and steps if `STEPS` is set.
 fn fill_with<const VECTORS: usize, const STEPS: bool>(
     places: &mut [f64],
     first: usize,
@@ -255,10 +258,11 @@ impl Limits {
 }
 
 impl SinkScan {
-    /// What is seen of no sinks.
+    /// The summary of no sinks.
     pub(crate) const NOTHING: SinkScan = SinkScan { good: true, radius: false, largest: [0.0; MAX_DERIVATIVES] };
 
-    /// Looks at one of many, without a branch; which of them is wrong is looked for when one is.
+    /// Adds a sink to the summary, without a branch; a wrong one is looked for only where there is
+    /// one.
     #[inline(always)]
     fn take(&mut self, sink: &Sink, limits: Limits) {
         let position = &sink.derivatives[0];
@@ -275,7 +279,7 @@ impl SinkScan {
         if limits.scales_lengths {
             for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {
                 let [x, y, z] = vector.map(f64::abs);
-                // One instruction each, where `f64::max` has four.
+                // Each of these comparisons is one instruction; `f64::max` takes four.
                 let of_two = if x > y { x } else { y };
                 let of_vector = if z > of_two { z } else { of_two };
                 *largest = if of_vector > *largest { of_vector } else { *largest };
@@ -302,7 +306,8 @@ impl FromIterator<Sink> for Sinks {
     }
 }
 
-/// The sum of all components of some vectors: finite only if each is. Three sums side by side take a third of the time.
+/// Returns the sum of all components of some vectors, which is finite only if each is. Three sums
+/// side by side take a third of the time.
 #[inline(always)]
 pub(crate) fn sum_of_components(vectors: &[[f64; 3]]) -> f64 {
     let mut sums = [0.0; 3];

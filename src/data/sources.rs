@@ -4,11 +4,12 @@ use super::memory::{self, Boxed};
 use super::units::{Census, Sizes};
 use super::{CHUNK, Error, Interaction, MAX_DERIVATIVES, Result, Units, chunk_of, chunks_below};
 
-/// Taylor coefficients that a source can have: position, velocity, acceleration / 2, jerk / 6, snap / 24, crackle / 120, and
-/// the next two derivatives of the position over 720 and 5040.
+/// The number of Taylor coefficients that a source can have: position, velocity, acceleration / 2,
+/// jerk / 6, snap / 24, crackle / 120, and the next two derivatives of the position over 720 and
+/// 5040.
 pub const MAX_COEFFICIENTS: usize = 8;
 
-/// A source (j-particle): a mass on a Taylor series in time.
+/// A source (j-particle): a mass whose position is a Taylor series in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Source {
     /// The caller's name for it; sinks with the same index do not feel it.
@@ -25,11 +26,11 @@ pub struct Source {
 const FACTORIALS: [f64; MAX_COEFFICIENTS] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
 
 impl Source {
-    /// A source from its plain derivatives, none of them divided: position, velocity, acceleration, jerk, ... Those that are
-    /// not given are zero.
+    /// Makes a source from its plain derivatives, none of them divided: position, velocity,
+    /// acceleration, jerk, ... Those that are not given are zero.
     pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
         let mut coefficients = padded(derivatives);
-        // Numbers that are known beforehand: the divisions are few and side by side.
+        // The divisors are known when this is compiled, and the divisions are few and independent.
         for k in 2..N {
             coefficients[k] = coefficients[k].map(|component| component / FACTORIALS[k]);
         }
@@ -37,7 +38,7 @@ impl Source {
     }
 }
 
-/// Vectors, and zeros behind them.
+/// Returns the vectors with zeros behind them.
 pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]; M] {
     const { assert!(N <= M) };
     let mut all = [[0.0; 3]; M];
@@ -56,12 +57,13 @@ impl IndexRange {
     /// The range of no index.
     pub const EMPTY: IndexRange = IndexRange { lowest: i32::MAX, highest: i32::MIN };
 
-    /// The range, widened to hold one more index.
+    /// Returns the range, widened to hold one more index.
     pub fn with(self, index: i32) -> IndexRange {
         IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
     }
 
-    /// The lowest and the highest index; the lowest is above the highest where there is none.
+    /// Returns the lowest and the highest index; the lowest is above the highest where there is
+    /// none.
     pub fn bounds(&self) -> [i32; 2] {
         [self.lowest, self.highest]
     }
@@ -72,26 +74,28 @@ impl IndexRange {
     }
 }
 
-/// Consecutive sources of which each quantity stands together, as wide as the widest vector of 64-bit numbers.
+/// The number of consecutive sources whose values of a quantity stand together: as many as the
+/// widest vector holds doubles.
 pub const OCTET: usize = 8;
 
-/// A row of an octet.
+/// A row of an octet: the values of one quantity.
 pub type Row = [f64; OCTET];
 
-/// Rows of an octet: the times, the masses, then the components of the Taylor coefficients.
+/// The rows of an octet: the times, the masses, then the components of the Taylor coefficients.
 pub const TIME: usize = 0;
 /// See [`TIME`].
 pub const MASS: usize = 1;
 /// See [`TIME`]: component `c` of coefficient `k` is row `TAYLOR + 3 k + c`.
 pub const TAYLOR: usize = 2;
 
-/// `CHUNK` consecutive addresses in octets: near enough to write one source in few pages, and to read all in one stream.
+/// `CHUNK` consecutive addresses in octets. One source is written to few pages, and all are read in
+/// one stream.
 pub struct Chunk {
     rows: Box<[Row]>,
     index: [i32; CHUNK],
     range: IndexRange,
     set: [u64; CHUNK / 64],
-    /// What units are chosen by, of each source that is here or that will be put here.
+    /// The sizes, by which units are chosen, of each source that is here or will be put here.
     sizes: [Sizes; CHUNK],
     stamp: u64,
 }
@@ -111,17 +115,17 @@ impl Chunk {
         })
     }
 
-    /// The octets, each of them `TAYLOR + 3 * n_coefficients` rows.
+    /// Iterates over the octets, each of `TAYLOR + 3 * n_coefficients` rows.
     pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
         self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
     }
 
-    /// The sources' indices.
+    /// Returns the sources' indices.
     pub fn indices(&self) -> &[i32; CHUNK] {
         &self.index
     }
 
-    /// A range that holds the indices of all sources that were ever written here.
+    /// Returns a range that holds the indices of all sources that were ever written here.
     pub fn index_range(&self) -> IndexRange {
         self.range
     }
@@ -142,7 +146,8 @@ impl Chunk {
         })
     }
 
-    /// A number that changes whenever a source of this chunk is written, and that no other state of it ever had.
+    /// Returns a number that changes whenever a source of this chunk is written, and that no other
+    /// state of it ever had.
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
@@ -174,11 +179,12 @@ impl Chunk {
     }
 }
 
-/// The addresses written since the last block began: what a device with a copy of its own has to fetch.
+/// The addresses written since the last block began, which a device with a copy of its own has to
+/// fetch.
 pub enum Written<'a> {
-    /// These, in the order of writing; an address written twice is named twice.
+    /// The addresses in the order of writing; an address written twice is named twice.
     Addresses(&'a [u32]),
-    /// More than it pays to list: compare the chunks' stamps.
+    /// More addresses than it pays to list; devices have to compare the chunks' stamps.
     Many,
 }
 
@@ -197,7 +203,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// No sources, each of which will have this many Taylor coefficients.
+    /// Makes an empty set of sources, each of which will have this many Taylor coefficients.
     pub fn new(n_coefficients: usize) -> Sources {
         Sources {
             n_coefficients,
@@ -210,26 +216,28 @@ impl Sources {
         }
     }
 
-    /// What was written since [`Sources::forget_written`].
+    /// Returns the addresses that were written since [`Sources::forget_written`].
     pub fn written(&self) -> Written<'_> {
-        match self.everything || self.written.len() >= MANY {
-            false => Written::Addresses(&self.written),
-            true => Written::Many,
+        if self.everything || self.written.len() >= MANY {
+            Written::Many
+        } else {
+            Written::Addresses(&self.written)
         }
     }
 
-    /// The devices of a block have fetched what was written; the others will compare stamps.
+    /// Forgets which addresses were written, after the devices of a block have fetched them; the
+    /// others will compare stamps.
     pub fn forget_written(&mut self) {
         self.written.clear();
         self.everything = false;
     }
 
-    /// There are devices that have fetched nothing yet.
+    /// Counts all sources as written, for devices that have fetched nothing yet.
     pub fn all_is_written(&mut self) {
         self.everything = true;
     }
 
-    /// Devices have to fetch the source at an address.
+    /// Notes that devices have to fetch the source at an address.
     pub fn note_written(&mut self, address: usize) {
         if self.written.len() < MANY {
             match self.written.try_reserve(1) {
@@ -240,7 +248,8 @@ impl Sources {
         }
     }
 
-    /// The source at an address, which has a chunk and will be put here, is one of those that units are chosen for.
+    /// Counts a source among those that units are chosen for. Its address has a chunk, and it will
+    /// be put there.
     #[inline]
     pub fn count_sizes(&mut self, address: usize, source: &Source) {
         if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
@@ -248,29 +257,29 @@ impl Sources {
         }
     }
 
-    /// The Taylor coefficients that are kept of a source.
+    /// Returns the number of Taylor coefficients that are kept of a source.
     pub fn n_coefficients(&self) -> usize {
         self.n_coefficients
     }
 
-    /// How many addresses were ever written.
+    /// Returns the number of addresses that were ever written.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
         tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
     }
 
-    /// The number of chunks that hold the written addresses below `nj`, gaps included.
+    /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
     pub fn chunks_below(&self, nj: usize) -> usize {
         chunks_below(nj).min(self.chunks.len())
     }
 
-    /// The chunk with this number, if any of its addresses was written.
+    /// Returns the chunk with this number, if any of its addresses was written.
     pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
         self.chunks.get(chunk)?.as_deref()
     }
@@ -283,7 +292,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Writes the source at an address, which devices have or will have by other ways.
+    /// Writes the source at an address, for devices that have it or get it in another way.
     #[inline]
     pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
@@ -303,7 +312,8 @@ impl Sources {
         Ok(())
     }
 
-    /// The units for pairs of all that was written and sinks whose vectors have these largest components.
+    /// Returns the units for pairs of all written sources and of sinks whose vectors have these
+    /// largest components.
     pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], interaction: &Interaction) -> Units {
         self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
@@ -313,7 +323,8 @@ impl Sources {
         self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))
     }
 
-    /// The source at an address, if it was written; coefficients that are not kept read as zero.
+    /// Returns the source at an address, if it was written; coefficients that are not kept read as
+    /// zero.
     pub fn read(&self, address: usize) -> Option<Source> {
         let place = address % CHUNK;
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;

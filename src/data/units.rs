@@ -1,55 +1,58 @@
-//! The units that pairs are computed in: powers of two of the caller's, so that in numbers of 32 bits, too, masses,
-//! distances and speeds lie in the middle of the range, whatever the caller measures them in. A power of two changes no digit.
+//! The units that pairs are computed in. They are powers of two of the caller's, so that masses,
+//! distances and speeds lie in the middle of the range of single precision too, whatever the caller
+//! measures them in. A power of two changes no digit.
 
 use super::{Bounds, MAX_DERIVATIVES, Result, Source, memory};
 
-/// What the numbers of pairs are multiplied with: two to these powers.
+/// The binary exponents of the powers of two that numbers of pairs are multiplied with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Units {
-    /// Masses.
+    /// The exponent for masses.
     pub mass: i32,
-    /// Lengths.
+    /// The exponent for lengths.
     pub length: i32,
-    /// Speeds; so times by that of lengths less this.
+    /// The exponent for speeds. That for times is the one for lengths less this.
     pub speed: i32,
 }
 
 impl Units {
-    /// The caller's own.
+    /// The caller's own units.
     pub const CALLERS: Units = Units { mass: 0, length: 0, speed: 0 };
 
-    /// What a mass is multiplied with.
+    /// Returns the factor of masses.
     pub fn mass_factor(self) -> f64 {
         power(self.mass)
     }
 
-    /// What a squared distance is multiplied with.
+    /// Returns the factor of squared distances.
     pub fn distance2_factor(self) -> f64 {
         power(2 * self.length)
     }
 
-    /// What a time is multiplied with.
+    /// Returns the factor of times.
     pub fn time_factor(self) -> f64 {
         power(-self.rate())
     }
 
-    /// What a position, velocity, acceleration or jerk is multiplied with, the first three derivatives of a position.
+    /// Returns the factor of positions or of their first three derivatives: velocities,
+    /// accelerations and jerks.
     pub fn derivative_factor(self, derivative: usize) -> f64 {
         power(self.length + derivative as i32 * self.rate())
     }
 
-    /// What a summed potential is multiplied with to be the caller's.
+    /// Returns the factor that brings a summed potential back to the caller's units.
     pub fn potential_unit(self) -> f64 {
         power(self.length - self.mass)
     }
 
-    /// What a summed acceleration, jerk, snap or crackle is multiplied with to be the caller's: the acceleration and its
-    /// first three derivatives.
+    /// Returns the factor that brings a summed acceleration, or one of its first three derivatives
+    /// (jerk, snap and crackle), back to the caller's units.
     pub fn acceleration_unit(self, derivative: usize) -> f64 {
         power(2 * self.length - self.mass - derivative as i32 * self.rate())
     }
 
-    /// What summed numbers are multiplied with to be the caller's: the potential, then components of acceleration, jerk, ...
+    /// Returns the factor that brings a summed number back to the caller's units. The numbers are
+    /// the potential, then the components of acceleration, jerk, ...
     pub fn sum_unit(self, output: usize) -> f64 {
         match output {
             0 => self.potential_unit(),
@@ -57,7 +60,7 @@ impl Units {
         }
     }
 
-    /// What a squared distance of a pair is multiplied with to be the caller's.
+    /// Returns the factor that brings a squared distance of a pair back to the caller's units.
     pub fn distance2_unit(self) -> f64 {
         power(-2 * self.length)
     }
@@ -67,68 +70,72 @@ impl Units {
     }
 }
 
-/// A power of two, as far as normal numbers go.
+/// Returns a power of two; exponents beyond the normal numbers are clamped.
 fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
 
-/// Binary exponents that count as one size: a census of sizes changes only where a source leaves its own.
+/// The number of binary exponents that count as one size. A census of sizes changes only where a
+/// source leaves its size.
 const WIDTH: i32 = 4;
-/// Sizes that numbers of 64 bits have. The first is that of zero.
+/// The number of sizes that doubles have. The first is that of zero.
 const SIZES: usize = (2048 / WIDTH) as usize;
-/// Of so many sources one may be larger than those that units are chosen for: a body that escapes, or that was lost, does not
-/// take the digits of all others.
+/// Of this many sources one may be larger than those that units are chosen for, so that a body that
+/// escapes, or that was lost, does not take digits from all others.
 const OUTER: u32 = 8;
-/// A sink so many binary exponents farther out than the sources still has their units.
+/// A sink that is at most this many binary exponents farther out than the sources has their units.
 const REACH: i32 = 12;
-/// Sinks farther out than that make the unit of length longer by so many binary exponents at most: a star that rounding
-/// has moved from the origin is felt by its planets, and beside a sink that was lost most others keep their forces.
+/// Sinks farther out than that make the unit of length longer by this many binary exponents at
+/// most. So a star that rounding has moved from the origin is felt by its planets, and beside a
+/// sink that was lost most others keep their forces.
 const MOST_RAISED: i32 = 44;
-/// Lengths and rates are multiplied with two to this power at most, and to its negative at least, and masses with two to
-/// the other: the factors are normal numbers, and sums are brought back by the same ones.
+/// The largest magnitude of the exponents for lengths and rates; [`HEAVIEST`] is that for masses.
+/// Within these all factors are normal numbers, so that sums are brought back exactly.
 const LONGEST: i32 = 250;
 /// See [`LONGEST`].
 const HEAVIEST: i32 = 1000;
 
-/// The size of the largest of some numbers, from the bits of their magnitudes.
+/// Returns the size of the largest of some numbers, from the bits of their magnitudes.
 fn size_of_largest(numbers: &[f64]) -> u16 {
     let largest = numbers.iter().fold(0, |largest, number| largest.max(number.abs().to_bits()));
     (largest >> 52) as u16 / WIDTH as u16
 }
 
-/// The lowest binary exponent of numbers of a size, if it is not that of zero.
+/// Returns the lowest binary exponent of numbers of a size, if it is not that of zero.
 fn exponent(size: u16) -> Option<i32> {
     (size > 0).then(|| i32::from(size) * WIDTH - 1023)
 }
 
-/// Sizes of a source: of its mass, its position, its velocity and its acceleration.
+/// The sizes of a source: of its mass, its position, its velocity and its acceleration.
 pub type Sizes = [u16; 1 + COUNTED];
-/// Derivatives of a position that units depend on: in numbers of 32 bits no order needs more.
+/// The number of derivatives of a position that units depend on. No order with pairs in single
+/// precision needs more.
 const COUNTED: usize = 3;
 
-/// How many sources there are of each size, and the largest.
+/// The number of sources of each size, and the largest sizes.
 #[derive(Default)]
 pub struct Census {
-    /// For each size, the sources whose mass, position, ... have it. Empty as long as there is no source.
+    /// For each size, the numbers of sources whose mass, position, ... have it. Empty as long as
+    /// there is no source.
     counts: Vec<[u32; 1 + COUNTED]>,
-    /// Sources that are not zero.
+    /// The numbers of sources whose mass, position, ... is not zero.
     totals: [u32; 1 + COUNTED],
     largest: Sizes,
 }
 
 impl Census {
-    /// Has memory for sources to be counted.
+    /// Allocates the memory in which sources are counted.
     #[inline]
     pub fn make_room(&mut self) -> Result<()> {
         memory::lengthen(&mut self.counts, SIZES, "the sizes of sources", Default::default)
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
 
-    /// Sizes of a source, of which the order has so many Taylor coefficients.
+    /// Returns the sizes of a source, of which the order has this many Taylor coefficients.
     #[inline(always)]
     pub fn sizes_of(source: &Source, n_coefficients: usize) -> Sizes {
         let mut sizes = [size_of_largest(&[source.mass]), size_of_largest(&source.coefficients[0]), 0, 0];
@@ -141,7 +148,8 @@ impl Census {
         sizes
     }
 
-    /// Counts the sizes that a source has now, for which room was made, in the place of those that it had.
+    /// Counts the sizes that a source has now in the place of those that it had. Room was made
+    /// before.
     #[inline(always)]
     pub fn count(&mut self, sizes: &mut Sizes, now: Sizes) {
         if *sizes != now {
@@ -150,7 +158,8 @@ impl Census {
         }
     }
 
-    /// Counts sizes in the place of others; no source has the sizes of zeros.
+    /// Counts sizes in the place of others. A place without a source has sizes of zero, which are
+    /// not counted.
     #[cold]
     fn replace(&mut self, before: Sizes, now: Sizes) {
         for quantity in 0..1 + COUNTED {
@@ -170,7 +179,8 @@ impl Census {
         }
     }
 
-    /// The size of a quantity that all but one in [`OUTER`] sources do not exceed, if some are not zero.
+    /// Returns the binary exponent of the size of a quantity that all but one in [`OUTER`] sources
+    /// do not exceed, if some are not zero.
     fn typical(&self, quantity: usize) -> Option<i32> {
         let mut larger = self.totals[quantity] / OUTER;
         let mut size = self.largest[quantity];
@@ -181,10 +191,11 @@ impl Census {
         exponent(size)
     }
 
-    /// The units for pairs of these sources and sinks whose vectors have these largest components: the coordinates of all
-    /// sources but the outermost, or of sinks that are much farther out, are brought to 1, the speeds too (if nothing
-    /// moves, the accelerations), and the largest mass to where the catalogue wants it.
-    pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], bounds: &Bounds, vectors: usize) -> Units {
+    /// Returns the units for pairs of these sources and of sinks whose vectors have these largest
+    /// components. They bring the coordinates of all sources but the outermost, or of sinks that
+    /// are much farther out, to 1, the speeds too (if nothing moves, the accelerations), and the
+    /// largest mass to where the catalogue wants it.
+    pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], bounds: &Bounds, n_derivatives: usize) -> Units {
         let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
         let raised = of_sinks(0).map(|exponent| exponent - REACH);
         let far = match self.typical(1) {
@@ -195,7 +206,7 @@ impl Census {
         if bounds.scales_lengths {
             units.length = (-far).clamp(-LONGEST, LONGEST);
             units.speed = units.length;
-            for derivative in 1..vectors.min(1 + COUNTED) {
+            for derivative in 1..n_derivatives.min(1 + COUNTED) {
                 if let Some(fast) = self.typical(1 + derivative).or(of_sinks(derivative)) {
                     let rate = (-fast - units.length).div_euclid(derivative as i32);
                     units.speed = units.length + rate.clamp(-LONGEST, LONGEST);
@@ -215,14 +226,13 @@ impl Census {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn source(mass: f64, x: f64, speed: f64) -> Source {
         Source::from_derivatives(1, mass, 0.0, [[x, 0.0, 0.0], [0.0, -speed, 0.0]])
     }
 
-    /// The census of sources that are written one after another to some places.
+    /// Returns the census of sources that are written one after another to some places.
     fn census(written: &[(usize, Source)]) -> Census {
         let mut census = Census::default();
         census.make_room().unwrap();
@@ -244,7 +254,7 @@ mod tests {
             assert!(in_one_size(mass * units.mass_factor(), bounds.weights.0), "{mass}: {units:?}");
             assert!(in_one_size(x * units.derivative_factor(0), 0), "{x}: {units:?}");
             assert!(in_one_size(speed * units.derivative_factor(1), 0), "{speed}: {units:?}");
-            // What is made of them is brought back.
+            // The factors of derived quantities follow from these.
             let [length, time] = [units.derivative_factor(0), units.time_factor()];
             assert_eq!(units.derivative_factor(1), length / time);
             assert_eq!(units.potential_unit(), length / units.mass_factor());
@@ -311,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn in_64_bits_masses_alone_are_scaled_and_only_where_they_have_to_be() {
+    fn in_double_precision_masses_alone_are_scaled_and_only_where_they_have_to_be() {
         let bounds = &Bounds::DOUBLE;
         let units = |mass: f64, x: f64| census(&[(0, source(mass, x, 1e5))]).units(&[1e40, 1e9, 0.0, 0.0], bounds, 2);
         assert_eq!(units(1e30, 1e12), Units::CALLERS);

@@ -1,23 +1,23 @@
-//! What a device has to learn of the sources before a block.
+//! The updates of the sources that a device needs before a block.
 
 use super::records::Records;
 use super::sources::Sources;
 
-/// What a device has to learn of the sources before a block, in this order.
+/// The updates of the sources that a device needs before a block, in the order of its fields.
 #[derive(Clone, Copy)]
 pub struct Updates<'a> {
-    /// The host's copy, and what was written there since the last block.
+    /// The host's copy, which lists what was written there since the last block.
     pub sources: &'a Sources,
-    /// Whether more may have been written there: the device had no part in the last blocks.
+    /// Whether more may have been written there, as the device had no part in the last blocks.
     pub everything: bool,
-    /// What was sent to others for the last blocks, no address twice.
+    /// The records that were sent to other devices for the last blocks, no address twice.
     pub missed: Records<'a>,
-    /// What comes after all that, no address twice.
+    /// The records that come after all that, no address twice.
     pub fresh: Records<'a>,
 }
 
 impl Updates<'_> {
-    /// What was written in the host's copy, and nothing else.
+    /// Returns the updates of what was written in the host's copy, and nothing else.
     pub fn of(sources: &Sources) -> Updates<'_> {
         Updates { sources, everything: false, missed: Records::NONE, fresh: Records::NONE }
     }

@@ -4,8 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use crate::data::{Bounds, Error, Interaction, Order, Precision, Scope};
 
-/// What all precisions of an order have in common; `derivatives` are those of the position that a pair needs, the position
-/// itself among them.
+/// Makes the interaction of a full force. The first argument has what all precisions of an order
+/// have in common: the order, the derivatives of the position that a pair needs (the position
+/// itself among them), and the operations of a pair.
 fn entry(
     (order, derivatives, flops_per_pair): (Order, usize, u32),
     precision: Precision,
@@ -22,7 +23,8 @@ fn entry(
         precision,
         scope: Scope::Full,
         flops_per_pair,
-        // GRAPE-5 has no prediction. A force of k derivatives leaves, from both ends of a step, k more.
+        // GRAPE-5 predicts nothing. A force of k derivatives leaves, from both ends of a step, k
+        // more.
         n_coefficients: if derivatives == 1 { 1 } else { 2 * derivatives },
         n_derivatives: derivatives,
         n_outputs: 1 + 3 * derivatives,
@@ -33,7 +35,8 @@ fn entry(
     }
 }
 
-/// The same for forces without those of neighbours, which are found by a rule that names no nearest one.
+/// Makes the interaction of a regular force. Neighbours are found by a rule that names no nearest
+/// one.
 fn regular(order: (Order, usize, u32), precision: Precision, documentation: &'static str) -> Interaction {
     Interaction { scope: Scope::Regular, nearest: false, ..entry(order, precision, documentation) }
 }
@@ -87,18 +90,18 @@ fn built_in() -> Vec<Interaction> {
     ]
 }
 
-/// The precisions that some backend computes in some order.
+/// Returns the precisions that some backend computes in some order.
 pub fn precisions() -> Vec<Precision> {
     let computed = |precision: &Precision| CATALOGUE.iter().any(|entry| entry.precision == *precision);
     Precision::ALL.into_iter().filter(computed).collect()
 }
 
-/// The precisions that some backend computes an order in.
+/// Returns the precisions that some backend computes an order in.
 pub fn precisions_of(order: Order) -> Vec<Precision> {
     Precision::ALL.into_iter().filter(|precision| interaction(order, *precision).is_some()).collect()
 }
 
-/// The error of a backend that does not compute an order in a precision and a scope.
+/// Returns the error of a backend that does not compute an order in a precision and a scope.
 pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Precision, Scope)) -> Error {
     let kind = if scope == Scope::Regular { "the regular force of " } else { "" };
     let computed = CATALOGUE.iter().filter(|entry| entry.scope == scope);
@@ -111,12 +114,13 @@ pub fn unsupported(backend: &'static str, (order, precision, scope): (Order, Pre
     }
 }
 
-/// The descriptor of the whole forces of an order in a precision, where some backend computes them.
+/// Returns the interaction of the full force of an order in a precision, where some backend
+/// computes it.
 pub fn interaction(order: Order, precision: Precision) -> Option<Arc<Interaction>> {
     interaction_of(order, precision, Scope::Full)
 }
 
-/// The descriptor of an order in a precision and a scope, where some backend computes it.
+/// Returns the interaction of an order in a precision and a scope, where some backend computes it.
 pub fn interaction_of(order: Order, precision: Precision, scope: Scope) -> Option<Arc<Interaction>> {
     CATALOGUE.iter().find(|entry| (entry.order, entry.precision, entry.scope) == (order, precision, scope)).cloned()
 }

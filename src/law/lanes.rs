@@ -1,19 +1,20 @@
-//! What a vector of numbers can do, whatever its width, precision and instruction set.
+//! Vectors of numbers: the operations that laws need, whatever the width, precision and instruction
+//! set.
 
 use std::ops::{Add, Mul, Sub};
 
-/// The most lanes of any vector.
+/// The largest number of lanes of a vector.
 pub const MAX_LANES: usize = 16;
 
 /// The number in a lane.
 pub trait Element: Copy + Send + Sync + bytemuck::Pod + PartialOrd + 'static {
     /// Infinity.
     const INFINITY: Self;
-    /// The nearest number to this one.
+    /// Returns the nearest number to this one.
     fn from_f64(value: f64) -> Self;
-    /// This number, exactly.
+    /// Returns this number, exactly.
     fn to_f64(self) -> f64;
-    /// Stores the nearest numbers to some lanes and returns what was lost.
+    /// Stores the nearest numbers to some lanes and returns what rounding lost.
     ///
     /// # Safety
     /// `to` points to as many numbers as there are lanes.
@@ -48,8 +49,9 @@ element!(f64, store_64);
 ///
 /// # Safety of the implementations
 ///
-/// A vector of an instruction set is only made inside a function that runs on CPUs which have it: [`super::kernel`]
-/// hands out kernels for detected instruction sets alone. The arithmetic may therefore use the intrinsics.
+/// A vector of an instruction set is only made inside a function that runs on CPUs which have it,
+/// since kernels are handed out for detected instruction sets alone. The arithmetic may therefore
+/// use the intrinsics.
 pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// The number in a lane.
     type Element: Element;
@@ -60,70 +62,70 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     /// The number of lanes.
     const COUNT: usize;
 
-    /// The same number in every lane.
+    /// Returns a vector with this number in every lane.
     fn splat(value: Self::Element) -> Self;
-    /// Lanes from memory.
+    /// Loads lanes from memory.
     ///
     /// # Safety
-    /// `from` points to `COUNT` numbers and is a multiple of their size in bytes.
+    /// `from` points to `COUNT` numbers and is a multiple of the size of one in bytes.
     unsafe fn load(from: *const Self::Element) -> Self;
-    /// Lanes to memory.
+    /// Stores lanes to memory.
     ///
     /// # Safety
     /// As for [`Lanes::load`].
     unsafe fn store(self, to: *mut Self::Element);
-    /// Adds each lane to a 64-bit sum.
+    /// Adds each lane to a sum in doubles.
     ///
     /// # Safety
     /// `sums` points to `COUNT` numbers.
     unsafe fn add_to(self, sums: *mut f64);
 
-    /// `self * factor + term`.
+    /// Returns `self * factor + term`.
     fn mul_add(self, factor: Self, term: Self) -> Self;
-    /// `term - self * factor`.
+    /// Returns `term - self * factor`.
     fn neg_mul_add(self, factor: Self, term: Self) -> Self;
-    /// `1 / sqrt(self)` to the last bits, for normal numbers above zero.
+    /// Returns `1 / sqrt(self)` to the last bits, for normal numbers above zero.
     fn inverse_sqrt(self) -> Self;
 
-    /// Where this is a normal number above zero.
+    /// Returns a mask that is true where this is a normal number above zero.
     fn positive(self) -> Self::Mask;
-    /// Where this is less than the other.
+    /// Returns a mask that is true where this is less than the other.
     fn less(self, other: Self) -> Self::Mask;
-    /// Where both are true.
+    /// Returns a mask that is true where both are true.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// A bit for each lane, the lowest for the first: one where the mask is true.
+    /// Returns a bit for each lane, the lowest for the first, which is one where the mask is true.
     fn bits(mask: Self::Mask) -> u32;
-    /// `yes` where the mask is true, else `no`.
+    /// Returns `yes` where the mask is true, and `no` elsewhere.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// This where the mask is true, else zero.
+    /// Returns this where the mask is true, and zero elsewhere.
     fn keep(self, mask: Self::Mask) -> Self;
 
-    /// The same index in every lane.
+    /// Returns indices with this one in every lane.
     fn index_splat(index: i32) -> Self::Index;
-    /// Indices from memory.
+    /// Loads indices from memory.
     ///
     /// # Safety
     /// `from` points to `COUNT` indices.
     unsafe fn index_load(from: *const i32) -> Self::Index;
-    /// Indices to memory.
+    /// Stores indices to memory.
     ///
     /// # Safety
     /// `to` points to `COUNT` indices.
     unsafe fn index_store(index: Self::Index, to: *mut i32);
-    /// `yes` where the mask is true, else `no`.
+    /// Returns `yes` where the mask is true, and `no` elsewhere.
     fn index_select(mask: Self::Mask, yes: Self::Index, no: Self::Index) -> Self::Index;
-    /// Where two indices differ.
+    /// Returns a mask that is true where two indices differ.
     fn differ(a: Self::Index, b: Self::Index) -> Self::Mask;
 }
 
-/// A vector of 64-bit numbers, which may be stored in fewer bits.
+/// A vector of doubles, which may be stored in single precision.
 pub trait Wide: Lanes<Element = f64> {
-    /// Stores the nearest 32-bit numbers and returns what was lost.
+    /// Stores the nearest numbers of single precision and returns what rounding lost.
     ///
     /// # Safety
     /// `to` points to `COUNT` numbers.
     unsafe fn store_32(self, to: *mut f32) -> Self;
-    /// Stores all bits; nothing is lost.
+    /// Stores the doubles and returns zeros, since nothing is lost.
     ///
     /// # Safety
     /// `to` points to `COUNT` numbers.

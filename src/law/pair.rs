@@ -1,21 +1,21 @@
-//! What a pair adds to the sums of a sink, for each order.
+//! The physics of a pair: its terms in the sums of a sink, for each order.
 
 use crate::data::MAX_DERIVATIVES;
 
 use super::lanes::{Element, Lanes};
 
-/// Numbers that are summed for a sink at the highest order.
+/// The count of numbers that are summed for a sink at the highest order.
 pub const MAX_OUTPUTS: usize = 13;
 
 /// The pair interaction of one order; see the formulas in [`super`].
 pub trait PairLaw: Send + Sync + 'static {
-    /// Vectors of a sink and of a predicted source: position, velocity, ...
+    /// The number of vectors of a sink and of a predicted source: position, velocity, ...
     const N_DERIVATIVES: usize;
-    /// Taylor coefficients of a source.
+    /// The number of Taylor coefficients of a source.
     const N_COEFFICIENTS: usize;
-    /// Numbers summed for a sink.
+    /// The count of numbers that are summed for a sink.
     const N_OUTPUTS: usize;
-    /// Whether the nearest source is found on the way.
+    /// Whether the nearest source is found along with the sums.
     const NEAREST: bool;
     /// Whether neighbours are left out; see [`super::regular`].
     const REGULAR: bool = false;
@@ -46,7 +46,7 @@ impl PairLaw for Second {
     }
 }
 
-/// Order 4: and jerk.
+/// Order 4: potential, acceleration and jerk.
 pub struct Fourth;
 
 impl PairLaw for Fourth {
@@ -61,7 +61,8 @@ impl PairLaw for Fourth {
         let inverse2 = inverse * inverse;
         let potential = mass * inverse;
         let w = potential * inverse2;
-        // What waits for the root comes last: the loop is bound by the length of this chain.
+        // The factor that waits for the root comes last, since the length of this chain bounds the
+        // loop.
         let alpha3 = (dot(r, v) * L::splat(L::Element::from_f64(3.0))) * inverse2;
         sums[0] = sums[0] - potential;
         for k in 0..3 {
@@ -71,7 +72,7 @@ impl PairLaw for Fourth {
     }
 }
 
-/// The regular force of order 4: that of sources that are no neighbours.
+/// The regular force of order 4, of sources that are no neighbours.
 pub struct RegularFourth;
 
 impl PairLaw for RegularFourth {
@@ -87,7 +88,7 @@ impl PairLaw for RegularFourth {
     }
 }
 
-/// Order 6: and snap.
+/// Order 6: potential, acceleration, jerk and snap.
 pub struct Sixth;
 
 impl PairLaw for Sixth {
@@ -118,7 +119,7 @@ impl PairLaw for Sixth {
     }
 }
 
-/// Order 8: and crackle.
+/// Order 8: potential, acceleration, jerk, snap and crackle.
 pub struct Eighth;
 
 impl PairLaw for Eighth {
