@@ -218,11 +218,7 @@ impl Sources {
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
     pub fn written(&self) -> Written<'_> {
-        if self.everything || self.written.len() >= MANY {
-            Written::Many
-        } else {
-            Written::Addresses(&self.written)
-        }
+        if self.everything || self.written.len() >= MANY { Written::Many } else { Written::Addresses(&self.written) }
     }
 
     /// Forgets which addresses were written, after the devices of a block have fetched them; the

@@ -1,4 +1,4 @@
-//! How sums over pairs are organised, and what a device that makes them must do for the engine.
+//! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
 
 pub mod direct;
 
@@ -15,16 +15,16 @@ use crate::hal::opencl::OpenCl;
 use crate::hal::{Backend, DeviceDescription};
 use crate::simd::Level;
 
-/// How a device is opened.
+/// The options with which a device is opened.
 #[derive(Debug, Clone)]
 pub struct DeviceOptions {
-    /// What it will compute.
+    /// The interaction that it will compute.
     pub interaction: Arc<Interaction>,
-    /// CPU threads.
+    /// The number of CPU threads.
     pub threads: usize,
     /// The CPU's instruction set.
     pub level: Level,
-    /// The launch shape that a GPU takes wherever it fits a block; else its model chooses.
+    /// The launch shape that a GPU takes wherever it fits a block; otherwise its model chooses.
     pub shape: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ pub struct DeviceOptions {
 /// but by putting records where they belong, so that a device, or another in its place, may compute the block again. A
 /// device that failed may be started again; then all sources count as written.
 pub trait Device: Send {
-    /// What it is.
+    /// Returns a description of the device.
     fn describe(&self) -> DeviceDescription;
 
     /// Whether `start` takes the latest sources as records, before they are in the host's copy.
@@ -43,7 +43,8 @@ pub trait Device: Send {
         false
     }
 
-    /// Memory from which records will be sent until the device is dropped; it may be made fast to read.
+    /// Registers memory from which records will be sent until the device is dropped, so that the
+    /// device may make it fast to read.
     fn register(&mut self, _memory: &[RecordLine]) -> Result<()> {
         Ok(())
     }
@@ -54,9 +55,10 @@ pub trait Device: Send {
     /// Until all was handed in, the device may read them.
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
 
-    /// Waits for the sums of more sinks of its assignment, where those of the first `done` were handed in, hands them in,
-    /// and says how many there are now. When it says that all are there, or fails, nothing is at work any more.
-    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize>;
+    /// Waits for the sums of more sinks of its assignment, where those of the first `done` were
+    /// handed in, hands them in, and returns how many were handed in now. When it returns that all
+    /// were, or fails, nothing is at work any more.
+    fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize>;
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
     /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index. In the
@@ -69,36 +71,38 @@ pub trait Device: Send {
         found: &mut [Vec<i32>],
     ) -> Result<()>;
 
-    /// The seconds that a block of `ni` sinks and `nj` sources takes by the device's model, where it has one, when it
-    /// is partitioned so among `devices` like this one.
-    fn estimate(&self, _ni: usize, _nj: usize, _deal: Partition, _devices: usize) -> Option<f64> {
+    /// Returns the seconds that a block of `ni` sinks and `nj` sources takes by the device's model,
+    /// where it has one, when it is partitioned so among `devices` like this one.
+    fn estimate(&self, _ni: usize, _nj: usize, _partition: Partition, _devices: usize) -> Option<f64> {
         None
     }
 
-    /// Blocks of fewer pairs than this are better computed by the CPU: a constant of the device's model, not a
-    /// measurement.
+    /// Returns the number of pairs below which a block is better computed by the CPU: a constant of
+    /// the device's model, not a measurement.
     fn crossover(&self) -> u64 {
         0
     }
 
-    /// Bytes of host memory in use beyond the engine's copy of the sources.
+    /// Returns the bytes of host memory in use beyond the engine's copy of the sources.
     fn bytes(&self) -> usize;
 }
 
-/// Where the devices of a system come from: this machine, or what stands for it in a test.
+/// The machine that the devices of a system belong to: this one, or one that a test puts in its
+/// place.
 pub trait Machine: Send + Sync {
-    /// How many devices a backend has that may take over from another's, or why none.
+    /// Returns how many devices a backend has that may take over from another's, or why there are
+    /// none.
     fn devices(&self, backend: Backend) -> Result<usize>;
 
     /// Opens a device; `number` is its place in the backend's list of devices.
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>>;
 
-    /// How many threads open so many devices, and begin blocks on them, at a time.
+    /// Returns how many threads open this many devices, and begin blocks on them, at a time.
     fn threads(&self, devices: usize) -> usize {
         devices
     }
 
-    /// How many records are gathered at most before a block.
+    /// Returns how many records are gathered at most before a block.
     fn records(&self) -> usize {
         1 << 15
     }
@@ -110,12 +114,9 @@ pub struct ThisMachine;
 
 impl Machine for ThisMachine {
     fn devices(&self, backend: Backend) -> Result<usize> {
-        // Behind OpenCL are the GPUs that failed, and their driver.
+        // The devices of OpenCL are then the GPUs that failed, with the same driver.
         let is_the_same = backend == Backend::OpenCl && Backend::Cuda.is_auto_selectable();
-        match backend.is_auto_selectable() && !is_the_same {
-            true => Ok(backend.visible()?.alike),
-            false => Ok(0),
-        }
+        if backend.is_auto_selectable() && !is_the_same { Ok(backend.visible()?.alike) } else { Ok(0) }
     }
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {

@@ -107,7 +107,8 @@ vector! {
     }
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
-        // The estimate of AVX2 has 32 bits and their range; the divider works beside the multipliers.
+        // AVX2 has an estimate in single precision alone, with its range; the divider works beside
+        // the multipliers.
         // SAFETY: see `Lanes`.
         unsafe { F64(_mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self.0))) }
     }

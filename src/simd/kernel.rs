@@ -1,4 +1,5 @@
-//! One object for an order, a precision, a scope and an instruction set.
+//! Kernels, each of which binds an order, a precision, a scope and an instruction set into one
+//! object.
 
 use std::marker::PhantomData;
 
@@ -14,36 +15,36 @@ use super::{neighbours, predict};
 
 /// The loops of an order, precision and scope, compiled for an instruction set.
 pub trait Kernel<E: Element>: Send + Sync {
-    /// Lanes of a vector.
+    /// Returns the number of lanes of a vector.
     fn lanes(&self) -> usize;
-    /// Vectors of a sink: position, velocity, ...
+    /// Returns the number of vectors of a sink: position, velocity, ...
     fn n_derivatives(&self) -> usize;
-    /// Numbers that hold a coordinate.
+    /// Returns the number of limbs of a coordinate.
     fn limbs(&self) -> usize;
-    /// Rows of a tile.
+    /// Returns the number of rows of a tile.
     fn rows(&self) -> usize {
         1 + 3 * (self.limbs() - 1 + self.n_derivatives())
     }
     /// Predicts the sources of a chunk into a tile.
     fn predict(&self, chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<E>);
-    /// Adds a tile to the sums of a group, a lane a sink.
+    /// Adds a tile to the sums of a group, with a sink in each lane.
     fn sum_sinks_in_lanes(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sums: &mut LaneSums<E>);
-    /// Adds a tile to the sums of one sink of a group, the lanes spread over sources.
+    /// Adds a tile to the sums of one sink of a group, with sources in the lanes.
     fn sum_sources_in_lanes(&self, guard: u8, tile: &Tile<E>, group: &Group<E>, sink: usize, sums: &mut LaneSums<E>);
-    /// Appends the sources of a tile that the sums of one sink of a group leave out as its neighbours; none where the scope
-    /// leaves out none.
+    /// Appends the regular neighbours of one sink of a group: the sources of a tile that its sums
+    /// leave out. There are none where the scope leaves out none.
     fn find(&self, tile: &Tile<E>, group: &Group<E>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>);
 }
 
-/// The pass that finds neighbours, compiled for an instruction set.
+/// The search for neighbours by radius, compiled for an instruction set.
 pub trait Finder: Send + Sync {
-    /// Predicts the positions of a chunk in 64 bits.
-    fn predict(&self, chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>);
+    /// Predicts the positions of a chunk in double precision.
+    fn predict(&self, chunk: &Chunk, n_coefficients: usize, target: PredictionTarget, tile: &mut Tile<f64>);
     /// Appends the neighbours of a sink among a tile's sources.
     fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>);
 }
 
-/// An order, vectors and a number of parts of a coordinate, at a level.
+/// The kernel of an order, with the type of its vectors and the limbs of a coordinate, at a level.
 struct Bound<I, L, const LIMBS: usize, V> {
     order: PhantomData<I>,
     vectors: PhantomData<fn() -> L>,
@@ -73,7 +74,7 @@ macro_rules! level {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn find_left_out<I: PairLaw, L: Lanes, const LIMBS: usize>(
+            unsafe fn find_regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
                 tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>,
             ) {
                 neighbours::regular_neighbours::<I, L, LIMBS>(tile, group, sink, skip_own_index, found);
@@ -85,8 +86,8 @@ macro_rules! level {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn predict_positions(chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
-                predict::chunk::<$f64, f64>(chunk, taylor, 1, 1, target, tile);
+            unsafe fn predict_positions(chunk: &Chunk, n_coefficients: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
+                predict::chunk::<$f64, f64>(chunk, n_coefficients, 1, 1, target, tile);
             }
 
             impl<I: PairLaw, L: Lanes, const LIMBS: usize> Bound<I, L, LIMBS, This> {
@@ -127,15 +128,15 @@ macro_rules! level {
                 fn find(&self, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, skip_own_index: bool, found: &mut Vec<i32>) {
                     if I::REGULAR {
                         // SAFETY: as in `sum`.
-                        unsafe { find_left_out::<I, L, LIMBS>(tile, group, sink, skip_own_index, found) }
+                        unsafe { find_regular_neighbours::<I, L, LIMBS>(tile, group, sink, skip_own_index, found) }
                     }
                 }
             }
 
             impl Finder for This {
-                fn predict(&self, chunk: &Chunk, taylor: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
+                fn predict(&self, chunk: &Chunk, n_coefficients: usize, target: PredictionTarget, tile: &mut Tile<f64>) {
                     // SAFETY: `finder` hands out this object only where the CPU has the level.
-                    unsafe { predict_positions(chunk, taylor, target, tile) }
+                    unsafe { predict_positions(chunk, n_coefficients, target, tile) }
                 }
                 fn find(&self, tile: &Tile<f64>, sink: &Sink, skip_own_index: bool, found: &mut Vec<i32>) {
                     // SAFETY: as in `predict`.
@@ -204,17 +205,20 @@ macro_rules! at_level {
     };
 }
 
-/// The kernel of an entry of the catalogue whose pairs are computed in 32 bits; a level that the CPU lacks is portable.
+/// Returns the kernel of an interaction whose pairs are computed in single precision. In the place
+/// of a level that the CPU lacks the portable one is taken.
 pub fn kernel_32(level: Level, interaction: &Interaction) -> Option<Box<dyn Kernel<f32>>> {
     at_level!(level, module => module::kernel_32(interaction))
 }
 
-/// The kernel of an entry of the catalogue whose pairs are computed in 64 bits; a level that the CPU lacks is portable.
+/// Returns the kernel of an interaction whose pairs are computed in double precision. In the place
+/// of a level that the CPU lacks the portable one is taken.
 pub fn kernel_64(level: Level, interaction: &Interaction) -> Option<Box<dyn Kernel<f64>>> {
     at_level!(level, module => module::kernel_64(interaction))
 }
 
-/// The neighbour pass; a level that the CPU lacks is portable.
+/// Returns the search for neighbours by radius. In the place of a level that the CPU lacks the
+/// portable one is taken.
 pub fn finder(level: Level) -> Box<dyn Finder> {
     at_level!(level, module => Box::new(module::This))
 }

@@ -3,7 +3,7 @@
 /// An instruction set that the CPU has; higher ones are faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// What every CPU of the target has.
+    /// The instructions that every CPU of the target has.
     Portable,
     /// AVX2 and FMA.
     Avx2,
@@ -24,7 +24,7 @@ impl Level {
         }
     }
 
-    /// The level of this name.
+    /// Returns the level of this name, if there is one.
     pub fn from_name(name: &str) -> Option<Level> {
         Level::ALL.into_iter().find(|level| level.name() == name)
     }
@@ -47,12 +47,12 @@ impl Level {
         }
     }
 
-    /// The levels that this CPU has.
+    /// Iterates over the levels that this CPU has, the slowest first.
     pub fn available() -> impl Iterator<Item = Level> {
         Level::ALL.into_iter().filter(|level| level.is_available())
     }
 
-    /// The fastest level that this CPU has.
+    /// Returns the fastest level that this CPU has.
     pub fn best() -> Level {
         Level::available().last().unwrap_or(Level::Portable)
     }

@@ -1,8 +1,9 @@
 //! Vectors of numbers for each instruction set, and the loops over a tile of sources, for any law.
 //!
-//! `avx512`, `avx2` and [`portable`] implement the numbers that laws are written in. [`tile`] is the shape of the data;
-//! [`sum`] the loop over a tile; [`predict`] the Taylor series; [`neighbours`] the searches; [`kernel`] binds a law, a
-//! precision and an instruction set into one object.
+//! `avx512`, `avx2` and [`portable`] implement the numbers that laws are written in. [`tile`] has
+//! the shape of the data, [`sum`] the loop over a tile, [`predict`] the Taylor series, and
+//! [`neighbours`] the searches. [`kernel`] binds a law, a precision and an instruction set into one
+//! object.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

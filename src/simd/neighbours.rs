@@ -1,5 +1,5 @@
-//! Who is within a radius: a pass over predicted positions in 64 bits; and who was left out of a regular force: a pass in
-//! the numbers of a pair.
+//! The searches for neighbours: for sources within a radius, over predicted positions in double
+//! precision, and for the regular neighbours, in the numbers of a pair.
 
 use crate::data::{CHUNK, Sink};
 use crate::law::lanes::{Lanes, MAX_LANES};
@@ -21,10 +21,7 @@ pub fn tile<const FUSED: bool>(tile: &Tile<f64>, sink: &Sink, skip_own_index: bo
     let mut least = [f64::INFINITY; 8];
     for place in 0..CHUNK {
         let (dx, dy, dz) = (rows[0][place] - x, rows[1][place] - y, rows[2][place] - z);
-        distance2[place] = match FUSED {
-            true => dz.mul_add(dz, dy.mul_add(dy, dx * dx)),
-            false => dx * dx + dy * dy + dz * dz,
-        };
+        distance2[place] = if FUSED { dz.mul_add(dz, dy.mul_add(dy, dx * dx)) } else { dx * dx + dy * dy + dz * dz };
     }
     for places in distance2.chunks_exact(8) {
         for (least, distance2) in least.iter_mut().zip(places) {
@@ -42,8 +39,8 @@ pub fn tile<const FUSED: bool>(tile: &Tile<f64>, sink: &Sink, skip_own_index: bo
     );
 }
 
-/// Appends the indices of a tile's sources that [`super::sum::tile`] leaves out of the sums of one sink of a group, as
-/// they are its neighbours.
+/// Appends the indices of a tile's sources that [`super::sum::tile`] leaves out of the sums of one
+/// sink of a group as its neighbours.
 #[inline(always)]
 pub fn regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
     tile: &Tile<L::Element>,
@@ -66,7 +63,7 @@ pub fn regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
             let place = place + bits.trailing_zeros() as usize;
             bits &= bits - 1;
             let index = tile.indices()[place];
-            // What fills the last lanes is no source.
+            // The copies that fill the last lanes are no sources.
             if place < tile.count && !(skip_own_index && index == own_index) {
                 found.push(index);
             }

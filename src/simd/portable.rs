@@ -1,19 +1,20 @@
-//! Vectors as plain arrays, for any CPU; the compiler makes of them what the target has.
+//! Vectors as plain arrays, for any CPU. The compiler turns them into the vectors that the target
+//! has.
 
 use std::ops::{Add, Mul, Sub};
 
 use crate::law::lanes::{Element, Lanes, Wide};
 
-/// Lanes of 32 bits.
+/// The number of lanes of single precision.
 pub const LANES_32: usize = 8;
-/// Lanes of 64 bits.
+/// The number of lanes of doubles.
 pub const LANES_64: usize = 4;
 
 /// An array of numbers as a vector.
 #[derive(Clone, Copy)]
 pub struct Array<E, const N: usize>([E; N]);
 
-/// Without hardware for it, a fused multiply-add is a slow library call.
+/// Whether multiply-adds are fused. Without hardware for it, a fused one is a slow library call.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
 macro_rules! portable {
@@ -75,16 +76,22 @@ macro_rules! portable {
             }
             #[inline(always)]
             fn mul_add(self, factor: Self, term: Self) -> Self {
-                Array(std::array::from_fn(|lane| match FUSED {
-                    true => self.0[lane].mul_add(factor.0[lane], term.0[lane]),
-                    false => self.0[lane] * factor.0[lane] + term.0[lane],
+                Array(std::array::from_fn(|lane| {
+                    if FUSED {
+                        self.0[lane].mul_add(factor.0[lane], term.0[lane])
+                    } else {
+                        self.0[lane] * factor.0[lane] + term.0[lane]
+                    }
                 }))
             }
             #[inline(always)]
             fn neg_mul_add(self, factor: Self, term: Self) -> Self {
-                Array(std::array::from_fn(|lane| match FUSED {
-                    true => (-self.0[lane]).mul_add(factor.0[lane], term.0[lane]),
-                    false => term.0[lane] - self.0[lane] * factor.0[lane],
+                Array(std::array::from_fn(|lane| {
+                    if FUSED {
+                        (-self.0[lane]).mul_add(factor.0[lane], term.0[lane])
+                    } else {
+                        term.0[lane] - self.0[lane] * factor.0[lane]
+                    }
                 }))
             }
             #[inline(always)]

@@ -43,7 +43,8 @@ impl<L: Lanes<Element = f64>> Number for Vector<L> {
     }
 }
 
-/// The `derivative`-th derivative of a series with these coefficients, after `dt`, by Horner's rule.
+/// Returns the `derivative`-th derivative of a series with these coefficients, after `dt`, by
+/// Horner's rule.
 #[inline(always)]
 fn evaluate<N: Number>(derivative: usize, n_coefficients: usize, dt: N, coefficient: impl Fn(usize) -> N) -> N {
     let term = |k: usize| match FACTORS[derivative][k] {
@@ -53,7 +54,7 @@ fn evaluate<N: Number>(derivative: usize, n_coefficients: usize, dt: N, coeffici
     (derivative..n_coefficients - 1).rev().fold(term(n_coefficients - 1), |value, k| value.times_plus(dt, term(k)))
 }
 
-/// Position, velocity, ... of one source after `dt`, in 64 bits.
+/// Returns position, velocity, ... of one source after `dt`, in double precision.
 pub fn derivatives(source: &Source, interaction: &Interaction, dt: f64) -> [[f64; 3]; MAX_DERIVATIVES] {
     let mut predicted = [[0.0; 3]; MAX_DERIVATIVES];
     for (derivative, vector) in predicted.iter_mut().enumerate().take(interaction.n_derivatives) {
@@ -69,13 +70,13 @@ pub fn derivatives(source: &Source, interaction: &Interaction, dt: f64) -> [[f64
 pub fn chunk<L: Wide, E: Element>(
     chunk: &Chunk,
     n_coefficients: usize,
-    vectors: usize,
+    n_derivatives: usize,
     limbs: usize,
     target: PredictionTarget,
     tile: &mut Tile<E>,
 ) {
     let rows = tile.rows_mut();
-    assert!(rows.len() >= (VECTORS_ROW + 3 * (limbs - 1 + vectors)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
+    assert!(rows.len() >= (VECTORS_ROW + 3 * (limbs - 1 + n_derivatives)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
     debug_assert!(size_of::<E>() == 4 || target.units.length == 0 && target.units.speed == 0);
     let factors: [f64; MAX_DERIVATIVES] = std::array::from_fn(|derivative| target.units.derivative_factor(derivative));
     for (octet, source) in chunk.octets().enumerate() {
@@ -91,10 +92,10 @@ pub fn chunk<L: Wide, E: Element>(
             let dt = Vector(dt);
             store(load(MASS) * L::splat(target.units.mass_factor()), 0);
             for component in 0..3 {
-                for (derivative, factor) in factors.into_iter().enumerate().take(vectors) {
+                for (derivative, factor) in factors.into_iter().enumerate().take(n_derivatives) {
                     let coefficient = |k: usize| Vector(load(TAYLOR + 3 * k + component));
                     let mut value = evaluate(derivative, n_coefficients, dt, coefficient).0;
-                    // In 64 bits lengths and times are the caller's.
+                    // In double precision lengths and times are the caller's.
                     if size_of::<E>() == 4 {
                         value = value * L::splat(factor);
                     }

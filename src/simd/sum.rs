@@ -7,30 +7,30 @@ use crate::law::regular::{Criterion, squared};
 
 use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, criterion_row};
 
-/// What a loop must look out for.
+/// The guards of a loop: the pairs that it must test for.
 pub mod guard {
-    /// Nothing: every pair is softened and no source has the index of a sink.
+    /// No guard: every pair is softened and no source has the index of a sink.
     pub const NONE: u8 = 0;
-    /// Pairs at no distance, which do not count.
+    /// A guard against pairs at no distance, which do not count.
     pub const DISTANCE: u8 = 1;
-    /// And sources that have the index of a sink, which do not count for it.
+    /// A guard also against sources that have the index of a sink, which do not count for it.
     pub const INDEX: u8 = 2;
 }
 
-/// Sums of 32 bits are added to those of 64 bits after this many steps.
+/// Sums in single precision are added to doubles after this many steps of the loop.
 const STEPS_32: usize = 32;
 
-/// What the loop needs of the sinks in its lanes.
+/// The numbers of the sinks in its lanes that a loop needs.
 pub struct LaneSinks<L, const LIMBS: usize> {
     softening2: L,
     position: [[L; 3]; LIMBS],
     higher: [[L; 3]; MAX_DERIVATIVES],
-    /// What decides which sources are their neighbours, where these are left out.
+    /// The neighbour criterion, where neighbours are left out.
     pub criterion: Criterion<L>,
 }
 
 impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
-    /// The sinks of an interaction, from the lanes of each row of a group.
+    /// Loads the sinks of an interaction, from the lanes of each row of a group.
     #[inline(always)]
     pub fn new<I: PairLaw>(lanes: impl Fn(usize) -> L) -> LaneSinks<L, LIMBS> {
         let zero = L::splat(L::Element::from_f64(0.0));
@@ -38,19 +38,21 @@ impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
         for (vector, components) in higher.iter_mut().enumerate().take(I::N_DERIVATIVES).skip(1) {
             *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (LIMBS - 1 + vector) + k));
         }
-        let [by_mass, plain, step] = match I::REGULAR {
-            true => std::array::from_fn(|k| lanes(criterion_row(LIMBS, I::N_DERIVATIVES) + k)),
-            false => [zero; 3],
+        let [by_mass, plain, step] = if I::REGULAR {
+            std::array::from_fn(|k| lanes(criterion_row(LIMBS, I::N_DERIVATIVES) + k))
+        } else {
+            [zero; 3]
         };
         LaneSinks {
             softening2: lanes(0),
-            position: std::array::from_fn(|part| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * part + k))),
+            position: std::array::from_fn(|limb| std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * limb + k))),
             higher,
             criterion: Criterion { by_mass, plain, step },
         }
     }
 
-    /// Differences of position, velocity, ..., source minus sink, from the lanes of each row of a tile.
+    /// Returns the differences of position, velocity, ..., source minus sink, from the lanes of
+    /// each row of a tile.
     // Iterators in the place of these loops leave the differences in memory.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
@@ -74,8 +76,8 @@ impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
 
 /// Adds a tile of sources to the sums of a group.
 ///
-/// With `SPREAD` the lanes are sources and the only sink is the group's lane `sink`; without it the lanes are sinks,
-/// and the sources come one by one.
+/// With `SOURCES_IN_LANES` the lanes are sources and the only sink is the group's lane `sink`;
+/// without it the lanes are sinks, and the sources come one by one.
 #[inline(always)]
 pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8>(
     tile: &Tile<L::Element>,
@@ -95,16 +97,18 @@ pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bo
         }
     };
     let lanes = |row: usize| -> L {
-        match SOURCES_IN_LANES {
-            true => L::splat(group.row(row)[sink]),
+        if SOURCES_IN_LANES {
+            L::splat(group.row(row)[sink])
+        } else {
             // SAFETY: a row of a group has MAX_LANES numbers.
-            false => unsafe { L::load(group.row(row).as_ptr()) },
+            unsafe { L::load(group.row(row).as_ptr()) }
         }
     };
-    let own_index = match SOURCES_IN_LANES {
-        true => L::index_splat(group.indices[sink]),
+    let own_index = if SOURCES_IN_LANES {
+        L::index_splat(group.indices[sink])
+    } else {
         // SAFETY: a group has MAX_LANES indices.
-        false => unsafe { L::index_load(group.indices.as_ptr()) },
+        unsafe { L::index_load(group.indices.as_ptr()) }
     };
     let zero = L::splat(L::Element::from_f64(0.0));
     let sinks = LaneSinks::<L, LIMBS>::new::<I>(lanes);
@@ -120,7 +124,7 @@ pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bo
     let mut place = 0;
     while place < tile.count {
         let end = tile.count.min(place + steps * stride);
-        let mut limbs = [zero; MAX_OUTPUTS];
+        let mut partial_sums = [zero; MAX_OUTPUTS];
         while place < end {
             let differences = sinks.differences::<I>(|row| source(row, place));
             let [x, y, z] = differences[0];
@@ -152,7 +156,7 @@ pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bo
                 let is_neighbour = sinks.criterion.is_neighbour(differences[0], r2, differences[1], mass);
                 inverse = L::select(is_neighbour, zero, inverse);
             }
-            I::add(&differences, inverse, mass, &mut limbs);
+            I::add(&differences, inverse, mass, &mut partial_sums);
             if I::NEAREST {
                 let mut nearer = r2.less(distance2);
                 if let Some(differ) = differ {
@@ -163,9 +167,9 @@ pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bo
             }
             place += stride;
         }
-        for (sum, part) in sums.values.iter_mut().zip(limbs).take(I::N_OUTPUTS) {
+        for (sum, partial) in sums.values.iter_mut().zip(partial_sums).take(I::N_OUTPUTS) {
             // SAFETY: LaneSums has MAX_LANES numbers a row.
-            unsafe { part.add_to(sum.as_mut_ptr()) };
+            unsafe { partial.add_to(sum.as_mut_ptr()) };
         }
     }
 

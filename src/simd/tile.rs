@@ -8,35 +8,35 @@ use crate::law::pair::MAX_OUTPUTS;
 
 #[derive(Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
-struct RecordLine([u8; 64]);
+struct CacheLine([u8; 64]);
 
-/// Numbers from a multiple of 64 bytes on.
+/// Numbers in memory that begins at a multiple of 64 bytes.
 pub struct Aligned {
-    lines: Box<[RecordLine]>,
+    lines: Box<[CacheLine]>,
 }
 
 impl Aligned {
-    /// This many zeros.
+    /// Allocates this many zeros.
     pub fn zeros<E: Element>(length: usize) -> Result<Aligned> {
         let count = (length * size_of::<E>()).div_ceil(64);
         let lines = bytemuck::try_zeroed_slice_box(count)
-            .map_err(|()| Error::OutOfMemory { what: "predicted sources", bytes: count * size_of::<RecordLine>() })?;
+            .map_err(|()| Error::OutOfMemory { what: "predicted sources", bytes: count * size_of::<CacheLine>() })?;
         Ok(Aligned { lines })
     }
 
-    /// The numbers.
+    /// Returns the numbers.
     pub fn as_slice<E: Element>(&self) -> &[E] {
         bytemuck::cast_slice(&self.lines)
     }
 
-    /// The numbers.
+    /// Returns the numbers, to be written.
     pub fn as_mut_slice<E: Element>(&mut self) -> &mut [E] {
         bytemuck::cast_slice_mut(&mut self.lines)
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
-        self.lines.len() * size_of::<RecordLine>()
+        self.lines.len() * size_of::<CacheLine>()
     }
 }
 
@@ -44,31 +44,31 @@ impl Aligned {
 /// the order needs them.
 pub const VECTORS_ROW: usize = 1;
 
-/// What a tile is predicted for.
+/// The target of a prediction: a time, and the units and the number of the sources of a tile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictionTarget {
     /// The time.
     pub time: f64,
-    /// Whether sources are predicted to it; else they are as they were written.
+    /// Whether sources are predicted to the time; otherwise they are as they were written.
     pub predicts: bool,
-    /// The addresses of the chunk that take part.
+    /// The number of addresses of the chunk that take part.
     pub limit: usize,
-    /// The units of its numbers.
+    /// The units of the predicted numbers.
     pub units: Units,
 }
 
-/// The sources of a chunk, predicted, in rows of `CHUNK` numbers: mass, position (the leading and, if `parts` is two,
-/// the trailing halves), velocity, ...
+/// The sources of a chunk, predicted, in rows of `CHUNK` numbers: mass, position (the high limbs
+/// and, where a coordinate has two, the low ones), velocity, ...
 ///
 /// Beyond `count`, up to a multiple of `MAX_LANES`, stand copies of the last source with no mass.
 pub struct Tile<E> {
     rows: Aligned,
     indices: Box<Indices>,
-    /// Sources in it.
+    /// The number of sources in it.
     pub count: usize,
     /// A range that holds all their indices.
     pub range: IndexRange,
-    /// The stamp of the chunk that it was made of, and what for.
+    /// The stamp of the chunk that it was made of, and the target of the prediction.
     pub made_of: Option<(u64, PredictionTarget)>,
     elements: std::marker::PhantomData<E>,
 }
@@ -78,7 +78,7 @@ pub struct Tile<E> {
 struct Indices([i32; CHUNK]);
 
 impl<E: Element> Tile<E> {
-    /// An empty tile of this many rows.
+    /// Makes an empty tile of this many rows.
     pub fn new(rows: usize) -> Result<Tile<E>> {
         Ok(Tile {
             rows: Aligned::zeros::<E>(rows * CHUNK)?,
@@ -90,32 +90,32 @@ impl<E: Element> Tile<E> {
         })
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + size_of::<Indices>() + self.rows.bytes()
     }
 
-    /// All rows, one behind the other.
+    /// Returns all rows, one behind the other.
     pub fn rows(&self) -> &[E] {
         self.rows.as_slice()
     }
 
-    /// All rows, to be written.
+    /// Returns all rows, to be written.
     pub fn rows_mut(&mut self) -> &mut [E] {
         self.rows.as_mut_slice()
     }
 
-    /// The indices of the sources.
+    /// Returns the indices of the sources.
     pub fn indices(&self) -> &[i32; CHUNK] {
         &self.indices.0
     }
 
-    /// The indices, to be written.
+    /// Returns the indices, to be written.
     pub fn indices_mut(&mut self) -> &mut [i32; CHUNK] {
         &mut self.indices.0
     }
 
-    /// Closes the gaps that sources never written leave, then fills the last lanes.
+    /// Closes the gaps of addresses that were never written, then fills the last lanes.
     pub fn close(&mut self, limit: usize, is_set: impl Fn(usize) -> bool, all_set: bool) {
         let rows: &mut [E] = self.rows.as_mut_slice();
         let indices = &mut self.indices.0;
@@ -139,11 +139,12 @@ impl<E: Element> Tile<E> {
     }
 }
 
-/// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many parts as a tile's), velocity, ..., and the
-/// three numbers of [`SinkUnits::criterion`]; lanes without a sink repeat the last one.
+/// Up to `MAX_LANES` sinks in rows: squared softening, position (in as many limbs as a tile's),
+/// velocity, ..., and the three numbers of [`SinkUnits::criterion`]. Lanes without a sink repeat
+/// the last one.
 pub struct Group<E> {
     rows: [[E; MAX_LANES]; MAX_ROWS],
-    /// The indices.
+    /// The sinks' indices.
     pub indices: [i32; MAX_LANES],
     /// The range of the indices.
     pub range: IndexRange,
@@ -151,18 +152,19 @@ pub struct Group<E> {
     pub unsoftened: bool,
 }
 
-/// Rows of a group at the highest order: one, three for each vector with the position in two parts, and three.
+/// The number of rows of a group at the highest order: one, three for each vector with the position
+/// in two limbs, and three of the neighbour criterion.
 const MAX_ROWS: usize = criterion_row(2, crate::data::MAX_DERIVATIVES) + 3;
 
-/// The first row of a group behind its vectors.
-pub const fn criterion_row(limbs: usize, vectors: usize) -> usize {
-    VECTORS_ROW + 3 * (limbs - 1 + vectors)
+/// Returns the first row of a group behind its vectors, that of the neighbour criterion.
+pub const fn criterion_row(limbs: usize, n_derivatives: usize) -> usize {
+    VECTORS_ROW + 3 * (limbs - 1 + n_derivatives)
 }
 
 impl<E: Element> Group<E> {
-    /// Packs sinks; `vectors` are those of each, `parts` the numbers that hold a coordinate. What decides who is a neighbour
-    /// is only there if it is said so.
-    pub fn new(sinks: SinkSlice, vectors: usize, limbs: usize, units: &SinkUnits, regular: bool) -> Group<E> {
+    /// Packs sinks, each of which has `n_derivatives` vectors and coordinates of this many limbs.
+    /// The neighbour criterion is only there if `regular` is set.
+    pub fn new(sinks: SinkSlice, n_derivatives: usize, limbs: usize, units: &SinkUnits, regular: bool) -> Group<E> {
         let mut rows = [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS];
         let mut indices = [0; MAX_LANES];
         let mut softening2 = f64::INFINITY;
@@ -172,20 +174,21 @@ impl<E: Element> Group<E> {
             softening2 = softening2.min(units.softening2(&sink));
             rows[0][lane] = E::from_f64(units.softening2(&sink));
             for (k, mut rest) in units.derivative(&sink, 0).into_iter().enumerate() {
-                for part in 0..limbs {
-                    let leading = E::from_f64(rest);
-                    rows[VECTORS_ROW + 3 * part + k][lane] = leading;
-                    rest -= leading.to_f64();
+                for limb in 0..limbs {
+                    let high = E::from_f64(rest);
+                    rows[VECTORS_ROW + 3 * limb + k][lane] = high;
+                    rest -= high.to_f64();
                 }
             }
-            for vector in 1..vectors {
+            for vector in 1..n_derivatives {
                 let first = VECTORS_ROW + 3 * (limbs - 1 + vector);
                 for (row, component) in rows[first..].iter_mut().zip(units.derivative(&sink, vector)) {
                     row[lane] = E::from_f64(component);
                 }
             }
             if regular {
-                for (row, number) in rows[criterion_row(limbs, vectors)..].iter_mut().zip(units.criterion(&sink)) {
+                for (row, number) in rows[criterion_row(limbs, n_derivatives)..].iter_mut().zip(units.criterion(&sink))
+                {
                     row[lane] = E::from_f64(number);
                 }
             }
@@ -200,13 +203,13 @@ impl<E: Element> Group<E> {
         }
     }
 
-    /// The lanes of a row.
+    /// Returns the lanes of a row.
     pub fn row(&self, row: usize) -> &[E; MAX_LANES] {
         &self.rows[row]
     }
 }
 
-/// The sums of a loop, a lane a sink, or a lane a part of the sum of one sink.
+/// The sums of a loop by lane: those of a sink in each lane, or partial sums of one sink.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
 pub struct LaneSums<E> {
@@ -214,12 +217,12 @@ pub struct LaneSums<E> {
     pub values: [[f64; MAX_LANES]; MAX_OUTPUTS],
     /// The smallest squared distance by lane.
     pub distance2: [E; MAX_LANES],
-    /// Whose it is.
+    /// The index of the source at that distance.
     pub nearest: [i32; MAX_LANES],
 }
 
 impl<E: Element> LaneSums<E> {
-    /// Nothing summed.
+    /// Makes sums over no source.
     pub fn new() -> LaneSums<E> {
         LaneSums {
             values: [[0.0; MAX_LANES]; MAX_OUTPUTS],
@@ -228,13 +231,13 @@ impl<E: Element> LaneSums<E> {
         }
     }
 
-    /// Forgets what was summed for so many numbers of a sink.
+    /// Clears the first `n_outputs` sums, and the nearest sources.
     pub fn clear(&mut self, n_outputs: usize) {
         self.values[..n_outputs].fill([0.0; MAX_LANES]);
         self.distance2 = [E::INFINITY; MAX_LANES];
     }
 
-    /// The nearest source of a lane.
+    /// Returns the nearest source of a lane.
     pub fn nearest(&self, lane: usize) -> Nearest {
         Nearest { distance2: self.distance2[lane].to_f64(), index: self.nearest[lane] }
     }

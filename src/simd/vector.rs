@@ -1,6 +1,7 @@
-//! What the vectors of all instruction sets have in common, given the names of the intrinsics.
+//! The common part of the vectors of all instruction sets, given the names of the intrinsics.
 
-/// Defines a vector: its operators, and of [`super::lanes::Lanes`] what is one intrinsic each; `rest` is the others.
+/// Defines a vector: its operators, and those functions of [`crate::law::lanes::Lanes`] that are
+/// one intrinsic each; `rest` has the others.
 macro_rules! vector {
     (
         $(#[$documentation:meta])*

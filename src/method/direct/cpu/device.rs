@@ -1,7 +1,8 @@
-//! One CPU device: predicted tiles, tasks over sinks and slices, sums in a fixed order.
+//! The CPU as a device: predicted tiles, tasks over sinks and slices, and sums in a fixed order.
 //!
-//! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by the kernel, chunks
-//! within a slice by address, slices within a slice group by number, slice groups in pairs. Tasks only decide who does which part.
+//! Whatever the tasks and threads, a sink's sums are made in one order: sources within a chunk by
+//! the kernel, chunks within a slice by address, slices within a slice group by number, slice
+//! groups in pairs. Tasks decide only which thread adds what.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,29 +23,30 @@ use crate::simd::tile::{Group, LaneSums, PredictionTarget, Tile};
 
 use super::lists;
 
-/// Sinks that share a tile while it is in the nearest cache; more are several tasks, which share tiles that are kept.
+/// The number of sinks that share a tile while it is in the nearest cache. More sinks are several
+/// tasks, which share the tiles that are kept.
 const SINKS_OF_TASK: usize = 64;
-/// Tasks for each thread, so that none waits long for another.
+/// The number of tasks for each thread, so that none waits long for another.
 const TASKS_OF_THREAD: usize = 8;
 /// Tiles of this many bytes together are read from a near cache each time.
 const NEAR: usize = 4 << 20;
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
-/// Chunks that a thread predicts at a time.
+/// The number of chunks that a thread predicts at a time.
 const TILES_OF_TASK: usize = 8;
-/// Rows of a tile of positions: masses and coordinates.
+/// The number of rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
 
-/// How the lanes of a loop are filled.
+/// The layout of the lanes of a loop.
 #[derive(Clone, Copy)]
 enum LaneLayout {
-    /// With the sinks of a group.
+    /// Each lane has a sink of a group.
     Sinks,
-    /// With sources, for one sink of a group.
+    /// Each lane has a source, for this sink of a group.
     Sources(usize),
 }
 
-/// A loop over all sources: the sinks that it serves.
+/// The sinks that one loop over the sources serves: a group, or one sink of a group.
 #[derive(Clone, Copy)]
 struct Unit {
     group: usize,
@@ -53,12 +55,13 @@ struct Unit {
     sinks: usize,
 }
 
-/// What one thread does at a time: some units over one slice of the assignment, or over all.
+/// A task, which one thread does at a time: some units over one slice of the assignment, or over
+/// all.
 struct Task<E> {
     units: Range<usize>,
     slices: Range<usize>,
     lane_sums: Vec<LaneSums<E>>,
-    /// Sums of its slice groups; when it has ended, the first has them all.
+    /// The sums of its slice groups; when the task has ended, the first holds all.
     slice_groups: Vec<Sums>,
     outcome: Result<()>,
 }
@@ -69,7 +72,7 @@ impl<E> Default for Task<E> {
     }
 }
 
-/// The tile that sources of a chunk are predicted into when it is not kept.
+/// The tile into which the sources of a chunk are predicted when it is not kept.
 type Scratch<E> = Option<Tile<E>>;
 
 /// The CPU as a device of the engine.
@@ -77,7 +80,7 @@ pub struct CpuDevice<E> {
     kernel: Box<dyn Kernel<E>>,
     finder: Box<dyn Finder>,
     options: DeviceOptions,
-    /// What the device does of the last block.
+    /// The assignment of the device in the last block.
     assignment: Assignment,
     threads: Arc<Threads>,
     alone: Arc<Threads>,
@@ -87,15 +90,15 @@ pub struct CpuDevice<E> {
     groups: Vec<Group<E>>,
     units: Vec<Unit>,
     tasks: Vec<Task<E>>,
-    /// Tasks of the last block; those behind keep their memory.
+    /// The number of tasks of the last block; those behind keep their memory.
     wanted: usize,
     scratch: Mutex<Vec<Scratch<E>>>,
-    /// Sums of the slice groups of the last block; the first has them all.
+    /// The sums of the slice groups of the last block; the first holds all.
     results: Vec<Sums>,
 }
 
 impl<E: Element> CpuDevice<E> {
-    /// A device that runs a kernel on some threads.
+    /// Makes a device that runs a kernel on some threads.
     pub fn new(kernel: Box<dyn Kernel<E>>, threads: Arc<Threads>, options: DeviceOptions) -> CpuDevice<E> {
         CpuDevice {
             kernel,
@@ -115,13 +118,14 @@ impl<E: Element> CpuDevice<E> {
         }
     }
 
-    /// Sheaves of the assignment.
+    /// Returns the number of slice groups of the assignment.
     fn slice_groups(&self) -> usize {
         SLICE_GROUPS / self.assignment.sets
     }
 
-    /// Groups of sinks of the assignment, and which of them run with sinks in the lanes. That is decided by the places of the
-    /// sinks in the block, so that whoever has them sums in the same order.
+    /// Packs the sinks of the assignment into groups, and decides which of these run with sinks in
+    /// the lanes. That depends on the places of the sinks in the block alone, so that every device
+    /// sums in the same order.
     fn pack(&mut self, block: &Block) -> Result<()> {
         let lanes = self.kernel.lanes();
         let Range { start, end } = self.assignment.sinks;
@@ -157,7 +161,7 @@ impl<E: Element> CpuDevice<E> {
         let chunks = sources.chunks_below(block.nj);
         memory::lengthen(&mut self.tiles, chunks, "the table of predicted sources", || None)?;
         let (kernel, assignment) = (&*self.kernel, &self.assignment);
-        // A chunk that has to be predicted anew.
+        // Returns the chunk if it has to be predicted anew.
         let stale = |number: usize, tile: &Option<Boxed<Tile<E>>>| {
             let chunk = sources.chunk(number).filter(|_| assignment.has(number % SLICES))?;
             let fresh = tile.as_ref().is_some_and(|tile| tile.made_of == Some(key(chunk, block, number)));
@@ -189,12 +193,11 @@ impl<E: Element> CpuDevice<E> {
         outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sinks that a task over one slice may serve while its tiles come and go: few threads need no more tasks than slices.
+    /// Returns how many sinks a task over one slice may serve while its tiles come and go. Few
+    /// threads need no more tasks than slices.
     fn sinks_at_once(&self) -> usize {
-        match self.assignment.slices().len() >= TASKS_OF_THREAD * self.threads.count() {
-            true => 8 * SINKS_OF_TASK,
-            false => SINKS_OF_TASK,
-        }
+        let slices_suffice = self.assignment.slices().len() >= TASKS_OF_THREAD * self.threads.count();
+        if slices_suffice { 8 * SINKS_OF_TASK } else { SINKS_OF_TASK }
     }
 
     /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
@@ -204,7 +207,8 @@ impl<E: Element> CpuDevice<E> {
             || self.last_time == Some(block.time)
     }
 
-    /// Cuts the block into tasks: over sinks alone where that makes enough of them, else over slices too.
+    /// Divides the block into tasks: over sinks alone where that makes enough of them, otherwise
+    /// over slices too.
     fn plan(&mut self, threads: usize, keeps_tiles: bool, nj: usize) -> Result<()> {
         let units = self.units.len().max(1);
         let together = (SINKS_OF_TASK / self.kernel.lanes()).max(1);
@@ -212,10 +216,12 @@ impl<E: Element> CpuDevice<E> {
         let are_near = nj * self.kernel.rows() * size_of::<E>() <= NEAR;
         let evenly = (units / (TASKS_OF_THREAD * threads)).clamp(if are_near { 1 } else { together }, together);
         let over_sinks = threads == 1 || keeps_tiles && units >= TASKS_OF_THREAD * threads * evenly;
-        let units_of_task = match () {
-            () if !keeps_tiles => units,
-            () if over_sinks => evenly,
-            () => together.min(units.div_ceil(threads)),
+        let units_of_task = if !keeps_tiles {
+            units
+        } else if over_sinks {
+            evenly
+        } else {
+            together.min(units.div_ceil(threads))
         };
         let ranges = self.units.len().div_ceil(units_of_task);
         let all = self.assignment.slices().len();
@@ -225,10 +231,7 @@ impl<E: Element> CpuDevice<E> {
         for (number, task) in self.tasks[..self.wanted].iter_mut().enumerate() {
             let first = number / slices * units_of_task;
             task.units = first..self.units.len().min(first + units_of_task);
-            task.slices = match over_sinks {
-                true => 0..all,
-                false => number % slices..number % slices + 1,
-            };
+            task.slices = if over_sinks { 0..all } else { number % slices..number % slices + 1 };
         }
         Ok(())
     }
@@ -252,6 +255,7 @@ impl<E: Element> CpuDevice<E> {
     }
 }
 
+/// Returns the stamp and the target that a tile of a chunk is made of.
 pub(super) fn key(chunk: &Chunk, block: &Block, number: usize) -> (u64, PredictionTarget) {
     let limit = (block.nj - number * CHUNK).min(CHUNK);
     (chunk.stamp(), PredictionTarget { time: block.time, predicts: block.predicts, limit, units: block.units })
@@ -263,7 +267,7 @@ fn predict<E: Element>(kernel: &dyn Kernel<E>, chunk: &Chunk, block: &Block, num
     tile.made_of = Some(key);
 }
 
-/// What all tasks of a block assignment.
+/// The data that all tasks of a block share.
 struct Shared<'a, E> {
     kernel: &'a dyn Kernel<E>,
     n_outputs: usize,
@@ -276,8 +280,9 @@ struct Shared<'a, E> {
     sources: &'a Sources,
     chunks: usize,
     block: &'a Block,
-    /// What sums, and squared distances, are multiplied with to be the caller's.
+    /// The factors that bring sums back to the caller's units.
     sum_units: [f64; MAX_OUTPUTS],
+    /// The factor that brings squared distances back to the caller's units.
     distance2_unit: f64,
 }
 
@@ -286,7 +291,7 @@ impl<E: Element> Shared<'_, E> {
         let units = &self.units[task.units.clone()];
         let sinks = units.iter().map(|unit| unit.sinks).sum();
         let slice_groups = task.slices.len().min(SLICE_GROUPS / self.assignment.sets);
-        memory::lengthen(&mut task.slice_groups, slice_groups, "sums of sheaves", Sums::default)?;
+        memory::lengthen(&mut task.slice_groups, slice_groups, "sums of slice groups", Sums::default)?;
         for sums in &mut task.slice_groups[..slice_groups] {
             sums.reserve(sinks, self.n_outputs, self.nearest)?;
             sums.reset(sinks, self.n_outputs, self.nearest);
@@ -331,10 +336,12 @@ impl<E: Element> Shared<'_, E> {
 
     fn sum(&self, unit: &Unit, tile: &Tile<E>, sums: &mut LaneSums<E>) {
         let group = &self.groups[unit.group];
-        let guard = match () {
-            () if self.block.skip_own_index && tile.range.meets(&group.range) => guard::INDEX,
-            () if group.unsoftened => guard::DISTANCE,
-            () => guard::NONE,
+        let guard = if self.block.skip_own_index && tile.range.meets(&group.range) {
+            guard::INDEX
+        } else if group.unsoftened {
+            guard::DISTANCE
+        } else {
+            guard::NONE
         };
         match unit.layout {
             LaneLayout::Sinks => self.kernel.sum_sinks_in_lanes(guard, tile, group, sums),
@@ -377,7 +384,7 @@ impl<E: Element> Shared<'_, E> {
     }
 }
 
-/// The sum over lanes, halves onto halves.
+/// Returns the sum over lanes, whose second half is added to the first until one is left.
 fn across<const N: usize>(mut lanes: [f64; N]) -> f64 {
     let mut half = N / 2;
     while half > 0 {
@@ -398,10 +405,8 @@ impl<E: Element> Device for CpuDevice<E> {
         let sources = updates.sources;
         self.assignment = assignment.clone();
         let sinks = block.sinks.range(assignment.sinks.clone());
-        let threads = match sinks.len().saturating_mul(block.nj) < ALONE {
-            true => Arc::clone(&self.alone),
-            false => Arc::clone(&self.threads),
-        };
+        let is_small = sinks.len().saturating_mul(block.nj) < ALONE;
+        let threads = Arc::clone(if is_small { &self.alone } else { &self.threads });
         let keeps_tiles = self.keeps_tiles(block);
         self.pack(block)?;
         if keeps_tiles {
@@ -439,10 +444,10 @@ impl<E: Element> Device for CpuDevice<E> {
         self.merge(sinks.len())
     }
 
-    fn wait_more(&mut self, parts: &mut PartialSums, _: usize) -> Result<usize> {
+    fn wait_more(&mut self, partial_sums: &mut PartialSums, _: usize) -> Result<usize> {
         let Assignment { sinks, set, .. } = self.assignment.clone();
-        let (all, n_outputs) = (parts.sinks(), self.options.interaction.n_outputs);
-        let (into, result) = (parts.set(set), &mut self.results[0]);
+        let (all, n_outputs) = (partial_sums.sinks(), self.options.interaction.n_outputs);
+        let (into, result) = (partial_sums.set(set), &mut self.results[0]);
         if sinks.len() == all {
             std::mem::swap(into, result);
         } else {
@@ -464,7 +469,8 @@ impl<E: Element> Device for CpuDevice<E> {
         let members = block.sinks.range(sinks);
         let threads = if members.len() * block.nj < ALONE { &self.alone } else { &*self.threads };
         if self.options.interaction.is_regular() {
-            // What the sums left out, in the numbers that they decided by.
+            // The sources that the sums left out are found in the numbers by which the sums
+            // decided.
             let kernel = &*self.kernel;
             let units = block.sink_units();
             let group = |sinks| Group::new(sinks, kernel.n_derivatives(), kernel.limbs(), &units, true);
@@ -475,10 +481,10 @@ impl<E: Element> Device for CpuDevice<E> {
             };
             return lists::make((sources, block), members, threads, kernel.rows(), predict, find, found);
         }
-        let (finder, taylor) = (&*self.finder, self.options.interaction.n_coefficients);
+        let (finder, n_coefficients) = (&*self.finder, self.options.interaction.n_coefficients);
         let all = memory::collected(members.iter(), "sinks with neighbours")?;
         let predict = |chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<f64>| {
-            finder.predict(chunk, taylor, PredictionTarget { units: Units::CALLERS, ..target }, tile);
+            finder.predict(chunk, n_coefficients, PredictionTarget { units: Units::CALLERS, ..target }, tile);
         };
         let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
             finder.find(tile, &all[sink], block.skip_own_index, list);
@@ -510,13 +516,13 @@ mod tests {
 
     #[test]
     fn a_device_whose_first_block_could_not_be_started_can_be_waited_for() {
-        let mut parts = PartialSums::new(7, true);
-        parts.reset(1, 1).unwrap();
-        assert_eq!(device(1).wait_more(&mut parts, 0), Ok(0));
+        let mut partial_sums = PartialSums::new(7, true);
+        partial_sums.reset(1, 1).unwrap();
+        assert_eq!(device(1).wait_more(&mut partial_sums, 0), Ok(0));
     }
 
     #[test]
-    fn a_block_that_threads_are_woken_for_is_cut_for_all_of_them() {
+    fn a_block_that_threads_are_woken_for_has_tasks_for_all_of_them() {
         for sinks in [40, SINKS_OF_TASK, 2 * SINKS_OF_TASK] {
             let mut device = device(2);
             let mut sources = Sources::new(4);

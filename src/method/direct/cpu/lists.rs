@@ -9,15 +9,16 @@ use crate::simd::tile::{PredictionTarget, Tile};
 
 use super::device::key;
 
-/// What was found in one slice.
+/// The search of one slice, and the lists that it found.
 struct Search {
     slice: usize,
     found: Vec<Vec<i32>>,
     outcome: Result<()>,
 }
 
-/// Appends to `found` the neighbours of each of some sinks that has a radius. `predict` makes a tile of so many rows of a
-/// chunk, and `find` appends the neighbours of one of the sinks among its sources.
+/// Appends to `found` the neighbours of each of some sinks that has a radius. `predict` makes a
+/// tile of this many rows of a chunk, and `find` appends the neighbours of one of the sinks among
+/// its sources.
 pub fn make<E: Element>(
     (sources, block): (&Sources, &Block),
     sinks: SinkSlice,
@@ -33,7 +34,7 @@ pub fn make<E: Element>(
         let found = memory::collected((0..sinks.len()).map(|_| Vec::new()), "tables of neighbour lists")?;
         memory::push(&mut searches, Search { slice, found, outcome: Ok(()) }, "tables of neighbour lists")?;
     }
-    let look = |search: &mut Search, scratch: &mut Option<Tile<E>>| -> Result<()> {
+    let search_slice = |search: &mut Search, scratch: &mut Option<Tile<E>>| -> Result<()> {
         let tile = match scratch {
             Some(tile) => tile,
             none => none.insert(Tile::new(rows)?),
@@ -53,13 +54,13 @@ pub fn make<E: Element>(
         searches.iter_mut(),
         &Mutex::new(Vec::new()),
         || None,
-        |search, scratch| search.outcome = look(search, scratch),
+        |search, scratch| search.outcome = search_slice(search, scratch),
     );
     for search in searches {
         search.outcome?;
-        for (list, part) in found.iter_mut().zip(&search.found) {
-            memory::reserve(list, part.len(), "a neighbour list")?;
-            list.extend_from_slice(part);
+        for (list, of_slice) in found.iter_mut().zip(&search.found) {
+            memory::reserve(list, of_slice.len(), "a neighbour list")?;
+            list.extend_from_slice(of_slice);
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The CPU backend: the kernels of [`crate::simd`] on every core.
+//! The CPU backend, which runs the kernels of [`crate::simd`] on every core.
 
 mod device;
 mod lists;
