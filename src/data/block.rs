@@ -20,7 +20,8 @@ pub struct Sink {
     /// The regular time step, over which a source that comes near is a neighbour. Other scopes
     /// ignore it.
     pub step: f64,
-    /// Position, velocity, acceleration and jerk at the time of the block, as far as the order needs them.
+    /// Position, velocity, acceleration and jerk at the time of the block, as far as the order
+    /// needs them.
     pub derivatives: [[f64; 3]; MAX_DERIVATIVES],
 }
 

@@ -1,7 +1,7 @@
 //! The partition of sources into slices, and of sinks and slices among devices.
 //!
-//! The slice of a source depends on its address alone, and slices are added in one order, so that a force has the same
-//! bits on any number of devices.
+//! The slice of a source depends on its address alone, and slices are added in one order, so that a
+//! force has the same bits on any number of devices.
 
 use std::ops::Range;
 

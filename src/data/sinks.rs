@@ -33,7 +33,8 @@ macro_rules! by_kind {
 }
 pub(crate) use by_kind;
 
-/// The sinks of a block, with the vectors that the order needs and no others, and with steps where the scope needs them.
+/// The sinks of a block, with the vectors that the order needs and no others, and with steps where
+/// the scope needs them.
 ///
 /// The memory of larger blocks is kept, and only overwritten.
 #[derive(Debug, Clone)]
@@ -146,7 +147,8 @@ pub struct SinkScan {
     pub good: bool,
     /// Whether some of them want neighbours.
     pub radius: bool,
-    /// The largest magnitudes of components of their positions, velocities, ..., where units depend on them.
+    /// The largest magnitudes of components of their positions, velocities, ..., where units depend
+    /// on them.
     pub largest: [f64; MAX_DERIVATIVES],
 }
 

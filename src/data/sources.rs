@@ -18,7 +18,8 @@ pub struct Source {
     pub mass: f64,
     /// The time to which the coefficients belong.
     pub time: f64,
-    /// `coefficients[k]` is the k-th derivative of the position divided by k!: position, velocity, acceleration / 2, jerk / 6, ...
+    /// `coefficients[k]` is the k-th derivative of the position divided by k!: position, velocity,
+    /// acceleration / 2, jerk / 6, ...
     pub coefficients: [[f64; 3]; MAX_COEFFICIENTS],
 }
 

@@ -1,4 +1,4 @@
-//! What sources and sinks have to keep to.
+//! Checks of the sources and sinks that a caller gives.
 
 use crate::data::sinks::sum_of_components;
 use crate::data::{Error, MAX_COEFFICIENTS, Result, Sink, Source};
@@ -6,22 +6,21 @@ use crate::data::{Error, MAX_COEFFICIENTS, Result, Sink, Source};
 use super::System;
 
 impl System {
-    /// Whether [`System::set_source`] would take a source at an address: every number finite and in the precision's
-    /// range.
+    /// Fails unless [`System::set_source`] would take a source at an address: every number has to
+    /// be finite and in the precision's range.
     pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
         if address > i32::MAX as usize {
             return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
         }
         let name = |what: &str| format!("{what} of the source at address {address}");
-        let finite = |what: &str, value: f64| match value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::NotFinite { what: name(what), value }),
+        let finite = |what: &str, value: f64| {
+            if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: name(what), value }) }
         };
-        let within = |what: &str, value: f64, largest: f64| match value.abs() <= largest {
-            true => Ok(()),
-            false => Err(self.too_large(name(what), value, largest)),
+        let within = |what: &str, value: f64, largest: f64| {
+            if value.abs() <= largest { Ok(()) } else { Err(self.too_large(name(what), value, largest)) }
         };
-        // A sum is finite only if all its terms are, unless it overflows: then the terms are looked at one by one.
+        // A sum is finite only if all its terms are. It may overflow, too: then the terms are
+        // checked one by one.
         let coefficients = &source.coefficients[..self.interaction.n_coefficients];
         let largest = self.interaction.bounds;
         if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
@@ -38,7 +37,7 @@ impl System {
         within("the mass", source.mass, largest.mass)
     }
 
-    /// Whether a block may have this sink.
+    /// Fails unless a block may have this sink.
     pub(super) fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
         let name = |what: &str| format!("{what} of sink {number}");
         for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.interaction.n_derivatives]) {
@@ -79,7 +78,7 @@ impl System {
     }
 }
 
-/// The position and its derivatives.
+/// The names of the position and its derivatives.
 const DERIVATIVES: [&str; MAX_COEFFICIENTS] = [
     "the position",
     "the velocity",

@@ -1,4 +1,4 @@
-//! The devices of a system: who computes a block, and who goes on when they fail.
+//! The devices of a system: which of them compute a block, and which go on when some fail.
 
 use std::sync::Arc;
 
@@ -16,53 +16,55 @@ use super::Setup;
 use super::journal::UpdateJournal;
 use super::partitions::{self, Partitions};
 
-/// The devices that sum the forces of a system's sources, and the CPU where it takes over small blocks.
+/// The devices that sum the forces of a system's sources, and the CPU where it takes over small
+/// blocks.
 pub struct Devices {
     machine: Box<dyn Machine>,
     interaction: Arc<Interaction>,
-    /// What they are made of now.
+    /// The setup that they have now.
     setup: Setup,
-    /// None where the last change failed.
+    /// The devices; there are none where the last change failed.
     all: Vec<Box<dyn Device>>,
     /// Threads that open them and begin blocks on them, the caller's included.
     threads: Threads,
     take_records: bool,
     partitions: Partitions,
-    /// The CPU, once it was needed.
+    /// The CPU in place of other devices, once it was needed.
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
     /// Whether the last block was begun on what is open now, and did not fail since.
     knows_block: bool,
-    parts: PartialSums,
+    partial_sums: PartialSums,
     progress: Progress,
     /// The numbers of devices that failed at the last block.
     failed: Vec<usize>,
-    /// Why there are none: the last failure of those that were left.
+    /// The reason why there are none: the last failure of those that were left.
     lost: Option<Error>,
 }
 
-/// Pairs of a sink and a source whose neighbours one device finds before another is awake.
+/// The number of pairs of a sink and a source that one device searches for neighbours before
+/// another is awake.
 const PAIRS_OF_LISTS: usize = 1 << 24;
 
 /// How far the devices are with a block.
 #[derive(Debug, Default)]
 struct Progress {
-    /// What each does, as far as they have a part.
+    /// The assignments of the devices that have a part.
     assignments: Vec<Assignment>,
-    /// Sinks that each has handed in.
+    /// The number of sinks that each has handed in.
     done: Vec<usize>,
-    /// Sinks of each range that were handed over.
+    /// The number of sinks of each range that were handed over.
     handed_over: Vec<usize>,
-    /// Ranges that are not handed over to their end.
+    /// The ranges that are not handed over to their end.
     ranges: VecDeque<usize>,
-    /// Places of the devices that have no sinks.
+    /// The places of the devices that have no sinks.
     idle: Range<usize>,
     sets: usize,
 }
 
 impl Progress {
-    /// The beginning of a block that is partitioned so to some of as many devices as take part.
+    /// Begins a block of `ni` sinks with a partition, in which this many devices have a part.
     fn begin(&mut self, partition: Partition, parties: usize, ni: usize) {
         self.assignments.clear();
         self.assignments.extend((0..parties).map(|place| partition.assignment(place, ni)));
@@ -96,7 +98,7 @@ impl Devices {
             host: Vec::new(),
             on_host: false,
             knows_block: false,
-            parts: PartialSums::new(interaction.n_outputs, interaction.nearest),
+            partial_sums: PartialSums::new(interaction.n_outputs, interaction.nearest),
             progress: Progress::default(),
             failed: Vec::new(),
             lost: None,
@@ -105,7 +107,7 @@ impl Devices {
         Ok(devices)
     }
 
-    /// What they are made of now.
+    /// Returns the setup that they have now.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -120,25 +122,26 @@ impl Devices {
         self.take_records
     }
 
-    /// What they are.
+    /// Returns their descriptions.
     pub fn describe(&self) -> Vec<DeviceDescription> {
         self.all.iter().map(|device| device.describe()).collect()
     }
 
-    /// The seconds that a block takes by their models, if all have one.
+    /// Returns the seconds that a block takes by their models, if all have one.
     pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
         partitions::fastest(&self.all, ni, nj).map(|(seconds, _)| seconds)
     }
 
-    /// Bytes of host memory in use.
+    /// Returns the bytes of host memory in use.
     pub fn bytes(&self) -> usize {
         self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
     }
 
-    /// Gives the devices back and opens those of another setup; if they cannot be had, those of before.
+    /// Gives the devices back and opens those of another setup, or the former ones again if the
+    /// others cannot be had.
     pub fn change(&mut self, setup: &Setup, journal: &mut UpdateJournal) -> Result<()> {
         let before = self.setup.clone();
-        // What failed may be had again only after all of it was given back.
+        // A device that failed may be had again only after all devices were given back.
         self.close();
         journal.forget_devices();
         let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, journal) else { return Ok(()) };
@@ -148,9 +151,9 @@ impl Devices {
         Err(error)
     }
 
-    /// After a failure: goes on with the devices that did not fail, and where there are none, with those of the next
-    /// backend. An error that is none of theirs is given back, and so is every error of the last device where the caller
-    /// chose the backend.
+    /// Goes on after a failure with the devices that did not fail, and where there are none, with
+    /// those of the next backend. An error that no device caused is given back, and so is every
+    /// error of the last device where the caller chose the backend.
     pub fn fall_back(&mut self, error: Error, journal: &mut UpdateJournal) -> Result<()> {
         // The host may have no memory either.
         if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
@@ -166,7 +169,8 @@ impl Devices {
     }
 
     fn close(&mut self) {
-        // Records that several read are registered once, by the first of them, which goes when none is at work any more.
+        // Records that several read are registered once, by the first of them, which goes when none
+        // is at work any more.
         while self.all.pop().is_some() {}
         self.host.clear();
         (self.take_records, self.on_host, self.knows_block) = (false, false, false);
@@ -174,8 +178,8 @@ impl Devices {
         self.partitions.reset();
     }
 
-    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out; where none is left, the
-    /// next backend is tried, if the setup allows it.
+    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out;
+    /// where none is left, the next backend is tried, if the setup allows it.
     fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, journal: &mut UpdateJournal) -> Result<()> {
         loop {
             match self.open_all(&setup, journal) {
@@ -196,7 +200,7 @@ impl Devices {
         }
     }
 
-    /// The setup to try after one that failed, if there is any.
+    /// Returns the setup to try after one that failed, if there is any.
     fn next(&self, failed: &Setup, error: Error) -> Result<Setup> {
         let others = Backend::ALL.into_iter().skip_while(|backend| *backend != failed.backend).skip(1);
         for backend in others.filter(|_| failed.fall_back) {
@@ -213,8 +217,8 @@ impl Devices {
         Err(error)
     }
 
-    /// Opens all devices of a setup and has them register the memory of records. An error comes with the number of the device that it is
-    /// of, if it is of one.
+    /// Opens all devices of a setup and has them register the memory of records. An error comes
+    /// with the number of the device that caused it, if one did.
     fn open_all(
         &mut self,
         setup: &Setup,
@@ -254,7 +258,8 @@ impl Devices {
         }
     }
 
-    /// Chooses who computes the next block, by the number of its pairs alone; whether it is the CPU in place of others.
+    /// Chooses whether the CPU computes the next block in place of other devices, by the number of
+    /// its pairs alone, and returns that.
     pub fn choose(&mut self, ni: usize, nj: usize) -> Result<bool> {
         let own = self.all.first().map_or(0, |device| device.crossover());
         let crossover = self.setup.crossover.unwrap_or(own);
@@ -271,8 +276,8 @@ impl Devices {
         self.on_host
     }
 
-    /// Begins a block, with the records of the journal or from the host's copy alone; if a device cannot, none is at work
-    /// afterwards.
+    /// Begins a block, with the records of the journal or from the host's copy alone; if a device
+    /// cannot, none is at work afterwards.
     pub fn start(&mut self, journal: &mut UpdateJournal, with_records: bool, block: &Block) -> Result<()> {
         let (ni, nj) = (block.sinks.len(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
@@ -280,7 +285,7 @@ impl Devices {
         if all == 0 {
             return Err(self.lost.clone().unwrap_or(Error::CallOrder {
                 call: "start",
-                when: "on a system without devices, as none could be opened when they were last changed; move it to some",
+                when: "on a system without devices, as none could be opened when they were last changed; move it to others",
             }));
         }
         let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
@@ -291,7 +296,7 @@ impl Devices {
         self.failed.clear();
         self.knows_block = false;
         self.progress.begin(partition, parties, ni);
-        self.parts.reset(ni, partition.sets)?;
+        self.partial_sums.reset(ni, partition.sets)?;
         let updates = journal.updates(parties, with_records);
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
         let work = at_work.iter_mut().zip(&self.progress.assignments).zip(&mut outcomes).enumerate();
@@ -306,7 +311,7 @@ impl Devices {
         Ok(())
     }
 
-    /// Notes which devices failed; the first failure.
+    /// Notes which devices failed, and returns the first failure.
     fn note(&mut self, outcomes: Vec<Result<()>>) -> Result<()> {
         if !self.on_host {
             let failed = outcomes.iter().zip(&self.setup.devices).filter(|(outcome, _)| outcome.is_err());
@@ -315,7 +320,8 @@ impl Devices {
         outcomes.into_iter().collect()
     }
 
-    /// Waits for the sums of more sinks and says which; `None` when all were handed in. After an error none is at work.
+    /// Waits for the sums of more sinks and returns which; `None` when all were handed in. After an
+    /// error none is at work.
     pub fn wait_more(&mut self) -> Result<Option<Range<usize>>> {
         let more = self.next_sinks();
         if more.is_err() {
@@ -339,7 +345,7 @@ impl Devices {
             }
             let more = sinks.start + before..sinks.start + done;
             if !more.is_empty() {
-                self.parts.merge(more.clone());
+                self.partial_sums.merge(more.clone());
                 return Ok(Some(more));
             }
         }
@@ -357,7 +363,7 @@ impl Devices {
             return Ok(());
         }
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        match at_work[place].wait_more(&mut self.parts, *done) {
+        match at_work[place].wait_more(&mut self.partial_sums, *done) {
             Ok(now) => {
                 *done = now;
                 Ok(())
@@ -366,21 +372,21 @@ impl Devices {
                 if !self.on_host {
                     self.failed.push(self.setup.devices[place]);
                 }
-                // It has given up.
+                // The device has given up the block.
                 *done = all;
                 Err(error)
             }
         }
     }
 
-    /// Waits until none is at work, whatever comes of it.
+    /// Waits until no device is at work, whatever errors come.
     fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let Progress { assignments, done, ranges, idle, .. } = &mut self.progress;
         let all = at_work.iter_mut().zip(&*assignments).zip(&mut *done);
         for ((device, assignment), done) in all.filter(|((_, assignment), done)| **done < assignment.sinks.len().max(1))
         {
-            while let Ok(now) = device.wait_more(&mut self.parts, *done)
+            while let Ok(now) = device.wait_more(&mut self.partial_sums, *done)
                 && (*done + 1..assignment.sinks.len()).contains(&now)
             {
                 *done = now;
@@ -390,23 +396,24 @@ impl Devices {
         *idle = 0..0;
     }
 
-    /// The sums of the sinks that were handed in so far.
+    /// Returns the sums of the sinks that were handed in so far.
     pub fn so_far(&self) -> &Sums {
-        self.parts.merged()
+        self.partial_sums.merged()
     }
 
     /// Takes the sums of all sinks.
     pub fn take_all(&mut self, into: &mut Sums) {
-        self.parts.take(into);
+        self.partial_sums.take(into);
     }
 
-    /// Whether there are devices that know the sources as they were for the last block: it did not fail.
+    /// Whether there are devices that know the sources as they were for the last block, which did
+    /// not fail then.
     pub fn know_block(&self) -> bool {
         self.knows_block
     }
 
-    /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`] does. Where they are
-    /// many, each device that knows the block has some of the sinks.
+    /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`]
+    /// does. Where they are many, each device that knows the block has some of the sinks.
     pub fn neighbours(
         &mut self,
         sources: &Sources,
@@ -440,7 +447,7 @@ fn is_of_device(error: &Error) -> bool {
     matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
 }
 
-/// Each number once, in the order in which they come.
+/// Returns each number once, in the order in which they come.
 fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
     numbers.fold(Vec::new(), |mut found, number| {
         if !found.contains(&number) {
@@ -450,7 +457,7 @@ fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
     })
 }
 
-/// The setup without the devices that failed, if others are left.
+/// Returns the setup without the devices that failed, if others are left.
 fn without(setup: &Setup, failed: &[usize], error: &Error) -> Option<Setup> {
     let (gone, left): (Vec<usize>, Vec<usize>) = setup.devices.iter().partition(|number| failed.contains(number));
     if left.is_empty() || gone.is_empty() {

@@ -1,4 +1,4 @@
-//! A system on a GPU that fails as it is told.
+//! A system on a GPU that fails on demand.
 
 use std::ops::Range;
 
@@ -50,13 +50,13 @@ fn write_all(system: &mut System, numbers: Range<usize>) {
     numbers.for_each(|number| system.set_source(number, &source(number)).unwrap());
 }
 
-/// The first output of each sink of a block of a system, which may fail.
+/// Returns the first output of each sink of a block of a system, which may fail.
 fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
     let forces = system.force(nj, true, block(ni, nj).sinks.all().iter())?;
     Ok((0..ni).map(|sink| forces.potential(sink)).collect())
 }
 
-/// The same of a system on the CPU, with so many sources.
+/// Returns the first output of each sink of a block of a system on the CPU with this many sources.
 fn potentials_of_cpu(ni: usize, nj: usize) -> Vec<f64> {
     let mut system = System::new(&setup(Backend::Cpu, false)).unwrap();
     write_all(&mut system, 0..nj);
@@ -64,10 +64,10 @@ fn potentials_of_cpu(ni: usize, nj: usize) -> Vec<f64> {
 }
 
 #[test]
-fn shares_of_one_device_give_records_back_when_none_is_at_work() {
+fn assignments_on_one_device_give_records_back_when_none_is_at_work() {
     let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
-    let assignments = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
-    let mut system = System::on(Box::new(FakeMachine(script.clone())), &assignments).unwrap();
+    let three_times = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
+    let mut system = System::on(Box::new(FakeMachine(script.clone())), &three_times).unwrap();
     write_all(&mut system, 0..3000);
     system.start(3000, true, block(40, 3000).sinks.all().iter()).unwrap();
     script.get().calls.clear();
@@ -110,7 +110,8 @@ fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_
 fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_chose() {
     let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
     let expected = potentials_of_cpu(40, 900);
-    // One block step after another until the device fails at the call of this number in a step of its own.
+    // One block step after another until the device fails at the call of this number in a step of
+    // its own.
     for place in (0..).step_by(3) {
         let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup(Backend::Cuda, true)).unwrap();
         write_all(&mut system, 0..300);

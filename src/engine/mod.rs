@@ -27,31 +27,36 @@ use devices::Devices;
 use journal::{STAGED, UpdateJournal};
 use neighbours::Lists;
 
-/// What a system is made of; `config::Settings` makes one from the environment.
+/// The setup of a system; `config::Settings` makes one from the environment.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The order of the forces.
     pub order: Order,
-    /// Their precision.
+    /// The precision of the forces.
     pub precision: Precision,
-    /// Which sources they are of.
+    /// The sources that the forces are of.
     pub scope: Scope,
-    /// The backend that computes them.
+    /// The backend that computes the forces.
     pub backend: Backend,
-    /// The devices among the backend's, among which blocks are partitioned; one may be named twice.
+    /// The numbers, in the backend's list, of the devices among which blocks are partitioned; one
+    /// may be named twice.
     pub devices: Vec<usize>,
-    /// Threads of the CPU backend, of which some copy the sinks of large blocks for every backend.
+    /// The number of threads of the CPU backend, of which some copy the sinks of large blocks for
+    /// every backend.
     pub threads: usize,
-    /// Instruction set of the CPU backend.
+    /// The instruction set of the CPU backend.
     pub level: Level,
-    /// The launch shape that a GPU takes wherever it fits a block, for tests; else the device's model chooses.
+    /// The launch shape that a GPU takes wherever it fits a block, for tests; otherwise the
+    /// device's model chooses.
     pub shape: Option<usize>,
-    /// How each block is partitioned to the devices if there are enough, for tests; else their models choose.
+    /// The partition of each block among the devices if there are enough, for tests; otherwise
+    /// their models choose.
     pub partition: Option<Partition>,
-    /// Pairs (sinks times nj) below which the CPU computes a block though the backend is another; 0 for never, `None`
-    /// for what the device's model says.
+    /// The number of pairs (sinks times nj) below which the CPU computes a block though the backend
+    /// is another: 0 for never, `None` for the number of the device's model.
     pub crossover: Option<u64>,
-    /// Whether the next backend that works goes on when a device fails. Without it the failure is the caller's.
+    /// Whether the next backend that works goes on when a device fails. Without it the failure is
+    /// the caller's.
     pub fall_back: bool,
 }
 
@@ -90,7 +95,8 @@ pub struct System {
     predicts: bool,
     neighbour_criterion: NeighbourCriterion,
     block: Block,
-    /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last one as it was.
+    /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last
+    /// one as it was.
     candidates: Sinks,
     /// Threads that copy sinks, the caller's included.
     threads: Threads,
@@ -103,12 +109,12 @@ pub struct System {
 }
 
 impl System {
-    /// A system without sources, at time zero.
+    /// Makes a system without sources, at time zero, on this machine.
     pub fn new(setup: &Setup) -> Result<System> {
         System::on(Box::new(ThisMachine), setup)
     }
 
-    /// The same with the devices of another machine.
+    /// Makes a system on the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, setup: &Setup) -> Result<System> {
         let kind = (setup.order, setup.precision, setup.scope);
         let interaction = catalogue::interaction_of(setup.order, setup.precision, setup.scope)
@@ -116,7 +122,8 @@ impl System {
         System::with_interaction(machine, interaction, setup)
     }
 
-    /// The same with an interaction that need not be of the catalogue. Its order, precision and scope choose the law.
+    /// Makes a system with an interaction that need not be of the catalogue. Its order, precision
+    /// and scope choose the law.
     pub fn with_interaction(machine: Box<dyn Machine>, interaction: Arc<Interaction>, setup: &Setup) -> Result<System> {
         check_devices(setup)?;
         let mut journal = UpdateJournal::new(interaction.n_coefficients);
@@ -140,12 +147,12 @@ impl System {
         })
     }
 
-    /// What the system computes.
+    /// Returns the interaction that the system computes.
     pub fn interaction(&self) -> &Arc<Interaction> {
         &self.interaction
     }
 
-    /// What it is made of; after a device failed, the backend and devices that went on.
+    /// Returns its setup; after a device failed, with the backend and the devices that went on.
     pub fn setup(&self) -> &Setup {
         self.devices.setup()
     }
@@ -155,14 +162,15 @@ impl System {
         self.devices.set_crossover(pairs);
     }
 
-    /// Goes on with other devices, or with the same ones opened anew, of the same order, precision and scope. Sources, time
-    /// and counts are kept; the last block is forgotten. If they cannot be had, the system has those of before.
+    /// Goes on with other devices, or with the same ones opened anew, of the same order, precision
+    /// and scope. Sources, time and counts are kept; the last block is forgotten. If these cannot
+    /// be had, the system goes on with the former ones.
     pub fn move_to(&mut self, setup: &Setup) -> Result<()> {
         self.require_no_block("move")?;
         let Interaction { order, precision, scope, .. } = *self.interaction;
         if (setup.order, setup.precision, setup.scope) != (order, precision, scope) {
             return Err(Error::BadOption {
-                name: "what the system is moved to".into(),
+                name: "the interaction of the setup that the system is moved to".into(),
                 value: crate::data::name_of(setup.order, setup.precision, setup.scope),
                 allowed: self.interaction.name(),
             });
@@ -178,17 +186,18 @@ impl System {
         Ok(())
     }
 
-    /// The devices that it computes on.
+    /// Returns descriptions of the devices that it computes on.
     pub fn devices(&self) -> Vec<DeviceDescription> {
         self.devices.describe()
     }
 
-    /// The seconds that a block of `ni` sinks and `nj` sources takes on the devices by their models, if all have one.
+    /// Returns the seconds that a block of `ni` sinks and `nj` sources takes on the devices by
+    /// their models, if all have one.
     pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
         self.devices.estimate(ni, nj)
     }
 
-    /// Counts since the system was made.
+    /// Returns the counts since the system was made.
     pub fn statistics(&self) -> Statistics {
         Statistics {
             sources: self.journal.count() as u64,
@@ -197,7 +206,8 @@ impl System {
         }
     }
 
-    /// Writes the source at an address, replacing what was there; the next block is the first to see it.
+    /// Writes the source at an address, replacing what was there; the next block is the first to
+    /// see it.
     #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
         self.check_source(address, source)?;
@@ -215,13 +225,15 @@ impl System {
         if is_much && self.stage == Stage::Done {
             self.make_lists(None)?;
         }
-        match self.last_block_is_needed() {
-            true => self.journal.stage(address, source),
-            false => self.journal.apply(address, source),
+        if self.last_block_is_needed() {
+            self.journal.stage(address, source)
+        } else {
+            self.journal.apply(address, source)
         }
     }
 
-    /// Sets the time to which the sources of the next blocks are predicted; nothing moves until then.
+    /// Sets the time to which the sources of the next blocks are predicted; nothing moves until
+    /// then.
     pub fn set_time(&mut self, time: f64) -> Result<()> {
         if !time.is_finite() {
             return Err(Error::NotFinite { what: "the time".into(), value: time });
@@ -230,35 +242,38 @@ impl System {
         Ok(())
     }
 
-    /// Takes the sources of the next blocks as they were written, whatever their times, until a time is set.
+    /// Takes the sources of the next blocks as they were written, whatever their times, until a
+    /// time is set.
     pub fn set_unpredicted(&mut self) {
         self.predicts = false;
     }
 
-    /// Sets how far the neighbours reach that the next blocks leave out, in [`Scope::Regular`]; [`NeighbourCriterion::ByMass`] until it is
-    /// set. Other scopes take no notice of it.
+    /// Sets the rule by which sources are neighbours that the next blocks leave out, in
+    /// [`Scope::Regular`]. It is [`NeighbourCriterion::ByMass`] until it is set. Other scopes
+    /// ignore it.
     pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
         self.neighbour_criterion = neighbour_criterion;
     }
 
-    /// The time that was set last.
+    /// Returns the time that was set last.
     pub fn time(&self) -> f64 {
         self.time
     }
 
-    /// Begins the forces on some sinks of the sources at addresses below `nj`, predicted to the time that was set last,
-    /// or as they were written after [`System::set_unpredicted`].
+    /// Begins the forces on some sinks of the sources at addresses below `nj`, predicted to the
+    /// time that was set last, or as they were written after [`System::set_unpredicted`].
     ///
-    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are copied. An error in one
-    /// of them names the first, and leaves the last block as it was.
+    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are
+    /// copied. An error in one of them names the first, and leaves the last block as it was.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
         let scan = self.candidates.collect(sinks.into_iter(), &self.interaction)?;
         self.start_candidates(nj, skip_own_index, scan)
     }
 
-    /// The same on `count` sinks, each made from its number: where they are many, by several threads in any order, up
-    /// to eight of [`Setup::threads`].
+    /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
+    /// Where they are many, several threads make them in any order, up to eight of
+    /// [`Setup::threads`].
     pub fn start_from_fn(
         &mut self,
         nj: usize,
@@ -309,7 +324,7 @@ impl System {
             return Ok(());
         }
         if let Err(error) = self.devices.start(&mut self.journal, true, &self.block) {
-            // Some may have what was written and some not.
+            // Some devices may have the latest writes and some not.
             self.journal.spill()?;
             self.start_elsewhere(error)?;
         }
@@ -317,8 +332,9 @@ impl System {
         self.journal.sent()
     }
 
-    /// After a failure: starts the last block on the devices that are left or on others, from the host's copy, which is
-    /// as it was when the block began. Gives the error back where no others are to be had.
+    /// Starts the last block again after a failure, on the devices that are left or on others, from
+    /// the host's copy, which is as it was when the block began. Gives the error back where no
+    /// others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         loop {
             if !self.devices.on_host() {
@@ -334,7 +350,7 @@ impl System {
         Ok(())
     }
 
-    /// The same, to the end of the block.
+    /// Starts the last block again as [`System::start_elsewhere`] does, and computes it to its end.
     fn compute_elsewhere(&mut self, error: Error) -> Result<()> {
         self.start_elsewhere(error)?;
         loop {
@@ -354,7 +370,7 @@ impl System {
         self.forces()
     }
 
-    /// The forces of the last block once more, until another is started.
+    /// Returns the forces of the last block once more, until another is started.
     pub fn forces(&self) -> Result<Forces<'_>> {
         match self.stage {
             Stage::Done => {
@@ -364,9 +380,9 @@ impl System {
         }
     }
 
-    /// Waits for the forces and hands them over as they come, with the number of the first sink: a device may still be
-    /// at work on further ones. Some are handed over again if a device fails, and none of them holds if an error is
-    /// returned.
+    /// Waits for the forces and hands them over as they come, with the number of the first sink: a
+    /// device may still be at work on further ones. Some are handed over again if a device fails,
+    /// and none of them holds if an error is returned.
     pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
@@ -413,13 +429,14 @@ impl System {
         }
     }
 
-    /// Forgets the last block, too: its lists cannot be had any more, and sources are not kept for them.
+    /// Abandons a block that was started, and forgets the last one: its lists cannot be had any
+    /// more, and sources are not kept for them.
     pub fn forget_block(&mut self) {
         self.abandon();
         self.stage = Stage::Idle;
     }
 
-    /// Start and wait in one call.
+    /// Starts a block and waits for its forces.
     pub fn force(
         &mut self,
         nj: usize,
@@ -430,11 +447,13 @@ impl System {
         self.wait()
     }
 
-    /// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 < radius2`, without
-    /// softening, ascending, each once. Sources written since do not matter.
+    /// Returns the neighbours of one sink of the last block: the indices of the sources with `|r|^2
+    /// < radius2`, without softening, in ascending order, each once. Sources written since do not
+    /// matter.
     ///
-    /// In [`Scope::Regular`] they are exactly the sources that the forces of the block leave out. If a device fails, and what
-    /// goes on would choose others, it is an error: the block has to be started again.
+    /// In [`Scope::Regular`] they are exactly the sources that the forces of the block leave out.
+    /// If a device fails, and those that go on would leave out others, it is an error, and the
+    /// block has to be started again.
     pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {
         if self.stage != Stage::Done {
             return Err(Error::CallOrder { call: "neighbours", when: "before the forces of a block were waited for" });
@@ -472,13 +491,15 @@ impl System {
                     let before = std::mem::take(&mut self.sums);
                     if let Err(error) = self.compute_elsewhere(error.clone()) {
                         self.sums = before;
-                        // Devices that came since, where the block failed too, know nothing of it.
+                        // Devices that were opened since and failed at the block too know nothing
+                        // of it.
                         if !self.devices.know_block() {
                             self.stage = Stage::Idle;
                         }
                         return Err(error);
                     }
-                    // The caller has the forces of other devices, which may have left out other sources.
+                    // The caller has the forces of other devices, which may have left out other
+                    // sources.
                     if self.interaction.is_regular() && before.values != self.sums.values {
                         self.stage = Stage::Idle;
                         return Err(error);
@@ -488,9 +509,9 @@ impl System {
         }
     }
 
-    /// The derivatives (position, velocity, ..., not divided) of the sources at some addresses, predicted to the time
-    /// that was set last, or as they were written after [`System::set_unpredicted`]; `None` where no source was
-    /// written.
+    /// Returns the derivatives (position, velocity, ..., not divided) of the sources at some
+    /// addresses, predicted to the time that was set last, or as they were written after
+    /// [`System::set_unpredicted`]; `None` where no source was written.
     pub fn predicted(
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
@@ -503,8 +524,8 @@ impl System {
         self.journal.each(addresses, predicted)
     }
 
-    /// The sources at some addresses as they were written, with zeros for the coefficients that the order does not
-    /// keep; `None` where none was.
+    /// Returns the sources at some addresses as they were written, with zeros for the coefficients
+    /// that the order does not keep; `None` where no source was written.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
         self.journal.each(addresses, |source| source)
     }
@@ -518,13 +539,13 @@ impl System {
     }
 }
 
-/// More devices than a host has.
+/// The most devices of a system, more than a host has.
 const MAX_DEVICES: usize = 64;
 
-/// More threads than this would wait for the memory's bandwidth.
+/// The most threads that copy sinks; more would wait for the memory's bandwidth.
 const COPIERS: usize = 8;
 
-/// The threads that copy sinks.
+/// Returns the threads that copy sinks.
 fn copiers(setup: &Setup) -> Threads {
     Threads::new(setup.threads.min(COPIERS))
 }
@@ -534,7 +555,7 @@ fn check_devices(setup: &Setup) -> Result<()> {
         && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SLICE_GROUPS && sets.is_power_of_two())
     {
         return Err(Error::BadOption {
-            name: "the deal".into(),
+            name: "the partition".into(),
             value: format!("{ranges} ranges of sinks, {sets} sets of slices"),
             allowed: format!("1 to {MAX_DEVICES} ranges; 1, 2, 4 or 8 sets"),
         });

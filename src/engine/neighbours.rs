@@ -1,4 +1,4 @@
-//! Neighbour lists, made when they are first asked for and a window of sinks at a time.
+//! Neighbour lists, which are made when they are first asked for, for a batch of sinks at a time.
 
 use std::ops::Range;
 
@@ -6,7 +6,8 @@ use crate::data::{Block, Result, Sources, memory};
 
 use super::devices::Devices;
 
-/// Sinks whose lists are made together: enough to share the prediction of the sources, few enough to bound the memory.
+/// The number of sinks whose lists are made together: enough to share the prediction of the
+/// sources, few enough to bound the memory.
 const BATCH: usize = 256;
 
 /// The lists of some sinks of the last block.
@@ -24,7 +25,7 @@ impl Lists {
         self.found.truncate(BATCH);
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         self.found.iter().map(|list| size_of::<Vec<i32>>() + list.capacity() * 4).sum()
     }
@@ -39,7 +40,7 @@ impl Lists {
         self.make(0..block.sinks.len(), devices, sources, block)
     }
 
-    /// Makes the list of one sink, if it is not there.
+    /// Makes the list of one sink, and those of its batch, if it is not there.
     pub fn prepare(&mut self, sink: usize, devices: &mut Devices, sources: &Sources, block: &Block) -> Result<()> {
         if self.sinks.contains(&sink) {
             return Ok(());
@@ -48,7 +49,7 @@ impl Lists {
         self.make(first..block.sinks.len().min(first + BATCH), devices, sources, block)
     }
 
-    /// The list of one sink that was prepared.
+    /// Returns the list of one sink that was prepared.
     pub fn list(&self, sink: usize) -> &[i32] {
         &self.found[sink - self.sinks.start]
     }

@@ -1,36 +1,39 @@
-//! How blocks are partitioned to several devices: as would be fastest by their models. No partition changes a bit of a force.
+//! The choice of the partition of blocks among several devices: the one that is fastest by their
+//! models. No partition changes a bit of a force.
 
 use crate::data::{Partition, SLICE_GROUPS, chunks_below};
 use crate::method::Device;
 
-/// Deals that are remembered.
+/// The number of partitions that are remembered.
 const KNOWN: usize = 64;
 
-/// What was chosen for blocks like the last ones.
+/// The partitions that were chosen for blocks like the last ones.
 #[derive(Debug, Default)]
 pub struct Partitions {
     /// Rounded numbers of sinks and of chunks, and the partition.
     known: Vec<(usize, usize, Partition)>,
 }
 
-/// Rounds up to a number with three leading bits: blocks of about the same size are partitioned alike.
+/// Rounds up to a number with three leading bits, so that blocks of about the same size are
+/// partitioned alike.
 fn rounded(count: usize) -> usize {
     let unit = count.max(1).ilog2().saturating_sub(2);
     count.max(1).div_ceil(1 << unit) << unit
 }
 
-/// Deals all slices to as many devices as can have sets of them, for devices without a model.
+/// Returns the partition of all slices among as many devices as can have sets of them, for devices
+/// without a model.
 fn by_slices(devices: usize) -> Partition {
     Partition { ranges: 1, sets: 1 << devices.clamp(1, SLICE_GROUPS).ilog2() }
 }
 
 impl Partitions {
-    /// Forgets what was chosen for other devices.
+    /// Forgets the choices for other devices.
     pub fn reset(&mut self) {
         self.known.clear();
     }
 
-    /// The partition of a block.
+    /// Returns the partition of a block.
     pub fn choose(&mut self, devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Partition {
         if devices.len() < 2 {
             return Partition::WHOLE;
@@ -49,8 +52,8 @@ impl Partitions {
     }
 }
 
-/// The partition that takes the fewest seconds by the models, and these; `None` if some device has no model. The slowest
-/// device counts.
+/// Returns the partition that takes the fewest seconds by the models, and these; `None` if some
+/// device has no model. The slowest device counts.
 pub fn fastest(devices: &[Box<dyn Device>], ni: usize, nj: usize) -> Option<(f64, Partition)> {
     let seconds = |partition: Partition| {
         let estimates =
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_of_about_the_same_size_are_dealt_alike() {
+    fn blocks_of_about_the_same_size_are_partitioned_alike() {
         assert_eq!([1, 2, 7, 8, 9, 17, 1000, 1024, 1025].map(rounded), [1, 2, 7, 8, 10, 20, 1024, 1024, 1280]);
     }
 

@@ -1,4 +1,4 @@
-//! Sinks that are copied by several threads.
+//! The copy of a block's sinks by several threads.
 
 use std::sync::Mutex;
 
@@ -9,10 +9,10 @@ use crate::hal::threads::Threads;
 /// Fewer sinks are copied sooner than other threads are awake.
 const MANY: usize = 1 << 15;
 
-/// Sinks that a thread copies at a time.
+/// The number of sinks that a thread copies at a time.
 const PIECE: usize = 1 << 11;
 
-/// Makes so many sinks, each from its number, on some of the threads.
+/// Makes this many sinks, each from its number, on some of the threads, and returns their summary.
 pub fn make(
     sinks: &mut Sinks,
     count: usize,
@@ -26,7 +26,7 @@ pub fn make(
         return Ok(fill(places, 0, &sink, limits));
     }
     let mut scans = Vec::new();
-    memory::reserve(&mut scans, threads.count(), "what is seen of sinks")?;
+    memory::reserve(&mut scans, threads.count(), "summaries of sinks")?;
     let scans = Mutex::new(scans);
     let pieces = places.chunks_mut(PIECE * width).enumerate();
     let work = |(number, places): (usize, &mut [f64]), scan: &mut SinkScan| {

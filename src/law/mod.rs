@@ -9,7 +9,8 @@
 //! - acceleration `A = w r`,
 //! - jerk `J = w v - 3 alpha A` with `alpha = (r.v)/s2`,
 //! - snap `S = w a - 6 alpha J - 3 beta A` with `beta = (|v|^2 + r.a)/s2 + alpha^2`,
-//! - crackle `w j - 9 alpha S - 9 beta J - 3 gamma A` with `gamma = (3 v.a + r.j)/s2 + alpha (3 beta - 4 alpha^2)`.
+//! - crackle `w j - 9 alpha S - 9 beta J - 3 gamma A` with `gamma = (3 v.a + r.j)/s2 + alpha (3
+//!   beta - 4 alpha^2)`.
 //!
 //! [`catalogue`] lists the built-in interactions as data. [`pair`] has the physics, and [`regular`]
 //! decides which pairs a regular force leaves out. Both are written in the numbers of [`lanes`],

@@ -20,8 +20,8 @@ pub trait PairLaw: Send + Sync + 'static {
     /// Whether neighbours are left out; see [`super::regular`].
     const REGULAR: bool = false;
 
-    /// Adds one pair. `differences` are source minus sink: `r`, `v`, ...; `inverse` is `s2^(-1/2)`, or zero for a pair
-    /// that does not count.
+    /// Adds one pair. `differences` are source minus sink: `r`, `v`, ...; `inverse` is `s2^(-1/2)`,
+    /// or zero for a pair that does not count.
     fn add<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L, sums: &mut [L; MAX_OUTPUTS]);
 }
 

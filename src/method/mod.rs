@@ -30,10 +30,11 @@ pub struct DeviceOptions {
 
 /// One device, opened for one order and precision.
 ///
-/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it has handed in all of
-/// its sinks, at least once; then, perhaps, `neighbours`. As long as it may call them for a block, it changes no source
-/// but by putting records where they belong, so that a device, or another in its place, may compute the block again. A
-/// device that failed may be started again; then all sources count as written.
+/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it
+/// has handed in all of its sinks, at least once; then, perhaps, `neighbours`. As long as it may
+/// call them for a block, it changes no source but by putting records where they belong, so that a
+/// device, or another in its place, may compute the block again. A device that failed may be
+/// started again; then all sources count as written.
 pub trait Device: Send {
     /// Returns a description of the device.
     fn describe(&self) -> DeviceDescription;
@@ -49,10 +50,11 @@ pub trait Device: Send {
         Ok(())
     }
 
-    /// Fetches what was written, predicts the sources of its assignment to the block's time and begins the sums.
+    /// Fetches what was written, predicts the sources of its assignment to the block's time and
+    /// begins the sums.
     ///
-    /// Records are given only to a device that takes them, and name only addresses of chunks that the host's copy has.
-    /// Until all was handed in, the device may read them.
+    /// Records are given only to a device that takes them, and name only addresses of chunks that
+    /// the host's copy has. Until all was handed in, the device may read them.
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
 
     /// Waits for the sums of more sinks of its assignment, where those of the first `done` were
@@ -60,9 +62,9 @@ pub trait Device: Send {
     /// were, or fails, nothing is at work any more.
     fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize>;
 
-    /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`, in any
-    /// order: `|r|^2 < radius2`, without softening and, where the block says so, without the sink's own index. In the
-    /// regular scope they are exactly those that the sums leave out.
+    /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`,
+    /// in any order: `|r|^2 < radius2`, without softening and, where the block says so, without the
+    /// sink's own index. In the regular scope they are exactly those that the sums leave out.
     fn neighbours(
         &mut self,
         sources: &Sources,

@@ -94,7 +94,8 @@ macro_rules! level {
                 fn sum<const SOURCES_IN_LANES: bool>(
                     guard: u8, tile: &Tile<L::Element>, group: &Group<L::Element>, sink: usize, sums: &mut LaneSums<L::Element>,
                 ) {
-                    // SAFETY: `kernel_32` and `kernel_64` hand out this object only where the CPU has the level.
+                    // SAFETY: `kernel_32` and `kernel_64` hand out this object only where the CPU
+                    // has the level.
                     unsafe {
                         match guard {
                             guard::NONE => sum_tile::<I, L, LIMBS, SOURCES_IN_LANES, { guard::NONE }>(tile, group, sink, sums),

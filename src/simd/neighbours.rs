@@ -54,8 +54,8 @@ pub fn regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
     let sinks = LaneSinks::<L, LIMBS>::new::<I>(|row| L::splat(group.row(row)[sink]));
     let own_index = group.indices[sink];
     for place in (0..tile.count).step_by(L::COUNT) {
-        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and a multiple of COUNT, which divides CHUNK; the
-        // assertion above covers the rows.
+        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and a multiple of COUNT,
+        // which divides CHUNK; the assertion above covers the rows.
         let source = |row: usize| unsafe { L::load(sources.as_ptr().add(row * CHUNK + place)) };
         let [r, v, ..] = sinks.differences::<I>(source);
         let mut bits = L::bits(sinks.criterion.is_neighbour(r, squared(r), v, source(0)));

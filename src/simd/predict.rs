@@ -1,4 +1,5 @@
-//! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3 + ...` and its derivatives.
+//! The Taylor series of the sources: `x + v dt + (a/2) dt^2 + (j/6) dt^3 + ...` and its
+//! derivatives.
 
 use crate::data::{CHUNK, Chunk, Interaction, MASS, MAX_COEFFICIENTS, MAX_DERIVATIVES, OCTET, Source, TAYLOR, TIME};
 use crate::law::lanes::{Element, Lanes, Wide};
@@ -85,8 +86,8 @@ pub fn chunk<L: Wide, E: Element>(
             // SAFETY: a row of an octet has OCTET numbers, and the assertion above covers the rows.
             let load = |row: usize| unsafe { L::load(source[row].as_ptr().add(lane)) };
             let to = rows.as_mut_ptr().wrapping_add(octet * OCTET + lane);
-            // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the first assertion
-            // covers the rows.
+            // SAFETY: a row of a tile has CHUNK numbers, an octet for each of the chunk's, and the
+            // first assertion covers the rows.
             let store = |value: L, row: usize| unsafe { E::store_nearest(value, to.add(row * CHUNK)) };
             let dt = if target.predicts { L::splat(target.time) - load(TIME) } else { L::splat(0.0) };
             let dt = Vector(dt);

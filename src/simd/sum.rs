@@ -89,8 +89,8 @@ pub fn tile<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bo
     let rows = VECTORS_ROW + 3 * (LIMBS - 1 + I::N_DERIVATIVES);
     assert!(sources.len() >= rows * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
     let source = |row: usize, place: usize| -> L {
-        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and, where lanes are loaded, a multiple of
-        // COUNT, which divides CHUNK; the assertion above covers the rows.
+        // SAFETY: rows have CHUNK numbers each, `place` is below `count` and, where lanes are
+        // loaded, a multiple of COUNT, which divides CHUNK; the assertion above covers the rows.
         unsafe {
             let from = sources.as_ptr().add(row * CHUNK + place);
             if SOURCES_IN_LANES { L::load(from) } else { L::splat(*from) }

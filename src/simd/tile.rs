@@ -1,4 +1,5 @@
-//! The shape of the data that the loops run over: tiles of predicted sources, groups of sinks, sums by lane.
+//! The shape of the data that the loops run over: tiles of predicted sources, groups of sinks, sums
+//! by lane.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -40,8 +41,8 @@ impl Aligned {
     }
 }
 
-/// The first row of a tile is the mass, of a group the squared softening; positions, velocities, ... follow, as far as
-/// the order needs them.
+/// The first row of a tile is the mass, of a group the squared softening; positions, velocities,
+/// ... follow, as far as the order needs them.
 pub const VECTORS_ROW: usize = 1;
 
 /// The target of a prediction: a time, and the units and the number of the sources of a tile.

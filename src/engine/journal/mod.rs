@@ -1,6 +1,8 @@
-//! Where each write of a source is, from the caller's call until every device has it.
+//! The update journal, which knows where each write of a source is, from the caller's call until
+//! every device has it.
 //!
-//! The host's copy ([`Sources`]) is the truth that devices copy from. A write is in one of these states:
+//! The host's copy ([`Sources`]) is the truth that devices copy from. A write is in one of these
+//! states:
 //!
 //! ```text
 //!                          the last block still needs the sources as they were
@@ -22,9 +24,9 @@
 //!                            missed by the others, until they next have a part
 //! ```
 //!
-//! A recorded write is *applied* to the host's copy before or after it is sent: after, as a rule, while the devices
-//! work; before, where the CPU computes the block. Devices that missed more than records tell compare all chunks with
-//! the host's copy.
+//! A recorded write is *applied* to the host's copy before or after it is sent: after, as a rule,
+//! while the devices work; before, where the CPU computes the block. Devices that missed more than
+//! records tell compare all chunks with the host's copy.
 
 mod recorded;
 mod update_buffer;
@@ -40,8 +42,8 @@ use update_buffer::UpdateBuffer;
 /// The host's copy of the sources, and the writes that are not yet everywhere.
 pub struct UpdateJournal {
     sources: Sources,
-    /// Writes that no buffer could take while the last block may still need the sources as they were. No address is
-    /// recorded too.
+    /// Writes that no buffer could take while the last block may still need the sources as they
+    /// were. No address is recorded too.
     staged: Vec<(u32, Source)>,
     /// Records for devices that take them, which may read them until they are given back.
     recorded: Option<Recorded>,
@@ -51,10 +53,11 @@ pub struct UpdateJournal {
     lag: Option<Lag>,
 }
 
-/// What devices that had no part in the last blocks do not know.
+/// The lag of devices that had no part in the last blocks: they do not know the records that they
+/// missed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lag {
-    /// More than the records that they missed was written.
+    /// Whether more was written than the records that they missed.
     everything: bool,
 }
 
@@ -65,14 +68,14 @@ pub struct BlockUpdates<'a> {
 }
 
 impl<'a> BlockUpdates<'a> {
-    /// The updates for the device at a place.
+    /// Returns the updates for the device at a place.
     pub fn of(&self, place: usize) -> Updates<'a> {
         if place == 0 { self.first } else { self.others }
     }
 }
 
 impl UpdateJournal {
-    /// A journal without sources, each of which will have this many Taylor coefficients.
+    /// Makes a journal without sources, each of which will have this many Taylor coefficients.
     pub fn new(n_coefficients: usize) -> UpdateJournal {
         UpdateJournal {
             sources: Sources::new(n_coefficients),
@@ -83,7 +86,8 @@ impl UpdateJournal {
         }
     }
 
-    /// The host's copy, as it was when the last block began as long as that block may need it.
+    /// Returns the host's copy, which stays as it was when the last block began as long as that
+    /// block may need it.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -104,8 +108,8 @@ impl UpdateJournal {
         self.sources.bytes() + recorded + missed + self.staged.capacity() * size_of::<(u32, Source)>()
     }
 
-    /// Records a write for devices that take records. Where that cannot be, it returns false, and the write has to be
-    /// staged or applied.
+    /// Records a write for devices that take records. Where that cannot be, it returns false, and
+    /// the write has to be staged or applied.
     #[inline]
     pub fn record(&mut self, address: usize, source: &Source) -> bool {
         let Some(recorded) = &mut self.recorded else { return false };
@@ -126,7 +130,8 @@ impl UpdateJournal {
         self.staged.len()
     }
 
-    /// Writes to the host's copy, from which devices will fetch it, after all that was written before.
+    /// Writes to the host's copy, from which devices will fetch it, after all that was written
+    /// before.
     pub fn apply(&mut self, address: usize, source: &Source) -> Result<()> {
         if self.recorded.is_some() || !self.staged.is_empty() {
             self.spill()?;
@@ -149,12 +154,12 @@ impl UpdateJournal {
         Ok(())
     }
 
-    /// Devices are there that have fetched nothing yet.
+    /// Counts all sources as written, for devices that have fetched nothing yet.
     pub fn all_is_written(&mut self) {
         self.sources.all_is_written();
     }
 
-    /// Makes room for so many records, which so many devices will read.
+    /// Makes room for this many records, which this many devices will read.
     pub fn make_room(&mut self, records: usize, devices: usize) -> Result<()> {
         let n_coefficients = self.sources.n_coefficients();
         if self.recorded.is_none() {
@@ -167,19 +172,21 @@ impl UpdateJournal {
         Ok(())
     }
 
-    /// The memory that devices read records from.
+    /// Iterates over the memory that devices read records from.
     pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
         let recorded = self.recorded.iter().flat_map(Recorded::buffers);
         recorded.chain(self.missed.iter().map(UpdateBuffer::memory))
     }
 
-    /// The devices were given back: nothing reads records any more, and nobody lags.
+    /// Forgets the devices after they were given back: nothing reads records any more, and none
+    /// lags.
     pub fn forget_devices(&mut self) {
         (self.lag, self.missed) = (None, None);
     }
 
-    /// Before a block: whatever it must see is in the host's copy, or recorded for devices that take records. The CPU
-    /// in place of others computes from the host's copy alone.
+    /// Brings whatever the next block must see into the host's copy, unless it is recorded for
+    /// devices that take records. The CPU in place of other devices computes from the host's copy
+    /// alone.
     pub fn prepare(&mut self, takes_records: bool, on_host: bool) -> Result<()> {
         if !self.staged.is_empty() || !takes_records {
             self.spill()?;
@@ -193,8 +200,8 @@ impl UpdateJournal {
         }
     }
 
-    /// Returns how many of `all` devices are told of a block that occupies so many: the first can compute alone as long
-    /// as what the others miss can be kept for them.
+    /// Returns how many of `all` devices are told of a block that occupies this many. The first can
+    /// compute alone as long as the records that the others miss can be kept for them.
     pub fn parties(&self, occupied: usize, all: usize, with_records: bool) -> usize {
         match (occupied, &self.missed) {
             (1, Some(missed)) if missed.has_room(self.fresh(with_records).len()) => 1,
@@ -203,7 +210,8 @@ impl UpdateJournal {
         }
     }
 
-    /// Returns what so many devices have to learn before a block; without records what the host's copy has alone.
+    /// Returns the updates that this many devices need before a block; without records, those of
+    /// the host's copy alone.
     pub fn updates(&self, parties: usize, with_records: bool) -> BlockUpdates<'_> {
         let (sources, fresh) = (&self.sources, self.fresh(with_records));
         let lag = self.lag.filter(|_| parties > 1);
@@ -216,14 +224,16 @@ impl UpdateJournal {
         BlockUpdates { first, others: Updates { everything, missed, ..first } }
     }
 
-    /// A block was begun on so many of `all` devices with these updates: keeps what the others will have to know.
+    /// Keeps what the other devices will have to know, after a block was begun on this many of
+    /// `all` devices with its updates.
     pub fn keep_for_others(&mut self, parties: usize, all: usize, with_records: bool) {
         if all < 2 {
             return;
         }
         if parties > 1 {
             self.lag = None;
-            // Devices may still read the records, but not the next ones before this block has ended.
+            // Devices may still read the records, but not the next ones before this block has
+            // ended.
             self.missed.iter_mut().for_each(UpdateBuffer::clear);
             return;
         }
@@ -237,12 +247,13 @@ impl UpdateJournal {
         }
     }
 
-    /// The devices of a block have fetched what was listed.
+    /// Notes that the devices of a block have fetched what was listed.
     pub fn fetched(&mut self) {
         self.sources.forget_written();
     }
 
-    /// The records of a block were sent: the next ones go elsewhere, and the host's copy follows.
+    /// Notes that the records of a block were sent: the next ones go elsewhere, and the host's copy
+    /// follows.
     pub fn sent(&mut self) -> Result<()> {
         match &mut self.recorded {
             Some(recorded) => recorded.sent(&mut self.sources),
@@ -250,12 +261,13 @@ impl UpdateJournal {
         }
     }
 
-    /// The CPU has begun a block in place of the devices: writes are recorded again.
+    /// Lets writes be recorded again, after the CPU has begun a block in place of the devices.
     pub fn reopen(&mut self) {
         self.recorded.iter_mut().for_each(Recorded::reopen);
     }
 
-    /// Applies a function to the latest sources at some addresses; `None` where none was written.
+    /// Applies a function to the latest sources at some addresses, and returns its results; `None`
+    /// where no source was written.
     pub fn each<T>(
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
@@ -285,17 +297,18 @@ impl UpdateJournal {
     }
 }
 
-/// Staged writes for which memory is kept. With more than these, or an eighth of all, the lists that they wait for are
-/// made.
+/// The number of staged writes for which memory is kept. With more than these, or an eighth of all,
+/// the lists that they wait for are made.
 pub const STAGED: usize = 1 << 13;
 
-/// How many different addresses there are among some, which takes no memory: they are counted a window at a time.
+/// Returns how many different addresses there are among some. They are counted one range at a time,
+/// which takes no memory.
 fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
-    const BATCH: u64 = 1 << 18;
+    const RANGE: u64 = 1 << 18;
     let (mut count, mut end) = (0, 0);
     while let Some(first) = addresses.clone().map(u64::from).filter(|address| *address >= end).min() {
-        end = first + BATCH;
-        let mut seen = [0u64; BATCH as usize / 64];
+        end = first + RANGE;
+        let mut seen = [0u64; RANGE as usize / 64];
         for address in addresses.clone().map(u64::from).filter(|address| (first..end).contains(address)) {
             seen[(address - first) as usize / 64] |= 1 << ((address - first) % 64);
         }

@@ -1,26 +1,30 @@
-//! The latest writes as records, for devices that have a copy of all sources: the host's copy follows while they work.
+//! The latest writes as records, for devices that have a copy of all sources: the host's copy
+//! follows while they work.
 //!
-//! One buffer takes what is written, the other is what the devices of the block under way may still read. A record waits
-//! until it is sent to the devices, and until it is *applied* in the host's copy; some are applied before they are sent.
+//! One buffer takes what is written; the other holds what the devices of the block under way may
+//! still read. A record waits until it is sent to the devices, and until it is *applied* in the
+//! host's copy; some are applied before they are sent.
 
 use crate::data::records::{self, lines_of_record};
 use crate::data::{RecordLine, Records, Result, Source, Sources, chunk_of};
 
 use super::update_buffer::{self, PAGE, Page, UpdateBuffer};
 
-/// What was written since the last block, at most once for each address, and what was sent for that block.
+/// The writes since the last block as records, at most one for each address, and the records that
+/// were sent for that block.
 pub struct Recorded {
     current: UpdateBuffer,
     sent: Box<[Page]>,
     capacity: usize,
-    /// Records that the current buffer takes: none while sources are written to the host's copy.
+    /// The number of records that the current buffer takes: none while sources are written to the
+    /// host's copy.
     room: usize,
-    /// So many of the first are applied.
+    /// The number of records that are applied, which are the first ones.
     applied: usize,
 }
 
 impl Recorded {
-    /// An empty one that takes so many records of sources with so many Taylor coefficients.
+    /// Makes empty buffers for this many records of sources with this many Taylor coefficients.
     pub fn new(capacity: usize, n_coefficients: usize) -> Result<Recorded> {
         let lines = lines_of_record(n_coefficients);
         Ok(Recorded {
@@ -32,28 +36,28 @@ impl Recorded {
         })
     }
 
-    /// The memory that records are sent from.
+    /// Returns the memory that records are sent from.
     pub fn buffers(&self) -> [&[RecordLine]; 2] {
         [self.current.memory(), bytemuck::cast_slice(&self.sent)]
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         self.current.bytes() + self.sent.len() * PAGE
     }
 
-    /// What was written since the last block, each address once.
+    /// Returns the records that were written since the last block, each address once.
     pub fn fresh(&self) -> Records<'_> {
         self.current.records()
     }
 
-    /// Those of [`Recorded::fresh`] that the host's copy has not.
+    /// Returns those of [`Recorded::fresh`] that the host's copy has not.
     pub fn unapplied(&self) -> Records<'_> {
         let [_, unapplied] = self.fresh().split_at(self.applied);
         unapplied
     }
 
-    /// The source at an address, if it was written since the last block.
+    /// Returns the source at an address, if it was written since the last block.
     pub fn read(&mut self, address: usize) -> Option<Source> {
         self.current.has(address).then(|| {
             let place = self.current.place(address);
@@ -61,8 +65,8 @@ impl Recorded {
         })
     }
 
-    /// Takes the source at an address. Where it cannot, as it is full or the host's copy has no such chunk yet, it
-    /// says no, and the source has to be written there.
+    /// Takes the source at an address. Where the buffer is full or the host's copy has no such
+    /// chunk yet, it returns false, and the source has to be written to the host's copy.
     #[inline]
     pub fn take(&mut self, address: usize, source: &Source, sources: &Sources) -> bool {
         let is_full = self.current.len() >= self.room;
@@ -70,11 +74,11 @@ impl Recorded {
         let Some(group) = self.current.group_mut(address).filter(|group| group.known >> bit & 1 == 1) else {
             return self.learn(address, sources) && self.take(address, source, sources);
         };
-        let place = match is_full && !group.has(address) {
-            true => return false,
-            false if group.note(address) => self.place_of_unapplied(address),
-            false => self.current.one_more(),
-        };
+        if is_full && !group.has(address) {
+            return false;
+        }
+        let was_there = group.note(address);
+        let place = if was_there { self.place_of_unapplied(address) } else { self.current.one_more() };
         records::write(self.current.record_mut(place), address as u32, source);
         true
     }
@@ -90,7 +94,8 @@ impl Recorded {
             })
     }
 
-    /// Where the record of an address is, behind those that are applied: one that is written again is applied no more.
+    /// Returns the place of the record of an address, behind those that are applied: one that is
+    /// written again has to be applied again.
     #[cold]
     fn place_of_unapplied(&mut self, address: usize) -> usize {
         let place = self.current.place(address);
@@ -109,8 +114,8 @@ impl Recorded {
         Ok(())
     }
 
-    /// The records were sent, or are kept for devices that had no part in the block: takes the next ones elsewhere, and
-    /// brings the host's copy up to date.
+    /// Takes the next records elsewhere and brings the host's copy up to date, after the records
+    /// were sent, or kept for devices that had no part in the block.
     pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
         self.apply(sources)?;
         self.clear(self.capacity);
@@ -118,7 +123,8 @@ impl Recorded {
         Ok(())
     }
 
-    /// Leaves all to the host's copy, where devices will fetch it, and takes no more before [`Recorded::sent`] or [`Recorded::reopen`].
+    /// Leaves all records to the host's copy, where devices will fetch them, and takes no more
+    /// before [`Recorded::sent`] or [`Recorded::reopen`].
     pub fn spill(&mut self, sources: &mut Sources) -> Result<()> {
         self.apply(sources)?;
         self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
@@ -163,53 +169,54 @@ mod tests {
 
     #[test]
     fn an_address_written_again_keeps_one_record() {
-        let (mut log, mut sources) = (Recorded::new(40, 4).unwrap(), sources(2));
+        let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(2));
         for mass in [1.0, 2.0, 3.0] {
             for address in [300, 5, 299] {
-                assert!(log.take(address, &source(mass), &sources));
+                assert!(recorded.take(address, &source(mass), &sources));
             }
         }
-        assert_eq!(addresses(log.fresh()), [5, 299, 300]);
-        assert_eq!(log.read(299), Some(source(3.0)));
-        assert_eq!(log.read(6), None);
-        log.sent(&mut sources).unwrap();
-        assert_eq!((log.fresh().len(), log.read(299)), (0, None));
+        assert_eq!(addresses(recorded.fresh()), [5, 299, 300]);
+        assert_eq!(recorded.read(299), Some(source(3.0)));
+        assert_eq!(recorded.read(6), None);
+        recorded.sent(&mut sources).unwrap();
+        assert_eq!((recorded.fresh().len(), recorded.read(299)), (0, None));
         assert_eq!(sources.read(299), Some(source(3.0)));
-        assert!(log.take(5, &source(4.0), &sources));
-        assert!(log.take(300, &source(5.0), &sources) && log.take(5, &source(6.0), &sources));
-        assert_eq!(addresses(log.fresh()), [5, 300]);
-        assert_eq!((log.read(5), log.read(300)), (Some(source(6.0)), Some(source(5.0))));
+        assert!(recorded.take(5, &source(4.0), &sources));
+        assert!(recorded.take(300, &source(5.0), &sources) && recorded.take(5, &source(6.0), &sources));
+        assert_eq!(addresses(recorded.fresh()), [5, 300]);
+        assert_eq!((recorded.read(5), recorded.read(300)), (Some(source(6.0)), Some(source(5.0))));
         assert_eq!(sources.read(5), Some(source(3.0)), "what is sent is not what is written now");
     }
 
     #[test]
     fn it_takes_no_more_than_it_has_room_for_and_nothing_of_unknown_chunks() {
-        let (mut log, mut sources) = (Recorded::new(3, 4).unwrap(), sources(1));
+        let (mut recorded, mut sources) = (Recorded::new(3, 4).unwrap(), sources(1));
         assert!(
-            !log.take(CHUNK, &source(1.0), &sources) && !log.take(update_buffer::ADDRESSES, &source(1.0), &sources)
+            !recorded.take(CHUNK, &source(1.0), &sources)
+                && !recorded.take(update_buffer::ADDRESSES, &source(1.0), &sources)
         );
-        let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| log.take(address, &source(2.0), &sources)).to_vec();
+        let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| recorded.take(address, &source(2.0), &sources)).to_vec();
         assert_eq!(taken, [true, true, true, false, true]);
-        log.spill(&mut sources).unwrap();
+        recorded.spill(&mut sources).unwrap();
         assert_eq!(sources.read(8), Some(source(2.0)));
         assert!(matches!(sources.written(), crate::data::Written::Addresses([9, 8, 7])));
-        assert!(!log.take(9, &source(3.0), &sources), "it is closed until the next block");
-        log.sent(&mut sources).unwrap();
-        assert!(log.take(9, &source(3.0), &sources));
+        assert!(!recorded.take(9, &source(3.0), &sources), "it is closed until the next block");
+        recorded.sent(&mut sources).unwrap();
+        assert!(recorded.take(9, &source(3.0), &sources));
     }
 
     #[test]
-    fn what_is_written_after_it_was_settled_is_settled_again() {
-        let (mut log, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
-        (0..6).for_each(|address| assert!(log.take(address, &source(1.0), &sources)));
-        log.apply(&mut sources).unwrap();
-        assert_eq!(log.unapplied().len(), 0);
-        [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(log.take(address, &source(2.0), &sources)));
-        assert_eq!(addresses(log.unapplied()), [0, 3, 5, 9]);
-        assert_eq!(addresses(log.fresh()), [0, 1, 2, 3, 4, 5, 9]);
-        log.apply(&mut sources).unwrap();
+    fn an_address_written_after_it_was_applied_is_applied_again() {
+        let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
+        (0..6).for_each(|address| assert!(recorded.take(address, &source(1.0), &sources)));
+        recorded.apply(&mut sources).unwrap();
+        assert_eq!(recorded.unapplied().len(), 0);
+        [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(recorded.take(address, &source(2.0), &sources)));
+        assert_eq!(addresses(recorded.unapplied()), [0, 3, 5, 9]);
+        assert_eq!(addresses(recorded.fresh()), [0, 1, 2, 3, 4, 5, 9]);
+        recorded.apply(&mut sources).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
         assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
-        assert_eq!(log.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);
+        assert_eq!(recorded.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);
     }
 }

@@ -1,4 +1,5 @@
-//! Records of sources, at most one for each address, one after another in memory that devices may read.
+//! Records of sources, at most one for each address, one after another in memory that devices may
+//! read.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -7,39 +8,40 @@ use crate::data::{CHUNK, Error, Record, RecordLine, Records, Result, Source, rec
 pub(super) const PAGE: usize = 4096;
 const LINES_OF_PAGE: usize = PAGE / size_of::<RecordLine>();
 
-/// Devices make memory fast to read by the page.
+/// A page of memory, the unit in which devices make it fast to read.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy, Pod, Zeroable)]
 pub(super) struct Page([RecordLine; LINES_OF_PAGE]);
 
-/// Whole pages for so many records, each of so many lines.
+/// Allocates whole pages for this many records, each of this many lines.
 pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Box<[Page]>> {
     let pages = records.saturating_mul(lines_of_record).div_ceil(LINES_OF_PAGE);
     let no_memory = |()| Error::OutOfMemory { what: "records of sources", bytes: pages.saturating_mul(PAGE) };
     let mut buffer: Box<[Page]> = bytemuck::try_zeroed_slice_box(pages).map_err(no_memory)?;
-    // A page that was never written is not there yet.
+    // The system provides a page only when it is first written.
     let source = Source::from_derivatives::<0>(0, 0.0, 0.0, []);
     buffer.iter_mut().for_each(|page| records::write(&mut page.0[..lines_of_record], u32::MAX, &source));
     Ok(buffer)
 }
 
-/// What is known of `CHUNKS` chunks. The bits are few enough to be near whatever is written.
+/// The table of the records of `CHUNKS` chunks. Its bits are few enough to stay in a near cache.
 #[derive(Clone, Copy, Zeroable)]
 #[repr(C)]
 pub(super) struct Group {
-    /// A bit for each chunk, for whoever gathers.
+    /// A bit for each chunk, for [`super::recorded::Recorded`]: whether the host's copy has the
+    /// chunk.
     pub known: u64,
-    /// Whether there is a record of an address.
-    update_buffer: [u64; CHUNKS * CHUNK / 64],
-    /// Where it is, for those that were numbered.
+    /// A bit for each address: whether it has a record.
+    present: [u64; CHUNKS * CHUNK / 64],
+    /// The place of the record of each address, for records that were numbered.
     places: [u32; CHUNKS * CHUNK],
 }
 
 impl Group {
-    /// Notes that there is a record of an address; whether there was one.
+    /// Notes that there is a record of an address, and returns whether there was one.
     #[inline]
     pub fn note(&mut self, address: usize) -> bool {
-        let word = &mut self.update_buffer[address % ADDRESSES / 64];
+        let word = &mut self.present[address % ADDRESSES / 64];
         let bit = 1 << (address % 64);
         let was_there = *word & bit != 0;
         *word |= bit;
@@ -49,74 +51,76 @@ impl Group {
     /// Whether there is a record of an address.
     #[inline]
     pub fn has(&self, address: usize) -> bool {
-        self.update_buffer[address % ADDRESSES / 64] >> (address % 64) & 1 == 1
+        self.present[address % ADDRESSES / 64] >> (address % 64) & 1 == 1
     }
 }
 
-/// Chunks of a group.
+/// The number of chunks of a group.
 pub(super) const CHUNKS: usize = 64;
-/// Addresses of a group.
+/// The number of addresses of a group.
 pub(super) const ADDRESSES: usize = CHUNKS * CHUNK;
 
-/// Records, and where each address has its own.
+/// Records, and a table of the place of each address's record.
 pub(super) struct UpdateBuffer {
     pages: Box<[Page]>,
     lines_of_record: usize,
-    /// Records in use.
+    /// The number of records.
     length: usize,
-    /// So many of the first are numbered: it is done when an address comes again, which most never do.
+    /// The number of records that are numbered, which are the first ones. Records are numbered when
+    /// an address comes again, which most never do.
     numbered: usize,
     groups: Vec<Option<Box<Group>>>,
 }
 
 impl UpdateBuffer {
-    /// Room for so many records, each of so many lines.
+    /// Makes room for this many records, each of this many lines.
     pub fn new(capacity: usize, lines_of_record: usize) -> Result<UpdateBuffer> {
         let pages = pages(capacity, lines_of_record)?;
         Ok(UpdateBuffer { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
     }
 
-    /// All of the memory.
+    /// Returns all of the memory.
     pub fn memory(&self) -> &[RecordLine] {
         bytemuck::cast_slice(&self.pages)
     }
 
-    /// How many records there is room for.
+    /// Returns the number of records that there is room for.
     fn capacity(&self) -> usize {
         self.memory().len() / self.lines_of_record
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         self.pages.len() * PAGE
             + self.groups.capacity() * size_of::<Option<Box<Group>>>()
             + self.groups.iter().flatten().count() * size_of::<Group>()
     }
 
-    /// The records, each address once.
+    /// Returns the records, each address once.
     #[inline]
     pub fn records(&self) -> Records<'_> {
         Records::new(&self.memory()[..self.length * self.lines_of_record], self.lines_of_record)
     }
 
-    /// How many there are.
+    /// Returns the number of records.
     #[inline]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is room for so many more.
+    /// Whether there is room for this many more.
     pub fn has_room(&self, count: usize) -> bool {
         self.length + count <= self.capacity()
     }
 
-    /// What is known of the chunks that an address is among.
+    /// Returns the group of chunks that an address belongs to, if it is there.
     #[inline]
     pub fn group_mut(&mut self, address: usize) -> Option<&mut Group> {
         self.groups.get_mut(address / ADDRESSES)?.as_deref_mut()
     }
 
-    /// The same, made if it is not there and there is memory.
+    /// Returns the group of chunks that an address belongs to, made if it is not there; `None`
+    /// where there is no memory.
     #[cold]
     pub fn make_group(&mut self, address: usize) -> Option<&mut Group> {
         let number = address / ADDRESSES;
@@ -136,21 +140,21 @@ impl UpdateBuffer {
         self.groups.get(address / ADDRESSES).and_then(Option::as_ref).is_some_and(|group| group.has(address))
     }
 
-    /// The memory of the record at a place.
+    /// Returns the memory of the record at a place.
     #[inline]
     pub fn record_mut(&mut self, place: usize) -> &mut [RecordLine] {
         let lines: &mut [RecordLine] = bytemuck::cast_slice_mut(&mut self.pages);
         &mut lines[place * self.lines_of_record..][..self.lines_of_record]
     }
 
-    /// The place of one more record, of an address that was noted.
+    /// Returns the place of one more record, of an address that was noted.
     #[inline]
     pub fn one_more(&mut self) -> usize {
         self.length += 1;
         self.length - 1
     }
 
-    /// Where the record of an address is that has one.
+    /// Returns the place of the record of an address that has one.
     #[cold]
     pub fn place(&mut self, address: usize) -> usize {
         for place in self.numbered..self.length {
@@ -179,7 +183,8 @@ impl UpdateBuffer {
         self.group_mut(address).expect("an address that has a record has a group")
     }
 
-    /// Takes a record, in the place of one of the same address if there is one; whether there was room.
+    /// Takes a record, in the place of one of the same address if there is one, and returns whether
+    /// there was room.
     pub fn take(&mut self, record: Record) -> bool {
         let address = record.address() as usize;
         if self.group_mut(address).is_none() && self.make_group(address).is_none() {
@@ -187,13 +192,13 @@ impl UpdateBuffer {
         }
         let is_full = self.length == self.capacity();
         let group = self.noted(address);
-        let place = match group.has(address) {
-            true => self.place(address),
-            false if is_full => return false,
-            false => {
-                group.note(address);
-                self.one_more()
-            }
+        let place = if group.has(address) {
+            self.place(address)
+        } else if is_full {
+            return false;
+        } else {
+            group.note(address);
+            self.one_more()
         };
         self.record_mut(place).copy_from_slice(record.lines());
         true
@@ -203,12 +208,12 @@ impl UpdateBuffer {
     pub fn clear(&mut self) {
         for place in 0..self.length {
             let address = self.records().get(place).address() as usize;
-            self.noted(address).update_buffer[address % ADDRESSES / 64] = 0;
+            self.noted(address).present[address % ADDRESSES / 64] = 0;
         }
         (self.length, self.numbered) = (0, 0);
     }
 
-    /// Goes on in other pages, of the same length; they take the place of those of before. There are no records.
+    /// Exchanges the pages for others of the same length. There must be no records.
     pub fn exchange(&mut self, other: &mut Box<[Page]>) {
         debug_assert!(self.length == 0 && other.len() == self.pages.len());
         std::mem::swap(&mut self.pages, other);

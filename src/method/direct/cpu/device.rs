@@ -200,7 +200,8 @@ impl<E: Element> CpuDevice<E> {
         if slices_suffice { 8 * SINKS_OF_TASK } else { SINKS_OF_TASK }
     }
 
-    /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict only once.
+    /// Whether tiles are kept, so that a call on many sinks, or many calls at one time, predict
+    /// only once.
     fn keeps_tiles(&self, block: &Block) -> bool {
         self.options.interaction.n_coefficients == 1
             || block.sinks.len() > self.sinks_at_once()

@@ -1,6 +1,7 @@
 //! The constants of a device, measured once in a process for each entry of the catalogue.
 //!
-//! They choose launch shapes and so change how fast a block is, never what it gives: see `gpu::cut`.
+//! They choose launch shapes and so change how fast a block is, never its results: see
+//! [`super::reduction`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,17 +18,17 @@ use super::pack;
 use super::shapes::SHAPES;
 use super::step::{PredictionTarget, Step};
 
-/// What was measured in this process: device, entry of the catalogue, constants.
+/// The measurements of this process: device, interaction, constants.
 static MEASURED: Mutex<Vec<(String, Arc<Interaction>, Costs)>> = Mutex::new(Vec::new());
 
-/// Chunks of a slice of the sources that are measured with.
+/// The number of chunks of a slice in a measurement.
 const CHUNKS_OF_SLICE: usize = 2;
-/// Turns of a multiprocessor that is full.
+/// How many times the thread blocks of a measurement fill each multiprocessor.
 const TURNS: usize = 3;
-/// Launches of which the median counts.
+/// The number of launches, of which the median counts.
 const LAUNCHES: usize = 9;
 
-/// The constants of a device; near ones of its kind where they cannot be measured.
+/// Returns the constants of a device, or nominal ones where they cannot be measured.
 pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &Arc<Interaction>) -> Costs {
     let properties = gpu.properties();
     if properties.description.kind == DeviceKind::Cpu {
@@ -56,7 +57,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &Arc<Intera
     }
 }
 
-/// Sources and sinks that stand in one place, and room for what is made of them.
+/// The scene of a measurement: sources in one place, sinks in another, and memory for their sums.
 struct Bench<'a, G: Gpu> {
     gpu: &'a G,
     kernels: &'a mut Kernels<G>,
@@ -91,11 +92,12 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let octets = zeros(chunks * pack::chunk_numbers(interaction) * 8)?;
         let indices = zeros(chunks * CHUNK * 4)?;
         let predicted = zeros(chunks * CHUNK * rows * pack::ROW)?;
-        let parts = SLICES * sinks;
-        let parts = [zeros(parts * interaction.n_outputs * 8)?, zeros(parts * 8)?, zeros(parts * 4)?];
+        let terms = SLICES * sinks;
+        let partial_sums = [zeros(terms * interaction.n_outputs * 8)?, zeros(terms * 8)?, zeros(terms * 4)?];
         let ticket = zeros(4)?;
         let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
-        // Some number between 0 and 1 in every precision: sinks that are softened, and not where the sources are.
+        // Some number between 0 and 1 in every precision: sinks that are softened, and not where
+        // the sources are.
         let mut bodies = gpu.allocate_host(sinks * sink_rows * pack::ROW, "a measurement")?;
         bodies.as_mut_slice::<u8>().fill(0x3f);
         // SAFETY: both have that length; the copy is waited for before one of them is dropped.
@@ -108,7 +110,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
         outbox.make_room(gpu, sinks * (interaction.n_outputs + 2) * 8, 1)?;
         let [results, flag] = outbox.addresses(0);
         let store = StoreAddresses { octets, indices, ranges: indices, slots: indices, predicted };
-        let memory = BlockAddresses { store, sinks: body, parts, ticket, results, flag };
+        let memory = BlockAddresses { store, sinks: body, partial_sums, ticket, results, flag };
         Ok(Bench { gpu, kernels, interaction, costs, queue, memory, outbox, _held: held })
     }
 
@@ -154,7 +156,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
                 }
             }
         }
-        // A shape that ends blocks does so for few sinks alone; its pairs are those of the next shape.
+        // A shape that ends blocks does so for few sinks alone, so its pairs are taken from the
+        // next shape.
         for shape in (0..SHAPES.len() - 1).filter(|shape| SHAPES[*shape].ends) {
             self.costs.pairs[shape] *= self.costs.pairs[shape + 1] / nominal.pairs[shape + 1];
         }
@@ -162,7 +165,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
         Ok(self.costs)
     }
 
-    /// Seconds from the launch of a block of one sink to the host's seeing its flag, less what the model counts for it.
+    /// Returns the seconds from the launch of a block of one sink to the host's seeing its flag,
+    /// less those that the model counts for it.
     fn round_trip(&mut self) -> Result<f64> {
         let mut times = Vec::with_capacity(LAUNCHES);
         let Some(shape) = SHAPES.iter().position(|shape| shape.ends) else { return Ok(self.costs.launch) };
@@ -188,8 +192,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
     }
 }
 
-/// Sinks with which a shape fills the device a few times.
+/// Returns the number of sinks with which a shape fills the device a few times.
 fn sinks(costs: &Costs, interaction: &Interaction, shape: usize) -> usize {
-    let groups = (TURNS * costs.multiprocessors * costs.resident[shape]).div_ceil(SLICES);
-    groups * SHAPES[shape].block_sinks(interaction)
+    let blocks = (TURNS * costs.multiprocessors * costs.resident[shape]).div_ceil(SLICES);
+    blocks * SHAPES[shape].block_sinks(interaction)
 }

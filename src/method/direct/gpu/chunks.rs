@@ -1,4 +1,4 @@
-//! Which chunks a device has, where, and which of them the host has changed.
+//! The chunks that a device has, their slots, and which of them the host has changed.
 
 use crate::data::{Result, Sources, Written, chunk_of, memory};
 
@@ -11,13 +11,13 @@ pub struct Chunks {
     slots: Vec<i32>,
     /// The stamp of the host's chunk when it was last sent, by slot.
     stamps: Vec<u64>,
-    /// Chunks that have their number as their slot.
+    /// The number of chunks that have their number as their slot.
     in_place: usize,
     changed: bool,
 }
 
 impl Chunks {
-    /// Slots in use.
+    /// Returns the number of slots in use.
     pub fn count(&self) -> usize {
         self.stamps.len()
     }
@@ -27,21 +27,21 @@ impl Chunks {
         self.in_place == self.slots.len()
     }
 
-    /// The slots of all chunks, and whether they changed since this was last asked.
+    /// Returns the slots of all chunks, and whether they changed since the last call.
     pub fn table(&mut self) -> (&[i32], bool) {
         (&self.slots, std::mem::take(&mut self.changed))
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
         self.slots.capacity() * 4 + self.stamps.capacity() * 8
     }
 
-    /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones: among what was written
-    /// since the last block, or among all.
+    /// Finds the chunks that have to be sent whole, as (chunk, slot), with slots given to new ones:
+    /// among what was written since the last block, or among all.
     pub fn stale(&mut self, sources: &Sources, all: bool, found: &mut Vec<(usize, usize)>) -> Result<()> {
         found.clear();
-        // Kernels look up every chunk that may take part, there or not.
+        // Kernels look up every chunk that may take part, whether it is there or not.
         let chunks = sources.chunks_below(usize::MAX);
         if chunks > self.slots.len() {
             memory::lengthen(&mut self.slots, chunks, "the table of slots", || NOWHERE)?;
@@ -49,17 +49,17 @@ impl Chunks {
         }
         match sources.written() {
             Written::Addresses(addresses) if !all => {
-                addresses.iter().try_for_each(|address| self.look(chunk_of(*address as usize), sources, found))?;
+                addresses.iter().try_for_each(|address| self.check(chunk_of(*address as usize), sources, found))?;
             }
             _ => {
-                (0..chunks).try_for_each(|chunk| self.look(chunk, sources, found))?;
+                (0..chunks).try_for_each(|chunk| self.check(chunk, sources, found))?;
             }
         }
         found.sort_unstable();
         Ok(())
     }
 
-    fn look(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
+    fn check(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
         let Some(chunk) = sources.chunk(number) else { return Ok(()) };
         if self.slots[number] == NOWHERE {
             memory::reserve(&mut self.stamps, 1, "the stamps of chunks")?;
@@ -76,7 +76,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// What was found stale could not be sent: it is stale still, and so is the table.
+    /// Counts all chunks and the table as stale, after some could not be sent.
     pub fn forget(&mut self) {
         self.stamps.fill(0);
         self.changed = true;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_had_no_part_in_some_blocks_looks_at_all_chunks() {
+    fn a_device_that_had_no_part_in_some_blocks_checks_all_chunks() {
         let (mut chunks, mut sources) = (Chunks::default(), Sources::new(4));
         (0..4).for_each(|chunk| write(&mut sources, chunk));
         stale(&mut chunks, &mut sources);

@@ -22,28 +22,29 @@ use super::shapes::SHAPES;
 use super::step::{PredictionTarget, Step};
 use super::store::Store;
 
-/// Bytes of sinks and records that are copied before the one kernel of a block; for more the driver has a way of its
-/// own ([`Gpu::bring`]).
+/// The most bytes of sinks and records that are copied before the one kernel of a block; more come
+/// by [`GpuDevice::bring`].
 const COPIED: usize = 32 << 10;
-/// Records that the force kernel puts in their places itself.
+/// The most records that the force kernel puts in their places itself.
 const RECORDS_OF_FORCE: usize = 64;
-/// Bytes that the parts of a piece may take.
-const PARTS: usize = 256 << 20;
-/// Queues that take pieces in turn.
+/// The most bytes that the partial sums of a piece may take.
+const PARTIAL_SUMS_BYTES: usize = 256 << 20;
+/// The number of queues, which take pieces in turn.
 const QUEUES: usize = 2;
-/// Rows of sinks are so many sinks apart, or a multiple: as many as a vector has lanes.
+/// Rows of sinks are a multiple of this many sinks apart, so that all that follows them is aligned.
 pub const STRIDE: usize = 16;
 
-/// Sinks of the assignment that are computed together.
+/// The sinks of the assignment that are computed together.
 struct Piece {
     sinks: Range<usize>,
     stride: usize,
     sequence: u32,
-    /// Where its results lie in the outbox.
+    /// The bytes of its results in the outbox.
     results: Range<usize>,
 }
 
-/// Memory for the parts of pieces on one queue, and the counter of groups that have ended.
+/// Memory for the partial sums of pieces on one queue, and the counter of thread blocks that have
+/// ended.
 struct PartialSumsMemory<G: Gpu> {
     sums: G::Memory,
     distances: G::Memory,
@@ -51,8 +52,8 @@ struct PartialSumsMemory<G: Gpu> {
     ticket: G::Memory,
 }
 
-/// What a choice of cut and shape depends on: rounded sinks of the block and of the assignment, sets of slices, chunks, and
-/// whether the sources are predicted.
+/// The key of a choice of plan and shape: rounded sinks of the block and of the assignment, sets of
+/// slices, chunks, and whether the sources are predicted.
 type Choice = (usize, usize, usize, usize, bool);
 
 /// A GPU that sums forces in one order and precision.
@@ -63,7 +64,7 @@ pub struct GpuDevice<G: Gpu> {
     options: DeviceOptions,
     store: Store<G>,
     inbox: Inbox<G>,
-    parts: [PartialSumsMemory<G>; QUEUES],
+    partial_sums: [PartialSumsMemory<G>; QUEUES],
     outbox: Outbox<G>,
     /// Memory of records that kernels may reach, and where it lies.
     registered: Vec<(Range<usize>, G::Registration)>,
@@ -71,19 +72,20 @@ pub struct GpuDevice<G: Gpu> {
     records: G::Memory,
     neighbour_batches: NeighbourBatches<G>,
     pieces: Vec<Piece>,
-    /// What the device does of the block under way.
+    /// The assignment of the device in the block under way.
     assignment: Assignment,
     sequence: u32,
-    /// The moment to which sources on the device are predicted, and whose assignment.
+    /// The target to which sources on the device are predicted, and the assignment whose sources
+    /// these are.
     predicted: Option<(PredictionTarget, Assignment)>,
-    /// What was chosen for blocks like the last ones.
+    /// The choices for blocks like the last ones.
     choices: Vec<(Choice, ReductionPlan, usize)>,
     gpu: G,
-    /// Goes last: while the rest is given back, the driver may be called.
+    /// Dropped last, so that the driver may be called while the rest is given back.
     caller: Option<G::Caller>,
 }
 
-/// Choices that are remembered.
+/// The number of choices that are remembered.
 const CHOICES: usize = 64;
 
 impl<G: Gpu> GpuDevice<G> {
@@ -93,23 +95,23 @@ impl<G: Gpu> GpuDevice<G> {
         GpuDevice::new(gpu, options)
     }
 
-    /// The device on a GPU whose driver this thread may call.
+    /// Makes the device on a GPU whose driver this thread may call.
     fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
         let interaction = options.interaction.clone();
         let queues = [gpu.queue()?, gpu.queue()?];
-        let parts = || -> Result<PartialSumsMemory<G>> {
+        let partial_sums = || -> Result<PartialSumsMemory<G>> {
             let memory = |bytes, what| gpu.allocate(bytes, what);
             let ticket = memory(4, "tickets")?;
             // SAFETY: the memory is that long, and nobody else has it.
             unsafe { gpu.zero(&queues[0], &ticket, 4)? };
             Ok(PartialSumsMemory {
-                sums: memory(0, "parts")?,
-                distances: memory(0, "parts")?,
-                accumulators: memory(0, "parts")?,
+                sums: memory(0, "partial sums")?,
+                distances: memory(0, "partial sums")?,
+                accumulators: memory(0, "partial sums")?,
                 ticket,
             })
         };
-        let parts = [parts()?, parts()?];
+        let partial_sums = [partial_sums()?, partial_sums()?];
         gpu.synchronize(&queues[0])?;
         let mut kernels = Kernels::new(&gpu, &interaction)?;
         let costs = costs(&gpu, &mut kernels, &interaction);
@@ -118,7 +120,7 @@ impl<G: Gpu> GpuDevice<G> {
             costs,
             store: Store::new(&gpu, interaction.clone())?,
             inbox: Inbox::new(&gpu, &interaction)?,
-            parts,
+            partial_sums,
             outbox: Outbox::new(&gpu)?,
             registered: Vec::new(),
             records: gpu.allocate(0, "records")?,
@@ -137,12 +139,12 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(device)
     }
 
-    /// How it was opened.
+    /// Returns the options with which it was opened.
     pub fn options(&self) -> &DeviceOptions {
         &self.options
     }
 
-    /// The cut of a block and the shape that computes an assignment of it.
+    /// Returns the reduction plan of a block, and the shape that computes an assignment of it.
     fn choose(&mut self, ni: usize, assignment: &Assignment, chunks: usize, predicted: bool) -> (ReductionPlan, usize) {
         let own = assignment.sinks.len().max(1);
         let choice = (reduction::rounded(ni), reduction::rounded(own), assignment.sets, chunks, predicted);
@@ -158,7 +160,8 @@ impl<G: Gpu> GpuDevice<G> {
         (plan, shape)
     }
 
-    /// The shape for some sinks and one of so many sets of slices, and its seconds by the model.
+    /// Returns the seconds by the model, and the shape, for some sinks and one of this many sets of
+    /// slices.
     fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let interaction = &self.options.interaction.clone();
         let work = Work {
@@ -172,10 +175,11 @@ impl<G: Gpu> GpuDevice<G> {
         reduction::shape(&self.costs, work, self.options.shape)
     }
 
-    /// Cuts the sinks of the assignment into pieces.
-    fn cut_pieces(&mut self, ni: usize, parts: usize) -> Result<()> {
-        let bytes = parts * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
-        let most = (PARTS / bytes.max(1) / 64 * 64).clamp(64, PIECE);
+    /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
+    /// them.
+    fn divide_into_pieces(&mut self, ni: usize, segments: usize) -> Result<()> {
+        let bytes = segments * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
+        let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, PIECE);
         let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
         let Interaction { n_outputs, nearest, .. } = *self.options.interaction;
         self.pieces.clear();
@@ -184,7 +188,7 @@ impl<G: Gpu> GpuDevice<G> {
             let sinks = first..ni.min(first + length);
             let stride = sinks.len().next_multiple_of(STRIDE);
             let results = start..start + stride * (8 * n_outputs + if nearest { 12 } else { 0 });
-            // A stride is even, so the numbers of 64 bits of the next piece are in their places.
+            // A stride is even, so the doubles of the next piece are aligned.
             start = results.end;
             self.sequence = self.sequence.wrapping_add(1).max(1);
             let piece = Piece { sinks, stride, sequence: self.sequence, results };
@@ -194,23 +198,23 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    fn room_for_partial_sums(&mut self, parts: usize) -> Result<()> {
+    fn room_for_partial_sums(&mut self, segments: usize) -> Result<()> {
         let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
-        let rows = parts * self.assignment.slices().len() * stride;
+        let rows = segments * self.assignment.slices().len() * stride;
         let n_outputs = self.options.interaction.n_outputs;
         let queues = self.pieces.len().min(QUEUES);
-        for parts in &mut self.parts[..queues] {
-            if parts.accumulators.bytes() < rows * 4 {
+        for memory in &mut self.partial_sums[..queues] {
+            if memory.accumulators.bytes() < rows * 4 {
                 let rows = rows + rows / 4;
-                parts.sums = self.gpu.allocate(rows * n_outputs * 8, "parts")?;
-                parts.distances = self.gpu.allocate(rows * 8, "parts")?;
-                parts.accumulators = self.gpu.allocate(rows * 4, "parts")?;
+                memory.sums = self.gpu.allocate(rows * n_outputs * 8, "partial sums")?;
+                memory.distances = self.gpu.allocate(rows * 8, "partial sums")?;
+                memory.accumulators = self.gpu.allocate(rows * 4, "partial sums")?;
             }
         }
         Ok(())
     }
 
-    /// Puts everything in the queues of the device.
+    /// Puts all work of a block in the queues of the device.
     fn enqueue(&mut self, updates: &Updates, block: &Block) -> Result<()> {
         let interaction = &self.options.interaction.clone();
         let Updates { sources, everything, missed, fresh } = *updates;
@@ -225,7 +229,7 @@ impl<G: Gpu> GpuDevice<G> {
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
-        self.cut_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.segments)?;
+        self.divide_into_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.segments)?;
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
@@ -245,13 +249,14 @@ impl<G: Gpu> GpuDevice<G> {
         };
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
-        // Without sinks, all that was written is put in its place.
+        // Without sinks, all records are put in their places at once.
         let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, Records::NONE] };
         for records in at_once.into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
             unsafe { self.bring(0, &store, is_dense, 0..0, records)? };
         }
-        // The end of what brings the sources and the first sinks, for pieces in other queues.
+        // The end of the work that brings the sources and the first sinks, for which pieces in
+        // other queues wait.
         let mut fetched: Option<G::Event> = None;
         for number_of_piece in 0..self.pieces.len() {
             let piece = &self.pieces[number_of_piece];
@@ -267,19 +272,20 @@ impl<G: Gpu> GpuDevice<G> {
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
-            let parts = &self.parts[place];
+            let partial_sums = &self.partial_sums[place];
             let memory = BlockAddresses {
                 store,
                 sinks: self.inbox.address(),
-                parts: [&parts.sums, &parts.distances, &parts.accumulators].map(DeviceMemory::address),
-                ticket: parts.ticket.address(),
+                partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
+                    .map(DeviceMemory::address),
+                ticket: partial_sums.ticket.address(),
                 results,
                 flag,
             };
             let mut overlaps = false;
-            // SAFETY: the store, the inbox, the parts and the results have room for what the step says, the records and
-            // the inbox are not written until the block was waited for, and memory is freed only when no block is
-            // under way.
+            // SAFETY: the store, the inbox, the partial sums and the results have room for what the
+            // step says, the records and the inbox are not written until the block was waited for,
+            // and memory is freed only when no block is under way.
             unsafe {
                 if is_first && by_force && at.len() + size_of_val(fresh.lines()) <= COPIED {
                     let records = self.inbox.pack_records(fresh);
@@ -315,7 +321,8 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    /// Puts records in their places and brings sinks, which were packed into this range of the inbox, to the device.
+    /// Puts records in their places and brings sinks, which were packed into this range of the
+    /// inbox, to the device.
     ///
     /// # Safety
     /// The records and the inbox stay as they are until the queue has done the work.
@@ -337,7 +344,7 @@ impl<G: Gpu> GpuDevice<G> {
                 let packed = self.inbox.pack_records(records).start;
                 self.inbox.host_address(packed)
             });
-            let lost = || Error::Internal { what: "memory of the host that was mapped is not".into() };
+            let lost = || Error::Internal { what: "memory of the host that was mapped is no longer mapped".into() };
             let records = FetchedRecords { from: records_from.ok_or_else(lost)?, count: records.len(), words };
             let sinks = FetchedSinks { from, to, rows: sinks.len() / pack::ROW };
             // SAFETY: the caller's promise; records and sinks lie in memory that kernels reach.
@@ -349,8 +356,8 @@ impl<G: Gpu> GpuDevice<G> {
             self.gpu.synchronize(on.1)?;
             self.records = self.gpu.allocate(bytes.next_power_of_two(), "records")?;
         }
-        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the order of what is
-        // begun.
+        // SAFETY: the caller's promise; the memory has room for the records, and a queue keeps the
+        // order of what is begun.
         unsafe {
             if !records.is_empty() {
                 let from = Place::Host(records.lines().as_ptr().cast_mut().cast());
@@ -368,7 +375,7 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Hands in the sums of a piece.
-    fn take(&mut self, number: usize, parts: &mut PartialSums) -> Result<()> {
+    fn take(&mut self, number: usize, partial_sums: &mut PartialSums) -> Result<()> {
         let Piece { sinks, stride, sequence, results } = &self.pieces[number];
         if let Err(error) = self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, *sequence) {
             self.give_up();
@@ -378,7 +385,7 @@ impl<G: Gpu> GpuDevice<G> {
         let (first, count) = (self.assignment.sinks.start, sinks.len());
         let to = first + sinks.start..first + sinks.end;
         let (sums, rest) = self.outbox.results(results.clone()).split_at(stride * n_outputs * 8);
-        let into = parts.set(self.assignment.set);
+        let into = partial_sums.set(self.assignment.set);
         into.values[to.start * n_outputs..to.end * n_outputs]
             .copy_from_slice(&bytemuck::cast_slice(sums)[..count * n_outputs]);
         if nearest {
@@ -392,19 +399,19 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    /// The end of a block without pieces: its sums are zero, and what was written is in its place.
-    fn take_nothing(&mut self, parts: &mut PartialSums) -> Result<()> {
+    /// Ends a block without pieces: its sums are zero, and its records are in their places.
+    fn take_nothing(&mut self, partial_sums: &mut PartialSums) -> Result<()> {
         let n_outputs = self.options.interaction.n_outputs;
-        let (sinks, into) = (self.assignment.sinks.clone(), parts.set(self.assignment.set));
+        let (sinks, into) = (self.assignment.sinks.clone(), partial_sums.set(self.assignment.set));
         into.values[sinks.start * n_outputs..sinks.end * n_outputs].fill(0.0);
         if let Some(nearest) = into.nearest.get_mut(sinks) {
             nearest.fill(Nearest::NONE);
         }
-        // The records may be written again once this has ended.
+        // The memory of the records may be written again once this has ended.
         self.gpu.synchronize(&self.queues[0]).inspect_err(|_| self.give_up())
     }
 
-    /// Forgets a block that failed; nothing of the device is believed to be as it was.
+    /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     fn give_up(&mut self) {
         for queue in &self.queues {
             let _ = self.gpu.synchronize(queue);
@@ -446,19 +453,19 @@ impl<G: Gpu> Device for GpuDevice<G> {
         begun
     }
 
-    fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
+    fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
         let _caller = self.gpu.enter()?;
         let all = self.assignment.sinks.len();
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {
-                self.take(piece, parts)?;
+                self.take(piece, partial_sums)?;
                 let now = self.pieces[piece].sinks.end;
                 if now < all {
                     return Ok(now);
                 }
                 self.pieces.clear();
             }
-            None => self.take_nothing(parts)?,
+            None => self.take_nothing(partial_sums)?,
         }
         Ok(all)
     }
@@ -485,7 +492,8 @@ impl<G: Gpu> Device for GpuDevice<G> {
             // The lists are of sources as the sums saw them, of all slices.
             let assignment = Assignment::whole(block.sinks.len());
             if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment)) {
-                // SAFETY: the store has room for all chunks, and is neither dropped nor grown before the queue has ended.
+                // SAFETY: the store has room for all chunks, and is neither dropped nor grown
+                // before the queue has ended.
                 unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
                 self.predicted = Some((target, assignment));
             }
@@ -522,7 +530,7 @@ impl<G: Gpu> Drop for GpuDevice<G> {
     }
 }
 
-/// The device's address of records in memory that was registered, if kernels reach it.
+/// Returns the device's address of records in memory that was registered, if kernels reach it.
 fn registered<R: Mapped>(all: &[(Range<usize>, R)], records: Records) -> Option<R::Address> {
     let first = records.lines().as_ptr().addr();
     let (range, registration) = all.iter().find(|(range, _)| range.contains(&first))?;

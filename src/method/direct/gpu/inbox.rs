@@ -1,4 +1,5 @@
-//! What a block brings: sinks, and few records, in memory of the host and from there on the device.
+//! The inbox of a block: its sinks, and few records, in memory of the host and from there on the
+//! device.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ pub struct Inbox<G: Gpu> {
 }
 
 impl<G: Gpu> Inbox<G> {
-    /// With room for small blocks.
+    /// Makes an inbox with room for small blocks.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Inbox<G>> {
         let bytes = 64 << 10;
         Ok(Inbox {
@@ -30,25 +31,26 @@ impl<G: Gpu> Inbox<G> {
         })
     }
 
-    /// Bytes of host memory.
+    /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
         self.host.bytes()
     }
 
-    /// Forgets the last block and makes room for pieces with these strides, and for so many lines of records.
+    /// Forgets the last block and makes room for pieces with these strides, and for this many lines
+    /// of records.
     pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
         let wanted =
             strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<RecordLine>() + 128;
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
-            // Both or none, or the next block would find room in one and not in the other.
+            // Both grow or none, or the next block would find room in one and not in the other.
             (self.host, self.device) = (gpu.allocate_host(bytes, "sinks")?, gpu.allocate(bytes, "sinks")?);
         }
         Ok(())
     }
 
-    /// Packs the sinks of a piece; where they are.
+    /// Packs the sinks of a piece, and returns where they are.
     pub fn pack(&mut self, interaction: &Interaction, sinks: (SinkSlice, SinkUnits), stride: usize) -> Range<usize> {
         let start = self.filled;
         let rows = pack::sink_rows(interaction) * stride;
@@ -59,7 +61,7 @@ impl<G: Gpu> Inbox<G> {
         start..self.filled
     }
 
-    /// Packs records behind the sinks; where they are.
+    /// Packs records behind the sinks, and returns where they are.
     pub fn pack_records(&mut self, records: Records) -> Range<usize> {
         let start = self.filled;
         let bytes: &[u8] = bytemuck::cast_slice(records.lines());

@@ -10,9 +10,10 @@ use super::model::END_SINKS;
 use super::shapes::{SHAPES, end_threads};
 use super::step::Step;
 
-/// Threads of a block that fetches.
+/// The threads of a thread block that fetches.
 pub const FETCH_THREADS: usize = 256;
-/// Thread blocks that fetch, or look for neighbours, at most: each goes through many items.
+/// The most thread blocks that fetch, and the most that search for neighbours. Each goes through
+/// many items.
 const MOST_BLOCKS: [usize; 2] = [128, 4096];
 
 /// The device's memory for sources.
@@ -28,11 +29,11 @@ pub struct StoreAddresses<A> {
 /// Memory that the kernels of a block read and write.
 pub struct BlockAddresses<A> {
     pub store: StoreAddresses<A>,
-    /// Rows of sinks, behind these their indices, and behind these the records that the force kernel puts in their
-    /// places.
+    /// Rows of sinks, behind these their indices, and behind these the records that the force
+    /// kernel puts in their places.
     pub sinks: A,
     /// Partial sums, their nearest distances, and the accumulators of these.
-    pub parts: [A; 3],
+    pub partial_sums: [A; 3],
     /// A counter of thread blocks that have ended.
     pub ticket: A,
     /// Sums, nearest distances and nearest indices.
@@ -58,7 +59,7 @@ pub struct FetchedSinks<A> {
     pub rows: usize,
 }
 
-/// Neighbour lists that are made.
+/// The addresses of neighbour lists that are made.
 #[derive(Debug, Clone, Copy)]
 pub struct ListAddresses<A> {
     pub sinks: A,
@@ -75,9 +76,9 @@ pub struct Kernels<G: Gpu> {
     force: Vec<G::Kernel>,
     end: G::Kernel,
     neighbours: G::Kernel,
-    /// Whether lists are of the sources that the sums left out, among predicted sources.
-    finds_left_out: bool,
-    /// Threads of a block that ends sinks.
+    /// Whether the lists have the regular neighbours, found among predicted sources.
+    finds_regular_neighbours: bool,
+    /// The threads of a thread block that ends sinks.
     end_threads: usize,
 }
 
@@ -97,21 +98,22 @@ impl<G: Gpu> Kernels<G> {
             end: next(),
             neighbours: next(),
             force,
-            finds_left_out: interaction.is_regular(),
+            finds_regular_neighbours: interaction.is_regular(),
             end_threads: end_threads(interaction, gpu.properties().most_threads),
         })
     }
 
-    /// Returns the blocks of each shape that a multiprocessor holds, where the driver knows.
+    /// Returns the thread blocks of a shape that a multiprocessor holds, where the driver knows.
     pub fn resident_blocks(&self, gpu: &G, shape: usize) -> Result<Option<usize>> {
         gpu.resident_blocks(&self.force[shape], SHAPES[shape].threads)
     }
 
-    /// Puts records in their places and copies rows of sinks, from memory of the host or of the device.
+    /// Puts records in their places and copies rows of sinks, from memory of the host or of the
+    /// device.
     ///
     /// # Safety
-    /// Every address is of memory as long as the counts say, which is neither freed nor touched by the host until the
-    /// queue has done the work. This holds for the other launches too.
+    /// Every address is of memory as long as the counts say, which is neither freed nor touched by
+    /// the host until the queue has done the work. This holds for the other launches too.
     pub unsafe fn fetch(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
@@ -172,7 +174,7 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Sums the parts of a block in a shape.
+    /// Sums the pairs of a block in a shape, segment by segment.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
@@ -206,7 +208,7 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.seconds(queue, force_launch(&mut self.force[shape], shape, step, false, &arguments)) }
     }
 
-    /// Adds the parts of a block and tells the host.
+    /// Adds the partial sums of a block and tells the host.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
@@ -217,7 +219,7 @@ impl<G: Gpu> Kernels<G> {
         memory: &BlockAddresses<Address<G>>,
         overlaps: bool,
     ) -> Result<()> {
-        let [sums, distances, accumulators] = memory.parts;
+        let [sums, distances, accumulators] = memory.partial_sums;
         let arguments = [
             Argument::Bytes(bytes_of(step)),
             Argument::Memory(memory.store.octets),
@@ -243,7 +245,8 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Finds the neighbours of a window of sinks: counts them, and lists as many as there is room for.
+    /// Finds the neighbours of a batch of sinks: counts them, and lists as many as there is room
+    /// for.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
@@ -256,7 +259,7 @@ impl<G: Gpu> Kernels<G> {
     ) -> Result<()> {
         let arguments = [
             Argument::Bytes(bytes_of(step)),
-            Argument::Memory(if self.finds_left_out { store.predicted } else { store.octets }),
+            Argument::Memory(if self.finds_regular_neighbours { store.predicted } else { store.octets }),
             Argument::Memory(store.indices),
             Argument::Memory(store.slots),
             Argument::Memory(lists.sinks),
@@ -278,7 +281,7 @@ impl<G: Gpu> Kernels<G> {
 
 #[inline(always)]
 fn force_arguments<'a, A: Copy>(step: &'a Step, memory: &BlockAddresses<A>) -> [Argument<'a, A>; 13] {
-    let [sums, distances, accumulators] = memory.parts;
+    let [sums, distances, accumulators] = memory.partial_sums;
     [
         Argument::Bytes(bytes_of(step)),
         Argument::Memory(memory.store.octets),

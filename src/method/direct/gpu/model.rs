@@ -1,4 +1,5 @@
-//! What a block costs: a few constants of a device, and from them the seconds of a launch shape.
+//! The cost model: a few constants of a device, and from them the seconds that a block takes in a
+//! launch shape.
 
 use crate::data::{CHUNK, Interaction, Partition, Scope};
 
@@ -9,9 +10,9 @@ use super::tuning::{self, Tuning};
 /// The constants of a device for an entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: usize,
-    /// Groups of threads that are on a multiprocessor at a time, by shape.
+    /// The number of thread blocks that are on a multiprocessor at a time, by shape.
     pub resident: [usize; SHAPES.len()],
     /// Pairs per second of a multiprocessor that is full, by shape.
     pub pairs: [f64; SHAPES.len()],
@@ -19,70 +20,75 @@ pub struct Costs {
     pub launch: f64,
     /// Seconds that each further kernel of a block adds.
     pub kernel: f64,
-    /// Seconds from the start of a group of threads to its first chunk, and from its last one to its end.
+    /// Seconds from the start of a thread block to its first chunk, and from its last one to its
+    /// end.
     pub group: f64,
-    /// Seconds that a group waits for a chunk before its pairs begin.
+    /// Seconds that a thread block waits for a chunk before its pairs begin.
     pub chunk: f64,
     /// Seconds that a multiprocessor needs to predict a chunk.
     pub predict: f64,
-    /// Seconds that the last group of a block takes to add the parts of a few sinks, where it does.
+    /// Seconds that the last thread block takes to add the partial sums of a few sinks, where it
+    /// does.
     pub sinks_ended: f64,
-    /// Seconds that the host spends on a sink, to pack it and to hand over its force, while the device waits for it or
-    /// has ended. They are the same in every shape.
+    /// Seconds that the host spends on a sink, to pack it and to hand over its force, while the
+    /// device waits for it or has ended. They are the same in every shape.
     pub sink: f64,
-    /// Bytes of parts that are read back in a second.
+    /// Bytes of partial sums that are read back in a second.
     pub bandwidth: f64,
 }
 
 /// A block to be estimated.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
-    /// The order and precision.
+    /// The interaction.
     pub interaction: &'a Interaction,
-    /// The cut of the block.
+    /// The reduction plan of the block.
     pub plan: ReductionPlan,
-    /// Sinks.
+    /// The number of sinks.
     pub ni: usize,
-    /// Chunks of sources in the slices.
+    /// The number of chunks of sources in the slices.
     pub chunks: usize,
-    /// Slices that one device sums.
+    /// The number of slices that one device sums.
     pub slices: usize,
     /// Whether the sources are predicted already.
     pub predicted: bool,
 }
 
-/// Pairs below which one thread of a CPU has a block done, prediction included, while a GPU is still being told of it.
+/// The number of pairs below which one thread of a CPU has computed a block, prediction included,
+/// while a GPU is still being told of it.
 pub const CROSSOVER: u64 = 8192;
-/// Sinks of a piece: large blocks are computed in pieces, so that the host packs one while the device sums another.
+/// The number of sinks of a piece. Large blocks are computed in pieces, so that the host packs one
+/// while the device sums another.
 pub const PIECE: usize = 4096;
-/// The share of a multiprocessor's groups that keeps it busy.
+/// The fraction of a multiprocessor's thread blocks that keeps it busy.
 const BUSY: f64 = 0.85;
-/// How much longer the slowest multiprocessor takes than the mean where all groups begin at once, so that none can take
-/// over from another.
+/// How much longer the slowest multiprocessor takes than the mean where all thread blocks begin at
+/// once, so that none can take over from another.
 const UNEVEN: f64 = 1.1;
-/// Sinks that a group of threads ends at a time, `END_SINKS` in `kernels/parts.h`.
+/// The number of sinks that a thread block ends at a time.
 pub const END_SINKS: usize = 4;
-/// Seconds that a block which is partitioned to several devices takes longer, and more for each of those that are there:
-/// threads have to wake, and all are told what is new.
+/// Seconds that a block takes longer when it is partitioned among several devices, since threads
+/// have to wake.
 const PARTITION: f64 = 1.0e-6;
-/// See [`DEAL`].
+/// Seconds that each device of the system adds to that, since all are told what is new.
 const TELL: f64 = 2.0e-6;
 /// Seconds that it takes to add the sums of a sink of one set of slices to those of another.
 const MERGE: f64 = 12e-9;
 /// Seconds that it takes to hand over the force on a sink.
 const HAND_OVER: f64 = 10e-9;
 
-/// Bytes of the parts of a sink: sums and the nearest source.
-fn part_bytes(interaction: &Interaction) -> f64 {
+/// Returns the bytes of the partial sums of a sink: sums and the nearest source.
+fn partial_sum_bytes(interaction: &Interaction) -> f64 {
     (8 * interaction.n_outputs + if interaction.nearest { 12 } else { 0 }) as f64
 }
 
 impl Costs {
-    /// The constants by which blocks are cut, near those of an NVIDIA H200. They are part of the order of addition:
-    /// changing one changes the bits of results.
+    /// Returns the constants by which reduction plans are made, near those of an NVIDIA H200. They
+    /// are part of the order of addition: changing one changes the bits of results.
     pub fn nominal(interaction: &Interaction) -> Costs {
         let Tuning { pairs, resident, .. } = *tuning::of(interaction);
-        // Whether a source is a neighbour takes 10 instructions for the 35 of a pair of order 4, less one for the nearest.
+        // The test for neighbours adds 10 instructions to the 35 of a pair of order 4, less one for
+        // the nearest source.
         let pairs = match interaction.scope {
             Scope::Full => pairs,
             Scope::Regular => pairs * 0.8,
@@ -90,7 +96,7 @@ impl Costs {
         Costs {
             multiprocessors: 132,
             resident,
-            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|assignment| assignment * pairs),
+            pairs: [0.35, 0.35, 0.6, 0.85, 0.88, 0.93, 1.0, 0.95].map(|fraction| fraction * pairs),
             launch: 9.0e-6,
             kernel: 2.3e-6,
             group: 4.0e-6,
@@ -103,7 +109,8 @@ impl Costs {
     }
 }
 
-/// What a partition of `ni` sinks adds to the seconds of the first device's assignment, where there are so many devices.
+/// Returns the seconds that a partition of `ni` sinks adds to those of the first device's
+/// assignment, where there are this many devices.
 pub fn partitioned(partition: Partition, devices: usize, ni: usize) -> f64 {
     if partition.devices() == 1 {
         return 0.0;
@@ -113,42 +120,44 @@ pub fn partitioned(partition: Partition, devices: usize, ni: usize) -> f64 {
     PARTITION + TELL * devices as f64 + merged * MERGE + others as f64 * HAND_OVER
 }
 
-/// The seconds that a block takes in a shape, by the model: the longest that a multiprocessor works, with what it waits
-/// for, and what the ends of the block cost.
+/// Returns the seconds that a block takes in a shape, by the model: those of the multiprocessor
+/// that works longest, its waits included, and those of the ends of the block.
 pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
     let Work { interaction, plan, ni, chunks, slices, predicted } = work;
     let Shape { fused, ends, accumulators, .. } = SHAPES[shape];
     let sinks = SHAPES[shape].block_sinks(interaction);
-    let groups = ni.div_ceil(sinks);
-    let parts = slices * plan.segments;
-    let units = groups * parts;
+    let segments = slices * plan.segments;
+    let blocks = ni.div_ceil(sinks) * segments;
     let resident = costs.resident[shape].max(1);
     let pairs = (sinks * CHUNK) as f64 / costs.pairs[shape];
     let each = pairs + if fused { costs.predict } else { 0.0 };
-    let mean = chunks as f64 / parts as f64;
-    let sums = if units <= costs.multiprocessors * resident {
-        let together = (units.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
-        costs.group + chunks.div_ceil(parts) as f64 * (costs.chunk + UNEVEN * each * together)
+    let mean = chunks as f64 / segments as f64;
+    let sums = if blocks <= costs.multiprocessors * resident {
+        let together = (blocks.div_ceil(costs.multiprocessors) as f64).max(BUSY * resident as f64);
+        costs.group + chunks.div_ceil(segments) as f64 * (costs.chunk + UNEVEN * each * together)
     } else {
-        // Groups come as others go, at first all together and later in between; the last ones leave multiprocessors
-        // half empty.
-        let turns = units.div_ceil(costs.multiprocessors);
+        // Thread blocks begin as others end, at first all together and later in between; the last
+        // ones leave multiprocessors half empty.
+        let turns = blocks.div_ceil(costs.multiprocessors);
         let (waves, rest) = (turns / resident, turns % resident);
         let empty = if rest == 0 { 0.0 } else { (BUSY * resident as f64 - rest as f64).max(0.0) };
         let turns = turns as f64 + empty / waves.max(1) as f64 + 0.7;
-        // What a group waits for at its ends is partly hidden behind the pairs of others, where these are many.
+        // The waits of a thread block at its ends are partly hidden behind the pairs of others,
+        // where these are many.
         let seen = if accumulators == Accumulators::Long { 0.5 } else { 1.0 };
         costs.group + turns * (mean * (costs.chunk / resident as f64 + each) + seen * costs.group / resident as f64)
     };
-    let predicting = match fused || predicted {
-        true => 0.0,
-        false => costs.kernel + costs.chunk + chunks as f64 * 4.0 * costs.predict / costs.multiprocessors as f64,
+    let predicting = if fused || predicted {
+        0.0
+    } else {
+        costs.kernel + costs.chunk + chunks as f64 * 4.0 * costs.predict / costs.multiprocessors as f64
     };
-    let bytes = (parts * ni) as f64 * part_bytes(interaction);
-    let ending = match ends {
-        true => costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth,
+    let bytes = (segments * ni) as f64 * partial_sum_bytes(interaction);
+    let ending = if ends {
+        costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth
+    } else {
         // Of a block in pieces, only the last one is ended while nothing is summed.
-        false => costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0),
+        costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0)
     };
     costs.launch + ni as f64 * costs.sink + predicting + sums + ending
 }

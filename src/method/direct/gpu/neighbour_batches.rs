@@ -1,4 +1,4 @@
-//! Neighbour lists of a window of sinks.
+//! Neighbour lists, made for a batch of sinks at a time.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use super::launches::{Kernels, ListAddresses, StoreAddresses};
 use super::pack::{self, ROW, Vector};
 use super::step::Step;
 
-/// Sinks of a window, `WINDOW` in `kernels/step.h`.
+/// The most sinks of a batch.
 pub const BATCH: usize = 256;
-/// Numbers of a sink, `WINDOW_ROWS` there: the squared radius and the position.
+/// The count of numbers of a sink in a search by radius, which the kernels call `BATCH_ROWS`: the
+/// squared radius and the position.
 pub const ROWS: usize = 4;
 
-/// Memory for the lists of a window.
+/// Memory for the lists of a batch.
 pub struct NeighbourBatches<G: Gpu> {
     interaction: Arc<Interaction>,
     sinks: G::HostMemory,
@@ -27,7 +28,7 @@ pub struct NeighbourBatches<G: Gpu> {
 }
 
 impl<G: Gpu> NeighbourBatches<G> {
-    /// With room for short lists.
+    /// Makes memory without lists, which get room when they are found.
     pub fn new(gpu: &G, interaction: Arc<Interaction>) -> Result<NeighbourBatches<G>> {
         let bytes = BATCH * (bytes_of_sink(&interaction) + 4);
         Ok(NeighbourBatches {
@@ -41,7 +42,7 @@ impl<G: Gpu> NeighbourBatches<G> {
         })
     }
 
-    /// Bytes of host memory.
+    /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
         self.sinks.bytes() + self.found.bytes()
     }
@@ -53,16 +54,17 @@ impl<G: Gpu> NeighbourBatches<G> {
         kernels: &mut Kernels<G>,
         mut step: Step,
         store: StoreAddresses<Address<G>>,
-        (batch, units): (SinkSlice, SinkUnits),
+        (sinks, units): (SinkSlice, SinkUnits),
         found: &mut [Vec<i32>],
     ) -> Result<()> {
-        if step.chunks == 0 || batch.iter().all(|sink| sink.radius2 <= 0.0) {
+        if step.chunks == 0 || sinks.iter().all(|sink| sink.radius2 <= 0.0) {
             return Ok(());
         }
-        for (part, found) in batch.chunks(BATCH).zip(found.chunks_mut(BATCH)) {
-            step.ni = part.len() as i32;
-            self.pack(part, units);
-            // SAFETY: both have that length, and the work is waited for before the sinks are packed again.
+        for (batch, found) in sinks.chunks(BATCH).zip(found.chunks_mut(BATCH)) {
+            step.ni = batch.len() as i32;
+            self.pack(batch, units);
+            // SAFETY: both have that length, and the work is waited for before the sinks are packed
+            // again.
             unsafe {
                 let from = Place::Host(self.sinks.as_mut_ptr());
                 gpu.copy(queue, from, Place::Device(&self.copy, 0), self.copy.bytes())?;
@@ -75,14 +77,15 @@ impl<G: Gpu> NeighbourBatches<G> {
                     room: self.room as i32,
                 };
                 let to = Place::Host(self.found.as_mut_ptr());
-                // SAFETY: the lists have the room that is said, for each sink of a window; the work is waited for.
+                // SAFETY: the lists have the room that is said, for each sink of a batch; the work
+                // is waited for.
                 unsafe {
                     gpu.zero(queue, &self.lengths, BATCH * 4)?;
                     kernels.neighbours((gpu, queue), &step, &store, lists)?;
-                    gpu.copy(queue, Place::Device(&self.lengths, 0), to, part.len() * 4)?;
+                    gpu.copy(queue, Place::Device(&self.lengths, 0), to, batch.len() * 4)?;
                 }
                 gpu.synchronize(queue)?;
-                let longest = self.found.as_slice::<u32>()[..part.len()].iter().copied().max().unwrap_or(0) as usize;
+                let longest = self.found.as_slice::<u32>()[..batch.len()].iter().copied().max().unwrap_or(0) as usize;
                 if longest <= self.room {
                     break longest;
                 }
@@ -91,12 +94,13 @@ impl<G: Gpu> NeighbourBatches<G> {
             if longest == 0 {
                 continue;
             }
-            let lengths = self.found.as_slice::<u32>()[..part.len()].iter().map(|length| *length as usize);
+            let lengths = self.found.as_slice::<u32>()[..batch.len()].iter().map(|length| *length as usize);
             let lengths = memory::collected(lengths, "lengths of lists")?;
-            // SAFETY: both memories have `room` numbers for each sink of a window; the copy is waited for.
+            // SAFETY: both memories have `room` numbers for each sink of a batch; the copy is
+            // waited for.
             unsafe {
                 let to = Place::Host(self.found.as_mut_ptr());
-                gpu.copy(queue, Place::Device(&self.lists, 0), to, part.len() * self.room * 4)?;
+                gpu.copy(queue, Place::Device(&self.lists, 0), to, batch.len() * self.room * 4)?;
             }
             gpu.synchronize(queue)?;
             let lists = self.found.as_slice::<i32>();
@@ -136,7 +140,8 @@ impl<G: Gpu> NeighbourBatches<G> {
     }
 }
 
-/// Bytes of a sink without its index: what the force needs of it where the list is of what that leaves out.
+/// Returns the bytes of a sink without its index. A list of regular neighbours needs all numbers
+/// that the force needs.
 fn bytes_of_sink(interaction: &Interaction) -> usize {
     if interaction.is_regular() { pack::sink_rows(interaction) * ROW } else { ROWS * size_of::<f64>() }
 }

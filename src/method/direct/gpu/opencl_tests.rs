@@ -1,4 +1,4 @@
-//! The device on the first OpenCL device of this machine, with a driver whose calls fail as they are told.
+//! The device on the first OpenCL device of this machine, with a driver whose calls fail on demand.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn block(ni: usize, nj: usize) -> Block {
     }
 }
 
-/// What a device handed in: the bits of the sums, and the nearest source, of each sink.
+/// The answer of a device: the bits of the sums, and the nearest source, of each sink.
 #[derive(Debug, PartialEq)]
 struct Answer {
     sums: Vec<u64>,
@@ -73,14 +73,14 @@ fn compute(
     assignment: &Assignment,
 ) -> Result<Answer> {
     let Interaction { n_outputs, nearest, .. } = *device.options().interaction;
-    let mut parts = PartialSums::new(n_outputs, nearest);
-    parts.reset(block.sinks.len(), assignment.sets).unwrap();
+    let mut partial_sums = PartialSums::new(n_outputs, nearest);
+    partial_sums.reset(block.sinks.len(), assignment.sets).unwrap();
     device.start(&Updates { fresh, ..Updates::of(sources) }, block, assignment)?;
     let mut done = 0;
     while done < assignment.sinks.len() {
-        done = device.wait_more(&mut parts, done)?;
+        done = device.wait_more(&mut partial_sums, done)?;
     }
-    let sums = parts.set(assignment.set);
+    let sums = partial_sums.set(assignment.set);
     Ok(Answer {
         sums: sums.values.iter().map(|value| value.to_bits()).collect(),
         nearest: sums.nearest.clone(),
@@ -88,8 +88,8 @@ fn compute(
     })
 }
 
-/// Everything that a device is asked for: it is opened, and computes while its sources and blocks grow. Gives back the
-/// device, if there is one, what it answered, and whether it came to the end.
+/// Asks for everything that a device is asked for: it is opened, and computes while its sources and
+/// blocks grow. Returns the device, if there is one, its answers, and whether it came to the end.
 fn ask_for_everything(context: &Arc<Context>, partition: Partition) -> (Option<OpenClDevice>, Vec<Answer>, Result<()>) {
     let mut answers = Vec::new();
     let mut device = match open(context) {
@@ -97,8 +97,8 @@ fn ask_for_everything(context: &Arc<Context>, partition: Partition) -> (Option<O
         Err(error) => return (None, answers, Err(error)),
     };
     let mut work = || -> Result<()> {
-        let taylor = options().interaction.n_coefficients;
-        let log = records::lines(taylor, (0..600).map(|number| (number, source(number as usize + 7))));
+        let n_coefficients = options().interaction.n_coefficients;
+        let lines = records::lines(n_coefficients, (0..600).map(|number| (number, source(number as usize + 7))));
         let mut sources = Sources::new(options().interaction.n_coefficients);
         // The last one is of several pieces.
         for (ni, count) in [(1, 700), (40, 900), (6200, 900)] {
@@ -107,13 +107,13 @@ fn ask_for_everything(context: &Arc<Context>, partition: Partition) -> (Option<O
             answers.push(compute(
                 &mut device,
                 &sources,
-                Records::new(&log[..ni.min(log.len())], 1),
+                Records::new(&lines[..ni.min(lines.len())], 1),
                 &block,
                 &partition.assignment(0, ni),
             )?);
             sources.forget_written();
         }
-        // A chunk that is far away, and more lists than a window has.
+        // A chunk that is far away, and more lists than a batch has.
         sources.write(100_000, &source(100_000)).unwrap();
         let block = block(300, 200_000);
         let mut answer = compute(&mut device, &sources, Records::NONE, &block, &partition.assignment(0, 300))?;
@@ -127,7 +127,7 @@ fn ask_for_everything(context: &Arc<Context>, partition: Partition) -> (Option<O
     (Some(device), answers, outcome)
 }
 
-/// What a device whose sources all count as written answers.
+/// Returns the answer of a device whose sources all count as written.
 fn answer_anew(device: &mut OpenClDevice) -> Result<Answer> {
     let mut sources = Sources::new(options().interaction.n_coefficients);
     (0..900).for_each(|number| sources.write(number, &source(number)).unwrap());
@@ -193,7 +193,7 @@ fn fail_each_call_in_turn(partition: Partition, for_ever: bool) {
         let expected_code =
             if failing == "clCreateBuffer" { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         match outcome.map_err(|error| (error.code(), error)) {
-            // What failed first did no harm, and then a call for memory may have come.
+            // The first failure did no harm, and then a call for memory may have come.
             Err((ResultCode::OutOfMemory, _)) if for_ever && hooks::gives_back(failing) => {}
             Err((code, error)) => assert_eq!(code, expected_code, "call {place}, {failing}: {error}"),
             Ok(()) => assert!(hooks::gives_back(failing) && !for_ever, "call {place}, {failing}: no error"),

@@ -1,28 +1,29 @@
 //! Results of a block on their way to the host.
 //!
-//! Where kernels reach memory of the host they write results there, and a flag that the host looks at. Elsewhere results
-//! are copied to the host, which waits for the copy.
+//! Where kernels reach memory of the host they write results there, and a flag that the host looks
+//! at. Elsewhere results are copied to the host, which waits for the copy.
 
 use std::ops::Range;
 
 use crate::data::{Error, Result, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
 
-/// Looks at the flag between questions to the driver whether the device still works.
+/// How often the flag is read before the driver is asked whether the device still works.
 const LOOKS: u32 = 1 << 16;
 
 /// Memory for the results of a block, and for a flag of each piece.
 pub struct Outbox<G: Gpu> {
     results: G::HostMemory,
     flags: G::HostMemory,
-    /// Where kernels write results and the flag that nobody looks at, if they do not reach the host's memory.
+    /// The device's memory for results, and for a flag that is not read, where kernels do not reach
+    /// the host's memory.
     copied: Option<[G::Memory; 2]>,
     /// The ends of copies, by piece.
     sent: Vec<Option<G::Event>>,
 }
 
 impl<G: Gpu> Outbox<G> {
-    /// An outbox without room.
+    /// Makes an outbox without room.
     pub fn new(gpu: &G) -> Result<Outbox<G>> {
         let (results, flags) = (gpu.allocate_host(0, "results")?, gpu.allocate_host(4, "flags")?);
         let copied = match flags.device_address(0) {
@@ -32,11 +33,11 @@ impl<G: Gpu> Outbox<G> {
         Ok(Outbox { results, flags, copied, sent: Vec::new() })
     }
 
-    /// Makes room for so many bytes of results, of so many pieces of a block.
+    /// Makes room for this many bytes of results, of this many pieces of a block.
     pub fn make_room(&mut self, gpu: &G, bytes: usize, pieces: usize) -> Result<()> {
         if self.results.bytes() < bytes {
             let room = bytes.next_power_of_two().max(1024);
-            // Both or none, or the next block would find room in one and not in the other.
+            // Both grow or none, or the next block would find room in one and not in the other.
             let device = self.copied.is_some().then(|| gpu.allocate(room, "results")).transpose()?;
             self.results = gpu.allocate_host(room, "results")?;
             if let (Some([results, _]), Some(device)) = (&mut self.copied, device) {
@@ -62,7 +63,8 @@ impl<G: Gpu> Outbox<G> {
         }
     }
 
-    /// Lets the results of a piece, which lie in this range of bytes, come after the kernels that were begun.
+    /// Begins the copy of a piece's results, which lie in this range of bytes, after the kernels
+    /// that were begun. Where kernels write to the host's memory there is none.
     ///
     /// # Safety
     /// The outbox is neither dropped nor given more room until the piece was waited for.
@@ -85,7 +87,8 @@ impl<G: Gpu> Outbox<G> {
             return sent.wait();
         }
         assert!(4 * piece < self.flags.bytes());
-        // SAFETY: the flag lies in host memory that has one for each piece; the device writes it while it is read.
+        // SAFETY: the flag lies in host memory that has one for each piece; the device writes it
+        // while it is read.
         let flag = || unsafe { self.flags.as_ptr().cast::<u32>().add(piece).read_volatile() };
         let mut looks = 0u32;
         loop {

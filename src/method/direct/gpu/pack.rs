@@ -1,4 +1,4 @@
-//! Numbers on their way to kernels and back: rows of sinks, chunks of sources.
+//! The layout in which kernels read sinks, as rows, and sources, as chunks.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -6,10 +6,10 @@ use crate::data::{
     CHUNK, Chunk, Interaction, MAX_DERIVATIVES, OCTET, Precision, Sink, SinkSlice, SinkUnits, TAYLOR, by_kind,
 };
 
-/// Bytes of a row of a body.
+/// The bytes of a row of a body.
 pub const ROW: usize = 16;
 
-/// A row of a body: four numbers of 32 bits or two of 64.
+/// A row of a body: four numbers of single precision or two doubles.
 #[repr(C, align(16))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 pub struct Vector(pub [u64; 2]);
@@ -26,10 +26,10 @@ impl Vector {
     }
 }
 
-/// The most rows of a body in 64 bits.
+/// The most rows of a body in doubles.
 const ROWS_64: usize = (1 + 3 * MAX_DERIVATIVES).div_ceil(2);
 
-/// The rows of a body: `ROWS` in `kernels/body.h`.
+/// Returns the number of rows of a body, `ROWS` in the kernels.
 pub fn rows(interaction: &Interaction) -> usize {
     match interaction.precision {
         Precision::Double => (1 + 3 * interaction.n_derivatives).div_ceil(2),
@@ -38,7 +38,7 @@ pub fn rows(interaction: &Interaction) -> usize {
     }
 }
 
-/// The rows of a sink: `SINK_ROWS` in `kernels/body.h`.
+/// Returns the number of rows of a sink, `SINK_ROWS` in the kernels.
 pub fn sink_rows(interaction: &Interaction) -> usize {
     match (interaction.is_regular(), interaction.precision) {
         (false, _) => rows(interaction),
@@ -47,7 +47,8 @@ pub fn sink_rows(interaction: &Interaction) -> usize {
     }
 }
 
-/// The first number of a sink in 64 bits behind its vectors, which are behind one more number.
+/// Returns the place of the neighbour criterion among the doubles of a sink: behind the squared
+/// softening and the vectors.
 const fn criterion_number(vectors: usize) -> usize {
     1 + 3 * vectors
 }
@@ -66,7 +67,7 @@ pub fn sinks(
     })
 }
 
-/// The same, for sinks with `VECTORS` vectors, and steps if it is said so.
+/// Writes sinks as [`sinks`] does, with `VECTORS` vectors, and steps if `STEPS` is set.
 fn sinks_with<const VECTORS: usize, const STEPS: bool>(
     interaction: &Interaction,
     (sinks, units): (SinkSlice, SinkUnits),
@@ -99,9 +100,12 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
         (Precision::Mixed, true) => {
             fill::<VECTORS, STEPS, { 1 + MAX_DERIVATIVES }>(rows, sinks, stride, to, indices, |sink| {
                 let (sink, criterion) = (units.scaled(sink), units.criterion(sink));
-                std::array::from_fn(|row| match row + 1 == rows {
-                    true => row_32(criterion.map(|number| number as f32), 0.0),
-                    false => row_mixed(&sink, row),
+                std::array::from_fn(|row| {
+                    if row + 1 == rows {
+                        row_32(criterion.map(|number| number as f32), 0.0)
+                    } else {
+                        row_mixed(&sink, row)
+                    }
                 })
             })
         }
@@ -115,7 +119,8 @@ fn sinks_with<const VECTORS: usize, const STEPS: bool>(
     }
 }
 
-/// A number of a sink in 64 bits: its position, the squared softening, and its other vectors.
+/// Returns one of the doubles of a sink: its position, the squared softening, and its other
+/// vectors.
 #[inline(always)]
 fn number_64(sink: &Sink, place: usize) -> f64 {
     let components = sink.derivatives.as_flattened();
@@ -126,7 +131,7 @@ fn number_64(sink: &Sink, place: usize) -> f64 {
     }
 }
 
-/// A row of a sink in [`Precision::Mixed`].
+/// Returns a row of a sink in [`Precision::Mixed`].
 #[inline(always)]
 fn row_mixed(sink: &Sink, row: usize) -> Vector {
     let x = sink.derivatives[0];
@@ -169,16 +174,17 @@ fn fill<const VECTORS: usize, const STEPS: bool, const MOST: usize>(
     }
 }
 
-/// Where a place of a chunk is that no source was written to, farther out than any source in any precision: `FAR_AWAY` in
-/// `kernels/body.h`.
+/// The coordinates of a place of a chunk that no source was written to, farther out than any source
+/// in any precision.
 pub const FAR_AWAY: f64 = 4e150;
 
-/// Numbers of 64 bits of a chunk on a device.
+/// Returns the number of doubles of a chunk on a device.
 pub fn chunk_numbers(interaction: &Interaction) -> usize {
     CHUNK * (TAYLOR + 3 * interaction.n_coefficients)
 }
 
-/// Writes a chunk as kernels read it: the octets of the host's copy, places that were never written far away.
+/// Writes a chunk as kernels read it: the octets of the host's copy, with places that were never
+/// written far away.
 pub fn chunk(interaction: &Interaction, chunk: &Chunk, to: &mut [f64], indices: &mut [i32]) {
     let rows = TAYLOR + 3 * interaction.n_coefficients;
     for (octet, to) in chunk.octets().zip(to.chunks_exact_mut(rows * OCTET)) {
@@ -261,7 +267,7 @@ mod tests {
                     assert_eq!(halves(rows(interaction), place)[..3], criterion.map(|number| number as f32));
                 }
             }
-            // What lies between the sinks and the next row is left alone.
+            // The memory between the sinks and the next row is left alone.
             assert!((0..sink_rows(interaction)).all(|row| vectors[row * stride + count] == Vector([!0; 2])));
             assert_eq!(indices[count], -1);
         }

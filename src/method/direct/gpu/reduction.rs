@@ -1,42 +1,46 @@
-//! How the sums of a block are cut. This fixes the order of addition, so it may depend on nothing but the numbers of
-//! sinks and sources, the order and the precision: never on a device, its constants, or a time that was measured.
+//! Reduction plans: how the sums of a block are divided into accumulators and segments. A plan
+//! fixes the order of addition, so it may depend on nothing but the numbers of sinks and sources,
+//! the order and the precision: never on a device, its constants, or a time that was measured.
 
 use crate::data::{Interaction, Partition, SLICES};
 
 use super::model::{self, Costs, Work, seconds};
 use super::shapes::SHAPES;
 
-/// The cut of a block.
+/// The reduction plan of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReductionPlan {
-    /// Accumulators of a chunk: sources that are summed one after another in the numbers of a pair.
+    /// The number of accumulators of a chunk. The sources of an accumulator are summed one after
+    /// another in the precision of a pair.
     pub accumulators: usize,
-    /// Parts of a slice: chunks that are added one after another in 64 bits.
+    /// The number of segments of a slice. The chunks of a segment are added one after another in
+    /// doubles.
     pub segments: usize,
 }
 
-/// Rounds up to a number with two leading bits: blocks of about the same size are cut alike, so that a cut is found
-/// once and not in each block step.
+/// Rounds up to a number with two leading bits, so that blocks of about the same size have one
+/// plan, which is found once and not in each block step.
 pub fn rounded(count: usize) -> usize {
     let unit = (count.max(1).ilog2()).saturating_sub(1);
     count.max(1).div_ceil(1 << unit) << unit
 }
 
-/// The most numbers of parts that are tried.
+/// The most numbers of segments that are tried.
 const MOST_SEGMENTS: usize = 16;
 
-/// The numbers of parts that are tried.
+/// Iterates over the numbers of segments that are tried.
 pub fn choices_of_segments(chunks_of_slice: usize) -> impl Iterator<Item = usize> {
     const LENGTHS: [usize; MOST_SEGMENTS - 4] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128];
     let by_length = LENGTHS.into_iter().map(move |length| chunks_of_slice.div_ceil(length));
     by_length.chain([11, 22, 33, 44]).filter(move |segments| (1..=chunks_of_slice.max(1)).contains(segments))
 }
 
-/// What one device may lose so that several gain: the seconds of a cut against those of the fastest.
+/// The ratio of a plan's seconds on one device to those of the fastest plan that is borne so that
+/// several devices gain.
 const BEARABLE: f64 = 1.1;
-/// A loss of one per cent there has to be worth so many on eight devices.
+/// A loss of one per cent on one device has to gain this many per cent on eight.
 const WEIGHT: i32 = 16;
-/// Deals among eight devices.
+/// The partitions among eight devices that are tried.
 const PARTITIONS: [Partition; 6] = [
     partition_of(8, 1),
     partition_of(4, 2),
@@ -50,21 +54,22 @@ const fn partition_of(ranges: usize, sets: usize) -> Partition {
     Partition { ranges, sets }
 }
 
-/// The cut of a block of `ni` sinks and so many chunks of sources: nearly the one that would be the fastest on one device
-/// with the constants of [`Costs::nominal`], but with parts enough for eight devices.
+/// Returns the plan of a block of `ni` sinks and this many chunks of sources: nearly the one that
+/// would be the fastest on one device with the constants of [`Costs::nominal`], but with segments
+/// enough for eight devices.
 pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPlan {
     let nominal = Costs::nominal(interaction);
     let (ni, chunks) = (rounded(ni), chunks.max(1));
-    // There are few, and memory for them need not be asked for.
+    // The plans are few, so they need no memory that could be refused.
     let mut plans = [(f64::INFINITY, ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), segments: 1 });
         3 * MOST_SEGMENTS];
     let mut places = plans.iter_mut();
     for (number, shape) in SHAPES.iter().enumerate() {
         let accumulators = shape.accumulators(interaction);
         if SHAPES[..number].iter().all(|before| before.accumulators(interaction) != accumulators) {
-            let of_parts =
+            let with_segments =
                 choices_of_segments(chunks.div_ceil(SLICES)).map(|segments| ReductionPlan { accumulators, segments });
-            for (plan, place) in of_parts.zip(places.by_ref()) {
+            for (plan, place) in with_segments.zip(places.by_ref()) {
                 *place = (partitioned(interaction, &nominal, plan, (ni, chunks), Partition::WHOLE), plan);
             }
         }
@@ -82,7 +87,7 @@ pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPla
     best.map_or(ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), segments: 1 }, |(_, plan)| plan)
 }
 
-/// The seconds of a block that is cut and partitioned so, in the fastest shape.
+/// Returns the seconds of a block of this plan and partition, in the fastest shape.
 fn partitioned(
     interaction: &Interaction,
     costs: &Costs,
@@ -97,7 +102,8 @@ fn partitioned(
         + model::partitioned(partition, partition.devices(), ni)
 }
 
-/// The shape for some work, and its seconds: the one that is `wanted` if it fits.
+/// Returns the seconds and the shape of some work: the shape that is `wanted` if it fits, otherwise
+/// the fastest.
 pub fn shape(costs: &Costs, work: Work, wanted: Option<usize>) -> (f64, usize) {
     let fits = |shape: &usize| {
         SHAPES.get(*shape).is_some_and(|shape| shape.accumulators(work.interaction) == work.plan.accumulators)
@@ -108,7 +114,7 @@ pub fn shape(costs: &Costs, work: Work, wanted: Option<usize>) -> (f64, usize) {
     }
 }
 
-/// The shape that computes some work the fastest, and its seconds.
+/// Returns the seconds of some work in its fastest shape, and that shape.
 pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
     let fitting =
         (0..SHAPES.len()).filter(|shape| SHAPES[*shape].accumulators(work.interaction) == work.plan.accumulators);
@@ -123,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_of_about_the_same_size_are_cut_alike() {
+    fn blocks_of_about_the_same_size_have_one_plan() {
         assert_eq!(
             [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 1000, 16384].map(rounded),
             [1, 2, 3, 4, 6, 6, 8, 8, 12, 16, 1024, 16384]
@@ -131,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_has_no_more_parts_than_chunks() {
+    fn a_slice_has_no_more_segments_than_chunks() {
         for entry in CATALOGUE.iter() {
             for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
                 for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
@@ -144,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn few_sinks_have_short_strands_and_many_have_long_ones() {
+    fn few_sinks_have_many_accumulators_and_many_sinks_have_few() {
         let entry = interaction(Order::Fourth, Precision::Mixed).unwrap();
         for nj in [10_000, 131_072, 1 << 20] {
             assert_eq!([1, 16_384].map(|ni| plan(&entry, ni, chunks_below(nj)).accumulators), [32, 4], "{nj} sources");

@@ -1,21 +1,24 @@
-//! The launch shapes of the force kernel; `kernels/unit.h` makes a kernel of each.
+//! The launch shapes of the force kernel; `kernels/direct/unit.h` makes a kernel of each.
 
 use crate::data::{Interaction, Precision, SLICES};
 
 use super::model::END_SINKS;
 use super::tuning;
 
-/// The accumulators of a chunk for few sinks, of which the nearest source is kept by address.
+/// The number of accumulators of a chunk for few sinks, where the nearest source is kept by
+/// address.
 pub const SHORT: usize = 32;
 
-/// Accumulators of a chunk.
+/// The accumulators of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accumulators {
-    /// As many as a group has threads that run in step: for few sinks, each shared by many threads.
+    /// As many as there are threads that run in step, for few sinks, each of which many threads
+    /// share.
     Short,
     /// Eight.
     Medium,
-    /// As few as the numbers of a pair bear: sums of 32 bits run over 64 sources, those of 64 bits over a chunk.
+    /// As few as the precision of a pair bears: sums in single precision run over 64 sources, those
+    /// in doubles over a chunk.
     Long,
 }
 
@@ -26,25 +29,28 @@ pub struct Shape {
     pub place: usize,
     /// The kernel.
     pub name: &'static str,
-    /// Threads of a group.
+    /// The number of threads of a thread block.
     pub threads: usize,
-    /// Threads that share a sink.
+    /// The number of threads that share a sink.
     pub lanes: usize,
-    /// Accumulators of a chunk. Blocks with other accumulators cannot take the shape.
+    /// The accumulators of a chunk. Blocks whose plan has others cannot take the shape.
     pub accumulators: Accumulators,
-    /// Whether sources are predicted by the groups that need them; else before.
+    /// Whether sources are predicted by the thread blocks that need them; otherwise they are
+    /// predicted before.
     pub fused: bool,
-    /// Whether the last group to end also adds the parts, where the device lets it; else a kernel of its own does.
+    /// Whether the last thread block to end also adds the partial sums, where the device lets it;
+    /// otherwise a kernel of its own does.
     pub ends: bool,
 }
 
 impl Shape {
-    /// Sinks of a thread block.
+    /// Returns the number of sinks of a thread block.
     pub fn block_sinks(&self, interaction: &Interaction) -> usize {
         self.threads / self.lanes * tuning::of(interaction).sinks[self.place]
     }
 
-    /// Accumulators of a chunk: sources that are summed one after another.
+    /// Returns the number of accumulators of a chunk. The sources of each are summed one after
+    /// another.
     pub fn accumulators(&self, interaction: &Interaction) -> usize {
         match (self.accumulators, interaction.precision) {
             (Accumulators::Short, _) => SHORT,
@@ -71,8 +77,9 @@ pub const SHAPES: [Shape; 8] = [
     shape(7, "force_1_many_p", 1, Accumulators::Long, false),
 ];
 
-/// Threads of a group that ends some sinks, of which a group has so many at most: `END_THREADS` in `kernels/parts.h`, a
-/// thread for two columns of a sink in a slice or for several such items.
+/// Returns the number of threads of a thread block that ends some sinks, which has at most `most`:
+/// `END_THREADS` in `kernels/direct/partial_sums.h`. A thread has two columns of a sink in a slice,
+/// or several such items.
 pub fn end_threads(interaction: &Interaction, most: usize) -> usize {
     let items = SLICES * END_SINKS * (interaction.n_outputs + usize::from(interaction.nearest)).div_ceil(2);
     items / items.div_ceil(most)

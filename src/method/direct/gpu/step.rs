@@ -1,10 +1,12 @@
-//! A block step as kernels see it, byte for byte: `kernels/generated/constants.h` has the same structures.
+//! A block step as kernels see it, byte for byte: `kernels/generated/constants.h` has the same
+//! structures.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::data::Block;
 
-/// Defines a structure that kernels have too, and lists its fields with the types that these have in C.
+/// Defines a structure that kernels have too, and lists its fields with the types that these have
+/// in C.
 macro_rules! shared_structure {
     ($(#[$documentation:meta])* $name:ident, $fields:ident { $($(#[$of_field:meta])* $field:ident: $kind:ident,)* }) => {
         $(#[$documentation])*
@@ -18,7 +20,7 @@ macro_rules! shared_structure {
     };
 }
 
-/// The name in C of a type of Rust.
+/// Returns the name in C of a type of Rust.
 macro_rules! in_c {
     (f64) => {
         "double"
@@ -44,7 +46,7 @@ shared_structure! {
         time: f64,
         /// The power of two that masses are multiplied with, to be in the units of pairs.
         mass_factor: f64,
-        /// The same for positions, and so on.
+        /// The power of two that positions are multiplied with.
         position_factor: f64,
         /// See [`PredictionTarget::position_factor`].
         velocity_factor: f64,
@@ -54,13 +56,13 @@ shared_structure! {
         jerk_factor: f64,
         /// Only addresses below this take part.
         nj: i32,
-        /// Whether sources are predicted to the time; else they are as they were written.
+        /// Whether sources are predicted to the time; otherwise they are as they were written.
         predicts: i32,
     }
 }
 
 impl PredictionTarget {
-    /// The moment of a block; no address is beyond the largest number that `nj` holds.
+    /// Returns the target of a block; no address is beyond the largest number that `nj` holds.
     pub fn of(block: &Block) -> PredictionTarget {
         let nj = block.nj.min(i32::MAX as usize) as i32;
         let factor = |derivative: usize| block.units.derivative_factor(derivative);
@@ -82,9 +84,10 @@ shared_structure! {
     Step, STEP_FIELDS {
         /// Where and how the sources are predicted.
         target: PredictionTarget,
-        /// The power of two that sums of potentials are multiplied with, to be in the caller's units.
+        /// The power of two that sums of potentials are multiplied with, to be in the caller's
+        /// units.
         potential_unit: f64,
-        /// The same for accelerations, and so on.
+        /// The power of two that sums of accelerations are multiplied with.
         acceleration_unit: f64,
         /// See [`Step::acceleration_unit`].
         jerk_unit: f64,
@@ -92,45 +95,45 @@ shared_structure! {
         snap_unit: f64,
         /// See [`Step::acceleration_unit`].
         crackle_unit: f64,
-        /// The same for squared distances.
+        /// The power of two that squared distances are multiplied with.
         distance2_unit: f64,
-        /// Sinks of this launch.
+        /// The number of sinks of this launch.
         ni: i32,
-        /// The distance between rows of sinks and of parts of sums.
+        /// The distance between rows of sinks and of partial sums.
         stride: i32,
-        /// Chunks that hold addresses below nj.
+        /// The number of chunks that hold addresses below nj.
         chunks: i32,
         /// The first slice of the launch.
         first_slice: i32,
         /// The distance between its slices.
         slice_step: i32,
-        /// Their number.
+        /// The number of its slices.
         slices: i32,
-        /// Segments into which each slice is cut.
+        /// The number of segments of each slice.
         segments: i32,
-        /// Thread blocks for each segment.
+        /// The number of thread blocks for each segment.
         blocks: i32,
         /// Whether sources with the index of a sink are left out for it.
         skip_own_index: i32,
         /// Whether the slot of a chunk is its number.
         is_dense: i32,
-        /// Whether the predicted sources are there.
+        /// Whether the sources are predicted already.
         is_predicted: i32,
-        /// Accumulators of a chunk.
+        /// The number of accumulators of a chunk.
         accumulators: i32,
-        /// Records that the force kernel puts in their places itself.
+        /// The number of records that the force kernel puts in their places itself.
         records: i32,
-        /// What the host waits for.
+        /// The number that the host waits for.
         sequence: u32,
-        /// Where the rows of sinks begin, in vectors.
+        /// The place where the rows of sinks begin, in vectors.
         sinks_from: i32,
-        /// Where the results begin, in numbers of 64 bits.
+        /// The place where the results begin, in doubles.
         results_from: i32,
     }
 }
 
 impl Step {
-    /// A launch that says all that is the same for every launch of a block, and nothing else.
+    /// Returns a step with all that is the same for every launch of a block, and nothing else.
     pub fn of(block: &Block) -> Step {
         let unit = |derivative: usize| block.units.acceleration_unit(derivative);
         Step {
@@ -145,7 +148,7 @@ impl Step {
         }
     }
 
-    /// Chunks below nj of the slices of the launch.
+    /// Returns the number of chunks below nj of the slices of the launch.
     pub fn chunks_of_slices(&self) -> i32 {
         (self.chunks - self.first_slice + self.slice_step - 1) / self.slice_step
     }

@@ -9,15 +9,15 @@ use super::chunks::Chunks;
 use super::launches::StoreAddresses;
 use super::pack;
 
-/// Chunks that are sent in one copy.
+/// The most chunks that are sent in one copy.
 const AT_ONCE: usize = 64;
 
-/// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of slots, and the sources
-/// as they were last predicted.
+/// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of
+/// slots, and the sources as they were last predicted.
 pub struct Store<G: Gpu> {
     interaction: Arc<Interaction>,
     chunks: Chunks,
-    /// Chunks that there is room for.
+    /// The number of chunks that there is room for.
     room: usize,
     octets: G::Memory,
     indices: G::Memory,
@@ -29,7 +29,7 @@ pub struct Store<G: Gpu> {
 }
 
 impl<G: Gpu> Store<G> {
-    /// No sources yet.
+    /// Makes a copy without sources.
     pub fn new(gpu: &G, interaction: Arc<Interaction>) -> Result<Store<G>> {
         let memory = |bytes, what| gpu.allocate(bytes, what);
         let bytes_of_chunk = pack::chunk_numbers(&interaction) * 8 + CHUNK * 4 + 8;
@@ -63,17 +63,18 @@ impl<G: Gpu> Store<G> {
         self.chunks.is_dense()
     }
 
-    /// Bytes of host memory in use.
+    /// Returns the bytes of host memory in use.
     pub fn bytes(&self) -> usize {
         self.chunks.bytes() + self.staging.bytes() + self.stale.capacity() * size_of::<(usize, usize)>()
     }
 
-    /// What the device has may not be what the host has: all of it has to be sent again.
+    /// Forgets what the device has, so that all of it is sent again.
     pub fn forget(&mut self) {
         self.chunks.forget();
     }
 
-    /// Sends the chunks that the host has changed, as it lists them or as all are compared; whether there were any.
+    /// Sends the chunks that the host has changed, as it lists them or as all are compared, and
+    /// returns whether there were any.
     pub fn update(&mut self, gpu: &G, queue: &G::Queue, sources: &Sources, all: bool) -> Result<bool> {
         let mut stale = std::mem::take(&mut self.stale);
         let sent = self.chunks.stale(sources, all, &mut stale).and_then(|()| self.send((gpu, queue), sources, &stale));
@@ -95,8 +96,8 @@ impl<G: Gpu> Store<G> {
                 gpu.synchronize(queue)?;
                 self.slots = gpu.allocate(2 * size_of_val(slots), "the table of slots")?;
             }
-            // SAFETY: the table is in memory of this process, and the device's is at least as long; the copy is waited
-            // for.
+            // SAFETY: the table is in memory of this process, and the device's is at least as long;
+            // the copy is waited for.
             unsafe {
                 let from = Place::Host(slots.as_ptr().cast_mut().cast());
                 gpu.copy(queue, from, Place::Device(&self.slots, 0), size_of_val(slots))?;
@@ -114,7 +115,7 @@ impl<G: Gpu> Store<G> {
         Ok(())
     }
 
-    /// Sends chunks that have slots one after another.
+    /// Sends chunks that have consecutive slots.
     fn send_run(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
@@ -137,8 +138,8 @@ impl<G: Gpu> Store<G> {
             ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
         }
         let count = run.len();
-        // SAFETY: the staging area holds `count` chunks and so does the device's memory from the slot on, which `grow`
-        // saw to; the copies are waited for before the area is used again.
+        // SAFETY: the staging area holds `count` chunks and so does the device's memory from the
+        // slot on, which `grow` saw to; the copies are waited for before the area is used again.
         unsafe {
             let send = |from: *const u8, to: &G::Memory, bytes_of_chunk: usize| {
                 let to = Place::Device(to, slot * bytes_of_chunk);

@@ -1,5 +1,6 @@
-//! The device on GPUs that do and fail as they are told, with and without mapped memory of the host. Their kernels sum
-//! nothing: they put a number of each sink where the sums of that sink go, and say that they are done.
+//! The device on fake GPUs that fail on demand, with and without mapped memory of the host. Their
+//! kernels sum nothing: they put a number of each sink where the sums of that sink go, and report
+//! that they are done.
 
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ use super::step::Step;
 
 type FakeDevice = GpuDevice<Fake>;
 
-/// The number of the output `k` of a sink with a set of slices.
+/// Returns the number that is the output `k` of a sink with a set of slices.
 pub fn output(index: i32, set: usize, k: usize) -> f64 {
     f64::from(index) * 1000.0 + set as f64 * 10.0 + k as f64
 }
 
-/// The kernels of an interaction.
+/// Does what the kernels of an interaction do.
 fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[Vec<u8>]) {
     let number = |place: usize| u64::from_ne_bytes(arguments[place][..8].try_into().unwrap());
     let count = |place: usize| i32::from_ne_bytes(arguments[place][..4].try_into().unwrap()) as usize;
@@ -64,7 +65,7 @@ fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[V
     }
 }
 
-/// A script whose kernels are those of an interaction.
+/// Returns a script whose kernels are those of an interaction.
 pub fn script(interaction: &Arc<Interaction>) -> Shared {
     let (script, interaction) = (Shared::default(), interaction.clone());
     script.get().kernel = Some(Box::new(move |script, name, arguments| kernel(script, &interaction, name, arguments)));
@@ -113,8 +114,8 @@ pub fn block(ni: usize, nj: usize) -> Block {
     }
 }
 
-/// Records of the first sources, each of one line.
-fn log(interaction: &Interaction, count: u32) -> Vec<RecordLine> {
+/// Returns the records of the first sources, each of one line.
+fn record_lines(interaction: &Interaction, count: u32) -> Vec<RecordLine> {
     records::lines(interaction.n_coefficients, (0..count).map(|number| (number, source(number as usize))))
 }
 
@@ -129,28 +130,29 @@ fn start(
     device.start(&Updates { fresh, ..Updates::of(sources) }, block, assignment)
 }
 
-/// All of a block.
+/// Returns the assignment of a whole block.
 fn whole(block: &Block) -> Assignment {
     Assignment::whole(block.sinks.len())
 }
 
-/// Room for the sums of a block.
-fn parts(interaction: &Interaction, block: &Block, sets: usize) -> PartialSums {
-    let mut parts = PartialSums::new(interaction.n_outputs, interaction.nearest);
-    parts.reset(block.sinks.len(), sets).unwrap();
-    parts
+/// Makes room for the sums of a block.
+fn partial_sums(interaction: &Interaction, block: &Block, sets: usize) -> PartialSums {
+    let mut partial_sums = PartialSums::new(interaction.n_outputs, interaction.nearest);
+    partial_sums.reset(block.sinks.len(), sets).unwrap();
+    partial_sums
 }
 
-/// Waits for an assignment of a block to its end and looks whether each sink has its own sums, and others are left alone.
+/// Waits for an assignment of a block to its end and looks whether each sink has its own sums, and
+/// others are left alone.
 fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, assignment: &Assignment) -> Result<()> {
     let n_outputs = interaction.n_outputs;
-    let mut parts = parts(interaction, block, assignment.sets);
-    parts.set(assignment.set).values.fill(-1.0);
+    let mut partial_sums = partial_sums(interaction, block, assignment.sets);
+    partial_sums.set(assignment.set).values.fill(-1.0);
     let mut done = 0;
     loop {
-        let now = device.wait_more(&mut parts, done)?;
+        let now = device.wait_more(&mut partial_sums, done)?;
         assert!(now > done || now == assignment.sinks.len());
-        let sums = parts.set(assignment.set);
+        let sums = partial_sums.set(assignment.set);
         for (sink, place) in (assignment.sinks.start + done..assignment.sinks.start + now)
             .map(|place| (block.sinks.all().get(place), place))
         {
@@ -171,14 +173,14 @@ fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, 
             break;
         }
     }
-    let sums = parts.set(assignment.set);
+    let sums = partial_sums.set(assignment.set);
     let others = (0..block.sinks.len()).filter(|place| !assignment.sinks.contains(place));
     others.for_each(|place| assert_eq!(sums.values[place * n_outputs], -1.0, "sink {place} is not of {assignment:?}"));
     Ok(())
 }
 
 #[test]
-fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_on_every_share() {
+fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_with_every_assignment() {
     for interaction in CATALOGUE.iter() {
         for maps_host in MAPS_HOST {
             let (script, sources) = (script(interaction), sources(interaction, 3000));
@@ -210,11 +212,11 @@ fn a_block_without_sources_has_sums_of_zero() {
         let mut device = open(&script(&interaction), maps_host, &interaction).unwrap();
         let (block, sources) = (block(9, 100), Sources::new(interaction.n_coefficients));
         start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-        let mut parts = parts(&interaction, &block, 1);
-        parts.set(0).values.fill(-1.0);
-        assert_eq!(device.wait_more(&mut parts, 0).unwrap(), 9);
-        assert!(parts.merged().values.iter().all(|value| *value == 0.0));
-        assert!(parts.merged().nearest.iter().all(|nearest| nearest.distance2 == f64::INFINITY));
+        let mut partial_sums = partial_sums(&interaction, &block, 1);
+        partial_sums.set(0).values.fill(-1.0);
+        assert_eq!(device.wait_more(&mut partial_sums, 0).unwrap(), 9);
+        assert!(partial_sums.merged().values.iter().all(|value| *value == 0.0));
+        assert!(partial_sums.merged().nearest.iter().all(|nearest| nearest.distance2 == f64::INFINITY));
     }
 }
 
@@ -222,21 +224,21 @@ fn a_block_without_sources_has_sums_of_zero() {
 fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_sinks() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     let sources = sources(&interaction, 3000);
-    let log = log(&interaction, 20);
+    let lines = record_lines(&interaction, 20);
     for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
         let script = script(&interaction);
         let mut device = open(&script, true, &interaction).unwrap();
-        device.register(&log).unwrap();
+        device.register(&lines).unwrap();
         let block = block(3, 3000);
         let assignment = Partition::WHOLE.assignment(place, 3);
         start(&mut device, &sources, Records::NONE, &block, &assignment).unwrap();
-        let mut parts = parts(&interaction, &block, 1);
-        device.wait_more(&mut parts, 0).unwrap();
+        let mut partial_sums = partial_sums(&interaction, &block, 1);
+        device.wait_more(&mut partial_sums, 0).unwrap();
         script.get().calls.clear();
-        let [missed, fresh] = Records::new(&log, 1).split_at(12);
+        let [missed, fresh] = Records::new(&lines, 1).split_at(12);
         let updates = Updates { missed, fresh, ..Updates::of(&sources) };
         device.start(&updates, &block, &assignment).unwrap();
-        device.wait_more(&mut parts, 0).unwrap();
+        device.wait_more(&mut partial_sums, 0).unwrap();
         let calls = script.get().calls.clone();
         let count = |names: &[&str]| calls.iter().filter(|call| names.contains(call)).count();
         // With sinks few records are copied with them.
@@ -246,14 +248,14 @@ fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_si
 }
 
 #[test]
-fn a_device_that_ends_without_a_word_is_a_defect_and_not_the_end() {
+fn a_device_that_ends_a_block_without_saying_so_is_an_error_and_can_go_on() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
     let sources = sources(&interaction, 1000);
     let (script, silent) = (script(&interaction), Shared::default());
     let mut device = open(&silent, true, &interaction).unwrap();
     let block = block(40, 1000);
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
-    let error = device.wait_more(&mut parts(&interaction, &block, 1), 0).unwrap_err();
+    let error = device.wait_more(&mut partial_sums(&interaction, &block, 1), 0).unwrap_err();
     assert!(matches!(&error, Error::Internal { what } if what.contains("without saying so")), "{error}");
     silent.get().kernel = script.get().kernel.take();
     start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
@@ -270,7 +272,7 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
         let (large, small) = (block(20_000, 3000), block(40, 3000));
         start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
         sources.forget_written();
-        assert!(device.wait_more(&mut parts(&interaction, &large, 1), 0).unwrap() < 20_000);
+        assert!(device.wait_more(&mut partial_sums(&interaction, &large, 1), 0).unwrap() < 20_000);
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
         let calls = script.get().calls.clone();
@@ -279,26 +281,27 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
     }
 }
 
-/// Everything that a device is asked for: it is opened, has its log registered, and computes while its sources and
-/// blocks grow. Gives back the device, if there is one, and how far it came.
+/// Asks for everything that a device is asked for: it is opened, has the memory of records
+/// registered, and computes while its sources and blocks grow. Returns the device, if there is one,
+/// and the first error, if any.
 fn ask_for_everything(
     (script, maps_host): (&Shared, bool),
     interaction: &Arc<Interaction>,
     partition: Partition,
-    log: &[RecordLine],
+    lines: &[RecordLine],
 ) -> (Option<FakeDevice>, Result<()>) {
     let mut device = match open(script, maps_host, interaction) {
         Ok(device) => device,
         Err(error) => return (None, Err(error)),
     };
     let mut work = || -> Result<()> {
-        device.register(log)?;
+        device.register(lines)?;
         let mut sources = sources(interaction, 700);
         for (ni, count) in [(1, 700), (40, 3000), (5000, 3000), (9000, 3000)] {
             (700..count).for_each(|number| sources.write(number, &source(number)).unwrap());
             let block = block(ni, count);
             let assignment = partition.assignment(0, ni);
-            start(&mut device, &sources, Records::new(&log[..ni.min(log.len())], 1), &block, &assignment)?;
+            start(&mut device, &sources, Records::new(&lines[..ni.min(lines.len())], 1), &block, &assignment)?;
             wait(&mut device, interaction, &block, &assignment)?;
             sources.forget_written();
         }
@@ -318,10 +321,10 @@ fn ask_for_everything(
 #[test]
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
-    let log = log(&interaction, 600);
+    let lines = record_lines(&interaction, 600);
     for maps_host in MAPS_HOST {
-        fail_each_call_in_turn(maps_host, &interaction, Partition::WHOLE, &log, false);
-        fail_each_call_in_turn(maps_host, &interaction, Partition { ranges: 1, sets: 2 }, &log, true);
+        fail_each_call_in_turn(maps_host, &interaction, Partition::WHOLE, &lines, false);
+        fail_each_call_in_turn(maps_host, &interaction, Partition { ranges: 1, sets: 2 }, &lines, true);
     }
 }
 
@@ -330,7 +333,7 @@ fn fail_each_call_in_turn(
     maps_host: bool,
     interaction: &Arc<Interaction>,
     partition: Partition,
-    log: &[RecordLine],
+    lines: &[RecordLine],
     for_ever: bool,
 ) {
     let script = script(interaction);
@@ -338,7 +341,7 @@ fn fail_each_call_in_turn(
     // The first one may be measured.
     drop(open(&script, maps_host, interaction).unwrap());
     script.get().calls.clear();
-    let (device, outcome) = ask_for_everything(on, interaction, partition, log);
+    let (device, outcome) = ask_for_everything(on, interaction, partition, lines);
     let calls = script.get().calls.clone();
     outcome.unwrap();
     drop(device);
@@ -349,7 +352,7 @@ fn fail_each_call_in_turn(
         let end = if for_ever { usize::MAX } else { place + 1 };
         script.get().calls.clear();
         script.get().failing = Some(place..end);
-        let (device, outcome) = ask_for_everything(on, interaction, partition, log);
+        let (device, outcome) = ask_for_everything(on, interaction, partition, lines);
         script.get().failing = None;
         let expected = if asks_for_memory { ResultCode::OutOfMemory } else { ResultCode::DeviceFailed };
         match &outcome {

@@ -1,4 +1,5 @@
-//! Tuning of the force kernels: one row for each order and precision, one column for each launch shape.
+//! Tuning of the force kernels: one row for each order and precision, one column for each launch
+//! shape.
 
 use crate::data::{Interaction, Order, Precision};
 
@@ -6,23 +7,23 @@ use super::shapes::SHAPES;
 
 /// The tuning of an order and a precision. Arrays have an element for each of [`SHAPES`].
 ///
-/// Blocks are cut into segments by what these numbers say of an NVIDIA H200: a change of `pairs`, `sinks` or
-/// `resident` may change the order of addition, and so the bits of results.
+/// Reduction plans follow from these numbers, which are those of an NVIDIA H200: a change of
+/// `pairs`, `sinks` or `resident` may change the order of addition, and so the bits of results.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     order: Order,
     precision: Precision,
     /// Pairs per second of a multiprocessor that is full, in the fastest shape.
     pub pairs: f64,
-    /// Sinks of a thread.
+    /// The number of sinks of a thread.
     pub sinks: [usize; SHAPES.len()],
-    /// Thread blocks on a multiprocessor, which bound the registers of a thread.
+    /// The number of thread blocks on a multiprocessor, which bounds the registers of a thread.
     pub resident: [usize; SHAPES.len()],
-    /// Steps of the loop over sources that are unrolled.
+    /// The number of steps of the loop over sources that are unrolled.
     pub unrolled: [usize; SHAPES.len()],
     /// Whether the next sources are loaded while pairs of the last ones are summed.
     pub loads_ahead: [bool; SHAPES.len()],
-    /// Thread blocks on a multiprocessor of the kernel that ends a block.
+    /// The number of thread blocks on a multiprocessor of the kernel that ends a block.
     pub end_resident: usize,
 }
 
@@ -39,7 +40,8 @@ const fn row(order: Order, precision: Precision, pairs: f64) -> Tuning {
     }
 }
 
-/// Rows with more derivatives have larger bodies: fewer blocks are on a multiprocessor, and nothing is loaded ahead.
+/// Returns a row with more derivatives. Bodies are larger there, so fewer thread blocks are on a
+/// multiprocessor, and nothing is loaded ahead.
 const fn large(order: Order, precision: Precision, pairs: f64) -> Tuning {
     Tuning { loads_ahead: [false; SHAPES.len()], end_resident: 2, ..row(order, precision, pairs) }
 }
@@ -77,7 +79,8 @@ const TUNING: &[Tuning] = &[
     },
 ];
 
-/// Returns the tuning of an interaction; that of the nearest row before where it has none of its own.
+/// Returns the tuning of an interaction, or that of the nearest row before where it has none of its
+/// own.
 pub fn of(interaction: &Interaction) -> &'static Tuning {
     let key = (interaction.order, interaction.precision);
     let before = TUNING.iter().take_while(|row| (row.order, row.precision) <= key);
