@@ -1,13 +1,14 @@
-//! The contexts of this process that work: making one takes longer than most that is done with it.
+//! The working contexts of this process. They are kept because making one takes longer than most
+//! work that is done with it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a driver gives of a device, for everything that uses the device.
+/// A driver's context on a device, which everything that uses the device shares.
 pub trait Context {
     /// The number of the device.
     fn number(&self) -> usize;
 
-    /// Whether a call on it failed: the device may work in another.
+    /// Whether a call on it failed. The device may still work in another context.
     fn has_failed(&self) -> bool;
 }
 
@@ -15,19 +16,21 @@ pub trait Context {
 pub struct Contexts<C>(Mutex<Vec<Arc<C>>>);
 
 impl<C: Context> Contexts<C> {
-    /// None yet; for a static.
+    /// Makes an empty collection, for a static.
     pub const fn none() -> Contexts<C> {
         Contexts(Mutex::new(Vec::new()))
     }
 
-    /// The context of a device that is kept and works.
+    /// Returns the context of a device if one is kept and works.
     pub fn get(&self, number: usize) -> Option<Arc<C>> {
         working(&mut self.lock(), number)
     }
 
-    /// Keeps one that was made, unless another thread was faster: a device has one alone. The one that is kept.
+    /// Keeps a new context and returns it, or the one that another thread kept first: there is one
+    /// for each device.
     pub fn keep(&self, made: Arc<C>) -> Arc<C> {
-        // The lock was not held while it was made: contexts of several devices are made at a time.
+        // Contexts of several devices are made at the same time, so the lock was not held
+        // meanwhile.
         let mut kept = self.lock();
         working(&mut kept, made.number()).unwrap_or_else(|| {
             kept.push(made.clone());
@@ -40,7 +43,7 @@ impl<C: Context> Contexts<C> {
     }
 }
 
-/// The context of a device among those that are kept, if it works.
+/// Returns the kept context of a device if it works.
 fn working<C: Context>(kept: &mut Vec<Arc<C>>, number: usize) -> Option<Arc<C>> {
     kept.retain(|context| !context.has_failed());
     kept.iter().find(|context| context.number() == number).cloned()

@@ -1,4 +1,4 @@
-//! The processors of the host as a device.
+//! The processors of the host as one device.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use crate::simd::Level;
 
 use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
-/// The CPU as a device.
+/// Describes the CPU as a device.
 pub fn describe() -> DeviceDescription {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let details = format!("{threads} hardware thread{}, {}", if threads == 1 { "" } else { "s" }, Level::best().name());
@@ -20,7 +20,7 @@ pub fn describe() -> DeviceDescription {
     }
 }
 
-/// The processor's name, as the system gives it.
+/// Returns the processor's name as the system gives it.
 fn processor_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     let read = || {

@@ -1,5 +1,5 @@
-//! A GPU for tests: its memory is the host's, its work is done at once, its kernels do what a test says, and its calls
-//! fail when they are told to.
+//! A GPU for tests. Its memory is the host's, it does its work at once, a test defines what its
+//! kernels do, and its calls fail when the test says so.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,10 +10,11 @@ use crate::data::{Error, Result};
 use super::gpu::{Argument, Code, DeviceMemory, Event, Gpu, HostMemory, Launch, Mapped, Place, Properties};
 use super::{Backend, DeviceDescription, DeviceKind};
 
-/// A kernel of a test: its name and its arguments, as bytes; of memory its address.
+/// The work of a kernel in a test. It gets the kernel's name and its arguments as bytes; for memory
+/// these are the address.
 pub type KernelOfTest = Box<dyn Fn(&Script, &str, &[Vec<u8>]) + Send>;
 
-/// What fakes did, and what they are to do.
+/// A record of what fakes did, and instructions for what they have to do.
 #[derive(Default)]
 pub struct Script {
     /// Every call, in order.
@@ -22,24 +23,24 @@ pub struct Script {
     pub failing: Option<Range<usize>>,
     /// Whether every call for memory fails.
     pub has_no_memory: bool,
-    /// What a kernel does.
+    /// The work of every kernel.
     pub kernel: Option<KernelOfTest>,
-    /// Memory that was given out and not given back: its address and bytes.
+    /// Memory that was given out and not given back: its address and its size in bytes.
     live: BTreeMap<u64, usize>,
-    /// Other things that were given out and not given back.
+    /// The number of other objects that were given out and not given back.
     others: usize,
-    /// Callers that may call now.
+    /// The number of callers that have entered.
     callers: usize,
 }
 
 impl Script {
-    /// Whether so many bytes from an address on were given out.
+    /// Whether this many bytes from an address on were given out.
     pub fn has(&self, address: u64, bytes: usize) -> bool {
         let before = self.live.range(..=address).next_back();
         before.is_some_and(|(first, room)| address + bytes as u64 <= first + *room as u64)
     }
 
-    /// Whether all that was given out was given back, and nobody calls.
+    /// Whether everything was given back and no caller is inside.
     pub fn is_clean(&self) -> bool {
         self.live.is_empty() && self.others == 0 && self.callers == 0
     }
@@ -56,12 +57,12 @@ impl Script {
     }
 }
 
-/// The script that a test assignments with its fakes.
+/// The script that a test shares with its fakes.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Script>>);
 
 impl Shared {
-    /// Looks at the script, or changes it.
+    /// Gives access to the script.
     pub fn get(&self) -> MutexGuard<'_, Script> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,7 +77,8 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// A GPU that does what the script says; whether its kernels reach memory of the host.
+    /// Makes a GPU that follows the script. `maps_host` is whether its kernels reach memory of the
+    /// host.
     pub fn new(script: &Shared, maps_host: bool) -> Fake {
         let properties = Properties {
             description: DeviceDescription {
@@ -151,7 +153,7 @@ impl Mapped for FakeMemory {
     }
 }
 
-// SAFETY: the memory was filled with zeros, stays where it is, and begins at a multiple of 128.
+// SAFETY: the memory was filled with zeros, keeps its address, and begins at a multiple of 128.
 unsafe impl HostMemory for FakeMemory {
     fn bytes(&self) -> usize {
         self.bytes
@@ -166,8 +168,8 @@ unsafe impl HostMemory for FakeMemory {
     }
 }
 
-/// Something that was given out: a queue, a place in one, a kernel of this name, memory of others from this address
-/// on, or a caller.
+/// An object that was given out: a queue, a place in one, a kernel of this name, registered memory
+/// from this address on, or a caller.
 pub struct Thing {
     script: Shared,
     name: String,
@@ -189,9 +191,10 @@ impl Drop for Thing {
             script.calls.push("unregister");
             script.live.remove(&address);
         }
-        match self.is_caller {
-            true => script.callers -= 1,
-            false => script.others -= 1,
+        if self.is_caller {
+            script.callers -= 1;
+        } else {
+            script.others -= 1;
         }
     }
 }
@@ -276,7 +279,7 @@ impl Gpu for Fake {
             }
         };
         let (from, to) = (of(&from), of(&to));
-        // SAFETY: the caller's promise, and memory of the device is as long as that.
+        // SAFETY: the caller's promise; memory of the device is at least as long.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
         Ok(())
     }
@@ -285,7 +288,7 @@ impl Gpu for Fake {
         let mut script = self.script.get();
         script.begin("zero", None)?;
         assert!(bytes <= memory.bytes);
-        // SAFETY: the memory is that long.
+        // SAFETY: the memory has this length.
         unsafe { std::ptr::write_bytes(memory.number() as *mut u8, 0, bytes) };
         Ok(())
     }

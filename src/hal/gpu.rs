@@ -1,7 +1,7 @@
 //! A GPU, or a device that is programmed like one: memory, queues, programs, launches and their timing.
 //!
-//! A method is written once against [`Gpu`]. The arguments of a launch are data ([`Argument`]), so a method of another
-//! kind needs no other function here.
+//! A method is written once against [`Gpu`]. The arguments of a launch are data ([`Argument`]), so
+//! that a method of another kind needs no further function here.
 
 use bytemuck::Pod;
 
@@ -9,19 +9,19 @@ use crate::data::Result;
 
 use super::DeviceDescription;
 
-/// The alignment of [`HostMemory`] in bytes; OpenCL promises no more.
+/// The alignment of [`HostMemory`] in bytes. OpenCL does not promise more.
 const ALIGNMENT: usize = 128;
 
-/// Memory of the host that kernels may reach.
+/// Host memory that kernels may be able to reach.
 pub trait Mapped: Send {
-    /// How kernels are told of memory.
+    /// The argument by which kernels get the memory.
     type Address: Copy;
 
     /// Returns the address by which kernels reach the byte at this offset, if they can reach memory of the host.
     fn device_address(&self, offset: usize) -> Option<Self::Address>;
 }
 
-/// Page-locked memory of the host in which copies begin or end.
+/// Page-locked host memory in which copies begin or end.
 ///
 /// # Safety
 /// `bytes` bytes from its address on are initialised. The address stays the same and is a multiple of 128.
@@ -41,28 +41,29 @@ pub unsafe trait HostMemory: Mapped {
         unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), count::<T>(self.bytes())) }
     }
 
-    /// Returns its values, to be changed. No work that uses it may be under way while the slice is used.
+    /// Returns its values for writing. No work that uses it may be under way while the slice is
+    /// used.
     fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
         // SAFETY: as in `as_slice`, and it is borrowed for this slice alone.
         unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), count::<T>(self.bytes())) }
     }
 }
 
-/// How many values some bytes of [`HostMemory`] hold.
+/// Returns how many values fit into this many bytes of [`HostMemory`].
 fn count<T>(bytes: usize) -> usize {
     const { assert!(align_of::<T>() <= ALIGNMENT) };
     bytes.checked_div(size_of::<T>()).unwrap_or(0)
 }
 
-/// Memory of the device.
+/// Device memory.
 pub trait DeviceMemory: Send {
-    /// How kernels are told of it.
+    /// The argument by which kernels get the memory.
     type Address: Copy;
 
     /// Returns its size in bytes.
     fn bytes(&self) -> usize;
 
-    /// Returns the argument by which kernels are told of it.
+    /// Returns the argument by which kernels get it.
     fn address(&self) -> Self::Address;
 }
 
@@ -72,80 +73,82 @@ pub trait Event: Send {
     fn wait(&self) -> Result<()>;
 }
 
-/// The argument by which kernels of a device are told of memory.
+/// The argument by which kernels of a device get memory.
 pub type Address<G> = <<G as Gpu>::Memory as DeviceMemory>::Address;
 
 /// Code for a device: kernels compiled for NVIDIA's GPUs, and their source for OpenCL's compilers.
 #[derive(Debug, Clone, Copy)]
 pub struct Code<'a> {
-    /// Its name, for people.
+    /// The name, for people.
     pub name: &'a str,
-    /// Images for kinds of NVIDIA's GPUs, as `kernels/generate` packs them.
+    /// Images for kinds of NVIDIA GPUs, as `kernels/generate` packs them.
     pub pack: &'a [u8],
     /// The source, in OpenCL C.
     pub source: &'a str,
-    /// Definitions that OpenCL's compiler is given.
+    /// Definitions for OpenCL's compiler.
     pub defines: &'a [(String, i64)],
 }
 
 /// One end of a copy.
 #[derive(Clone, Copy)]
 pub enum Place<'a, M> {
-    /// From this address of the host on.
+    /// Host memory from this address on.
     Host(*mut u8),
-    /// From this byte of the device's memory on.
+    /// Device memory from this byte on.
     Device(&'a M, usize),
 }
 
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Argument<'a, A> {
-    /// Memory.
+    /// The address of memory.
     Memory(A),
-    /// A number or a structure.
+    /// The bytes of a number or a structure.
     Bytes(&'a [u8]),
 }
 
-/// A kernel with its arguments, and how many threads run it.
+/// A kernel with its arguments and the number of threads that run it.
 pub struct Launch<'a, G: Gpu> {
     /// The kernel.
     pub kernel: &'a mut G::Kernel,
-    /// Thread blocks.
+    /// The number of thread blocks.
     pub blocks: usize,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: usize,
-    /// Whether it may start before the kernel ahead of it in the queue has ended. Kernels that can wait for that one
-    /// themselves (`AFTER_EARLIER_KERNELS`); for others this changes nothing.
+    /// Whether it may start before the kernel ahead of it in the queue has ended. This has an
+    /// effect only on kernels that can wait for that one themselves (`AFTER_EARLIER_KERNELS`).
     pub overlaps: bool,
     /// One argument for each parameter of the kernel, in their order.
     pub arguments: &'a [Argument<'a, Address<G>>],
 }
 
-/// What a device is, for methods.
+/// The properties of a device that methods need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
-    /// For people.
+    /// A description for people.
     pub description: DeviceDescription,
-    /// Its name among the devices of its backend.
+    /// The name among the devices of its backend.
     pub identity: String,
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: usize,
     /// The most threads of a block.
     pub most_threads: usize,
-    /// Whether thread blocks see what others wrote before these ended (`CAN_END` in the preludes).
+    /// Whether a thread block sees what other blocks wrote before they ended (`CAN_END` in the
+    /// preludes).
     pub has_fences: bool,
 }
 
 /// A GPU, or a device that is programmed like one.
 ///
-/// Where a function is unsafe its caller promises that every address is of memory as long as the work says, and that
-/// memory is neither freed nor touched by the host until the queue has done the work.
+/// The caller of an unsafe function promises that every address is of memory at least as long as
+/// the work needs, and that this memory is neither freed nor touched by the host until the queue
+/// has done the work.
 pub trait Gpu: Send + Sized {
-    /// Memory of the device.
+    /// Device memory.
     type Memory: DeviceMemory;
-    /// Memory of the host for copies.
+    /// Host memory for copies.
     type HostMemory: HostMemory<Address = Address<Self>>;
-    /// Memory of others that is page-locked as long as this is held.
+    /// Memory of another owner that is page-locked as long as this is held.
     type Registration: Mapped<Address = Address<Self>>;
     /// Work that is done in the order in which it was begun.
     type Queue: Send;
@@ -153,10 +156,10 @@ pub trait Gpu: Send + Sized {
     type Event: Event;
     /// A kernel.
     type Kernel: Send;
-    /// The caller's use of the driver, which is as it was before when this is dropped.
+    /// The caller's use of the driver. When this is dropped, the driver's state is as before.
     type Caller: Send;
 
-    /// Returns what the device is.
+    /// Returns the properties of the device.
     fn properties(&self) -> &Properties;
 
     /// Lets this thread call the driver until the result is dropped.
@@ -168,10 +171,10 @@ pub trait Gpu: Send + Sized {
     /// Allocates memory of the host for `what`, filled with zeros.
     fn allocate_host(&self, bytes: usize, what: &'static str) -> Result<Self::HostMemory>;
 
-    /// Page-locks memory of others.
+    /// Page-locks memory of another owner.
     ///
     /// # Safety
-    /// The memory stays where it is until the registration is dropped.
+    /// The memory keeps its place until the registration is dropped.
     unsafe fn register(&self, memory: &[u8]) -> Result<Self::Registration>;
 
     /// Makes an empty queue.
@@ -180,7 +183,8 @@ pub trait Gpu: Send + Sized {
     /// Loads or compiles code, and returns its kernels of these names.
     fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Self::Kernel>>;
 
-    /// Returns how many blocks of a kernel with so many threads a multiprocessor holds, where the driver knows.
+    /// Returns how many blocks of a kernel with this many threads a multiprocessor holds, if the
+    /// driver knows.
     fn resident_blocks(&self, kernel: &Self::Kernel, threads: usize) -> Result<Option<usize>>;
 
     /// Begins a copy of which at least one end is on the device.

@@ -1,5 +1,5 @@
-//! What a machine can do: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads on CPUs.
-//! Nothing here knows of gravity.
+//! The machines: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads
+//! on CPUs. Nothing here knows about gravity.
 
 mod contexts;
 pub mod cpu;
@@ -29,7 +29,7 @@ impl Backend {
     /// Every backend, in the order in which an automatic choice tries them.
     pub const ALL: [Backend; 3] = [Backend::Cuda, Backend::OpenCl, Backend::Cpu];
 
-    /// The name, the same in every interface.
+    /// Returns the name, which is the same in every interface.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Cpu => "cpu",
@@ -38,22 +38,22 @@ impl Backend {
         }
     }
 
-    /// The backend of this name.
+    /// Returns the backend of this name.
     pub fn from_name(name: &str) -> Option<Backend> {
         Backend::ALL.into_iter().find(|backend| backend.name() == name)
     }
 
-    /// The backend with this number.
+    /// Returns the backend with this number.
     pub fn from_number(number: i32) -> Option<Backend> {
         Backend::ALL.into_iter().find(|backend| *backend as i32 == number)
     }
 
-    /// The backend's devices, or why there are none.
+    /// Describes the backend's devices, or returns an error with the reason why there are none.
     pub fn devices(self) -> Result<Vec<DeviceDescription>> {
         match self {
             Backend::Cpu => Ok(vec![cpu::describe()]),
             Backend::Cuda => cuda::describe(),
-            // Drivers of OpenCL are those of CUDA in another dress.
+            // Drivers of OpenCL may be those of CUDA under another interface.
             Backend::OpenCl if cuda::is_in_forked_child() => {
                 let reason = "this process was forked from one that uses CUDA".into();
                 Err(Error::NoBackend { backend: self.name(), reason })
@@ -62,7 +62,7 @@ impl Backend {
         }
     }
 
-    /// Devices that the backend sees and cannot use, with the reason of each.
+    /// Returns the devices that the backend sees and cannot use, with the reason for each.
     pub fn unusable(self) -> Vec<(String, String)> {
         match self {
             Backend::Cpu | Backend::Cuda => Vec::new(),
@@ -70,75 +70,76 @@ impl Backend {
         }
     }
 
-    /// How many devices the backend has, or why none.
+    /// Returns how many devices the backend has, or an error with the reason why there are none.
     pub fn visible(self) -> Result<Visible> {
         let devices = self.devices()?;
         Ok(Visible { all: devices.len(), alike: alike(&devices) })
     }
 
-    /// Whether a choice that nobody made may come to the backend. The CPU is the CPU backend's, which is faster there:
-    /// devices of OpenCL that are CPUs have to be asked for.
+    /// Whether an automatic choice may take the backend. The CPU backend is faster on the CPU than
+    /// OpenCL, so OpenCL devices that are CPUs have to be asked for.
     pub fn is_auto_selectable(self) -> bool {
         match self {
             Backend::Cpu => true,
             Backend::Cuda => self.devices().is_ok_and(|devices| !devices.is_empty()),
-            // A fork of a process that uses CUDA asks no driver anything.
+            // A fork of a process that uses CUDA must not call any driver.
             Backend::OpenCl => !cuda::is_in_forked_child() && opencl::has_card(),
         }
     }
 }
 
-/// How many of the first devices are of one kind and one platform: those of others give other bits, and one piece of
-/// hardware may be a device of several platforms.
+/// Returns how many of the first devices are of one kind and one platform. Devices of other kinds
+/// give other bits, and one piece of hardware may be a device of several platforms.
 pub fn alike(devices: &[DeviceDescription]) -> usize {
     let of_first =
         |device: &&DeviceDescription| (device.kind, &device.platform) == (devices[0].kind, &devices[0].platform);
     devices.iter().take_while(of_first).count()
 }
 
-/// How many devices a backend has.
+/// The number of devices of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visible {
-    /// All of them, from 0 on.
+    /// The number of all devices, which are counted from 0.
     pub all: usize,
-    /// Those that are taken where none is named: the first ones, which are of one kind and one platform.
+    /// The number of those that are taken if none is named: the first ones, which are of one kind
+    /// and one platform.
     pub alike: usize,
 }
 
 impl Visible {
-    /// So many of one kind.
+    /// Returns this many devices of one kind.
     pub fn alike(count: usize) -> Visible {
         Visible { all: count, alike: count }
     }
 }
 
-/// What a device is built as.
+/// The kind of hardware of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceKind {
-    /// A graphics card, or what is left of one that only computes.
+    /// A graphics card, or a card of that kind that only computes.
     Gpu,
-    /// Another card.
+    /// Another kind of card.
     Accelerator,
     /// The processors of the host.
     Cpu,
 }
 
-/// What devices compute that lack nothing.
+/// The abilities of devices that lack nothing.
 pub const ALL_OF_THE_CATALOGUE: &str = "every order and precision";
 
-/// What one device is, for people.
+/// A description of one device for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceDescription {
     /// The backend that drives it.
     pub backend: Backend,
-    /// What it is built as.
+    /// The kind of hardware.
     pub kind: DeviceKind,
-    /// Whose driver it is, where a backend has several; else empty.
+    /// The platform that the driver belongs to if a backend has several, else empty.
     pub platform: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it has, in words, such as its memory.
+    /// Its resources in words, such as its memory.
     pub details: String,
-    /// What it computes and how, in words.
+    /// The orders and precisions that it computes, and how, in words.
     pub abilities: String,
 }

@@ -1,7 +1,8 @@
-//! Threads that share the tasks of a call; the caller's own is one of them.
+//! Threads that share the tasks of a call. The caller's thread is one of them.
 //!
-//! Helpers are no pool of rayon's: a thread of the caller's that is a worker of such a pool would,
-//! while it waits, take up other jobs of the caller's, and these may wait for what it holds.
+//! The helpers are not a pool of rayon's. If the caller's thread is a worker of such a pool, it
+//! takes up other jobs of the caller while it waits, and these may wait for something that it
+//! holds.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -10,25 +11,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-/// The caller's thread and some helpers, which all systems with the same number of threads assignment.
+/// The caller's thread and some helpers. All systems with the same number of threads share the
+/// helpers.
 pub struct Threads {
     count: usize,
     helpers: Option<Arc<Helpers>>,
 }
 
-/// Looks at the helpers before the caller's thread sleeps: waking it takes longer than they
-/// mostly do.
+/// How often the caller's thread checks the helpers before it sleeps, because waking it mostly
+/// takes longer than they do.
 const SPINS: usize = 2000;
-/// Looks for another call before a helper sleeps, since the next block is often near.
+/// How often a helper checks for another call before it sleeps, because the next block often
+/// follows soon.
 const LOOKS: usize = 32;
 
-/// The helpers of each process and number; a fork finds none of its parent's.
+/// The helpers of each process and number of threads. A fork finds none of its parent's.
 type Known = HashMap<(u32, usize), Weak<Helpers>>;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 impl Threads {
-    /// This many threads, the caller's included, or as many of them as can be started.
+    /// Starts this many threads, the caller's included, or as many of them as can be started.
     pub fn new(count: usize) -> Threads {
         let helpers = match count {
             0 | 1 => None,
@@ -37,22 +40,23 @@ impl Threads {
         Threads { count, helpers }
     }
 
-    /// The caller's thread alone.
+    /// Uses the caller's thread alone.
     pub fn alone() -> Threads {
         Threads { count: 1, helpers: None }
     }
 
-    /// The number of threads that were asked for.
+    /// Returns the number of threads that were asked for.
     pub fn count(&self) -> usize {
         self.count.max(1)
     }
 
-    /// Hands each item to some thread. Which one must not matter.
+    /// Calls `work` for each item on some thread. The results must not depend on which.
     pub fn each<T>(&self, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
         self.run(items, &Mutex::new(Vec::new()), || (), |item, ()| work(item));
     }
 
-    /// The same; a thread keeps one `scratch` while it works.
+    /// Calls `work` for each item as [`Threads::each`] does. A thread keeps one `scratch` while it
+    /// works.
     pub fn run<T, S: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + Send,
@@ -73,27 +77,27 @@ impl Threads {
                 }
             }
             let mut all = lock(scratch);
-            // What cannot be kept for want of memory is made again. There is room where the caller made it.
+            // Scratch that cannot be kept for want of memory is made again.
             if all.try_reserve(1).is_ok() {
                 all.push(own);
             }
         };
         match self.helpers.as_deref().filter(|helpers| wanted > 1 && helpers.are_here()) {
             None => worker(),
-            Some(helpers) => helpers.desk.assignment(wanted - 1, &worker),
+            Some(helpers) => helpers.desk.share(wanted - 1, &worker),
         }
     }
 }
 
-/// Threads that sleep until a call wants help; they end when nobody has them any more.
+/// Threads that sleep until a call wants help. They end when the last owner drops them.
 struct Helpers {
-    /// The process that they live in: a fork of it has none.
+    /// The process that they run in. A fork of it has none.
     process: u32,
     desk: Arc<Desk>,
 }
 
 impl Helpers {
-    /// Whether they live in this process.
+    /// Whether they run in this process.
     fn are_here(&self) -> bool {
         self.process == std::process::id()
     }
@@ -101,7 +105,7 @@ impl Helpers {
 
 impl Drop for Helpers {
     fn drop(&mut self) {
-        // In a fork the lock may be held by a thread that is not there.
+        // In a fork the lock may be held by a thread that does not exist there.
         if self.are_here() {
             lock(&self.desk.state).closed = true;
             self.desk.news.notify_all();
@@ -109,7 +113,7 @@ impl Drop for Helpers {
     }
 }
 
-/// Helpers that are known, or new ones. None if no thread can be started.
+/// Returns known helpers or starts new ones. Returns none if no thread can be started.
 fn helpers(count: usize) -> Option<Arc<Helpers>> {
     let mut known = lock(&KNOWN);
     let known = known.get_or_insert_default();
@@ -136,45 +140,46 @@ fn helpers(count: usize) -> Option<Arc<Helpers>> {
     Some(helpers)
 }
 
-/// Where calls that want help are put down.
+/// The place where calls that want help wait for helpers.
 #[derive(Default)]
 struct Desk {
     state: Mutex<State>,
-    /// A call was put down, or the helpers are to end.
+    /// Signals that a call was put down or that the helpers have to end.
     news: Condvar,
-    /// The last helper of some call left it.
+    /// Signals that the last helper of some call has left it.
     left: Condvar,
-    /// Calls that are down, to be looked at without the lock.
+    /// The number of calls that are down, which can be read without the lock.
     calls: AtomicUsize,
 }
 
 #[derive(Default)]
 struct State {
-    /// Calls, and how many more helpers each takes.
+    /// Calls, with the number of helpers that each can still take.
     calls: Vec<(Arc<Call>, usize)>,
-    /// Helpers that sleep, and callers that do.
+    /// The number of helpers that sleep.
     asleep: usize,
+    /// The number of callers that sleep.
     waiting: usize,
     closed: bool,
 }
 
-/// What the threads of a call do.
+/// The work of the threads of a call.
 struct Call {
-    /// What each of them does; it is not there any more when the call has ended.
+    /// The work of each thread. It no longer exists when the call has ended.
     work: &'static (dyn Fn() + Sync),
-    /// Helpers that are at it.
+    /// The number of helpers that work on it.
     inside: AtomicUsize,
     /// The panic of one of them.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl Desk {
-    /// Does the work in the caller's thread and in up to so many helpers, as far as they come
+    /// Does the work in the caller's thread and in up to this many helpers, as far as they come
     /// before it is done.
-    fn assignment(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
+    fn share(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
         // SAFETY: helpers call it only between entering and leaving the call. Before this function
-        // ends, also by a panic, the call is taken back, so that none enters any more, and all have
-        // left.
+        // ends, also by a panic, the call is taken back, so that no helper enters any more and all
+        // have left.
         let work_of_helpers = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
         let call = Arc::new(Call { work: work_of_helpers, inside: AtomicUsize::new(0), panic: Mutex::new(None) });
         self.put_down(&call, helpers);
@@ -192,14 +197,14 @@ impl Desk {
         self.calls.store(state.calls.len(), Ordering::Relaxed);
         let asleep = state.asleep;
         drop(state);
-        match helpers < asleep {
-            true => (0..helpers).for_each(|_| self.news.notify_one()),
-            false if asleep > 0 => self.news.notify_all(),
-            false => (),
+        if helpers < asleep {
+            (0..helpers).for_each(|_| self.news.notify_one());
+        } else if asleep > 0 {
+            self.news.notify_all();
         }
     }
 
-    /// Lets no more helpers enter a call and waits for those that did.
+    /// Lets no more helpers enter a call, and waits for those that have entered.
     fn take_back(&self, call: &Arc<Call>) {
         let mut state = lock(&self.state);
         state.calls.retain(|(other, _)| !Arc::ptr_eq(other, call));
@@ -219,7 +224,7 @@ impl Desk {
         state.waiting -= 1;
     }
 
-    /// What a helper does all its life.
+    /// Helps with calls until the helpers have to end.
     fn help(&self) {
         let mut state = lock(&self.state);
         loop {
@@ -246,7 +251,7 @@ impl Desk {
         }
     }
 
-    /// Helps with a call that was entered, and leaves it.
+    /// Helps with a call that this helper has entered, and leaves it.
     fn work_at(&self, call: &Call) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(call.work)) {
             *lock(&call.panic) = Some(panic);
@@ -287,7 +292,7 @@ mod tests {
     #[test]
     fn as_many_threads_work_as_are_wanted() {
         let (threads, meeting) = (Threads::new(3), Barrier::new(3));
-        // Nobody goes on before all three are there.
+        // No thread goes on before all three have come.
         threads.each(0..3, |_| {
             meeting.wait();
         });

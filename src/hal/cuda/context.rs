@@ -8,7 +8,8 @@ use crate::hal::contexts::{self, Contexts};
 
 use super::{Driver, Handle, Properties, SUCCESS, driver};
 
-/// The primary context of a device, which everything in the process that uses the device assignments; held until dropped.
+/// The primary context of a device, which everything in the process that uses the device shares. It
+/// is held until this is dropped.
 pub struct Context {
     pub(super) driver: &'static Driver,
     pub(super) number: i32,
@@ -32,7 +33,7 @@ impl contexts::Context for Context {
 }
 
 impl Context {
-    /// The context of the device of this number, current on this thread.
+    /// Returns the context of the device of this number and makes it current on this thread.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
         match KEPT.get(number) {
@@ -41,7 +42,7 @@ impl Context {
         }
     }
 
-    /// As [`Context::new`], of a certain driver.
+    /// Makes a context as [`Context::new`] does, with the driver given.
     pub(crate) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
         let number = i32::try_from(number).unwrap_or(i32::MAX);
         let device = driver.device(number)?;
@@ -55,11 +56,11 @@ impl Context {
         Ok(context)
     }
 
-    /// Makes it the current context of this thread, as every call on what belongs to it needs.
+    /// Makes it the current context of this thread, which every call on its objects requires.
     #[inline]
     pub fn bind(&self) -> Result<()> {
         self.driver.check_process().map_err(|reason| Error::DeviceFailed {
-            // The driver, which could be asked for more, must not be called here.
+            // The driver knows more about the device, but it must not be called here.
             device: format!("{} ({})", self.number, self.properties.name),
             reason: reason.into(),
         })?;
@@ -67,14 +68,14 @@ impl Context {
         self.check(unsafe { (self.driver.table.cuCtxSetCurrent)(self.handle.0) }, "cuCtxSetCurrent")
     }
 
-    /// The same until what it gives is dropped.
+    /// Makes it the current context of this thread until the result is dropped.
     pub fn enter(&self) -> Result<Caller> {
         let caller = Caller::of(self.driver);
         self.bind()?;
         Ok(caller)
     }
 
-    /// What the device is.
+    /// Returns the properties of the device.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }
@@ -89,15 +90,15 @@ impl Context {
     }
 }
 
-/// The context that was current on this thread, and is so again when this is dropped: a program that uses the driver
-/// itself does not notice that the library does too.
+/// The context that was current on this thread. It becomes current again when this is dropped, so
+/// that a program that uses the driver itself does not notice that the library does too.
 pub struct Caller {
     driver: &'static Driver,
     handle: Option<Handle>,
 }
 
 impl Caller {
-    /// The one of now.
+    /// Notes the context that is current now.
     pub fn of(driver: &'static Driver) -> Caller {
         let mut handle = Handle::NONE;
         let is_known = driver.check_process().is_ok()
@@ -110,7 +111,8 @@ impl Caller {
 impl Drop for Caller {
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {
-            // SAFETY: it is the caller's context, or none, and was current before. If it is gone, nobody misses it.
+            // SAFETY: it is the caller's context, or none, and was current before. If it no longer
+            // exists, nothing uses it.
             unsafe { (self.driver.table.cuCtxSetCurrent)(handle.0) };
         }
     }
@@ -119,7 +121,7 @@ impl Drop for Caller {
 impl Drop for Context {
     fn drop(&mut self) {
         if self.driver.check_process().is_ok() {
-            // SAFETY: it was retained once by this value. What fails here was lost before.
+            // SAFETY: it was retained once by this value. A failure means that it was lost before.
             unsafe { (self.driver.table.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }

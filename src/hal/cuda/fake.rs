@@ -1,6 +1,7 @@
-//! A driver in a few lines: its memory is the host's, its work is done at once, and calls fail when they are told to.
+//! A small driver for tests. Its memory is the host's, it does its work at once, and its calls fail
+//! when a test says so.
 //!
-//! What it holds belongs to the thread, so that tests do not meet.
+//! Its state belongs to the thread, so that tests do not disturb each other.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,33 +20,35 @@ const INVALID_DEVICE: i32 = 101;
 const NOT_FOUND: i32 = 500;
 const ALREADY_REGISTERED: i32 = 712;
 
-/// What a thread's driver is and did.
+/// The state of a thread's driver and a record of its calls.
 pub struct State {
     /// The version of its interface.
     pub version: i32,
-    /// How many devices it shows; the first has compute capability 9.0, the others 8.0.
+    /// The number of devices that it shows. The first has compute capability 9.0, the others 8.0.
     pub devices: i32,
-    /// A symbol that its library has not.
+    /// A symbol that its library lacks.
     pub without: Option<&'static str>,
-    /// What the compiler of modules has to say of a failure.
+    /// The message of the compiler of modules about a failure.
     pub log: &'static str,
-    /// The codes that calls return, once or (negative counts) for ever, instead of doing anything.
+    /// The codes that calls return instead of doing anything, and for how many calls; a negative
+    /// count means for ever.
     failures: BTreeMap<&'static str, (i32, i32)>,
-    /// The places in `calls` of calls that fail, whatever they are, and their code.
+    /// The places in `calls` of calls that fail, whatever they are, and the code that they return.
     pub failing: Option<(Range<usize>, i32)>,
-    /// The names of the functions that were asked for; their handles are their places, counted from 1.
+    /// The names of the functions that were asked for. Their handles are their places, counted from
+    /// 1.
     functions: Vec<String>,
-    /// What a kernel does: its name and its parameters.
+    /// The work of a kernel, given its name and its parameters.
     pub kernel: Option<fn(&str, *mut *mut c_void)>,
     /// Every call, in order.
     pub calls: Vec<&'static str>,
-    /// What was given out and not given back; memory with what it holds.
+    /// Handles that were given out and not given back; memory with its contents.
     pub live: BTreeMap<usize, Box<[u128]>>,
-    /// How often primary contexts are held.
+    /// The number of times that primary contexts are held.
     pub contexts: i32,
     /// The context of this thread.
     pub current: usize,
-    /// The flags of the last call that took some.
+    /// The flags of the last call that has some.
     pub flags: u32,
 }
 
@@ -69,17 +72,17 @@ thread_local! {
     };
 }
 
-/// Looks at or changes what this thread's driver is.
+/// Reads or changes the state of this thread's driver.
 pub fn state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
     STATE.with_borrow_mut(use_it)
 }
 
-/// Lets the next call of this name return a code.
+/// Makes the next call of this name return a code.
 pub fn fail_once(call: &'static str, code: i32) {
     state(|state| state.failures.insert(call, (code, 1)));
 }
 
-/// Lets every call of this name return a code; success lets it work again.
+/// Makes every call of this name return a code. With success it works again.
 pub fn fail(call: &'static str, code: i32) {
     state(|state| match code {
         SUCCESS => state.failures.remove(call),
@@ -87,17 +90,17 @@ pub fn fail(call: &'static str, code: i32) {
     });
 }
 
-/// A driver with this thread's functions, as the library would find it.
+/// Returns a driver with this thread's functions, as the library would find it.
 pub fn initialised() -> Result<Driver> {
     Driver::initialised(symbol)
 }
 
-/// As [`initialised`], for ever.
+/// Returns such a driver for the lifetime of the process.
 pub fn driver() -> &'static Driver {
     Box::leak(Box::new(initialised().unwrap()))
 }
 
-/// Notes a call, and gives the code that it must return, if it must.
+/// Records a call and returns the code of its failure if it has to fail.
 fn begin(call: &'static str) -> Option<i32> {
     state(|state| {
         state.calls.push(call);
@@ -116,7 +119,7 @@ fn begin(call: &'static str) -> Option<i32> {
     })
 }
 
-/// Something new to give out, with room for so many bytes.
+/// Returns a new handle with room for this many bytes.
 fn give(bytes: usize) -> usize {
     let room = vec![0xA5A5_A5A5_A5A5_A5A5_u128; bytes.div_ceil(16).max(1)].into_boxed_slice();
     let address = room.as_ptr() as usize;
@@ -124,7 +127,7 @@ fn give(bytes: usize) -> usize {
     address
 }
 
-/// Whether so many bytes from an address on were given out.
+/// Whether this many bytes from an address on were given out.
 pub fn has(address: u64, bytes: usize) -> bool {
     let address = address as usize;
     state(|state| {
@@ -134,7 +137,7 @@ pub fn has(address: u64, bytes: usize) -> bool {
     .unwrap_or(false)
 }
 
-/// Lets a kernel do what it is made to do.
+/// Runs the work that the test set for a kernel.
 fn run(function: *mut c_void, parameters: *mut *mut c_void) {
     let found = state(|state| Some((state.kernel?, state.functions.get((function as usize).checked_sub(1)?)?.clone())));
     if let Some((kernel, name)) = found {
@@ -142,7 +145,7 @@ fn run(function: *mut c_void, parameters: *mut *mut c_void) {
     }
 }
 
-/// Takes back what was given out.
+/// Takes back a handle.
 fn take(address: usize) -> i32 {
     match state(|state| state.live.remove(&address)) {
         Some(_) => SUCCESS,
@@ -150,7 +153,7 @@ fn take(address: usize) -> i32 {
     }
 }
 
-/// Writes a text and its end.
+/// Writes a string and its terminating zero.
 fn write(text: &str, to: *mut c_char, room: i32) -> i32 {
     if text.len() >= room as usize {
         return INVALID_VALUE;
@@ -163,7 +166,7 @@ fn write(text: &str, to: *mut c_char, room: i32) -> i32 {
     SUCCESS
 }
 
-/// What the driver says of the codes that it knows.
+/// The driver's name and description of the codes that it knows.
 fn words(code: i32) -> Option<(&'static CStr, &'static CStr)> {
     match code {
         1 => Some((c"CUDA_ERROR_INVALID_VALUE", c"invalid argument")),
@@ -185,13 +188,13 @@ macro_rules! functions {
                 if let Some(code) = begin(stringify!($name)) {
                     return code;
                 }
-                // SAFETY: callers pass what the driver documents.
+                // SAFETY: callers pass arguments as the driver documents them.
                 #[allow(unused_unsafe)]
                 unsafe { $body }
             }
         )*
 
-        /// The function of this name, unless the library is to lack it.
+        /// Returns the function of this name, unless the library has to lack it.
         fn symbol(name: &CStr) -> Option<Symbol> {
             let name = name.to_str().unwrap();
             if state(|state| state.without == Some(name)) {
@@ -199,7 +202,7 @@ macro_rules! functions {
             }
             match name {
                 $(
-                    // SAFETY: who takes it gives it its signature again.
+                    // SAFETY: the receiver gives it its signature again.
                     stringify!($name) => Some(unsafe {
                         std::mem::transmute::<unsafe extern "C" fn($($kind),*) -> i32, Symbol>($name)
                     }),
@@ -229,7 +232,7 @@ functions! {
         SUCCESS
     }
     fn cuDeviceGet(device: *mut i32, number: i32) {
-        // A driver's handles need not be the numbers.
+        // A driver's handles need not be the device numbers.
         *device = number + 10;
         if (0..state(|state| state.devices)).contains(&number) { SUCCESS } else { INVALID_DEVICE }
     }
@@ -283,7 +286,7 @@ functions! {
     }
     fn cuMemFreeHost(pointer: *mut c_void) { take(pointer as usize) }
     fn cuMemHostRegister_v2(pointer: *mut c_void, _bytes: usize, flags: u32) {
-        // The memory is another's: only its address is noted.
+        // The memory belongs to the caller, so only its address is recorded.
         let known = state(|state| {
             state.flags = flags;
             state.live.insert(pointer as usize, Box::new([])).is_some()

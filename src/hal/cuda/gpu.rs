@@ -1,4 +1,4 @@
-//! An NVIDIA GPU as what methods are written against.
+//! An NVIDIA GPU for methods: [`Gpu`] over the driver.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
 use super::{Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image};
 
-/// The most threads of a block on every GPU.
+/// The most threads of a thread block on every GPU.
 const MOST_THREADS: usize = 1024;
 /// The most parameters of a kernel.
 const MOST_ARGUMENTS: usize = 32;
@@ -19,22 +19,22 @@ pub struct Cuda {
     properties: Properties,
 }
 
-/// A kernel, with the module that it belongs to.
+/// A kernel and the module that it belongs to.
 pub struct Kernel {
     function: Function,
-    /// Whether it may be started before the one ahead has ended.
+    /// Whether it may be started before the kernel ahead of it has ended.
     may_overlap: bool,
     _module: Arc<Module>,
 }
 
 impl Cuda {
-    /// The device of this number. The caller's context is current again afterwards.
+    /// Opens the device of this number. Afterwards the caller's context is current again.
     pub fn open(number: usize) -> Result<Cuda> {
         let _caller = Caller::of(driver()?);
         Ok(Cuda::on(Context::new(number)?))
     }
 
-    /// The device of a context.
+    /// Makes the device of a context.
     pub fn on(context: Arc<Context>) -> Cuda {
         let properties = Properties {
             description: description(context.properties()),

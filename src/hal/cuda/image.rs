@@ -1,6 +1,6 @@
 //! Compiled code: packs of images for kinds of GPUs.
 //!
-//! `kernels/generate` makes the packs and says which GPUs have an image of their own.
+//! `kernels/generate` makes the packs and lists the GPUs that have an image of their own.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,31 +13,32 @@ use crate::hal::gpu::Code;
 /// A GPU's compute capability: its major and its minor number.
 type Compute = (i32, i32);
 
-/// What the driver loads.
+/// Code that the driver can load.
 pub struct Image {
     bytes: Vec<u8>,
     target: Target,
 }
 
 impl Image {
-    /// A cubin, or the text of a PTX with a NUL at its end.
+    /// Returns a cubin, or the source of a PTX with a NUL at its end.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether its kernels themselves wait for those before, so that they may be started while these still run:
-    /// `AFTER_EARLIER_KERNELS` in `kernels/prelude_cuda.h`. The PTX is for GPUs that cannot.
+    /// Whether its kernels themselves wait for those before them, so that they may be started while
+    /// these still run. This is `AFTER_EARLIER_KERNELS` in `kernels/prelude_cuda.h`. The PTX is for
+    /// GPUs that cannot do so.
     pub fn waits(&self) -> bool {
         matches!(self.target, Target::Cubin((major, _)) if major >= 9)
     }
 }
 
-/// What an image was made for.
+/// The GPUs that an image was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     /// GPUs of this compute capability, or of the same major and a higher minor number.
     Cubin(Compute),
-    /// Any GPU; the driver compiles it.
+    /// Any GPU. The driver compiles the code for it.
     Ptx,
 }
 
@@ -61,12 +62,13 @@ pub fn of(code: &Code, compute: Compute) -> Result<Image> {
     Ok(Image { bytes, target: entries[chosen].target })
 }
 
-// What `pack` in kernels/generate writes: MAGIC, the number of images, the target and length of each, and the images as
-// one stream of LZMA2 with this dictionary.
+// The layout that `pack` in kernels/generate writes: MAGIC, the number of images, the target and
+// length of each, and the images as one stream of LZMA2 with this dictionary.
 const MAGIC: &[u8] = b"KyoP";
 const DICTIONARY: u32 = 1 << 22;
 
-/// GPUs soldered to boards: NVIDIA promises nothing for cubins that were made for cards of the same major number.
+/// GPUs soldered to boards. NVIDIA does not promise that they run cubins made for cards of the same
+/// major number.
 const SOLDERED: [Compute; 2] = [(8, 7), (10, 1)];
 
 struct Section {
@@ -89,7 +91,7 @@ fn entries(file: &[u8]) -> Option<(Vec<Section>, &[u8])> {
     Some((entries, file.get(MAGIC.len() + 4 + 8 * count..)?))
 }
 
-/// Which of these images suits a GPU best.
+/// Returns the place of the image that suits a GPU best.
 fn choose(entries: &[Section], compute: Compute) -> Option<usize> {
     let minor = |entry: &Section| match entry.target {
         Target::Cubin((major, minor)) if major == compute.0 && minor <= compute.1 && !SOLDERED.contains(&compute) => {
@@ -114,7 +116,7 @@ fn extract(images: &[u8], entries: &[Section], chosen: usize) -> io::Result<Vec<
 mod tests {
     use super::*;
 
-    /// The packs that the library embeds.
+    /// Returns the packs that the library embeds.
     fn packs() -> Vec<(String, Vec<u8>)> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated");
         let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! Memory of the device, and memory of the host that the device reaches.
+//! Device memory, and host memory that the device reaches.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use crate::hal::gpu::{HostMemory, Mapped};
 
 use super::{Context, Handle};
 
-/// Of `cuMemHostAlloc` and `cuMemHostRegister`: for every context, and in the device's addresses (1 and 2 in both).
+/// Flags of `cuMemHostAlloc` and `cuMemHostRegister`: for every context (1), and in the device's
+/// addresses (2).
 const PORTABLE_AND_MAPPED: u32 = 1 | 2;
-/// What the driver says of memory that is registered already.
+/// The driver's code for memory that is registered already.
 const ALREADY_REGISTERED: i32 = 712;
 
-/// Memory of the device; what it holds at first is not defined.
+/// Device memory. Its contents are undefined at first.
 pub struct Memory {
     context: Arc<Context>,
     address: u64,
@@ -21,23 +22,23 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for `what`.
+    /// Allocates memory for `what`.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Memory> {
         context.bind()?;
         let (driver, mut address) = (context.driver, 0);
-        // The driver refuses to give out nothing.
+        // The driver refuses an allocation of zero bytes.
         // SAFETY: the pointer is to a local variable.
         let code = unsafe { (driver.table.cuMemAlloc_v2)(&mut address, bytes.max(1)) };
         driver.check_memory(context.number, code, "cuMemAlloc", what, bytes)?;
         Ok(Memory { context: context.clone(), address, bytes })
     }
 
-    /// Its address in the device.
+    /// Returns its address on the device.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// How much it is.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -46,13 +47,14 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: it came from cuMemAlloc; the driver waits for work that uses it. What fails was lost before.
+            // SAFETY: it came from cuMemAlloc; the driver waits for work that uses it. A failure
+            // means that it was lost before.
             unsafe { (self.context.driver.table.cuMemFree_v2)(self.address) };
         }
     }
 }
 
-/// Page-locked memory of the host that the device reaches too; zeros at first.
+/// Page-locked host memory that the device reaches too. It is filled with zeros at first.
 pub struct Pinned {
     context: Arc<Context>,
     pointer: Handle,
@@ -61,7 +63,7 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Memory for `what`.
+    /// Allocates memory for `what`.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Pinned> {
         context.bind()?;
         let (driver, mut pointer) = (context.driver, Handle::NONE);
@@ -71,7 +73,7 @@ impl Pinned {
         // From here on dropping frees it.
         let mut pinned = Pinned { context: context.clone(), pointer, address: 0, bytes };
         pinned.address = device_address(context, pointer)?;
-        // SAFETY: the memory is there and nobody has it yet.
+        // SAFETY: the memory exists and nothing else uses it yet.
         unsafe { std::ptr::write_bytes(pointer.0.cast::<u8>(), 0, bytes) };
         Ok(pinned)
     }
@@ -103,18 +105,19 @@ unsafe impl HostMemory for Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: it came from cuMemHostAlloc. What fails was lost before.
+            // SAFETY: it came from cuMemHostAlloc. A failure means that it was lost before.
             unsafe { (self.context.driver.table.cuMemFreeHost)(self.pointer.0) };
         }
     }
 }
 
-/// Memory of the host that others own, page-locked and in the device's addresses until dropped.
+/// Host memory of another owner that is page-locked and in the device's addresses until this is
+/// dropped.
 pub struct Registered {
     context: Arc<Context>,
     pointer: Handle,
     address: u64,
-    /// Whether it was registered here, and has to be given back here.
+    /// Whether this value registered it and therefore has to unregister it.
     is_owner: bool,
 }
 
@@ -122,13 +125,13 @@ impl Registered {
     /// Locks `bytes` from `pointer` on.
     ///
     /// # Safety
-    /// They are memory of this process, and stay so until this value is dropped.
+    /// They are memory of this process and stay so until this value is dropped.
     pub unsafe fn new(context: &Arc<Context>, pointer: *const u8, bytes: usize) -> Result<Registered> {
         context.bind()?;
         let (driver, pointer) = (context.driver, Handle(pointer.cast_mut().cast::<c_void>()));
         // SAFETY: the caller's promise.
         let code = unsafe { (driver.table.cuMemHostRegister_v2)(pointer.0, bytes, PORTABLE_AND_MAPPED) };
-        // Another share of the same process may have registered it, and did so for all contexts.
+        // Another system of the same process may have registered it, which holds for all contexts.
         let is_owner = code != ALREADY_REGISTERED;
         if is_owner {
             driver.check_memory(context.number, code, "cuMemHostRegister", "page-locked memory", bytes)?;
@@ -139,7 +142,7 @@ impl Registered {
         Ok(registered)
     }
 
-    /// Its address in the device.
+    /// Returns its address on the device.
     pub fn device_address(&self) -> u64 {
         self.address
     }
@@ -148,13 +151,13 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         if self.is_owner && self.context.bind().is_ok() {
-            // SAFETY: it was registered by this value. What fails was lost before.
+            // SAFETY: it was registered by this value. A failure means that it was lost before.
             unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
         }
     }
 }
 
-/// The device's address of page-locked memory.
+/// Returns the device's address of page-locked memory.
 fn device_address(context: &Context, pointer: Handle) -> Result<u64> {
     let mut address = 0;
     // SAFETY: the first pointer is to a local variable, the other to page-locked memory.

@@ -1,7 +1,8 @@
-//! The driver's interface (libcuda) behind names and errors of this library.
+//! The driver's interface (libcuda) behind the names and errors of this library.
 //!
-//! The library is opened when it is first asked for. Its functions are called with signatures of our own that return
-//! plain numbers, because drivers know codes that no enum of an older header has.
+//! The library is opened when it is first asked for. Its functions are called with signatures of
+//! our own that return plain integers, because drivers return codes that no enum of an older header
+//! has.
 
 mod context;
 #[cfg(test)]
@@ -43,27 +44,27 @@ const OUT_OF_MEMORY: i32 = 2;
 const NO_DEVICE: i32 = 100;
 const NOT_READY: i32 = 600;
 
-/// The driver of this process, initialised.
+/// The initialised driver of this process.
 pub struct Driver {
     table: Table,
-    /// The process that initialised it; a fork of it must not call it.
+    /// The process that initialised it. A fork of that process must not call it.
     process: u32,
 }
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     /// Its name.
     pub name: String,
     /// The compute capability, major and minor.
     pub compute: (i32, i32),
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: usize,
-    /// Bytes of device memory.
+    /// The bytes of device memory.
     pub memory: u64,
     /// The clock in kHz.
     pub clock_khz: i32,
-    /// Bytes of the level-2 cache.
+    /// The bytes of the level-2 cache.
     pub l2: usize,
     /// Its place on the PCI bus.
     pub bus: String,
@@ -73,7 +74,8 @@ pub struct Properties {
 #[derive(Debug, Clone, Copy)]
 struct Handle(*mut c_void);
 
-// SAFETY: the driver may be called from every thread with every handle; nothing here looks behind the pointer.
+// SAFETY: the driver may be called from every thread with every handle; nothing here dereferences
+// the pointer.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
@@ -89,9 +91,11 @@ pub fn is_in_forked_child() -> bool {
     DRIVER.get().is_some_and(|driver| driver.check_process().is_err())
 }
 
-/// The driver, opened and initialised at the first call that succeeds; a failure is tried again at the next.
+/// Returns the driver, opened and initialised at the first call that succeeds. A failure is tried
+/// again at the next call.
 pub fn driver() -> Result<&'static Driver> {
-    // Two threads may both initialise it, which does no harm. A lock held meanwhile would hang a fork made then.
+    // Two threads may both initialise it, which does no harm. A lock would hang a fork that is made
+    // while it is held.
     let driver = match DRIVER.get() {
         Some(driver) => driver,
         None => {
@@ -105,7 +109,7 @@ pub fn driver() -> Result<&'static Driver> {
     Ok(driver)
 }
 
-/// The devices of this machine, without a context on any of them.
+/// Returns the devices of this machine without making a context on any of them.
 pub fn devices() -> Result<Vec<Properties>> {
     driver()?.devices()
 }
@@ -116,9 +120,10 @@ fn none(reason: impl Into<String>) -> Error {
 }
 
 impl Driver {
-    /// The driver with these symbols, initialised.
+    /// Returns the driver with these symbols, initialised.
     fn initialised(find: impl Fn(&CStr) -> Option<Symbol>) -> Result<Driver> {
-        // First, since an older driver lacks symbols too, and its version says more than their names.
+        // The version is checked first: an older driver lacks symbols too, and its version tells
+        // the user more than their names.
         let version = table::version(&find)?;
         if version < OLDEST {
             let (major, minor) = (version / 1000, version % 1000 / 10);
@@ -133,16 +138,18 @@ impl Driver {
         }
     }
 
-    /// An error, unless this is the process that initialised the driver.
+    /// Returns an error unless this is the process that initialised the driver.
     fn check_process(&self) -> std::result::Result<(), &'static str> {
-        // A child inherits the driver's memory without its threads and files: calls may hang or crash.
-        match self.process == std::process::id() {
-            true => Ok(()),
-            false => Err("this process was forked from one that uses the device"),
+        // A child inherits the driver's memory without its threads and files, so that calls may
+        // hang or crash.
+        if self.process == std::process::id() {
+            Ok(())
+        } else {
+            Err("this process was forked from one that uses the device")
         }
     }
 
-    /// Every device that it shows.
+    /// Returns every device that it shows.
     fn devices(&self) -> Result<Vec<Properties>> {
         let mut count = 0;
         // SAFETY: the pointer is to a local variable.
@@ -155,7 +162,7 @@ impl Driver {
         (0..count).map(|number| self.properties(number)).collect()
     }
 
-    /// The driver's handle of a device.
+    /// Returns the driver's handle of a device.
     fn device(&self, number: i32) -> Result<i32> {
         let mut device = 0;
         // SAFETY: the pointer is to a local variable.
@@ -163,7 +170,7 @@ impl Driver {
         Ok(device)
     }
 
-    /// What the device of this number is.
+    /// Returns the properties of the device of this number.
     fn properties(&self, number: i32) -> Result<Properties> {
         use sys::CUdevice_attribute_enum as Attribute;
         let device = self.device(number)?;
@@ -179,7 +186,7 @@ impl Driver {
         let code = unsafe { (self.table.cuDeviceTotalMem_v2)(&mut memory, device) };
         self.check(number, code, "cuDeviceTotalMem")?;
         let mut bus: [c_char; 32] = [0; 32];
-        // SAFETY: the driver writes at most the length that it is given, and a zero at its end.
+        // SAFETY: the driver writes at most the length that it is given, with a zero at the end.
         let code = unsafe { (self.table.cuDeviceGetPCIBusId)(bus.as_mut_ptr(), bus.len() as i32, device) };
         self.check(number, code, "cuDeviceGetPCIBusId")?;
         Ok(Properties {
@@ -196,7 +203,7 @@ impl Driver {
         })
     }
 
-    /// The name of the device of this number, or the code and the call that failed.
+    /// Returns the name of the device of this number, or the code and the call that failed.
     fn name(&self, number: i32) -> std::result::Result<String, (i32, &'static str)> {
         let mut device = 0;
         let mut name: [c_char; 256] = [0; 256];
@@ -205,14 +212,14 @@ impl Driver {
             SUCCESS => {}
             code => return Err((code, "cuDeviceGet")),
         }
-        // SAFETY: the driver writes at most the length that it is given, and a zero at its end.
+        // SAFETY: the driver writes at most the length that it is given, with a zero at the end.
         match unsafe { (self.table.cuDeviceGetName)(name.as_mut_ptr(), name.len() as i32, device) } {
             SUCCESS => Ok(text(&name)),
             code => Err((code, "cuDeviceGetName")),
         }
     }
 
-    /// An error unless `code` is success.
+    /// Returns an error unless `code` is success.
     #[inline]
     fn check(&self, number: i32, code: i32, call: &'static str) -> Result<()> {
         match code {
@@ -221,7 +228,7 @@ impl Driver {
         }
     }
 
-    /// As [`Driver::check`], for a call that asks for memory.
+    /// Checks a code as [`Driver::check`] does, for a call that asks for memory.
     fn check_memory(&self, number: i32, code: i32, call: &'static str, what: &'static str, bytes: usize) -> Result<()> {
         match code {
             OUT_OF_MEMORY => Err(Error::OutOfMemory { what, bytes }),
@@ -229,13 +236,13 @@ impl Driver {
         }
     }
 
-    /// The error that a call on the device of this number came to.
+    /// Returns the error for a code that a call on the device of this number returned.
     #[cold]
     fn failure(&self, number: i32, code: i32, call: &'static str) -> Error {
         self.device_failed(number, self.reason(code, call))
     }
 
-    /// The error that the device of this number failed, for this reason.
+    /// Returns the error that the device of this number failed, for this reason.
     #[cold]
     fn device_failed(&self, number: i32, reason: impl Into<String>) -> Error {
         let device = match self.name(number) {
@@ -245,12 +252,13 @@ impl Driver {
         Error::DeviceFailed { device, reason: reason.into() }
     }
 
-    /// A code in words.
+    /// Describes a code in words.
     #[cold]
     fn reason(&self, code: i32, call: &'static str) -> String {
         let ask = |function: unsafe extern "C" fn(i32, *mut *const c_char) -> i32| {
             let mut words: *const c_char = std::ptr::null();
-            // SAFETY: the driver sets the pointer to a constant text of its own, or to null for a code it does not know.
+            // SAFETY: the driver sets the pointer to a constant string of its own, or to null for a
+            // code it does not know.
             unsafe {
                 let known = function(code, &mut words) == SUCCESS && !words.is_null();
                 known.then(|| CStr::from_ptr(words).to_string_lossy().into_owned())
@@ -264,7 +272,7 @@ impl Driver {
     }
 }
 
-/// The error that there is no device, with what may hide it.
+/// Returns the error that there is no device, and names the variable that may hide it.
 fn no_device() -> Error {
     match std::env::var("CUDA_VISIBLE_DEVICES") {
         Ok(visible) => none(format!("the driver finds no device (CUDA_VISIBLE_DEVICES is '{visible}')")),
@@ -272,18 +280,18 @@ fn no_device() -> Error {
     }
 }
 
-/// The text in a buffer up to its first zero.
+/// Returns the string in a buffer up to its first zero.
 fn text(buffer: &[c_char]) -> String {
     let bytes: Vec<u8> = buffer.iter().map(|letter| *letter as u8).take_while(|letter| *letter != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The devices that the driver shows, without a context on any of them.
+/// Describes the devices that the driver shows, without making a context on any of them.
 pub fn describe() -> Result<Vec<DeviceDescription>> {
     Ok(devices()?.iter().map(description).collect())
 }
 
-/// What a device with these properties is, for people.
+/// Describes a device with these properties for people.
 pub fn description(properties: &Properties) -> DeviceDescription {
     let (major, minor) = properties.compute;
     DeviceDescription {

@@ -1,4 +1,4 @@
-//! Code for the device.
+//! Code for the device: modules and their functions.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::data::{Error, Result};
 
 use super::{Context, Driver, Handle, SUCCESS, text};
 
-/// Code that is loaded.
+/// A loaded module of code.
 pub struct Module {
     context: Arc<Context>,
     handle: Handle,
@@ -25,10 +25,11 @@ impl Module {
         let mut log: [c_char; 2048] = [0; 2048];
         let mut options =
             [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
-        // The driver takes the size in place of a pointer.
+        // The driver takes this size by value where other options take a pointer.
         let mut values = [log.as_mut_ptr().cast(), (log.len() - 1) as *mut c_void];
         let mut handle = Handle::NONE;
-        // SAFETY: the image has its end in itself; options and their values are as many as is said.
+        // SAFETY: the image contains its own length; the options and their values are as many as
+        // the call says.
         let code = unsafe {
             let (image, options, values) = (image.as_ptr().cast(), options.as_mut_ptr(), values.as_mut_ptr());
             (context.driver.table.cuModuleLoadDataEx)(&mut handle.0, image, 2, options, values)
@@ -41,14 +42,14 @@ impl Module {
         Ok(Module { context: context.clone(), handle })
     }
 
-    /// The kernel of this name, for as long as the module is loaded.
+    /// Returns the kernel of this name. It is valid for as long as the module is loaded.
     pub fn function(&self, name: &str) -> Result<Function> {
         self.context.bind()?;
         let Context { driver, number, .. } = *self.context;
         let symbol =
             CString::new(name).map_err(|_| Error::Internal { what: format!("no kernel is named {name:?}") })?;
         let mut handle = Handle::NONE;
-        // SAFETY: the pointer is to a local variable, the name has its end.
+        // SAFETY: the pointer is to a local variable, the name ends with a zero.
         let code = unsafe { (driver.table.cuModuleGetFunction)(&mut handle.0, self.handle.0, symbol.as_ptr()) };
         if code != SUCCESS {
             let reason = format!("{} (kernel {name})", driver.reason(code, "cuModuleGetFunction"));
@@ -61,13 +62,13 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: it is loaded. What fails was lost before.
+            // SAFETY: it is loaded. A failure means that it was lost before.
             unsafe { (self.context.driver.table.cuModuleUnload)(self.handle.0) };
         }
     }
 }
 
-/// A kernel of a module; its calls, too, are for as long as the module is loaded.
+/// A kernel of a module. It may be called only for as long as the module is loaded.
 #[derive(Clone, Copy)]
 pub struct Function {
     driver: &'static Driver,

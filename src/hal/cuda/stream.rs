@@ -9,19 +9,21 @@ use crate::data::Result;
 
 use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 
-/// Of `cuStreamCreate`: no implicit waiting for, or of, the default stream.
+/// Flag of `cuStreamCreate`: neither this stream nor the default stream waits for the other
+/// implicitly.
 const NON_BLOCKING: u32 = 1;
-/// Of `cuEventCreate`.
+/// Flag of `cuEventCreate`: the event records no time.
 const DISABLE_TIMING: u32 = 2;
 
-/// Work that a device does in the order in which it was begun. The context must be bound where it is used.
+/// Work that a device does in the order in which it was begun. The context must be current on the
+/// thread that uses it.
 pub struct Stream {
     context: Arc<Context>,
     handle: Handle,
 }
 
 impl Stream {
-    /// An empty stream.
+    /// Makes an empty stream.
     pub fn new(context: &Arc<Context>) -> Result<Stream> {
         context.bind()?;
         let mut handle = Handle::NONE;
@@ -46,20 +48,20 @@ impl Stream {
         done(&self.context, code, "cuStreamQuery")
     }
 
-    /// Lets its further work begin after an event, also one of another stream.
+    /// Makes its further work wait for an event, which may be in another stream.
     pub fn wait_for(&self, event: &Event) -> Result<()> {
         // SAFETY: stream and event exist.
         let code = unsafe { (self.context.driver.table.cuStreamWaitEvent)(self.handle.0, event.handle.0, 0) };
         self.context.check(code, "cuStreamWaitEvent")
     }
 
-    /// Begins a kernel. Where it `overlaps`, and the device can, it may start before the work ahead of it has ended and
-    /// must itself wait for that (`griddepcontrol.wait`).
+    /// Begins a kernel. If it `overlaps` and the device allows it, the kernel may start before the
+    /// work ahead of it has ended and must itself wait for that work (`griddepcontrol.wait`).
     ///
     /// # Safety
-    /// The function's module is loaded; `parameters` has a pointer for each of its parameters, to a value of its type;
-    /// whatever memory those name stays there until the kernel is done, and is not touched meanwhile in a way that it
-    /// does not expect.
+    /// The function's module is loaded. `parameters` has a pointer for each of its parameters, to a
+    /// value of its type. The memory that these name exists until the kernel is done, and is not
+    /// used meanwhile in a way that the kernel does not expect.
     #[inline]
     pub unsafe fn launch(
         &self,
@@ -140,7 +142,7 @@ impl Stream {
     /// Begins to write zeros to device memory.
     ///
     /// # Safety
-    /// `address` can be written for `bytes` until that is done.
+    /// `address` can be written for `bytes` until the zeros are written.
     #[inline]
     pub unsafe fn zero(&self, address: u64, bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.
@@ -152,20 +154,21 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: the stream exists and is used no more; the driver lets its work end. What fails was lost before.
+            // SAFETY: the stream exists and is used no more; the driver lets its work end. A
+            // failure means that it was lost before.
             unsafe { (self.context.driver.table.cuStreamDestroy_v2)(self.handle.0) };
         }
     }
 }
 
-/// A place in a stream.
+/// An event: a place in a stream.
 pub struct Event {
     context: Arc<Context>,
     handle: Handle,
 }
 
 impl Event {
-    /// An event that counts as done until it is recorded.
+    /// Makes an event that counts as done until it is recorded.
     pub fn new(context: &Arc<Context>, timing: bool) -> Result<Event> {
         context.bind()?;
         let mut handle = Handle::NONE;
@@ -176,7 +179,7 @@ impl Event {
         Ok(Event { context: context.clone(), handle })
     }
 
-    /// Puts it after all that was begun in the stream.
+    /// Records it after all work that was begun in the stream.
     #[inline]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: event and stream exist.
@@ -191,7 +194,8 @@ impl Event {
         self.context.check(code, "cuEventSynchronize")
     }
 
-    /// Milliseconds from an earlier event to this one; both were made with timing and are done.
+    /// Returns the milliseconds from an earlier event to this one. Both were made with timing and
+    /// are done.
     pub fn milliseconds_since(&self, earlier: &Event) -> Result<f32> {
         let mut milliseconds = 0.0;
         // SAFETY: the pointer is to a local variable, the events exist.
@@ -206,13 +210,14 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: the event exists and is used no more. What fails was lost before.
+            // SAFETY: the event exists and is used no more. A failure means that it was lost
+            // before.
             unsafe { (self.context.driver.table.cuEventDestroy_v2)(self.handle.0) };
         }
     }
 }
 
-/// The answer of a query.
+/// Converts the result of a query: whether the work is done.
 #[inline]
 fn done(context: &Context, code: i32, call: &'static str) -> Result<bool> {
     match code {

@@ -52,7 +52,7 @@ functions! {
     cuLaunchKernelEx(*const CUlaunchConfig, *mut c_void, *mut *mut c_void, *mut *mut c_void) -> i32;
 }
 
-/// The version of the driver's interface: 12040 is 12.4.
+/// Returns the version of the driver's interface: 12040 is 12.4.
 pub fn version(find: &impl Fn(&CStr) -> Option<Symbol>) -> Result<i32> {
     let symbol = find(c"cuDriverGetVersion").ok_or_else(|| missing("cuDriverGetVersion"))?;
     // SAFETY: the driver documents this signature for this name.

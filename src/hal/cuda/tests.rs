@@ -1,4 +1,4 @@
-//! The facade on a driver that does and fails as it is told.
+//! The facade on a driver that works and fails as a test says.
 
 use crate::data::ResultCode;
 use crate::hal::gpu::{HostMemory as _, Mapped as _};
@@ -10,14 +10,14 @@ fn context(number: usize) -> std::sync::Arc<Context> {
     Context::of(fake::driver(), number).unwrap()
 }
 
-/// The text of an error that must be the lack of a backend.
+/// Returns the message of an error that must be the lack of a backend.
 fn no_backend<T>(result: Result<T>) -> String {
     let error = result.err().expect("an error");
     assert_eq!(error.code(), ResultCode::NoBackend, "{error}");
     error.to_string()
 }
 
-/// The text of an error that must be a device's failure.
+/// Returns the message of an error that must be a device's failure.
 fn failed<T>(result: Result<T>) -> String {
     let error = result.err().expect("an error");
     assert_eq!(error.code(), ResultCode::DeviceFailed, "{error}");
@@ -26,12 +26,12 @@ fn failed<T>(result: Result<T>) -> String {
 
 const CUBIN: &[u8] = b"\x7fELF and so on";
 
-// Whether there is a driver.
+// The driver is found or not.
 
 #[test]
 fn a_driver_that_is_too_old_says_what_it_supports() {
     state(|state| state.version = 11080);
-    // Its library lacks functions too, of which the version is the reason.
+    // Its library also lacks functions, and the error names the version as the reason.
     state(|state| state.without = Some("cuLaunchKernelEx"));
     let error = no_backend(fake::initialised());
     assert!(error.contains("CUDA 11.8") && error.contains("needed: 12.0"), "{error}");
@@ -149,7 +149,7 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
     assert!(Memory::new(&context, 12345, "the sources").is_ok());
     fail_once("cuMemAlloc_v2", 700);
     assert!(failed(Memory::new(&context, 1, "the sources")).contains("cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS"));
-    // Only calls that ask for memory know what it was for.
+    // Only calls that ask for memory know its purpose.
     fail_once("cuStreamCreate", 2);
     assert!(failed(Stream::new(&context)).contains("cuStreamCreate: CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
@@ -160,7 +160,7 @@ fn nothing_is_lost_where_the_second_of_two_calls_fails() {
     fail("cuMemHostGetDevicePointer_v2", 700);
     failed(Pinned::new(&context, 64, "the sinks"));
     let words = [0u64; 4];
-    // SAFETY: the fake notes the address alone.
+    // SAFETY: the fake records only the address.
     failed(unsafe { Registered::new(&context, words.as_ptr().cast(), 32) });
     assert!(state(|state| state.live.is_empty()));
     fail("cuCtxSetCurrent", 700);
@@ -168,7 +168,7 @@ fn nothing_is_lost_where_the_second_of_two_calls_fails() {
     assert_eq!(state(|state| state.contexts), 1);
 }
 
-// Life and death.
+// Contexts, modules and memory are given back.
 
 #[test]
 fn everything_is_given_back_once() {
@@ -191,7 +191,7 @@ fn everything_is_given_back_once() {
     assert_eq!(state(|state| state.contexts), 0);
 }
 
-/// What was made on a context keeps it.
+/// A context is held as long as anything that was made on it.
 #[test]
 fn a_context_is_released_after_what_was_made_on_it() {
     let context = context(0);

@@ -1,5 +1,5 @@
-//! Programs that were built, kept on disk for other processes. Nothing here fails: where nothing can be kept, the
-//! text is built each time.
+//! Built programs, kept on disk for other processes. No function here fails: if a program cannot be
+//! kept, it is built each time.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
@@ -11,27 +11,28 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-/// What files begin with; another layout has another one.
+/// The first bytes of a file. Another layout has other ones.
 const MAGIC: &[u8; 8] = b"KyohoCL1";
-/// Bytes before the program: the magic, the key, the length, the checksum.
+/// The bytes before the program: the magic number, the key, the length, the checksum.
 const HEADER: usize = 8 + 32 + 8 + 32;
-/// Files that are kept at most.
+/// The largest number of files that are kept.
 const FILES: usize = 64;
-/// What names of files begin and end with.
+/// The beginning and the end of the names of files.
 const NAME: (&str, &str) = ("opencl-", ".bin");
 /// The end of the names of files that are being written.
 const UNFINISHED: &str = ".part";
 
-/// What tells a program from others.
+/// The key that tells a program from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key of a program that all these make what it is.
+    /// Returns the key of a program that is determined by all these strings.
     pub fn of(parts: &[&str]) -> Key {
         let mut hash = Sha256::new();
         for part in parts {
-            // With their lengths, so that nothing moves from one to the next unseen.
+            // The lengths are hashed too, so that the strings `ab`, `c` and `a`, `bc` have
+            // different keys.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -46,30 +47,32 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// A place where nothing is kept.
+    /// Returns a folder that keeps nothing.
     pub fn none() -> Folder {
         Folder { path: None }
     }
 
-    /// The folder that variables name: `KYOHO_CACHE_DIR`, which is none where it is empty, else `kyoho` in
-    /// `XDG_CACHE_HOME`, else `.cache/kyoho` in `HOME`, else none.
+    /// Returns the folder that variables name: `KYOHO_CACHE_DIR`, which means none if it is empty,
+    /// else `kyoho` in `XDG_CACHE_HOME`, else `.cache/kyoho` in `HOME`, else none.
     pub fn from(variable: &dyn Fn(&str) -> Option<OsString>) -> Folder {
         if let Some(path) = variable("KYOHO_CACHE_DIR") {
             return Folder { path: (!path.is_empty()).then(|| PathBuf::from(path)) };
         }
-        // Relative ones mean nothing: so the XDG standard, and the directory that a program runs in changes.
+        // The XDG standard ignores relative paths, because the working directory of a program
+        // changes.
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
         Folder { path: caches.map(|path| path.join("kyoho")) }
     }
 
-    /// The program of this key, if it is there and whole. A file that is neither is removed.
+    /// Returns the program of this key if it is there and whole. A file that is damaged or belongs
+    /// to another program is removed.
     pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.file(key)?;
         let mut file = File::open(&path).ok()?;
         match read(&mut file, key) {
             Ok(program) => {
-                // The files used last are kept; where the time cannot be set, those written last are.
+                // The files used last are kept, or those written last if the time cannot be set.
                 let _ = file.set_modified(SystemTime::now());
                 Some(program)
             }
@@ -81,7 +84,7 @@ impl Folder {
         }
     }
 
-    /// Keeps a program, if that can be done.
+    /// Keeps a program if possible.
     pub fn store(&self, key: &Key, program: &[u8]) {
         let (Some(folder), Some(path)) = (&self.path, self.file(key)) else { return };
         match write(folder, &path, key, program) {
@@ -91,7 +94,7 @@ impl Folder {
         remove_oldest(folder);
     }
 
-    /// Forgets a program, if that can be done.
+    /// Removes a program if possible.
     pub fn remove(&self, key: &Key) {
         if let Some(path) = self.file(key)
             && let Err(error) = std::fs::remove_file(&path)
@@ -100,14 +103,14 @@ impl Folder {
         }
     }
 
-    /// Where the program of a key is.
+    /// Returns the path of the file with the program of a key.
     fn file(&self, key: &Key) -> Option<PathBuf> {
         let hex: String = key.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(self.path.as_ref()?.join(format!("{}{hex}{}", NAME.0, NAME.1)))
     }
 }
 
-/// What a file begins with that has this program.
+/// Returns the header of the file with this program.
 fn header(key: &Key, program: &[u8]) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(MAGIC);
@@ -117,7 +120,7 @@ fn header(key: &Key, program: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// The program of a file, or what is wrong with the file.
+/// Returns the program of a file, or the defect of the file.
 fn read(file: &mut File, key: &Key) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -129,11 +132,12 @@ fn read(file: &mut File, key: &Key) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Writes a file under another name first, so that no reader finds half of one.
+/// Writes a file under another name first, so that no reader finds an incomplete one.
 fn write(folder: &Path, path: &Path, key: &Key, program: &[u8]) -> std::io::Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Processes of other machines may share the folder: the time tells those of one number apart.
+    // Processes of several machines may use the folder, and the time tells those with one process
+    // id apart.
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
     let unfinished = path.with_extension(format!("{process}-{number}-{since:x}{UNFINISHED}"));
@@ -149,7 +153,7 @@ fn write(folder: &Path, path: &Path, key: &Key, program: &[u8]) -> std::io::Resu
     written
 }
 
-/// Removes the oldest files of this library beyond those that are kept, also such as were never finished.
+/// Removes the oldest files of this library beyond those that are kept, including unfinished ones.
 fn remove_oldest(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut files: Vec<(SystemTime, PathBuf)> = entries
@@ -175,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// A path of a test's own, removed at its end.
+    /// A path that belongs to one test and is removed at its end.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -186,12 +190,12 @@ mod tests {
             Scratch(path)
         }
 
-        /// A folder that is not there yet.
+        /// Returns a folder that does not exist yet.
         fn folder(&self) -> Folder {
             Folder { path: Some(self.0.join("deep/programs")) }
         }
 
-        /// The files of that folder.
+        /// Returns the files of that folder.
         fn files(&self) -> Vec<PathBuf> {
             fs::read_dir(self.0.join("deep/programs")).unwrap().map(|entry| entry.unwrap().path()).collect()
         }

@@ -15,16 +15,18 @@ use super::devices::Usable;
 use super::table::Table;
 use super::{Driver, Handle, Kind, Properties, SUCCESS, driver, reason};
 
-/// A context on one device, which everything of the library that uses the device assignments; held until dropped.
+/// A context on one device, which everything in the library that uses the device shares. It is held
+/// until this is dropped.
 pub struct Context {
     driver: &'static Driver,
     number: usize,
     pub(super) device: Handle,
     pub(super) handle: Handle,
-    /// For what is done where no queue is at hand; on a CPU, for everything.
+    /// The queue for work that has no queue of its own. On a CPU it does all work.
     pub(super) queue: Handle,
     properties: Properties,
-    /// Kernels are begun by many at a time; who asks for a program must be alone.
+    /// Many threads may begin kernels at the same time, but a thread that asks for a program must
+    /// be alone.
     pub(super) launches: RwLock<()>,
     /// Whether a call on it failed.
     failed: AtomicBool,
@@ -43,7 +45,7 @@ impl contexts::Context for Context {
 }
 
 impl Context {
-    /// The context on the device of this number, its place among those that can compute.
+    /// Returns the context on the device of this number, which counts the devices that can compute.
     pub fn new(number: usize) -> Result<Arc<Context>> {
         let driver = driver()?;
         match KEPT.get(number) {
@@ -52,7 +54,7 @@ impl Context {
         }
     }
 
-    /// As [`Context::new`], of a certain driver and not kept.
+    /// Makes a context as [`Context::new`] does, with the driver given, and does not keep it.
     pub(super) fn of(driver: &'static Driver, number: usize) -> Result<Arc<Context>> {
         let Usable { handle: device, properties } = driver.device(number)?;
         let mut code = SUCCESS;
@@ -72,7 +74,7 @@ impl Context {
         // SAFETY: context and device exist; the pointer is to a local variable.
         let queue = unsafe { (driver.table.clCreateCommandQueue)(handle, device.0, flags, &mut code) };
         if code != SUCCESS {
-            // SAFETY: it was made above. What fails here was lost before.
+            // SAFETY: it was made above. A failure means that it was lost before.
             unsafe { (driver.table.clReleaseContext)(handle) };
             return Err(fail(code, "clCreateCommandQueue"));
         }
@@ -88,30 +90,30 @@ impl Context {
         }))
     }
 
-    /// Its number and name, for people.
+    /// Returns its number and name, for people.
     pub fn name(&self) -> String {
         format!("{} ({})", self.number, self.properties.name)
     }
 
-    /// What the device is.
+    /// Returns the properties of the device.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }
 
-    /// An error, unless this is the process that opened the driver.
+    /// Returns an error unless this is the process that opened the driver.
     #[inline]
     pub fn check_process(&self) -> Result<()> {
         self.driver.check_process().map_err(|reason| self.device_failed(reason.into()))
     }
 
-    /// The functions of the driver, for the process that opened it alone.
+    /// Returns the functions of the driver, which only the process that opened it may call.
     #[inline]
     pub(super) fn table(&self) -> Result<&'static Table> {
         self.check_process()?;
         Ok(&self.driver.table)
     }
 
-    /// An error unless `code`, which `call` returned, is success.
+    /// Returns an error unless `code`, which `call` returned, is success.
     #[inline]
     pub fn check(&self, code: i32, call: &str) -> Result<()> {
         match code {
@@ -123,7 +125,7 @@ impl Context {
         }
     }
 
-    /// As [`Context::check`], for a call that needs memory for `what`.
+    /// Checks a code as [`Context::check`] does, for a call that needs memory for `what`.
     #[inline]
     pub(super) fn check_memory(&self, code: i32, call: &str, what: &'static str, bytes: usize) -> Result<()> {
         match code {
@@ -131,7 +133,7 @@ impl Context {
                 Err(Error::OutOfMemory { what, bytes })
             }
             CL_OUT_OF_RESOURCES => {
-                // Drivers say so of a device that was lost, too.
+                // Drivers return this code for a lost device, too.
                 self.failed.store(true, Ordering::Relaxed);
                 Err(Error::OutOfMemory { what, bytes })
             }
@@ -139,7 +141,7 @@ impl Context {
         }
     }
 
-    /// The error that the device failed, for this reason.
+    /// Returns the error that the device failed, for this reason.
     #[cold]
     pub(super) fn device_failed(&self, reason: String) -> Error {
         Error::DeviceFailed { device: format!("{} ({})", self.number, self.properties.name), reason }
@@ -149,7 +151,8 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         if let Ok(table) = self.table() {
-            // SAFETY: both were made with it and nothing uses them any more. What fails here was lost before.
+            // SAFETY: both were made with it and nothing uses them any more. A failure means that
+            // it was lost before.
             unsafe {
                 (table.clReleaseCommandQueue)(self.queue.0);
                 (table.clReleaseContext)(self.handle.0);

@@ -1,4 +1,5 @@
-//! The devices of all platforms: which can compute, in the order of the library, and why the others cannot.
+//! The devices of all platforms: those that can compute, in the order of the library, and the
+//! reasons why the others cannot.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,46 +20,47 @@ pub use crate::hal::DeviceKind as Kind;
 const NVIDIA: &str = "NVIDIA CUDA";
 /// The name of PoCL's platform.
 const POCL: &str = "Portable Computing Language";
-/// Threads that a group of some kernel has: `MOST_THREADS` in `kernels/prelude_opencl.h`.
+/// The threads of a thread block of some kernels: `MOST_THREADS` in `kernels/prelude_opencl.h`.
 const THREADS: usize = 256;
-/// Bytes of local memory that no group of any kernel exceeds.
+/// The bytes of local memory that no thread block of any kernel exceeds.
 pub(super) const LOCAL: u64 = 48 << 10;
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Who made it.
+    /// The maker.
     pub vendor: String,
-    /// Whether NVIDIA's own driver drives it, whose compiler takes the instructions of its GPUs.
+    /// Whether NVIDIA's own driver runs it. The compiler of that driver accepts the instructions of
+    /// NVIDIA's GPUs.
     pub is_nvidia: bool,
-    /// What it is built as.
+    /// The kind of hardware.
     pub kind: Kind,
-    /// The name of its platform.
+    /// The name of the platform.
     pub platform: String,
     /// The version of its platform, such as `OpenCL 3.0 CUDA 12.4.131`.
     pub platform_version: String,
-    /// What it supports of OpenCL, major and minor.
+    /// The version of OpenCL that it supports, major and minor.
     pub version: (u32, u32),
-    /// The version of its driver.
+    /// The version of the driver.
     pub driver_version: String,
-    /// Compute units.
+    /// The number of compute units.
     pub compute_units: usize,
-    /// Bytes of device memory.
+    /// The bytes of device memory.
     pub memory: u64,
-    /// The most bytes of one allocation that it promises.
+    /// The largest size of one allocation that the device promises, in bytes.
     pub max_allocation: u64,
-    /// Bytes of local memory of a group of threads.
+    /// The bytes of local memory of a thread block.
     pub local_memory: u64,
-    /// The most threads of a group.
+    /// The largest number of threads of a thread block.
     pub max_threads: usize,
-    /// Bits of an address.
+    /// The number of bits of an address.
     pub address_bits: u32,
 }
 
 impl Properties {
-    /// What it is, for people.
+    /// Describes the device for people.
     pub fn description(&self) -> DeviceDescription {
         let (major, minor) = self.version;
         let units = if self.compute_units == 1 { "compute unit" } else { "compute units" };
@@ -86,16 +88,17 @@ impl Properties {
 /// A device that cannot compute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
-    /// Its name, or that of its platform, where its devices are not told.
+    /// Its name, or that of its platform if the platform does not list its devices.
     pub name: String,
-    /// Why it cannot.
+    /// The reason.
     pub reason: String,
 }
 
 /// The devices of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Those that can compute, at least one: GPUs, accelerators, CPUs; of a kind in the order of platforms.
+    /// Those that can compute, of which there is at least one: GPUs, accelerators, CPUs, and within
+    /// a kind in the order of platforms.
     pub usable: Vec<Properties>,
     /// The others.
     pub unusable: Vec<Unusable>,
@@ -108,7 +111,7 @@ pub(super) struct Usable {
 }
 
 impl Driver {
-    /// Every device that the platforms show.
+    /// Returns every device that the platforms show.
     pub(super) fn devices(&self) -> Result<Found> {
         let (usable, unusable) = self.list()?;
         Ok(Found { usable: usable.into_iter().map(|device| device.properties).collect(), unusable })
@@ -127,21 +130,22 @@ impl Driver {
         Ok(self.platforms()?.into_iter().filter(is_asked).any(has_card))
     }
 
-    /// The device of this number.
+    /// Returns the device of this number.
     pub(super) fn device(&self, number: usize) -> Result<Usable> {
         let (mut usable, _) = self.list()?;
-        match number < usable.len() {
-            true => Ok(usable.swap_remove(number)),
-            false => Err(Error::DeviceFailed {
+        if number < usable.len() {
+            Ok(usable.swap_remove(number))
+        } else {
+            Err(Error::DeviceFailed {
                 device: number.to_string(),
                 reason: format!("there are {} devices of backend 'opencl'", usable.len()),
-            }),
+            })
         }
     }
 
-    /// The devices that can compute, at least one, and the others.
+    /// Returns the devices that can compute, of which there is at least one, and the others.
     fn list(&self) -> Result<(Vec<Usable>, Vec<Unusable>)> {
-        // PoCL 3.1 ends the process where two threads are the first to ask for its devices.
+        // PoCL 3.1 ends the process if two threads are the first to ask for its devices.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut usable, mut unusable) = (Vec::new(), Vec::new());
@@ -162,9 +166,10 @@ impl Driver {
         if usable.is_empty() {
             let why: Vec<String> =
                 unusable.iter().map(|device| format!("{}: {}", device.name, device.reason)).collect();
-            return Err(none(match why.is_empty() {
-                true => "OpenCL finds no device".into(),
-                false => format!("no OpenCL device can compute ({})", why.join("; ")),
+            return Err(none(if why.is_empty() {
+                "OpenCL finds no device".into()
+            } else {
+                format!("no OpenCL device can compute ({})", why.join("; "))
             }));
         }
         usable.sort_by_key(|device| device.properties.kind);
@@ -182,14 +187,14 @@ impl Driver {
             code => return Err(none(reason(code, "clGetPlatformIDs"))),
         }
         let mut platforms = vec![std::ptr::null_mut(); count as usize];
-        // SAFETY: there is room for as many as is said.
+        // SAFETY: there is room for as many as the call says.
         match unsafe { (self.table.clGetPlatformIDs)(count, platforms.as_mut_ptr(), std::ptr::null_mut()) } {
             SUCCESS => Ok(platforms),
             code => Err(none(reason(code, "clGetPlatformIDs"))),
         }
     }
 
-    /// The driver's handles of the devices of a platform.
+    /// Returns the driver's handles of the devices of a platform.
     fn handles(&self, platform: Object) -> std::result::Result<Vec<Object>, String> {
         let mut count = 0;
         let call = self.table.clGetDeviceIDs;
@@ -200,14 +205,14 @@ impl Driver {
             code => return Err(reason(code, "clGetDeviceIDs")),
         }
         let mut handles = vec![std::ptr::null_mut(); count as usize];
-        // SAFETY: the platform exists; there is room for as many as is said.
+        // SAFETY: the platform exists; there is room for as many as the call says.
         match unsafe { call(platform, CL_DEVICE_TYPE_ALL, count, handles.as_mut_ptr(), std::ptr::null_mut()) } {
             SUCCESS => Ok(handles),
             code => Err(reason(code, "clGetDeviceIDs")),
         }
     }
 
-    /// A text of a platform.
+    /// Returns a string of a platform.
     fn of_platform(&self, platform: Object, what: u32) -> std::result::Result<String, String> {
         // SAFETY: the platform exists; `told` has the room that it says.
         let told =
@@ -215,7 +220,7 @@ impl Driver {
         told.map(|bytes| text(&bytes)).map_err(|code| reason(code, "clGetPlatformInfo"))
     }
 
-    /// What a device is, if it can compute.
+    /// Returns the properties of a device if it can compute.
     fn properties(&self, platform: Object, handle: Object) -> std::result::Result<Properties, Unusable> {
         let device = Asked { table: &self.table, handle };
         let name = device.text(CL_DEVICE_NAME);
@@ -244,7 +249,7 @@ impl Driver {
     }
 }
 
-/// The error that there is no platform, with what may hide it.
+/// Returns the error that there is no platform, and names the variable that may hide it.
 fn no_platform() -> Error {
     let hidden = ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok()?;
@@ -253,7 +258,7 @@ fn no_platform() -> Error {
     none(format!("no OpenCL driver is installed: the loader finds no platform{}", hidden.unwrap_or_default()))
 }
 
-/// A device that is asked what it is.
+/// A device whose properties are asked for.
 struct Asked<'a> {
     table: &'a Table,
     handle: Object,
@@ -288,7 +293,7 @@ impl Asked<'_> {
         .ok_or_else(|| format!("it is neither GPU, accelerator nor CPU (type {kind:#x})"))
     }
 
-    /// The version of OpenCL that it supports, or why it cannot compute.
+    /// Returns the version of OpenCL that it supports, or the reason why it cannot compute.
     fn usable_version(&self) -> std::result::Result<(u32, u32), String> {
         let text = self.text(CL_DEVICE_VERSION)?;
         let version = parsed_version(&text).ok_or_else(|| format!("its version is '{text}'"))?;
@@ -297,10 +302,11 @@ impl Asked<'_> {
         let (threads, local): (usize, u64) =
             (self.number(CL_DEVICE_MAX_WORK_GROUP_SIZE)?, self.number(CL_DEVICE_LOCAL_MEM_SIZE)?);
         let extensions = self.text(CL_DEVICE_EXTENSIONS)?;
-        // Devices without such numbers may not know the question.
+        // Devices without double precision may not know the question for it.
         let has_double = extensions.split_whitespace().any(|name| name == "cl_khr_fp64")
             && self.number::<u64>(CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0) != 0;
-        // Atomic operations on 32 bits, global and local, belong to the language since 1.1; none on 64 are used.
+        // Atomic operations on 32 bits, global and local, belong to the language since 1.1. None on
+        // 64 bits are used.
         let lacks = [
             (!has(CL_DEVICE_AVAILABLE)?, "it is not available".to_owned()),
             (version < (1, 2), format!("it has OpenCL {}.{}; needed: 1.2", version.0, version.1)),
@@ -318,7 +324,7 @@ impl Asked<'_> {
     }
 }
 
-/// Major and minor of a version such as `OpenCL 3.0 CUDA`.
+/// Returns major and minor number of a version such as `OpenCL 3.0 CUDA`.
 fn parsed_version(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.strip_prefix("OpenCL ")?.split_whitespace().next()?.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

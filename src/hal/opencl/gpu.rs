@@ -1,4 +1,4 @@
-//! An OpenCL device as what methods are written against.
+//! An OpenCL device for methods: [`Gpu`] over the driver.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
 use super::{Address, Context, Event, Kernel, Memory, Queue, Staging, programs};
 
-/// The most threads of a block on every device: `MOST_THREADS` in `kernels/prelude_opencl.h`.
+/// The most threads of a thread block on every device: `MOST_THREADS` in
+/// `kernels/prelude_opencl.h`.
 pub(super) const MOST_THREADS: usize = 256;
 
 /// An OpenCL device.
@@ -17,34 +18,35 @@ pub struct OpenCl {
     properties: Properties,
 }
 
-/// A queue, and the events in it that tell whether its work failed.
+/// A queue, and those of its events that show whether its work failed.
 pub struct Work {
     queue: Queue,
-    /// The end of the copy to the host that was begun last, if nothing was begun since.
+    /// The end of the last copy to the host, if nothing was begun since.
     copied: RefCell<Option<Event>>,
-    /// The end of the kernel that was begun last, if it was not recorded since.
+    /// The end of the last kernel, if it was not recorded since.
     ended: RefCell<Option<Event>>,
 }
 
 /// A place in a queue.
 pub struct Recorded {
     event: Event,
-    /// The end of the last kernel: where one failed, drivers are free to do what comes after it.
+    /// The end of the last kernel. After one that failed, drivers may still do the work that
+    /// follows.
     ended: Option<Event>,
 }
 
-/// Memory of others: kernels do not reach memory of the host.
+/// Memory of another owner. It is not mapped, because kernels do not reach host memory.
 pub struct Unmapped;
 
 impl OpenCl {
-    /// The device of this number.
+    /// Opens the device of this number.
     pub fn open(number: usize) -> Result<OpenCl> {
-        // A driver may recover only when all of what failed was given back.
+        // A driver may recover only when everything on the failed device was given back.
         programs::give_back_failed();
         Ok(OpenCl::on(Context::new(number)?))
     }
 
-    /// The device of a context.
+    /// Makes the device of a context.
     pub fn on(context: Arc<Context>) -> OpenCl {
         let properties = context.properties();
         let properties = Properties {
@@ -52,14 +54,14 @@ impl OpenCl {
             identity: context.name(),
             multiprocessors: properties.compute_units,
             most_threads: MOST_THREADS,
-            // OpenCL 1.2 does not promise them, and NVIDIA's compiler takes CUDA's.
+            // OpenCL 1.2 does not promise them, but NVIDIA's compiler accepts those of CUDA.
             has_fences: properties.is_nvidia,
         };
         OpenCl { context, properties }
     }
 
-    /// Whether kernels are asked how they ended. After one that failed NVIDIA's driver refuses all that follows, and
-    /// asking it takes 9 us.
+    /// Whether the host checks the end of each kernel. After a kernel that failed, NVIDIA's driver
+    /// refuses all further work anyway, and the check takes 9 us there.
     fn asks_kernels(&self) -> bool {
         !self.context.properties().is_nvidia
     }
@@ -118,7 +120,7 @@ impl Gpu for OpenCl {
         &self.properties
     }
 
-    /// A fork has no page-locked memory: it must be told before it touches any.
+    /// A fork has no page-locked memory, so that the error must come before it touches any.
     fn enter(&self) -> Result<()> {
         self.context.check_process()
     }
@@ -189,7 +191,7 @@ impl Gpu for OpenCl {
         work.queue.synchronize()?;
         let timed = Queue::timed(&self.context)?;
         set(kernel, arguments)?;
-        // SAFETY: the caller's promise; what was begun before has ended.
+        // SAFETY: the caller's promise; the work that was begun before has ended.
         let event = unsafe { timed.launch_marked(kernel, blocks, threads)? };
         timed.synchronize()?;
         event.seconds()
@@ -198,7 +200,7 @@ impl Gpu for OpenCl {
     fn record(&self, work: &Work) -> Result<Recorded> {
         let copied = work.copied.take();
         let event = copied.map_or_else(|| work.queue.mark(), Ok)?;
-        // Another queue that waits for it may come first to the device.
+        // The device may otherwise get another queue first that waits for this one.
         work.queue.flush()?;
         Ok(Recorded { event, ended: work.ended.take() })
     }

@@ -1,4 +1,4 @@
-//! Memory of the device.
+//! Device memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::data::Result;
 
 use super::{Context, Handle, Kind, SUCCESS};
 
-/// Memory of the device; what it holds at first is not defined.
+/// Device memory. Its contents are undefined at first.
 pub struct Memory {
     context: Arc<Context>,
     address: Address,
@@ -18,11 +18,11 @@ pub struct Memory {
     what: &'static str,
 }
 
-/// What kernels are told of memory; of use as long as the memory is there.
+/// The argument by which kernels get memory. It is valid as long as the memory exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     pub(super) handle: Handle,
-    /// Tells it from others for ever, while the driver gives out handles again.
+    /// Tells it from all others, because the driver gives out a handle again.
     number: u64,
 }
 
@@ -34,11 +34,11 @@ impl Address {
 }
 
 impl Memory {
-    /// Memory for `what`.
+    /// Allocates memory for `what`.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Memory> {
         let table = context.table()?;
         let mut code = SUCCESS;
-        // The driver refuses to give out nothing.
+        // The driver refuses an allocation of zero bytes.
         let (room, none) = (bytes.max(1), std::ptr::null_mut());
         // SAFETY: the context exists; the pointer is to a local variable.
         let handle = unsafe { (table.clCreateBuffer)(context.handle.0, CL_MEM_READ_WRITE, room, none, &mut code) };
@@ -46,8 +46,9 @@ impl Memory {
         // From here on dropping frees it.
         let address = Address::new(Handle(handle));
         let memory = Memory { context: context.clone(), address, bytes, what };
-        // GPUs' drivers look for the memory itself when it is first used: better now, where the lack of it can be told.
-        // PoCL gives out more than the machine has, used or not.
+        // Drivers of GPUs allocate the memory itself when it is first used. That is done here,
+        // where an error can say what the memory is for. PoCL gives out more than the machine has,
+        // used or not.
         if context.properties().kind != Kind::Cpu {
             memory.touch()?;
         }
@@ -59,22 +60,23 @@ impl Memory {
         let call = self.context.table()?.clEnqueueWriteBuffer;
         let (zero, none, last) = (0u8, std::ptr::null_mut(), self.bytes.saturating_sub(1));
         let (queue, memory) = (self.context.queue.0, self.address.handle.0);
-        // SAFETY: queue and memory, which has at least a byte, exist, and the call returns when the byte was read.
+        // SAFETY: the queue and the memory, which has at least one byte, exist; the call returns
+        // when the byte was read.
         let code = unsafe { call(queue, memory, CL_TRUE, last, 1, (&raw const zero).cast(), 0, none, none) };
         self.context.check_memory(code, "clEnqueueWriteBuffer", self.what, self.bytes)
     }
 
-    /// What kernels are told of it.
+    /// Returns the argument by which kernels get it.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// How much it is.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What it is for.
+    /// Returns its purpose.
     pub(super) fn what(&self) -> &'static str {
         self.what
     }
@@ -83,7 +85,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let Ok(table) = self.context.table() else { return };
-        // SAFETY: it was made by this value; the driver waits for work that uses it. What fails was lost before.
+        // SAFETY: it was made by this value; the driver waits for work that uses it. A failure
+        // means that it was lost before.
         unsafe { (table.clReleaseMemObject)(self.address.handle.0) };
     }
 }

@@ -1,8 +1,9 @@
-//! OpenCL behind names and errors of this library.
+//! OpenCL behind the names and errors of this library.
 //!
-//! The loader's library is opened when it is first asked for, and its functions are called with signatures of our own,
-//! as the standard has them. Of the crate `opencl3` only types, constants and the names of errors serve: its owners end
-//! the process where giving back fails, and its calls remember for ever that there was no library.
+//! The loader's library is opened when it is first asked for, and its functions are called with
+//! signatures of our own, as the standard has them. Only types, constants and the names of errors
+//! come from the crate `opencl3`. Its owning types end the process if giving back fails, and its
+//! calls remember for ever that there was no library.
 
 pub mod cache;
 mod context;
@@ -42,8 +43,8 @@ const LIBRARY: &str = "libOpenCL.so.1";
 
 const SUCCESS: i32 = error_codes::CL_SUCCESS;
 
-/// Why a fork is refused: it inherits the drivers' memory without their threads and files, so that calls may hang or
-/// crash.
+/// The reason why a fork is refused: it inherits the drivers' memory without their threads and
+/// files, so that calls may hang or crash.
 const FORKED: &str = "this process was forked from one that uses OpenCL";
 
 /// The loader of this process.
@@ -57,27 +58,28 @@ pub struct Driver {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Handle(Object);
 
-// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object; nothing here looks
-// behind the pointer.
+// SAFETY: all functions but `clSetKernelArg` may be called from every thread with every object;
+// nothing here dereferences the pointer.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// The loader, opened at the first call that succeeds; a failure is tried again at the next.
+/// Returns the loader, opened at the first call that succeeds. A failure is tried again at the next
+/// call.
 fn driver() -> Result<&'static Driver> {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     static OPENING: Mutex<()> = Mutex::new(());
-    /// The process that opens it, or has opened it.
+    /// The process that opens the loader or has opened it.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
     let process = std::process::id();
-    // A fork finds this out before it waits for a lock that nobody in it holds.
+    // This comes first, because a fork must not wait for a lock that no thread of it holds.
     if PROCESS.compare_exchange(0, process, Relaxed, Relaxed).is_err_and(|other| other != process) {
         return Err(none(FORKED));
     }
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    // One thread alone: drivers begin when they are first asked.
+    // One thread at a time opens it, because drivers start when they are first asked.
     let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     PROCESS.store(process, Relaxed);
     if let Some(driver) = DRIVER.get() {
@@ -92,7 +94,7 @@ fn driver() -> Result<&'static Driver> {
     }
 }
 
-/// The devices of this machine, without a context on any of them.
+/// Returns the devices of this machine without making a context on any of them.
 pub fn devices() -> Result<Found> {
     let found = driver()?.devices()?;
     for device in &found.unusable {
@@ -106,12 +108,12 @@ pub fn has_card() -> bool {
     driver().and_then(Driver::has_card).unwrap_or(false)
 }
 
-/// The error that there is no such backend, for this reason.
+/// Returns the error that this backend is not available, for this reason.
 fn none(reason: impl Into<String>) -> Error {
     Error::NoBackend { backend: "opencl", reason: reason.into() }
 }
 
-/// A code in words.
+/// Describes a code in words.
 #[cold]
 fn reason(code: i32, call: &str) -> String {
     match error_codes::error_text(code) {
@@ -121,7 +123,7 @@ fn reason(code: i32, call: &str) -> String {
 }
 
 impl Driver {
-    /// The loader that the system finds.
+    /// Opens the loader that the system finds.
     fn opened() -> Result<Driver> {
         let find = loader::open(&[LIBRARY])
             .map_err(|reason| none(format!("the loader's library cannot be opened: {reason}")))?;
@@ -129,7 +131,7 @@ impl Driver {
         Ok(Driver { table: Table::from(&find).map_err(missing)?, process: std::process::id() })
     }
 
-    /// An error, unless this is the process that opened the loader.
+    /// Returns an error unless this is the process that opened the loader.
     fn check_process(&self) -> std::result::Result<(), &'static str> {
         if self.process == std::process::id() { Ok(()) } else { Err(FORKED) }
     }
@@ -140,7 +142,7 @@ pub fn describe() -> Result<Vec<DeviceDescription>> {
     Ok(devices()?.usable.iter().map(Properties::description).collect())
 }
 
-/// Devices that cannot compute, and why, where the driver can be asked.
+/// Returns the devices that cannot compute with their reasons, if the driver can be asked.
 pub fn unusable() -> Vec<(String, String)> {
     let found = devices().map(|found| found.unusable).unwrap_or_default();
     found.into_iter().map(|device| (device.name, device.reason)).collect()

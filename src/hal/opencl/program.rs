@@ -1,4 +1,5 @@
-//! Code for the device: programs, built from their text or from what the driver made of it before, and their kernels.
+//! Code for the device: programs, built from their source or from a binary that the driver made
+//! before, and their kernels.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, PoisonError};
@@ -13,31 +14,31 @@ use super::cache::{Folder, Key};
 use super::table::{Object, Table, text, told};
 use super::{Address, Context, Handle, Kind, SUCCESS, reason};
 
-/// How many lines of what the compiler says are told.
+/// The number of lines of the compiler's output that an error shows.
 const LINES: usize = 8;
 
-/// A program that is built.
+/// A built program.
 pub struct Program {
     context: Arc<Context>,
     handle: Handle,
     name: String,
-    /// Where it was kept.
+    /// The folder and key that it was loaded from, if it was.
     loaded: Option<(Folder, Key)>,
 }
 
 impl Program {
-    /// The program of this text: from the user's folder of programs if it is there, else built, and put there
-    /// unless the device is a CPU.
+    /// Returns the program of this source. It comes from the user's folder of programs if it is
+    /// there. Otherwise it is built, and kept there unless the device is a CPU.
     pub fn new(context: &Arc<Context>, name: &str, text: &str, options: &str) -> Result<Program> {
         let folder = match context.properties().kind {
-            // PoCL compiles a kernel when it first runs, and keeps that itself.
+            // PoCL compiles a kernel when it first runs, and keeps the result itself.
             Kind::Cpu => Folder::none(),
             _ => Folder::from(&|name| std::env::var_os(name)),
         };
         Program::kept_in(&folder, context, name, text, options)
     }
 
-    /// The same with another folder.
+    /// Returns a program as [`Program::new`] does, with the folder given.
     pub(crate) fn kept_in(
         folder: &Folder,
         context: &Arc<Context>,
@@ -72,7 +73,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Whether it was kept by another process or before.
+    /// Whether it was loaded from a folder.
     pub fn is_loaded(&self) -> bool {
         self.loaded.is_some()
     }
@@ -85,7 +86,7 @@ impl Program {
         }
     }
 
-    /// Puts the program into the user's folder.
+    /// Keeps the program in the user's folder.
     fn keep(&self, folder: &Folder, key: &Key) {
         match self.binary_alone() {
             Ok(binary) => folder.store(key, &binary),
@@ -93,7 +94,8 @@ impl Program {
         }
     }
 
-    /// What tells a program from others: its text, and everything that may make other code of it.
+    /// Returns the key of a program, made from its source and everything else that may change its
+    /// code.
     pub(super) fn key(context: &Context, text: &str, options: &str) -> Key {
         let properties = context.properties();
         Key::of(&[
@@ -111,8 +113,8 @@ impl Program {
 
     fn of_text(context: &Arc<Context>, name: &str, text: &str, options: &CStr) -> Result<Program> {
         let (table, mut code) = (context.table()?, SUCCESS);
-        // SAFETY: the context exists; there is one text, of the length that is said; the pointers are to local
-        // variables.
+        // SAFETY: the context exists; there is one source, of the length that the call says; the
+        // pointers are to local variables.
         let handle = unsafe {
             let (text, length) = (text.as_ptr().cast(), text.len());
             (table.clCreateProgramWithSource)(context.handle.0, 1, &text, &length, &mut code)
@@ -123,8 +125,8 @@ impl Program {
 
     fn of_binary(context: &Arc<Context>, name: &str, binary: &[u8], options: &CStr) -> Result<Program> {
         let (table, mut code, mut status) = (context.table()?, SUCCESS, SUCCESS);
-        // SAFETY: context and device exist; there is one binary, of the length that is said; the pointers are to local
-        // variables.
+        // SAFETY: context and device exist; there is one binary, of the length that the call says;
+        // the pointers are to local variables.
         let handle = unsafe {
             let (device, length, bytes) = (&context.device.0, binary.len(), binary.as_ptr());
             let create = table.clCreateProgramWithBinary;
@@ -145,11 +147,11 @@ impl Program {
         Program { context: context.clone(), handle: Handle(handle), name: name.into(), loaded: None }
     }
 
-    /// The program after it was built.
+    /// Builds the program.
     fn built(self, table: &Table, options: &CStr) -> Result<Program> {
         let device = self.context.device.0;
-        // SAFETY: program and device exist; options have their end. Without a callback the call returns when it is
-        // done.
+        // SAFETY: program and device exist; the options end with a zero. Without a callback the
+        // call returns when it is done.
         let code =
             unsafe { (table.clBuildProgram)(self.handle.0, 1, &device, options.as_ptr(), None, std::ptr::null_mut()) };
         if code == SUCCESS {
@@ -165,8 +167,8 @@ impl Program {
         Err(self.context.device_failed(reason.trim_end_matches("; ").into()))
     }
 
-    /// What the driver made of the text, asked for while no kernel runs: PoCL 3.1 ends the process when the kernel of a
-    /// program ends while it is asked for the program.
+    /// Returns the binary while no kernel runs. PoCL 3.1 ends the process when a kernel of a
+    /// program ends while the binary is asked for.
     fn binary_alone(&self) -> Result<Vec<u8>> {
         let context = &self.context;
         let table = context.table()?;
@@ -176,7 +178,7 @@ impl Program {
         self.binary()
     }
 
-    /// What the driver made of the text.
+    /// Returns the binary that the driver made of the source.
     fn binary(&self) -> Result<Vec<u8>> {
         let call = self.context.table()?.clGetProgramInfo;
         // A device whose programs cannot be kept can still compute.
@@ -194,24 +196,27 @@ impl Program {
         binary.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { what: "a program", bytes: length })?;
         binary.resize(length, 0u8);
         let mut place = binary.as_mut_ptr();
-        // SAFETY: the program exists and is of one device; there is one place, with room for so many bytes.
+        // SAFETY: the program exists and is of one device; there is one place, with room for this
+        // many bytes.
         check(unsafe {
             let places = (&raw mut place).cast();
             call(self.handle.0, CL_PROGRAM_BINARIES, size_of::<*mut u8>(), places, none)
         })?;
-        match binary.is_empty() {
-            true => Err(self.context.device_failed("it does not hand out programs".into())),
-            false => Ok(binary),
+        if binary.is_empty() {
+            Err(self.context.device_failed("it does not hand out programs".into()))
+        } else {
+            Ok(binary)
         }
     }
 
-    /// The kernel of this name.
+    /// Returns the kernel of this name.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let context = &self.context;
         let symbol =
             CString::new(name).map_err(|_| Error::Internal { what: format!("no kernel is named {name:?}") })?;
         let mut code = SUCCESS;
-        // SAFETY: the program is built; the name has its end; the pointer is to a local variable.
+        // SAFETY: the program is built; the name ends with a zero; the pointer is to a local
+        // variable.
         let handle = unsafe { (context.table()?.clCreateKernel)(self.handle.0, symbol.as_ptr(), &mut code) };
         if code != SUCCESS {
             let reason = format!("{} (kernel {name} of {})", reason(code, "clCreateKernel"), self.name);
@@ -224,7 +229,8 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if let Ok(table) = self.context.table() {
-            // SAFETY: the program exists; its kernels keep what they need. What fails was lost before.
+            // SAFETY: the program exists; its kernels keep what they need. A failure means that it
+            // was lost before.
             unsafe { (table.clReleaseProgram)(self.handle.0) };
         }
     }
@@ -232,14 +238,15 @@ impl Drop for Program {
 
 /// A kernel of a program, with its arguments.
 ///
-/// It is the only object of OpenCL that threads must not use at a time, hence everything borrows it alone.
+/// It is the only object of OpenCL that two threads must not use at the same time, so every
+/// function borrows it mutably.
 pub struct Kernel {
     context: Arc<Context>,
     handle: Handle,
     set: Vec<Set>,
 }
 
-/// What an argument was set to.
+/// The value that an argument was set to.
 enum Set {
     Nothing,
     Memory(Address),
@@ -247,7 +254,8 @@ enum Set {
 }
 
 impl Kernel {
-    /// Sets the argument at a place, counted from 0, for all launches to come; what is set already is not set again.
+    /// Sets the argument at a place, counted from 0, for all further launches. An argument that has
+    /// this value already is not set again.
     #[inline]
     pub fn set(&mut self, place: usize, argument: Argument<Address>) -> Result<()> {
         if self.set.len() <= place {
@@ -261,8 +269,8 @@ impl Kernel {
             (Argument::Bytes(bytes), _) => (bytes.as_ptr().cast(), bytes.len()),
         };
         let call = self.context.table()?.clSetKernelArg;
-        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the value, and refuses one
-        // of another size than the argument's.
+        // SAFETY: the kernel exists and is borrowed for this call alone; the driver copies the
+        // value, and refuses one whose size differs from the argument's.
         let code = unsafe { call(self.handle.0, place as u32, bytes, value) };
         if code != SUCCESS {
             *set = Set::Nothing;
@@ -287,7 +295,8 @@ impl Kernel {
 impl Drop for Kernel {
     fn drop(&mut self) {
         if let Ok(table) = self.context.table() {
-            // SAFETY: the kernel exists and is used no more. What fails was lost before.
+            // SAFETY: the kernel exists and is used no more. A failure means that it was lost
+            // before.
             unsafe { (table.clReleaseKernel)(self.handle.0) };
         }
     }

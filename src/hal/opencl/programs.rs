@@ -1,4 +1,4 @@
-//! The programs of this process: devices that are opened for the same code share one.
+//! The programs of this process. Devices that are opened for the same code share one.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,21 +9,22 @@ use crate::hal::gpu::Code;
 
 use super::{Context, Kernel, Program};
 
-/// The options of every OpenCL compiler: the language of all vendors, flushing of denormal numbers as CUDA has it, and
-/// no warnings, which some print.
+/// The options of every OpenCL compiler: the language of all vendors, flushing of denormal numbers
+/// as in CUDA, and no warnings, because some compilers print them.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 
-/// A program, or the room for one that somebody builds.
+/// A program, or the room for one that a thread builds.
 type Place = Arc<Mutex<Option<Arc<Program>>>>;
 
-/// Context, name and options, program.
+/// The context, the name with the options, and the program.
 static PROGRAMS: Mutex<Vec<(Arc<Context>, String, Place)>> = Mutex::new(Vec::new());
 
-/// The compiler's options for code; NVIDIA's compiler takes the instructions of its GPUs.
+/// Returns the compiler's options for some code. NVIDIA's compiler accepts the instructions of its
+/// GPUs.
 pub(super) fn options(code: &Code, is_nvidia: bool) -> String {
     let mut options = OPTIONS.to_owned();
     for (name, value) in code.defines {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(options, " -D{name}={value}");
     }
     if is_nvidia {
@@ -32,11 +33,11 @@ pub(super) fn options(code: &Code, is_nvidia: bool) -> String {
     options
 }
 
-/// The kernels of some code on a device.
+/// Returns the kernels of some code on a device.
 pub(super) fn kernels(context: &Arc<Context>, code: &Code, names: &[&str]) -> Result<Vec<Kernel>> {
     let options = options(code, context.properties().is_nvidia);
     let place = place(context, format!("{} {options}", code.name));
-    // Who comes second waits for the first one to have built it; other programs are built meanwhile.
+    // A second thread waits until the first one has built it. Other programs are built meanwhile.
     let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |program: &Program| names.iter().map(|name| program.kernel(name)).collect();
     if let Some(program) = &*place {

@@ -20,25 +20,27 @@ const NONE: *mut Object = std::ptr::null_mut();
 
 /// Work that a device does in the order in which it was begun.
 ///
-/// On a CPU all queues of a context are one, since a kernel takes all cores anyway: PoCL 3.1 ends the process now and
-/// then when a kernel runs in several queues at a time, and more groups of it than ever before.
+/// On a CPU all queues of a context are one, because a kernel takes all cores anyway. PoCL 3.1
+/// sometimes ends the process when a kernel runs in several queues at the same time with more
+/// thread blocks than before.
 ///
-/// Where a function is unsafe its caller promises that what it names can be read and written for `bytes` until the work
-/// is done, and is not touched meanwhile in a way that the work does not expect.
+/// The caller of an unsafe function promises that the memory in its arguments can be read and
+/// written for `bytes` until the work is done, and is not used meanwhile in a way that the work
+/// does not expect.
 pub struct Queue {
     context: Arc<Context>,
     handle: Handle,
-    /// Whether it is given back with this value.
+    /// Whether dropping this value gives the queue back.
     is_owner: bool,
 }
 
 impl Queue {
-    /// An empty queue.
+    /// Makes an empty queue.
     pub fn new(context: &Arc<Context>) -> Result<Queue> {
         Queue::with(context, 0)
     }
 
-    /// An empty queue whose events tell how long their work took.
+    /// Makes an empty queue whose events record how long their work took.
     pub fn timed(context: &Arc<Context>) -> Result<Queue> {
         Queue::with(context, CL_QUEUE_PROFILING_ENABLE)
     }
@@ -54,7 +56,7 @@ impl Queue {
         Ok(Queue { context: context.clone(), handle: Handle(handle), is_owner: true })
     }
 
-    /// Begins a copy from the host to a byte of the device's memory.
+    /// Begins a copy from the host to device memory, from byte `at` on.
     ///
     /// # Safety
     /// See [`Queue`].
@@ -65,13 +67,13 @@ impl Queue {
         }
         let call = self.context.table()?.clEnqueueWriteBuffer;
         let memory = to.address().handle.0;
-        // SAFETY: queue and memory exist; the driver refuses what is beyond the memory; the rest is the caller's
-        // promise.
+        // SAFETY: queue and memory exist; the driver refuses a range beyond the memory; the rest is
+        // the caller's promise.
         let code = unsafe { call(self.handle.0, memory, CL_FALSE, at, bytes, from.cast(), 0, NONE, NONE) };
         self.check_memory(code, "clEnqueueWriteBuffer", to)
     }
 
-    /// Begins a copy from a byte of the device's memory to the host.
+    /// Begins a copy from device memory, from byte `at` on, to the host.
     ///
     /// # Safety
     /// See [`Queue`].
@@ -89,7 +91,7 @@ impl Queue {
         })
     }
 
-    /// Begins a copy from the start of one memory of the device to that of another.
+    /// Begins a copy from the start of one device memory to the start of another.
     ///
     /// # Safety
     /// See [`Queue`].
@@ -105,7 +107,7 @@ impl Queue {
         self.check_memory(code, "clEnqueueCopyBuffer", to)
     }
 
-    /// Begins to write zeros from the start of a memory of the device.
+    /// Begins to write zeros from the start of a device memory.
     ///
     /// # Safety
     /// See [`Queue`].
@@ -121,17 +123,18 @@ impl Queue {
         self.check_memory(code, "clEnqueueFillBuffer", memory)
     }
 
-    /// Begins a kernel with so many groups of so many threads.
+    /// Begins a kernel with this many thread blocks of this many threads.
     ///
     /// # Safety
-    /// See [`Queue`]; all arguments of the kernel are set, each of its kind, and the memory that they name is there.
+    /// See [`Queue`]. All arguments of the kernel are set, each to its kind, and the memory that
+    /// they name exists.
     #[inline]
     pub unsafe fn launch(&self, kernel: &mut Kernel, groups: usize, threads: usize) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.begin(kernel, groups, threads, NONE) }
     }
 
-    /// As [`Queue::launch`], and tells when it is done.
+    /// Begins a kernel as [`Queue::launch`] does, and returns an event for its end.
     ///
     /// # Safety
     /// See [`Queue::launch`].
@@ -153,7 +156,7 @@ impl Queue {
         self.context.check(code, "clEnqueueNDRangeKernel")
     }
 
-    /// Lets the device begin what was put in, without waiting for it.
+    /// Lets the device begin the work that was put in, without waiting for it.
     #[inline]
     pub fn flush(&self) -> Result<()> {
         // SAFETY: the queue exists.
@@ -168,7 +171,7 @@ impl Queue {
         self.context.check(code, "clFinish")
     }
 
-    /// The end of all that was begun so far.
+    /// Returns an event for the end of all work that was begun so far.
     pub fn mark(&self) -> Result<Event> {
         let call = self.context.table()?.clEnqueueMarkerWithWaitList;
         self.with_event(|event| {
@@ -178,7 +181,8 @@ impl Queue {
         })
     }
 
-    /// Lets its further work begin after an event, also one of another queue, which must have been flushed.
+    /// Makes its further work wait for an event, which may be in another queue. That queue must
+    /// have been flushed.
     pub fn wait_for(&self, event: &Event) -> Result<()> {
         let call = self.context.table()?.clEnqueueBarrierWithWaitList;
         // SAFETY: queue and event exist.
@@ -186,7 +190,7 @@ impl Queue {
         self.context.check(code, "clEnqueueBarrierWithWaitList")
     }
 
-    /// The event that a call makes.
+    /// Returns the event that a call makes.
     fn with_event(&self, call: impl FnOnce(*mut Object) -> Result<()>) -> Result<Event> {
         let mut event = std::ptr::null_mut();
         call(&mut event)?;
@@ -203,13 +207,14 @@ impl Drop for Queue {
         if self.is_owner
             && let Ok(table) = self.context.table()
         {
-            // SAFETY: the queue exists and is used no more; the driver lets its work end. What fails was lost before.
+            // SAFETY: the queue exists and is used no more; the driver lets its work end. A failure
+            // means that it was lost before.
             unsafe { (table.clReleaseCommandQueue)(self.handle.0) };
         }
     }
 }
 
-/// A place in a queue: the end of a piece of work.
+/// An event: the end of some work in a queue.
 pub struct Event {
     context: Arc<Context>,
     handle: Handle,
@@ -231,7 +236,7 @@ impl Event {
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the event exists.
         match unsafe { (self.context.table()?.clWaitForEvents)(1, &self.handle.0) } {
-            // It has the reason itself.
+            // The event itself has the reason.
             code @ CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
                 self.is_done()?;
                 self.context.check(code, "clWaitForEvents")
@@ -240,7 +245,7 @@ impl Event {
         }
     }
 
-    /// How long the work took, which is done, in a queue that is timed.
+    /// Returns how long the work took. The work is done, and its queue is timed.
     pub fn seconds(&self) -> Result<f64> {
         let call = self.context.table()?.clGetEventProfilingInfo;
         let [start, end] = [CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END]
@@ -248,10 +253,11 @@ impl Event {
         Ok(end?.saturating_sub(start?) as f64 * 1e-9)
     }
 
-    /// A number that a function tells of it.
+    /// Asks a function for a number about the event.
     fn ask<T: bytemuck::Pod>(&self, call: Tell, what: u32, name: &'static str) -> Result<T> {
         let mut value = T::zeroed();
-        // SAFETY: the event exists, and there is room for so many bytes, which may be any.
+        // SAFETY: the event exists, and there is room for this many bytes, which may have any
+        // value.
         let code = unsafe { call(self.handle.0, what, size_of::<T>(), (&raw mut value).cast(), std::ptr::null_mut()) };
         self.context.check(code, name)?;
         Ok(value)
@@ -261,7 +267,8 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if let Ok(table) = self.context.table() {
-            // SAFETY: the event exists and is used no more. What fails was lost before.
+            // SAFETY: the event exists and is used no more. A failure means that it was lost
+            // before.
             unsafe { (table.clReleaseEvent)(self.handle.0) };
         }
     }

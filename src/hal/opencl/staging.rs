@@ -1,4 +1,4 @@
-//! Memory of the host that copies begin or end in.
+//! Host memory that copies begin or end in.
 
 use std::sync::Arc;
 
@@ -11,21 +11,22 @@ use crate::hal::gpu;
 
 use super::{Context, Handle, Kind, SUCCESS};
 
-/// Memory of the host that copies begin or end in, page-locked where the device is not the host itself; zeros at first.
+/// Host memory that copies begin or end in, page-locked unless the device is the host itself. It is
+/// filled with zeros at first.
 pub struct Staging {
     place: Place,
     bytes: usize,
 }
 
-/// Where it is.
+/// The kind of the memory.
 enum Place {
-    /// Memory as any other.
+    /// Ordinary memory.
     Plain(Box<[Page]>),
-    /// Memory that the driver made, mapped as long as it lives.
+    /// Memory that the driver made, mapped for its whole life.
     Mapped(Mapped),
 }
 
-/// What copies like to begin at.
+/// A unit of memory with the alignment that suits copies.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy, Zeroable)]
 struct Page([u8; 4096]);
@@ -38,23 +39,23 @@ struct Mapped {
 }
 
 impl Staging {
-    /// Memory for `what`.
+    /// Allocates memory for `what`.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Staging> {
         match context.properties().kind {
-            // The driver copies with the host's own instructions.
+            // On a CPU the driver copies with the host's own instructions.
             Kind::Cpu => Staging::plain(bytes, what),
             Kind::Gpu | Kind::Accelerator => Staging::mapped(context, bytes, what),
         }
     }
 
-    /// Memory as any other.
+    /// Allocates ordinary memory.
     pub(super) fn plain(bytes: usize, what: &'static str) -> Result<Staging> {
         let pages = bytemuck::try_zeroed_slice_box(bytes.div_ceil(size_of::<Page>()))
             .map_err(|()| Error::OutOfMemory { what, bytes })?;
         Ok(Staging { place: Place::Plain(pages), bytes })
     }
 
-    /// Memory that the driver makes, which it page-locks.
+    /// Allocates memory that the driver makes and page-locks.
     pub(super) fn mapped(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Staging> {
         let table = context.table()?;
         let (mut code, none) = (SUCCESS, std::ptr::null_mut());
@@ -66,21 +67,21 @@ impl Staging {
         let (buffer, pointer) = (Handle(buffer), Handle(none));
         let mut mapped = Mapped { context: context.clone(), buffer, pointer };
         let flags = CL_MAP_READ | CL_MAP_WRITE;
-        // SAFETY: queue and buffer exist; the call returns when the memory is there; the pointer is to a local
-        // variable.
+        // SAFETY: queue and buffer exist; the call returns when the memory is mapped; the pointer
+        // is to a local variable.
         mapped.pointer.0 = unsafe {
             let map = table.clEnqueueMapBuffer;
             map(context.queue.0, buffer.0, CL_TRUE, flags, 0, room, 0, none.cast(), none.cast(), &mut code)
         };
         context.check_memory(code, "clEnqueueMapBuffer", what, bytes)?;
-        // SAFETY: the memory is there and nobody has it yet.
+        // SAFETY: the memory exists and nothing else uses it yet.
         unsafe { std::ptr::write_bytes(mapped.pointer.0.cast::<u8>(), 0, bytes) };
         Ok(Staging { place: Place::Mapped(mapped), bytes })
     }
 }
 
-// SAFETY: plain memory begins with a page, and mapped memory where any number of OpenCL may stand; it stays where it is,
-// and was filled with zeros.
+// SAFETY: plain memory begins with a page, and mapped memory at an address where a value of any
+// type of OpenCL may be. It keeps its place and was filled with zeros.
 unsafe impl gpu::HostMemory for Staging {
     fn bytes(&self) -> usize {
         self.bytes
@@ -105,7 +106,8 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         let Ok(table) = self.context.table() else { return };
         let (queue, none) = (self.context.queue.0, std::ptr::null_mut());
-        // SAFETY: buffer and queue exist, and nobody has the mapped memory any more. What fails was lost before.
+        // SAFETY: buffer and queue exist, and nothing uses the mapped memory any more. A failure
+        // means that it was lost before.
         unsafe {
             if !self.pointer.0.is_null() {
                 (table.clEnqueueUnmapMemObject)(queue, self.buffer.0, self.pointer.0, 0, none, none);

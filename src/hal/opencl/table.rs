@@ -12,7 +12,7 @@ pub type Object = *mut c_void;
 /// A function that tells something of an object: what to tell, the room for it, and how much it is.
 pub type Tell = unsafe extern "C" fn(Object, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
 
-/// What is called when an asynchronous call ends, which is not used.
+/// A callback at the end of an asynchronous call, which is not used.
 type Callback = Option<unsafe extern "C" fn()>;
 
 functions! {
@@ -66,7 +66,7 @@ functions! {
     clSetKernelArg(Object, cl_uint, usize, *const c_void) -> cl_int;
 }
 
-/// The bytes that a function has to tell of an object, or the code that it returned.
+/// Returns the bytes of a function's answer, or the code that it returned.
 pub fn told(tell: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> std::result::Result<Vec<u8>, cl_int> {
     let mut bytes = 0;
     match tell(0, std::ptr::null_mut(), &mut bytes) {
@@ -80,7 +80,7 @@ pub fn told(tell: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> std::res
     }
 }
 
-/// The text in a buffer up to its first zero.
+/// Returns the string in a buffer up to its first zero.
 pub fn text(bytes: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes);
     String::from_utf8_lossy(text).trim().to_owned()

@@ -1,4 +1,4 @@
-//! What is said when calls fail, and that nothing is lost then.
+//! Errors after failing calls, and that nothing is lost then.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -104,7 +104,8 @@ fn work_that_failed_says_why() {
     }
 }
 
-/// The code that the next allocation and the next write return, and how much memory was given back.
+/// The codes that the next allocation and the next write return, and how often memory was given
+/// back.
 static CODES: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];
 static RELEASED: AtomicUsize = AtomicUsize::new(0);
 
@@ -159,7 +160,7 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
         return;
     };
     for lacks in [-4, -5, -6, -61] {
-        // When it is asked for, and when it is first used.
+        // The driver may lack memory when it is asked for it, and when it is first used.
         for (call, code) in CODES.iter().enumerate() {
             code.store(lacks, Ordering::Relaxed);
             let error = Memory::new(&context, 12345, "the sources").and_then(|memory| memory.touch()).err();
@@ -179,10 +180,10 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
     assert_eq!(error, Some(Error::OutOfMemory { what: "the sources", bytes: 12345 }));
     CODES[0].store(UNKNOWN, Ordering::Relaxed);
     assert!(failed(Memory::new(&context, 1, "the sources")).contains("clCreateBuffer: error -9999"));
-    // More than any device has, without help.
+    // No device has this much memory.
     let error = Memory::new(&context, usize::MAX / 4, "the sources").err();
     assert_eq!(error, Some(Error::OutOfMemory { what: "the sources", bytes: usize::MAX / 4 }));
-    // Looked at, since memory that nobody looks at need not be asked for.
+    // `black_box` stands here because the compiler may remove an allocation that nothing reads.
     let error = std::hint::black_box(Staging::plain(usize::MAX / 4, "the sinks")).err();
     assert_eq!(error, Some(Error::OutOfMemory { what: "the sinks", bytes: usize::MAX / 4 }));
 }

@@ -1,5 +1,5 @@
-//! Every call of the driver goes through here: it is noted, and fails where a test says so. What belongs to a test is
-//! its thread's.
+//! Hooks in all functions of the driver. They record each call and make it fail if a test says so.
+//! The record and the failures belong to the test's thread.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
@@ -18,27 +18,28 @@ thread_local! {
     static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-/// What a call for memory returns that fails, and what any other returns.
+/// The code that a failing call for memory returns. Any other call returns `FAILED`.
 const NO_MEMORY: i32 = -4;
 const FAILED: i32 = -9999;
 
-/// Forgets the calls of this thread; of those to come the ones with these numbers fail.
+/// Forgets the calls of this thread, and makes those of the following ones fail that have these
+/// numbers.
 pub fn fail(calls: Range<usize>) {
     CALLS.take();
     FAILING.replace(calls);
 }
 
-/// The calls of this thread since [`fail`].
+/// Returns the calls of this thread since [`fail`].
 pub fn calls() -> Vec<&'static str> {
     CALLS.with_borrow(Clone::clone)
 }
 
-/// Objects that this thread has made and not given back.
+/// Returns how many objects this thread has made and not given back.
 pub fn live() -> isize {
     LIVE.get()
 }
 
-/// Notes a call; the code that it returns if it fails.
+/// Records a call and returns the code of its failure if it has to fail.
 fn failure(name: &'static str) -> Option<i32> {
     let number = CALLS.with_borrow_mut(|calls| {
         calls.push(name);
@@ -53,7 +54,8 @@ pub fn gives_back(name: &str) -> bool {
     name.contains("Release")
 }
 
-/// Whether a call does its work even if it fails here: what it ends must not go on.
+/// Whether a call does its work even if it fails here, because the object that it ends must not go
+/// on.
 fn ends_something(name: &str) -> bool {
     gives_back(name) || ["clFinish", "clWaitForEvents"].contains(&name)
 }
@@ -62,8 +64,8 @@ fn add_live(change: isize) {
     LIVE.set(LIVE.get() + change);
 }
 
-/// Hooks of calls that make an object, and of calls that return a code, with what these change in the number of
-/// objects.
+/// Hooks of calls that make an object, and of calls that return a code, with the change of the
+/// number of objects.
 macro_rules! hook {
     ($table:ident makes: $($name:ident($($argument:ident: $type:ty),*);)*) => {
         $({
@@ -102,13 +104,13 @@ macro_rules! hook {
     };
 }
 
-/// A context all of whose calls can be made to fail.
+/// Makes a context all of whose calls can be made to fail.
 pub fn hooked_context() -> Option<Own> {
     patched_context(hook_all)
 }
 
-/// The same of a device that says that it is a GPU. A fork does not have its memory of the host, and it has no queues
-/// that measure, since that takes PoCL a minute.
+/// Makes such a context on a device that claims to be a GPU. A fork does not have its host memory.
+/// It has no queues that measure, because they take PoCL a minute.
 pub fn hooked_gpu() -> Option<Own> {
     patched_context(|table| {
         hook_all(table);
@@ -123,7 +125,7 @@ unsafe extern "C" fn device_info(device: Object, what: u32, room: usize, value: 
     // SAFETY: the caller's arguments.
     let code = unsafe { (real().clGetDeviceInfo)(device, what, room, value, bytes) };
     if what == CL_DEVICE_TYPE && room >= 8 && !value.is_null() {
-        // SAFETY: there is room for a number of 64 bits.
+        // SAFETY: there is room for a value of 8 bytes.
         unsafe { value.cast::<u64>().write_unaligned(CL_DEVICE_TYPE_GPU) };
     }
     code
@@ -146,7 +148,7 @@ unsafe extern "C" {
     fn madvise(address: *mut c_void, bytes: usize, advice: i32) -> i32;
 }
 
-/// Memory of pages of its own, as drivers page-lock it.
+/// Maps memory in pages of its own, as drivers page-lock it.
 unsafe extern "C" fn map(
     _: Object,
     _: Object,
@@ -171,7 +173,7 @@ unsafe extern "C" fn map(
     }
 }
 
-/// Leaves the memory, of which a test has little, where it is.
+/// Leaves the memory mapped. A test has little of it.
 unsafe extern "C" fn unmap(_: Object, _: Object, _: *mut c_void, _: u32, _: Events, _: Event) -> i32 {
     SUCCESS
 }
@@ -223,7 +225,7 @@ fn hook_all(table: &mut Table) {
     }
 }
 
-/// How many events a call made.
+/// Returns how many events a call made.
 fn made(event: Event) -> isize {
     isize::from(!event.is_null())
 }

@@ -1,5 +1,5 @@
-//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests let calls of the
-//! driver fail, or count them: they put functions of their own into its table.
+//! The facade on the first OpenCL device of this machine, which PoCL makes of any CPU. Some tests
+//! make calls of the driver fail, or count them: they put functions of their own into its table.
 
 mod failures;
 pub mod hooks;
@@ -14,7 +14,7 @@ use crate::data::ResultCode;
 use super::cache::Folder;
 use super::*;
 
-/// The driver with other functions, for ever.
+/// Returns the driver with changed functions, for the lifetime of the process.
 fn patched(patch: impl FnOnce(&mut Table)) -> Option<&'static Driver> {
     match driver().and_then(|driver| driver.devices().map(|_| driver)) {
         Ok(driver) => {
@@ -29,10 +29,11 @@ fn patched(patch: impl FnOnce(&mut Table)) -> Option<&'static Driver> {
     }
 }
 
-/// A context of a test's own.
+/// A context that belongs to one test.
 pub struct Own {
     context: Arc<Context>,
-    /// One test at a time: PoCL must not run a kernel in two queues, and contexts do not share one.
+    /// One test runs at a time, because PoCL must not run a kernel in two queues and contexts do
+    /// not share one.
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -44,41 +45,41 @@ impl std::ops::Deref for Own {
     }
 }
 
-/// A context on the first device of the driver with other functions.
+/// Makes a context on the first device of the driver with changed functions.
 fn patched_context(patch: impl FnOnce(&mut Table)) -> Option<Own> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     patched(patch).map(|driver| Own { context: Context::of(driver, 0).unwrap(), _alone: alone })
 }
 
-/// A context on the first device.
+/// Makes a context on the first device.
 fn context() -> Option<Own> {
     patched_context(|_| {})
 }
 
-/// The driver's own functions.
+/// Returns the driver's own functions.
 fn real() -> &'static Table {
     &driver().unwrap().table
 }
 
-/// The text of an error that must be a device's failure.
+/// Returns the message of an error that must be a device's failure.
 fn failed<T>(result: Result<T>) -> String {
     let error = result.err().expect("an error");
     assert_eq!(error.code(), ResultCode::DeviceFailed, "{error}");
     error.to_string()
 }
 
-/// Adds a number to each of four integers of a group.
+/// Adds a number to each of the four integers of a thread block.
 const ADD: &str = "__kernel __attribute__((reqd_work_group_size(4, 1, 1)))
     void add(__global int *numbers, int number) { numbers[get_global_id(0)] += number; }";
 const OPTIONS: &str = "-cl-std=CL1.2";
 
-/// The kernel that adds, of a program that is not kept.
+/// Returns the kernel that adds, of a program that is not kept.
 fn adder(context: &Arc<Context>) -> Kernel {
     Program::kept_in(&Folder::from(&|_| None), context, "adder", ADD, OPTIONS).unwrap().kernel("add").unwrap()
 }
 
-/// The first integers of a memory.
+/// Reads the first integers of a memory.
 fn integers<const COUNT: usize>(queue: &Queue, memory: &Memory) -> [i32; COUNT] {
     let mut found = [0; COUNT];
     // SAFETY: there is room, and the copy is waited for.
@@ -86,7 +87,7 @@ fn integers<const COUNT: usize>(queue: &Queue, memory: &Memory) -> [i32; COUNT] 
     found
 }
 
-/// A memory of eight integers from 1 on, in a queue that has written them.
+/// Makes a memory of eight integers from 1 on, in a queue that has written them.
 fn eight(context: &Arc<Context>, queue: &Queue) -> Memory {
     let memory = Memory::new(context, 32, "the numbers").unwrap();
     let numbers: [i32; 8] = std::array::from_fn(|place| place as i32 + 1);
@@ -96,23 +97,23 @@ fn eight(context: &Arc<Context>, queue: &Queue) -> Memory {
     memory
 }
 
-/// A folder of a test's own for programs, removed at its end.
+/// A folder for programs that belongs to one test and is removed at its end.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A folder that is not there yet.
+    /// Returns a folder that does not exist yet.
     pub fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("kyoho-opencl-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Scratch(path)
     }
 
-    /// The folder as one of programs.
+    /// Returns it as a folder of programs.
     pub fn folder(&self) -> Folder {
         Folder::from(&|name| (name == "KYOHO_CACHE_DIR").then(|| self.0.clone().into()))
     }
 
-    /// The files of the folder.
+    /// Returns the files of the folder.
     fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()

@@ -1,4 +1,4 @@
-//! Programs: built, kept, loaded, refused.
+//! Programs are built, kept, loaded and refused.
 
 use crate::hal::gpu::Argument;
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::ffi::c_char;
 use super::*;
 
 thread_local! {
-    /// How often this thread made programs of text and of what was kept, and set arguments.
+    /// How often this thread made programs from source and from kept binaries, and set arguments.
     static CALLS: Cell<[usize; 3]> = const { Cell::new([0; 3]) };
 }
 
@@ -49,7 +49,7 @@ unsafe extern "C" fn set_argument(kernel: Object, place: u32, bytes: usize, valu
     unsafe { (real().clSetKernelArg)(kernel, place, bytes, value) }
 }
 
-/// A context whose calls are counted.
+/// Makes a context whose calls are counted.
 fn counted() -> Option<Own> {
     CALLS.set([0; 3]);
     patched_context(|table| {
@@ -59,7 +59,7 @@ fn counted() -> Option<Own> {
     })
 }
 
-/// Lets a program's kernel add 10.
+/// Makes a program's kernel add 10.
 fn add_ten(context: &Arc<Context>, program: &Program) -> [i32; 8] {
     let queue = Queue::new(context).unwrap();
     let memory = eight(context, &queue);
@@ -86,7 +86,7 @@ fn a_program_that_was_kept_is_not_built_again() {
     drop(first);
     assert_eq!(add_ten(&context, &second), SUMS);
     assert_eq!(CALLS.get()[..2], [1, 1]);
-    // Other options are another program, and so is another text.
+    // Other options make another program, and so does another source.
     Program::kept_in(&folder, &context, "adder", ADD, "-cl-std=CL1.2 -DOTHER").unwrap();
     Program::kept_in(&folder, &context, "adder", &format!("{ADD} "), OPTIONS).unwrap();
     assert_eq!(CALLS.get()[..2], [3, 1]);
@@ -100,8 +100,8 @@ fn what_the_driver_refuses_is_built_anew() {
     Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
     let path = scratch.files().remove(0);
     let whole = std::fs::read(&path).unwrap();
-    // A whole file of the right name, in which no program is: it takes the place of one that an update of the driver
-    // made useless.
+    // This is a whole file of the right name without a program in it. It stands for one that an
+    // update of the driver made useless.
     let key = Program::key(&context, ADD, OPTIONS);
     folder.store(&key, b"no program at all");
     let program = Program::kept_in(&folder, &context, "adder", ADD, OPTIONS).unwrap();
@@ -168,7 +168,7 @@ fn arguments_are_set_where_they_change_alone() {
     assert_eq!(CALLS.get()[2], 4);
     let error = failed(kernel.set(2, Argument::Bytes(&number)));
     assert!(error.contains("clSetKernelArg: CL_INVALID_ARG_INDEX (-49) (argument 2)"), "{error}");
-    // What failed is tried again.
+    // A failed call is tried again.
     failed(kernel.set(2, Argument::Bytes(&number)));
     assert_eq!(CALLS.get()[2], 6);
 }

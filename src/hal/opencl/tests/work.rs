@@ -1,4 +1,4 @@
-//! What the device does.
+//! Work that the device does.
 
 use crate::hal::gpu::Argument;
 use crate::hal::gpu::HostMemory as _;
@@ -189,7 +189,7 @@ fn threads_that_open_a_device_at_a_time_get_one_context() {
     const THREADS: usize = 8;
     let Some(_alone) = context() else { return };
     for _ in 0..20 {
-        // The next ones are to make another.
+        // This makes the next caller make another context.
         Context::new(0).unwrap().check(-36, "clSomething").unwrap_err();
         let together = std::sync::Barrier::new(THREADS);
         let opened: Vec<Arc<Context>> = std::thread::scope(|scope| {
