@@ -1,4 +1,5 @@
-//! Names the shared library for the dynamic linker, and puts the GPU code together that the library embeds.
+//! Names the shared library for the dynamic linker, and assembles the GPU code that the library
+//! embeds.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,9 +8,11 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libkyoho.so.0");
-        // A client may define functions of the same names; the library's own calls must not land there.
+        // A client may define functions with the same names. The library's own calls must not reach
+        // them.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
-        // Helper threads end some time after the last system is freed: their code must stay after dlclose.
+        // Helper threads may end after the last system is freed, so their code must stay loaded
+        // after dlclose.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
     println!("cargo:rerun-if-changed=kernels");
@@ -21,7 +24,7 @@ fn main() {
     std::fs::write(made.join("direct.cl"), source).expect("the source is written");
 }
 
-/// A table of the packs of compiled code in a folder: their names and their bytes.
+/// Returns a table of the packs of compiled code in a folder, with their names and bytes.
 fn packs(folder: &Path) -> String {
     let entries =
         std::fs::read_dir(folder).expect("there is generated code").map(|entry| entry.expect("a file").path());
@@ -38,7 +41,8 @@ fn packs(folder: &Path) -> String {
     table + "]\n"
 }
 
-/// The lines of a file of kernel source, those that include another replaced by that file.
+/// Returns the lines of a file of kernel source, in which each line that includes a file is
+/// replaced by that file.
 fn expanded(folder: &Path, name: &str) -> String {
     let file = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let included = |line: &str| Some(expanded(folder, line.strip_prefix("#include \"")?.strip_suffix('"')?));

@@ -1,6 +1,8 @@
-//! Forces on all sources and on blocks of sinks: `cargo bench`, or `cargo bench -- fourth_mixed` for some of them.
+//! Forces on all sources and on blocks of sinks: `cargo bench`, or `cargo bench -- fourth_mixed`
+//! for some of them.
 //!
-//! One thread, so that what is compared is the loops; `kyoho bench` measures the machine.
+//! They run on one thread, so that the loops are compared. `kyoho bench` measures the whole
+//! machine.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,10 +18,11 @@ fn main() {
     divan::main();
 }
 
-/// Sources of every block.
+/// The number of sources of every block.
 const SOURCES: usize = 16384;
 
-/// Points of a lattice that no two share, with some velocities: forces cost the same whatever the positions.
+/// Returns a point of a lattice with some velocity. No two sources have the same place. The cost of
+/// forces does not depend on the positions.
 fn source(number: usize) -> Source {
     let fraction = |step: f64| (number as f64 * step).fract() - 0.5;
     let position = [fraction(0.6180339887498949), fraction(0.7548776662466927), fraction(0.5698402909980532)];
@@ -55,7 +58,7 @@ fn system(order: Order, precision: Precision, sources: usize) -> System {
     system
 }
 
-/// Forces on every source.
+/// Measures the forces on every source.
 fn all(bencher: Bencher, order: Order, precision: Precision, n: usize) {
     let mut system = system(order, precision, n);
     let sinks: Vec<Sink> = (0..n).map(sink).collect();
@@ -65,7 +68,8 @@ fn all(bencher: Bencher, order: Order, precision: Precision, n: usize) {
     });
 }
 
-/// A block step: writes the sources of a block, sets a new time, computes the forces on the block.
+/// Measures a block step, which writes the sources of a block, sets a new time and computes the
+/// forces on the block.
 fn block(bencher: Bencher, order: Order, precision: Precision, ni: usize) {
     static TIME: AtomicU64 = AtomicU64::new(0);
     let mut system = system(order, precision, SOURCES);

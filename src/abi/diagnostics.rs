@@ -125,35 +125,35 @@ fn write_line(function: &'static str, failure: &Failure) -> bool {
     true
 }
 
-/// The log of the process: what the environment asks for goes to a file or to stderr, and what the caller asks for to its
-/// listener.
+/// The log of the process. The lines that the environment asks for go to a file or to stderr, and
+/// those that the caller asks for go to its listener.
 struct Log {
     written: OnceLock<Written>,
     listener: RwLock<Option<Listener>>,
 }
 
-/// What `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for.
+/// The log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for.
 struct Written {
     level: log::LevelFilter,
-    /// Without one it is stderr.
+    /// The file. Without one, the log goes to stderr.
     file: Option<Mutex<File>>,
 }
 
-/// A function of the caller that is told what is logged.
+/// A function of the caller that receives the lines of the log.
 pub struct Listener {
-    /// How much it is told.
+    /// The level up to which it receives lines.
     pub level: log::LevelFilter,
     /// The function.
     pub tell: Box<Tell>,
 }
 
-/// A function that is given the level and the text of a line.
+/// A function that receives the level and the text of a line.
 type Tell = dyn Fn(log::Level, &str) + Send + Sync;
 
 static LOG: Log = Log { written: OnceLock::new(), listener: RwLock::new(None) };
 
 thread_local! {
-    /// Whether this thread is in the listener, which is told nothing of what it does itself.
+    /// Whether this thread is in the listener. The listener receives no lines about its own calls.
     static IN_LISTENER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -169,7 +169,7 @@ impl log::Log for Log {
         if let Some(written) = self.written.get().filter(|written| record.level() <= written.level) {
             written.write(record);
         }
-        // A thread that is being torn down tells nothing more.
+        // A thread that is being torn down logs nothing more.
         if IN_LISTENER.try_with(|inside| inside.replace(true)) != Ok(false) {
             return;
         }
@@ -189,26 +189,28 @@ impl Written {
         let line = format!("kyoho {}: {}\n", record.level().as_str().to_lowercase(), record.args());
         let _ = match &self.file {
             Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
-            // The line of a failed call is there already.
+            // A failed call has written its own line already.
             None if record.target() == module_path!() => Ok(()),
             None => std::io::stderr().write_all(line.as_bytes()),
         };
     }
 }
 
-/// Makes the log that of the process, and gives whether it is; a Rust program that has its own logger keeps it.
+/// Makes this the log of the process, and returns whether it is. A Rust program that has its own
+/// logger keeps it.
 fn is_log_of_process() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| log::set_logger(&LOG).is_ok())
 }
 
-/// Has as much logged as the environment or the listener wants.
+/// Sets the level of the log to the one that the environment or the listener wants.
 fn choose_level(listener: Option<&Listener>) {
     let written = LOG.written.get().map_or(log::LevelFilter::Off, |written| written.level);
     log::set_max_level(listener.map_or(written, |listener| listener.level.max(written)));
 }
 
-/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they ask for one.
+/// Starts the log that `KYOHO_LOG` and `KYOHO_LOG_FILE` ask for, once in a process and only if they
+/// ask for one.
 ///
 /// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
 pub fn start_log(settings: &Settings) -> Result<()> {
@@ -236,7 +238,8 @@ pub fn start_log(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Sets the listener, or takes it away. When this returns, the one of before has returned too and is not called any more.
+/// Sets the listener or removes it. When this returns, the previous listener has returned too and
+/// is not called any more.
 pub fn set_listener(listener: Option<Listener>) -> Result<()> {
     let misplaced = |when| Err(Error::CallOrder { call: "kyoho_set_log", when });
     if IN_LISTENER.get() {

@@ -5,10 +5,11 @@ use kyoho::data::{Order, Sink, Source};
 /// Three components.
 pub type Vector = [f64; 3];
 
-/// Derivatives of the velocity that a body can have: those of an integrator of order 8.
+/// The number of derivatives of the velocity that a body can have, which are those of an integrator
+/// of order 8.
 pub const DERIVATIVES: usize = 6;
 
-/// A body at the time that it was last advanced to.
+/// A body at the time to which it was last advanced.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Body {
     /// The mass, not multiplied by the gravitational constant.
@@ -17,20 +18,22 @@ pub struct Body {
     pub position: Vector,
     /// The velocity.
     pub velocity: Vector,
-    /// The derivatives of the velocity, from the acceleration on, that the integrator has of it; the others are zero.
+    /// The derivatives of the velocity, from the acceleration on, that the integrator has. The
+    /// others are zero.
     pub derivatives: [Vector; DERIVATIVES],
-    /// The time step that it takes next; zero before the forces of the start.
+    /// The next time step. It is zero before the forces of the start.
     pub step: f64,
 }
 
 impl Body {
-    /// A body that no force was computed for.
+    /// Makes a body for which no force was computed yet.
     pub fn new(mass: f64, position: Vector, velocity: Vector) -> Body {
         Body { mass, position, velocity, ..Body::default() }
     }
 
-    /// The body as a source for forces of an order, with as many derivatives as that predicts with. Its mass is multiplied
-    /// by `gravity`, so that accelerations come out in the body's units.
+    /// Returns the body as a source for forces of an order, with the derivatives from which that
+    /// order predicts. Its mass is multiplied by `gravity`, so that accelerations are in the body's
+    /// units.
     pub fn source(&self, order: Order, number: usize, gravity: f64, time: f64) -> Source {
         let (index, mass, motion) = (number as i32, gravity * self.mass, self.motion());
         match order {
@@ -40,41 +43,41 @@ impl Body {
         }
     }
 
-    /// The body as a sink at its own time.
+    /// Returns the body as a sink at its own time.
     pub fn sink(&self, number: usize, softening: f64) -> Sink {
         let [position, velocity, acceleration, jerk, ..] = self.motion();
         sink(number, softening, [position, velocity, acceleration, jerk])
     }
 
-    /// Position, velocity, and the derivatives of that.
+    /// Returns position, velocity, and the derivatives of the velocity.
     pub fn motion(&self) -> [Vector; 2 + DERIVATIVES] {
         let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
         [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
     }
 }
 
-/// The first of some vectors.
+/// Returns the first `N` of some vectors.
 fn first<const N: usize, const M: usize>(vectors: [Vector; M]) -> [Vector; N] {
     const { assert!(N <= M) };
     std::array::from_fn(|place| vectors[place])
 }
 
-/// A sink without neighbour list, of position, velocity, acceleration and jerk.
+/// Makes a sink without neighbour list from position, velocity, acceleration and jerk.
 pub fn sink(number: usize, softening: f64, derivatives: [Vector; 4]) -> Sink {
     Sink { index: number as i32, softening2: softening * softening, radius2: 0.0, step: 0.0, derivatives }
 }
 
-/// The length of a vector.
+/// Returns the length of a vector.
 pub fn length(vector: &Vector) -> f64 {
     vector.iter().map(|component| component * component).sum::<f64>().sqrt()
 }
 
-/// A vector from its components' places.
+/// Makes a vector from a function of the component.
 pub fn vector(component: impl FnMut(usize) -> f64) -> Vector {
     std::array::from_fn(component)
 }
 
-/// A sum whose error does not grow with the number of terms (Neumaier 1974, ZAMM 54, 39).
+/// Returns a sum whose error does not grow with the number of terms (Neumaier 1974, ZAMM 54, 39).
 pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0f64, 0.0f64);
     for term in terms {

@@ -1,4 +1,4 @@
-//! Why a subcommand gave up.
+//! The failures of subcommands.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use thiserror::Error;
 
 use kyoho::data::error::{shortened, shown};
 
-/// Why a subcommand gave up: one line for the user.
+/// A failure of a subcommand, as one line for the user.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// An error of the library.
     #[error(transparent)]
     Library(#[from] kyoho::data::Error),
-    /// An option whose value, alone or with the others, has no meaning.
+    /// An option whose value has no meaning, alone or with the other options.
     #[error("{option} is {}; allowed: {allowed}", shortened(value))]
     Argument {
         /// The option.
@@ -24,7 +24,7 @@ pub enum Failure {
     },
     /// A line of a file that cannot be understood.
     #[error("{}, line {line}: {reason}", path.display())]
-    RecordLine {
+    Line {
         /// The file.
         path: PathBuf,
         /// The number of the line, from 1.
@@ -52,17 +52,17 @@ pub enum Failure {
         shown(*found), shown(*expected)
     )]
     OtherBits {
-        /// The block, in words.
+        /// A description of the block.
         block: String,
         /// The number of devices.
         devices: usize,
         /// The first sink that differs, from 0.
         sink: usize,
-        /// What of it differs.
+        /// The quantity that differs.
         quantity: &'static str,
-        /// Its value on so many devices.
+        /// Its value on this many devices.
         found: f64,
-        /// Its value on one.
+        /// Its value on one device.
         expected: f64,
     },
     /// The output could not be written.
@@ -71,12 +71,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A file that could not be read or written.
+    /// Returns the failure to read or write a file.
     pub fn file(path: &Path, error: impl std::fmt::Display) -> Failure {
         Failure::File { path: path.to_path_buf(), reason: error.to_string() }
     }
 
-    /// 2 for wrong arguments, else 1.
+    /// Returns 2 for wrong arguments, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Argument { .. } => 2,
@@ -84,11 +84,11 @@ impl Failure {
         }
     }
 
-    /// Whether the reader of the output went away.
+    /// Whether the reader of the output has closed it.
     pub fn is_closed_output(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }
 
-/// Shorthand for results of subcommands.
+/// The result of a subcommand.
 pub type Result<T> = std::result::Result<T, Failure>;

@@ -1,22 +1,22 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Result, Write};
 use std::path::Path;
 
-/// Writes a file, so that its name always stands for all of the old content or all of the new, also
-/// where the machine stops: the new content is on the disk before it gets the name.
+/// Writes a file so that its name always stands for all of the old content or all of the new, even
+/// if the machine stops: the new content is on the disk before it gets the name.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let partial = path.with_extension("partial");
     let written = write(&partial, content).and_then(|()| std::fs::rename(&partial, path));
     if written.is_err() {
-        // Where this fails too, the first error tells more.
+        // If this fails too, the first error says more.
         let _ = std::fs::remove_file(&partial);
         return written;
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // Some file systems cannot do it for folders.
+        // Some file systems cannot synchronise folders.
         Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(error),
         _ => Ok(()),
     }
@@ -28,7 +28,7 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
     file.sync_all()
 }
 
-/// Whether a file of this name can be written; what is there stays as it is.
+/// Tests whether a file of this name can be written. Existing content stays.
 pub fn try_writing(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -37,12 +37,12 @@ pub fn try_writing(path: &Path) -> Result<()> {
         }
         Err(error) => Err(error),
         Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().append(true).open(path).map(|_| ()),
-        // To open a pipe can take for ever.
+        // Opening a pipe may wait for ever, so it is not tried.
         Ok(_) => Ok(()),
     }
 }
 
-/// Whether files can be written in a folder, which is made if it is not there.
+/// Tests whether files can be written in a folder, which is made if it does not exist.
 pub fn try_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     try_writing(&folder.join("kyoho.partial"))

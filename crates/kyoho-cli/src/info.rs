@@ -1,4 +1,4 @@
-//! `kyoho info`: what the library finds here, what it would use, and why.
+//! `kyoho info`: the devices that the library finds here, those that it would use, and the reason.
 
 use crate::failure::Result;
 use crate::machine::Machine;
@@ -16,10 +16,10 @@ pub struct Arguments {
     machine: Machine,
 }
 
-/// Prints it.
+/// Prints the page.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let settings = arguments.machine.settings()?;
-    // What is wrong is said alone, not below half a page.
+    // An error is printed alone and not below half a page.
     let selection = settings.select()?;
     out!("kyoho {}", env!("CARGO_PKG_VERSION"))?;
     backends(&settings, &selection)?;
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The backends, their devices, and which would be used.
+/// Prints the backends, their devices, and which would be used.
 fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
     for backend in Backend::ALL {
         out!()?;

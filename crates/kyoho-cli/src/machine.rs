@@ -1,11 +1,12 @@
-//! The options that say where forces are computed; each overrules a variable of the environment.
+//! The options that choose the place where forces are computed. Each overrules a variable of the
+//! environment.
 
 use crate::failure::{Failure, Result};
 use kyoho::config::{DeviceChoice, Settings};
 use kyoho::hal::Backend;
 use kyoho::simd::Level;
 
-/// Where forces are computed.
+/// The place where forces are computed.
 #[derive(Debug, clap::Args)]
 pub struct Machine {
     /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
@@ -23,7 +24,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The settings of the environment, overruled by the options.
+    /// Returns the settings of the environment, overruled by the options.
     pub fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::from_environment()?;
         if let Some(name) = &self.backend {
@@ -48,7 +49,7 @@ impl Machine {
     }
 }
 
-/// The one among `all` that has this name.
+/// Returns the one among `all` that has this name.
 pub fn named<T: Copy>(option: &'static str, value: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T> {
     all.iter().copied().find(|candidate| name(*candidate) == value).ok_or_else(|| Failure::Argument {
         option,

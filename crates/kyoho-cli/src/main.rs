@@ -1,4 +1,5 @@
-//! The `kyoho` command: what the library finds on this machine, how fast it is, and N-body runs with it.
+//! The `kyoho` command. It shows what the library finds on this machine, measures its speed, checks
+//! it, and runs N-body systems.
 
 #[macro_use]
 mod out;
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        // Whoever read the output has seen enough.
+        // A reader that closes the output early has seen enough.
         Err(failure) if failure.is_closed_output() => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("kyoho: {failure}");

@@ -1,6 +1,6 @@
-//! Lines on stdout that can fail, as `println!` panics when the reader goes away.
+//! Lines on stdout whose writing can fail. `println!` panics if the reader has closed the output.
 
-/// Writes a line to stdout; gives a `Result<(), Failure>`.
+/// Writes a line to stdout and returns a `Result<(), Failure>`.
 macro_rules! out {
     ($($part:tt)*) => {{
         use std::io::Write;

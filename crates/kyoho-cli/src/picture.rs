@@ -1,30 +1,31 @@
-//! What the pictures of the subcommands have in common.
+//! Functions for the pictures of all subcommands.
 
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
 use crate::file;
 
-/// Whether a picture of this name can be drawn.
+/// Tests whether a picture of this name can be drawn.
 pub fn check(path: &Path) -> Result<()> {
-    match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
-        true => Ok(()),
-        false => Err(Failure::Argument {
-            option: "--plot",
-            value: path.display().to_string(),
-            allowed: "names that end in .svg".into(),
-        }),
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
+        return Ok(());
     }
+    Err(Failure::Argument {
+        option: "--plot",
+        value: path.display().to_string(),
+        allowed: "names that end in .svg".into(),
+    })
 }
 
-/// Whether a picture can be written to this path: better known before hours of work than after
-/// them.
+/// Tests whether a picture can be written to this path. It is called before hours of work, so that
+/// they are not lost.
 pub fn try_path(path: &Path) -> Result<()> {
     check(path)?;
     file::try_writing(path).map_err(|error| Failure::file(path, error))
 }
 
-/// The whole decades, at least one, that hold all of these positive numbers; `None` without any.
+/// Returns the whole decades, at least one, that hold all of these positive numbers, or `None`
+/// without any number.
 pub fn decades(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let (lowest, highest) = numbers.fold(None, |range, number| {
         let (lowest, highest) = range.unwrap_or((number, number));

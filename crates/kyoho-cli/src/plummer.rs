@@ -28,17 +28,17 @@ pub struct Arguments {
     machine: Machine,
 }
 
-/// Up to this many bodies the potential energy of a standard model is the sum over all pairs,
-/// beyond it that of shells.
+/// The largest number of bodies for which the potential energy of a standard model is the sum over
+/// all pairs. With more bodies it is that of shells.
 const PAIRS: usize = 1 << 16;
 
-/// A body of a model, in which all have the same mass.
+/// A body of a model in which all bodies have the same mass.
 struct Star {
     position: Vector,
     velocity: Vector,
 }
 
-/// Bodies that are drawn, or written, between two ticks of a progress bar.
+/// The number of bodies that are drawn or written between two ticks of a progress bar.
 const TICK: usize = 1 << 16;
 
 /// Prints a model.
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Some bodies of a model of `n` as lines.
+/// Formats some bodies of a model of `n` as lines.
 fn lines(stars: &[Star], n: usize) -> String {
     let mut lines = String::new();
     for Star { position: [x, y, z], velocity: [vx, vy, vz] } in stars {
@@ -70,26 +70,23 @@ fn lines(stars: &[Star], n: usize) -> String {
     lines
 }
 
-/// A progress bar, for models that take longer than a moment.
+/// Makes a progress bar, which is visible for models that take longer than a moment.
 fn bar(message: &'static str, n: usize) -> ProgressBar {
-    match n < TICK {
-        true => ProgressBar::hidden(),
-        false => progress::bar(n as u64).with_message(message),
-    }
+    if n < TICK { ProgressBar::hidden() } else { progress::bar(n as u64).with_message(message) }
 }
 
-/// A model in standard N-body units: total mass 1, centre of mass at rest in the origin, and,
-/// without softening, kinetic energy 1/4 and potential energy -1/2 to rounding, not only on
-/// average. Of more than [`PAIRS`] bodies, the potential energy is that to about one part in the
-/// number of bodies, see [`of_shells`].
+/// Returns a model in standard N-body units, with total mass 1 and centre of mass at rest in the
+/// origin. Without softening, its kinetic energy is 1/4 and its potential energy -1/2 up to
+/// rounding, not only on average. With more than [`PAIRS`] bodies the potential energy is exact to
+/// about one part in the number of bodies, see [`of_shells`].
 pub fn standard(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Body>> {
-    // Wanted before the work, since so much may not be there after it.
+    // The memory is allocated first, because an error after the work would waste it.
     let mut bodies = room(n, BODIES)?;
     bodies.extend(standard_stars(n, seed, energies)?.iter().map(|star| body(star, n)));
     Ok(bodies)
 }
 
-/// What the bodies of a model are called where there is no memory for them.
+/// The name of the bodies of a model in errors about memory.
 const BODIES: &str = "the bodies of the Plummer model";
 
 fn body(star: &Star, n: usize) -> Body {
@@ -98,17 +95,14 @@ fn body(star: &Star, n: usize) -> Body {
 
 fn standard_stars(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Star>> {
     let mut stars = stars(n, seed)?;
-    let energy = match n <= PAIRS {
-        true => {
-            centre(&mut stars);
-            energies.of(&memory::collected(stars.iter().map(|star| body(star, n)), BODIES)?)?
-        }
-        false => {
-            let potential = of_shells(&stars)?;
-            centre(&mut stars);
-            let twice = sum(stars.iter().map(|star| 1.0 / n as f64 * length(&star.velocity).powi(2)));
-            Energy { kinetic: 0.5 * twice, potential }
-        }
+    let energy = if n <= PAIRS {
+        centre(&mut stars);
+        energies.of(&memory::collected(stars.iter().map(|star| body(star, n)), BODIES)?)?
+    } else {
+        let potential = of_shells(&stars)?;
+        centre(&mut stars);
+        let twice = sum(stars.iter().map(|star| 1.0 / n as f64 * length(&star.velocity).powi(2)));
+        Energy { kinetic: 0.5 * twice, potential }
     };
     let wider = energy.potential / -0.5;
     let faster = (0.25 / energy.kinetic).sqrt();
@@ -119,9 +113,9 @@ fn standard_stars(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<St
     Ok(stars)
 }
 
-/// The potential energy as if the mass of each body were a shell round the centre. Directions are
-/// drawn independently of radii, so that this is the mean over all directions, from which one model
-/// differs by about one part in `n`.
+/// Returns the potential energy as if the mass of each body were a shell round the centre.
+/// Directions are drawn independently of radii, so this is the mean over all directions. One model
+/// differs from it by about one part in `n`.
 fn of_shells(stars: &[Star]) -> Result<f64> {
     let mut radii = room(stars.len(), "the radii of the Plummer model")?;
     radii.extend(stars.iter().map(|star| length(&star.position)));
@@ -130,18 +124,18 @@ fn of_shells(stars: &[Star]) -> Result<f64> {
     Ok(-sum(inside) / (stars.len() as f64).powi(2))
 }
 
-/// A model whose energies are those of [`standard`] on average.
+/// Returns a model whose energies are those of [`standard`] on average.
 pub fn model(n: usize, seed: u64) -> Result<Vec<Body>> {
     let mut stars = stars(n, seed)?;
     centre(&mut stars);
     Ok(stars.iter().map(|star| body(star, n)).collect())
 }
 
-/// The bodies of a model round the origin, where their centre of mass is only on average.
+/// Draws the bodies of a model. Their centre of mass is in the origin only on average.
 fn stars(n: usize, seed: u64) -> Result<Vec<Star>> {
     let mut stars = room(n, BODIES)?;
     let mut random = Random(seed);
-    // The Plummer radius for which the mean energy is -1/4.
+    // This Plummer radius makes the mean energy -1/4.
     let scale = 3.0 * PI / 16.0;
     let bar = bar("Plummer model  ", n);
     while stars.len() < n {
@@ -162,7 +156,7 @@ fn stars(n: usize, seed: u64) -> Result<Vec<Star>> {
     Ok(stars)
 }
 
-/// Puts the centre of mass to rest in the origin.
+/// Moves the centre of mass to the origin and puts it to rest.
 fn centre(stars: &mut [Star]) {
     let n = stars.len() as f64;
     let mean = |of: fn(&Star) -> &Vector| vector(|k| sum(stars.iter().map(|star| of(star)[k])) / n);
@@ -173,10 +167,11 @@ fn centre(stars: &mut [Star]) {
     }
 }
 
-/// Beyond this many Plummer radii, which one body in 600 is, a radius is drawn again: a few far ones would rule the scale.
+/// The largest radius in Plummer radii. A larger one, which one body in 600 has, is drawn again,
+/// because a few far bodies would dominate the scale.
 const FARTHEST: f64 = 30.0;
 
-/// The radius inside which a random fraction of the mass lies, in Plummer radii.
+/// Draws the radius inside which a random fraction of the mass lies, in Plummer radii.
 fn radius(random: &mut Random) -> f64 {
     loop {
         let radius = (random.uniform().powf(-2.0 / 3.0) - 1.0).sqrt().recip();
@@ -186,7 +181,8 @@ fn radius(random: &mut Random) -> f64 {
     }
 }
 
-/// A speed at a radius: a fraction q of the escape speed with density q^2 (1 - q^2)^(7/2), by rejection.
+/// Draws a speed at a radius: a fraction q of the escape speed with density q^2 (1 - q^2)^(7/2), by
+/// rejection.
 fn speed(random: &mut Random, radius: f64) -> f64 {
     let escape = 2f64.sqrt() * (1.0 + radius * radius).powf(-0.25);
     loop {
@@ -197,11 +193,12 @@ fn speed(random: &mut Random, radius: f64) -> f64 {
     }
 }
 
-/// The generator SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, 453): the same numbers on every machine.
+/// The generator SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, 453). It gives the same numbers on
+/// every machine.
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number between 0 and 1, neither of them.
+    /// Returns a number between 0 and 1, excluding both.
     pub fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -211,7 +208,7 @@ impl Random {
         ((bits >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// A point of the unit sphere.
+    /// Returns a point of the unit sphere.
     fn direction(&mut self) -> Vector {
         let z = 2.0 * self.uniform() - 1.0;
         let (sine, cosine) = (2.0 * PI * self.uniform()).sin_cos();
@@ -246,10 +243,11 @@ mod tests {
     #[test]
     fn half_of_the_mass_lies_within_the_half_mass_radius() {
         let n = 20_000;
-        // Of an untruncated model: (2^(2/3) - 1)^(-1/2) Plummer radii of 3 pi / 16.
+        // The half-mass radius of an untruncated model is (2^(2/3) - 1)^(-1/2) Plummer radii of 3
+        // pi / 16.
         let half = (2f64.powf(2.0 / 3.0) - 1.0).powf(-0.5) * 3.0 * PI / 16.0;
         let inside = model(n, 5).unwrap().iter().filter(|body| length(&body.position) < half).count();
-        // Three standard deviations of a binomial count.
+        // The limit is three standard deviations of a binomial count.
         assert!((inside as f64 / n as f64 - 0.5).abs() < 3.0 * (0.25 / n as f64).sqrt(), "{inside}");
     }
 
@@ -279,8 +277,8 @@ mod tests {
         let stars = standard_stars(n, 2, &mut energies()).unwrap();
         let kinetic = 0.5 * sum(stars.iter().map(|star| length(&star.velocity).powi(2))) / n as f64;
         assert!((kinetic - 0.25).abs() < 1e-14, "{kinetic}");
-        // Its centre of mass, which is in the origin now, is that of the shells but for one part in
-        // the number.
+        // The centre of mass was moved to the origin. It is that of the shells except for one part
+        // in the number of bodies.
         assert!((of_shells(&stars).unwrap() + 0.5).abs() < 1e-3);
         assert!(length(&vector(|k| sum(stars.iter().map(|star| star.position[k])) / n as f64)) < 1e-15);
     }

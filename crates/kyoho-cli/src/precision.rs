@@ -1,4 +1,4 @@
-//! In which precision forces are computed.
+//! The choice of the precision of forces.
 
 use crate::failure::{Failure, Result};
 use crate::machine::named;
@@ -6,8 +6,9 @@ use kyoho::config::Settings;
 use kyoho::data::{Order, Precision};
 use kyoho::law::catalogue;
 
-/// The precision that `--precision` says, else the snapshot of a resumed run, else the environment, else `mixed` where
-/// the order has that, else `double`. What was said must be one that the order is computed in.
+/// Returns the precision that `--precision` names, else that of the snapshot of a resumed run, else
+/// that of the environment, else `mixed` if the order has it, else `double`. A precision that was
+/// named must be one in which the order is computed.
 pub fn precision(
     order: Order,
     option: Option<&str>,
@@ -23,15 +24,13 @@ pub fn precision(
             return Ok(settings.precision_for(order)?.unwrap_or(otherwise));
         }
     };
-    match computed.contains(&precision) {
-        true => Ok(precision),
-        false => {
-            let names: Vec<&str> = computed.into_iter().map(Precision::name).collect();
-            Err(Failure::Argument {
-                option: said_by,
-                value: format!("'{}'", precision.name()),
-                allowed: format!("with --order {}, {}", order as i32, names.join(", ")),
-            })
-        }
+    if computed.contains(&precision) {
+        return Ok(precision);
     }
+    let names: Vec<&str> = computed.into_iter().map(Precision::name).collect();
+    Err(Failure::Argument {
+        option: said_by,
+        value: format!("'{}'", precision.name()),
+        allowed: format!("with --order {}, {}", order as i32, names.join(", ")),
+    })
 }

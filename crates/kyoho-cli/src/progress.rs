@@ -1,11 +1,11 @@
-//! Bars that show how far something is.
+//! Progress bars.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on stderr, drawn only where that is a terminal.
+/// Returns a bar on stderr, which is drawn only if that is a terminal.
 pub fn bar(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,5 @@
-//! `kyoho verify`: whether the library does on this machine what it promises, and how exactly.
+//! `kyoho verify`: checks on this machine that the library does what it promises, and measures its
+//! errors.
 
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -49,11 +50,12 @@ pub struct Arguments {
 /// Separations of pairs at a distance of 1 from the origin.
 const SEPARATIONS: [f64; 5] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10];
 
-/// A line of the table: an order, a precision, a scope, a backend and a level, on every choice of threads and devices.
+/// A line of the table: an order, a precision, a scope, a backend and a level, with every choice of
+/// threads and devices.
 struct Row {
     targets: Vec<Target>,
     errors: Errors,
-    /// Of the accelerations in pairs with the separations of [`SEPARATIONS`].
+    /// The errors of the accelerations in pairs with the separations of [`SEPARATIONS`].
     pairs: [f64; SEPARATIONS.len()],
     outcomes: Vec<(Target, Outcome)>,
 }
@@ -68,7 +70,7 @@ impl Row {
     }
 }
 
-/// Runs the suite; whether everything is as promised.
+/// Runs the suite, and returns whether every promise holds.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let rows = rows(&selection(arguments)?)?;
     let targets: usize = rows.iter().map(Vec::len).sum();
@@ -90,9 +92,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         verified.push(Row { targets, errors, pairs, outcomes });
     }
     progress.finish_and_clear();
-    match arguments.json {
-        true => out!("{:#}", to_json(arguments, &verified))?,
-        false => print(arguments, &verified)?,
+    if arguments.json {
+        out!("{:#}", to_json(arguments, &verified))?;
+    } else {
+        print(arguments, &verified)?;
     }
     Ok(verified.iter().all(|row| row.failed().next().is_none()))
 }
@@ -132,7 +135,7 @@ fn selection(arguments: &Arguments) -> Result<Selection> {
     Ok(selection)
 }
 
-/// The targets, those that differ only in threads and devices together.
+/// Returns the targets, with those that differ only in threads and devices grouped together.
 fn rows(selection: &Selection) -> Result<Vec<Vec<Target>>> {
     let mut rows: Vec<Vec<Target>> = Vec::new();
     let kind = |target: &Target| {
@@ -145,14 +148,14 @@ fn rows(selection: &Selection) -> Result<Vec<Vec<Target>>> {
             _ => rows.push(vec![target]),
         }
     }
-    match rows.is_empty() {
-        false => Ok(rows),
-        true => Err(Failure::Argument {
+    if rows.is_empty() {
+        return Err(Failure::Argument {
             option: "--precision",
             value: format!("'{}', with the other options", selection.precision.map_or("any", Precision::name)),
             allowed: "what `kyoho info` lists".into(),
-        }),
+        });
     }
+    Ok(rows)
 }
 
 fn level_name(target: &Target) -> &'static str {

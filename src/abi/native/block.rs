@@ -78,7 +78,7 @@ pub unsafe extern "C" fn kyoho_system_wait(system: *mut kyoho_system, forces: *c
     })
 }
 
-/// Whether sources with a sink's index are left out of its force.
+/// Whether a force leaves out the sources with its sink's index.
 fn skips_own_index(sinks: &kyoho_sinks, count: usize) -> Result<bool> {
     const BY_INDEX: i32 = Exclusion::ByIndex as i32;
     const NOTHING: i32 = Exclusion::Nothing as i32;
@@ -95,7 +95,7 @@ fn skips_own_index(sinks: &kyoho_sinks, count: usize) -> Result<bool> {
     }
 }
 
-/// The neighbour criterion of a block.
+/// Returns the neighbour criterion of a block.
 fn criterion(interaction: &Interaction, number: i32) -> Result<NeighbourCriterion> {
     const BY_MASS: i32 = NeighbourCriterion::ByMass as i32;
     const PLAIN: i32 = NeighbourCriterion::Plain as i32;
@@ -181,7 +181,7 @@ impl ForceRows {
         })
     }
 
-    /// Writes the forces on sinks from `first` on.
+    /// Writes the forces on the sinks from `first` on.
     ///
     /// # Safety
     /// Every array has a row for each of these sinks.

@@ -10,14 +10,14 @@ use crate::law::catalogue::CATALOGUE;
 use super::call;
 use super::structures::{self, kyoho_interaction};
 
-/// The descriptions of the catalogue, in its order.
+/// Returns the descriptions of the catalogue, in its order.
 fn descriptions() -> &'static [CString] {
     static DESCRIPTIONS: OnceLock<Vec<CString>> = OnceLock::new();
     let text = |entry: &Arc<Interaction>| CString::new(&*entry.documentation).unwrap_or_default();
     DESCRIPTIONS.get_or_init(|| CATALOGUE.iter().map(text).collect())
 }
 
-/// The structure that describes what a system computes.
+/// Returns the structure that describes the interaction of a system.
 pub fn interaction_of(interaction: &Interaction) -> Result<kyoho_interaction> {
     let kind = |entry: &Interaction| (entry.order, entry.precision, entry.scope);
     let number = CATALOGUE.iter().position(|entry| kind(entry) == kind(interaction));

@@ -30,7 +30,7 @@ fn number_of(level: log::Level) -> LogLevel {
     }
 }
 
-/// What the caller has said must come back to its function.
+/// The listener passes the caller's context to the caller's function.
 struct Context(*mut c_void);
 
 // SAFETY: the library does nothing with it but hand it to the caller's function, which takes calls of any thread.

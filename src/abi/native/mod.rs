@@ -54,7 +54,7 @@ pub type kyoho_neighbour_criterion = i32;
 #[allow(non_camel_case_types)]
 pub type kyoho_log_level = i32;
 
-/// What a handle stands for.
+/// The object behind a handle.
 struct Held {
     system: System,
     last_error: CString,
@@ -63,7 +63,7 @@ struct Held {
 static SYSTEMS: Handles<Held> = Handles::new();
 
 thread_local! {
-    /// The text of this thread's last failing call.
+    /// The text of the last failing call of this thread.
     static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
@@ -72,7 +72,7 @@ fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
     in_the_usual_environment(|| match protect(body) {
         Ok(()) => ResultCode::Ok,
         Err(error) => {
-            // A logger of the caller's may panic.
+            // The caller's logger may panic.
             let _ = protect(|| {
                 remember(&error);
                 Ok(())
@@ -82,7 +82,7 @@ fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
     })
 }
 
-/// Runs an entry point on a system; the text of its error stays with the system.
+/// Runs an entry point on a system. The text of its error stays with the system.
 fn call_on(system: *mut kyoho_system, body: impl FnOnce(&mut System) -> Result<()>) -> ResultCode {
     call(|| {
         SYSTEMS.with(system.addr(), |held| {

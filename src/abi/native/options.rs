@@ -1,4 +1,4 @@
-//! What a caller decides of a system, and what the environment decides in its place.
+//! The caller's options of a system, and the environment's where the caller leaves them open.
 
 use crate::abi::{boundary, diagnostics, opening};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
@@ -8,10 +8,10 @@ use crate::hal::Backend;
 
 use super::structures::{bad_field, empty, kyoho_options, read};
 
-/// The crossover with which the CPU computes no block, KYOHO_CROSSOVER_OFF.
+/// The crossover with which the CPU computes no block: KYOHO_CROSSOVER_OFF.
 pub const CROSSOVER_OFF: i64 = -1;
 
-/// Numbers of choices with their names, as errors list them.
+/// The numbers of choices with their names, as errors list them.
 fn numbered<T: Copy>(all: &[T], number: impl Fn(T) -> i32, name: impl Fn(T) -> &'static str) -> String {
     all.iter().map(|choice| format!("{} ({})", number(*choice), name(*choice))).collect::<Vec<_>>().join(", ")
 }
@@ -32,13 +32,14 @@ fn scope_of(number: i32) -> Result<Scope> {
         .ok_or_else(|| bad_field("kyoho_options.scope", number, "0 (full), 1 (full), 2 (regular)"))
 }
 
-/// The backend of a number; `others` are the numbers that have another meaning for the caller.
+/// Returns the backend with a number. `others` are the numbers that have another meaning for the
+/// caller.
 pub fn backend_of(field: &str, number: i32, others: &str) -> Result<Backend> {
     let all = || numbered(&Backend::ALL, |backend| backend as i32, Backend::name);
     Backend::from_number(number).ok_or_else(|| bad_field(field, number, others.to_string() + &all()))
 }
 
-/// The crossover of a number; the environment's where it is 0.
+/// Returns the crossover for a number. If it is 0, the environment decides.
 pub fn crossover_of(pairs: i64) -> Result<Option<u64>> {
     match pairs {
         CROSSOVER_OFF => Ok(Some(0)),
@@ -54,11 +55,11 @@ pub fn crossover_of(pairs: i64) -> Result<Option<u64>> {
     }
 }
 
-/// What to make a system of, and why on these devices. A system that is `moved` keeps what the
-/// options leave open of order, precision, scope and crossover.
+/// Returns the setup of a system and the reason for its devices. A system that is `moved` keeps its
+/// order, precision, scope and crossover if the options leave them open.
 ///
 /// # Safety
-/// The options are null or a structure whose texts end with a zero.
+/// The options are null or a structure whose strings end with a zero.
 pub unsafe fn setup(options: *const kyoho_options, moved: Option<&Setup>) -> Result<(Setup, String)> {
     // SAFETY: not null, hence a structure.
     let options = if options.is_null() { empty() } else { unsafe { read("options", options) }? };

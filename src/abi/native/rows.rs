@@ -1,4 +1,5 @@
-//! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, possibly over one another.
+//! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, which may
+//! overlap.
 
 use crate::abi::arrays::First;
 use crate::data::{Error, Interaction, Result};
@@ -7,10 +8,10 @@ use super::structures::{kyoho_const_integers, kyoho_const_reals, kyoho_integers,
 
 /// An array of the interface.
 pub trait Array: Copy {
-    /// Its numbers.
+    /// The type of its numbers.
     type Number: Copy;
 
-    /// Where it begins, and the bytes from one row to the next.
+    /// Returns its first number, and the number of bytes from one row to the next.
     fn place(self) -> (*const Self::Number, i64);
 }
 
@@ -33,9 +34,9 @@ arrays! {
     kyoho_integers of i32,
 }
 
-/// Where the rows of an array begin, and how far apart they are.
+/// The place of the first row of an array, and the distance of the rows.
 ///
-/// Arrays that are written may be the same memory, hence there are no references to them.
+/// Arrays that are written may be the same memory, so there are no references to them.
 #[derive(Clone, Copy)]
 pub struct Rows<T, const N: usize> {
     first: First<T>,
@@ -43,7 +44,7 @@ pub struct Rows<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> Rows<T, N> {
-    /// An array that may be null.
+    /// Takes an array that may be null.
     pub fn optional(name: &'static str, array: impl Array<Number = T>) -> Result<Option<Rows<T, N>>> {
         let (first, stride) = array.place();
         let packed = size_of::<[T; N]>() as i64;
@@ -53,7 +54,7 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         let first = First(first.cast_mut());
         match stride {
             0 => Ok(Some(Rows { first, stride: packed as isize })),
-            // Rows that overlap come from a stride that counts elements.
+            // The caller has probably counted elements instead of bytes if rows overlap.
             stride if stride.unsigned_abs() < packed as u64 => Err(Error::BadOption {
                 name: format!("{name}.stride"),
                 value: stride.to_string(),
@@ -63,7 +64,7 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         }
     }
 
-    /// An array that may be null only if it has no rows.
+    /// Takes an array that may be null only if it has no rows.
     pub fn required(name: &'static str, array: impl Array<Number = T>, rows: usize) -> Result<Option<Rows<T, N>>> {
         if array.place().0.is_null() && rows > 0 {
             return Err(Error::NullArgument { argument: name });
@@ -91,8 +92,8 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     }
 }
 
-/// Arrays of vectors to be written, each with its name; those behind the vectors of the order must
-/// be null.
+/// Takes arrays of vectors to be written, each with its name. Those of vectors that the order does
+/// not have must be null.
 pub fn filled<const N: usize>(
     interaction: &Interaction,
     arrays: [(&'static str, kyoho_reals); N],
@@ -105,7 +106,7 @@ pub fn filled<const N: usize>(
     Ok(filled)
 }
 
-/// An error if an array is given that the interaction has nothing for.
+/// Returns an error if the caller gives an array for which the interaction has no results.
 pub fn require_null_unless(has: bool, interaction: &Interaction, name: &str, array: impl Array) -> Result<()> {
     if has || array.place().0.is_null() {
         return Ok(());
@@ -118,7 +119,7 @@ pub fn require_null_unless(has: bool, interaction: &Interaction, name: &str, arr
     })
 }
 
-/// An element of an array that may be null, and the value for one that is.
+/// Returns an element of an array, or the given value if the array is null.
 ///
 /// # Safety
 /// The array is null or has more than `row` elements that can be read.
@@ -127,7 +128,7 @@ pub unsafe fn element<T: Copy>(array: Option<Rows<T, 1>>, row: usize, otherwise:
     array.map_or(otherwise, |rows| unsafe { rows.read(row) }[0])
 }
 
-/// A row of an array that may be null, zero for one that is.
+/// Returns a row of an array, or zero if the array is null.
 ///
 /// # Safety
 /// The array is null or has more than `row` rows that can be read.
@@ -136,7 +137,7 @@ pub unsafe fn vector(array: Option<Rows<f64, 3>>, row: usize) -> [f64; 3] {
     array.map_or([0.0; 3], |rows| unsafe { rows.read(row) })
 }
 
-/// Writes a row of an array that may be null.
+/// Writes a row of an array unless the array is null.
 ///
 /// # Safety
 /// The array is null or has more than `row` rows that can be written.

@@ -39,7 +39,7 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
     })
 }
 
-/// Checks all sources and writes them, with `N` derivatives each.
+/// Checks all sources and writes them with `N` derivatives each.
 ///
 /// # Safety
 /// Every array is null or has `count` elements.
@@ -90,7 +90,7 @@ impl SourceRows {
         })
     }
 
-    /// The address and the source of a row, with its first `N` derivatives.
+    /// Returns the address and the source of a row, with its first `N` derivatives.
     ///
     /// # Safety
     /// Every array has more than `row` rows.
@@ -121,7 +121,8 @@ pub extern "C" fn kyoho_system_set_time(system: *mut kyoho_system, time: f64) ->
     call_on(system, |system| system.set_time(time))
 }
 
-/// Sources predicted at a time: the memory for them stays small whatever the count.
+/// The number of sources that are predicted at a time, so that the memory for them stays small for
+/// any count.
 const PREDICTED: usize = 1 << 16;
 
 /// The sources at `count` addresses from `first_address` on, predicted to the system's time: their

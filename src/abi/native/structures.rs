@@ -314,15 +314,15 @@ pub struct kyoho_interaction {
     pub description: *const c_char,
 }
 
-/// A structure of the interface, which begins with its own size, so that fields can be added at its
+/// A structure of the interface. It begins with its own size, so that fields can be added at its
 /// end.
 ///
 /// # Safety
-/// It is `repr(C)`, an `i32` comes first, there is no padding, and any bytes are a value.
+/// It is `repr(C)`, an `i32` comes first, there is no padding, and any bytes are a valid value.
 pub unsafe trait Structure: Copy {
     /// Its name in C.
     const NAME: &'static str;
-    /// The size that it had first. No program has a smaller one.
+    /// Its size in the first version. No program has a smaller one.
     const FIRST_SIZE: usize;
 }
 
@@ -336,7 +336,7 @@ macro_rules! structures {
     )*};
 }
 
-// Each with the last field that it had in version 0.2.
+// Each structure is listed with the last field that it had in version 0.2.
 structures! {
     kyoho_options, crossover: i64;
     kyoho_sources, seventh_derivatives: kyoho_const_reals;
@@ -347,7 +347,7 @@ structures! {
     kyoho_interaction, description: *const c_char;
 }
 
-/// A structure with nothing set, as KYOHO_..._INIT has it.
+/// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
 pub fn empty<S: Structure>() -> S {
     let mut structure = MaybeUninit::<S>::zeroed();
     // SAFETY: the size comes first, and any bytes are a value.
@@ -357,13 +357,13 @@ pub fn empty<S: Structure>() -> S {
     }
 }
 
-/// A larger size is no structure but an uninitialised number.
+/// A larger size means an uninitialised structure.
 const LARGEST: usize = 4096;
 
-/// The size that a structure of the caller has.
+/// Returns the size that a structure of the caller has.
 ///
 /// # Safety
-/// The pointer leads to the size, and to as many bytes as it says.
+/// The pointer points to the size, and to as many bytes as it says.
 unsafe fn size_of_callers<S: Structure>(pointer: *const S) -> Result<usize> {
     let known = size_of::<S>();
     let bad = |size: i32, allowed: String| bad_field(&format!("{}.structure_size", S::NAME), size, allowed);
@@ -386,16 +386,17 @@ unsafe fn size_of_callers<S: Structure>(pointer: *const S) -> Result<usize> {
     Ok(size)
 }
 
-/// The caller's structure; fields that its program does not know are zero.
+/// Reads the caller's structure. Fields that its program does not know are zero.
 ///
 /// # Safety
-/// The pointer is null or leads to the structure's size, and to as many bytes as it says.
+/// The pointer is null or points to the structure's size, and to as many bytes as it says.
 #[inline]
 pub unsafe fn read<S: Structure>(argument: &'static str, pointer: *const S) -> Result<S> {
     if pointer.is_null() {
         return Err(Error::NullArgument { argument });
     }
-    // Nearly always the program knows what the library knows, and one call writes one source.
+    // Nearly every program knows the same fields as the library. This path is fast for callers that
+    // write each source alone.
     // SAFETY: the caller's promise; any bytes are a value.
     unsafe {
         if pointer.cast::<i32>().read_unaligned() == size_of::<S>() as i32 {
@@ -405,7 +406,7 @@ pub unsafe fn read<S: Structure>(argument: &'static str, pointer: *const S) -> R
     }
 }
 
-/// The structure of a program that knows fewer fields, or more.
+/// Reads the structure of a program that knows fewer fields, or more.
 ///
 /// # Safety
 /// As for [`read`], and the pointer is not null.
@@ -421,7 +422,7 @@ unsafe fn read_other<S: Structure>(pointer: *const S) -> Result<S> {
     }
 }
 
-/// Writes the caller's structure, as far as its program knows the fields; its size stays.
+/// Writes the fields that the caller's program knows. The size stays.
 ///
 /// # Safety
 /// As for [`read`], and the bytes can be written.
@@ -438,13 +439,13 @@ pub unsafe fn write<S: Structure>(argument: &'static str, pointer: *mut S, struc
     Ok(())
 }
 
-/// The error of a field that has a value which is not allowed.
+/// Returns the error for a field whose value is not allowed.
 pub fn bad_field(field: &str, value: impl ToString, allowed: impl Into<String>) -> Error {
     Error::BadOption { name: field.into(), value: value.to_string(), allowed: allowed.into() }
 }
 
-/// An error unless the arrays of a structure lie in memory that the library can reach; `field` says
-/// so.
+/// Returns an error unless the arrays of a structure lie in memory that the library can reach.
+/// `field` is the name of the field that says so.
 pub fn require_host(field: &str, memory: i32) -> Result<()> {
     if memory == Memory::Host as i32 {
         return Ok(());
@@ -458,7 +459,7 @@ mod tests {
 
     const SIZE: usize = size_of::<kyoho_predictions>();
 
-    /// The bytes of predictions as a program has them whose structure has another size.
+    /// The bytes of predictions in a program whose structure has another size.
     fn bytes(size: usize, structure_size: i32) -> Vec<u8> {
         let mut bytes = vec![0; size];
         bytes[..4].copy_from_slice(&structure_size.to_ne_bytes());

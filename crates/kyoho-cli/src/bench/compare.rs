@@ -1,11 +1,11 @@
-//! Whether a block has the same results, to the bit, on any number of devices.
+//! The check that a block has the same results, to the bit, on any number of devices.
 
 use crate::bench::measure::Bench;
 use crate::bench::row::Work;
 use crate::failure::{Failure, Result};
 use kyoho::data::{Forces, memory};
 
-/// What may be computed for a sink.
+/// The quantities that may be computed for a sink.
 const QUANTITIES: [&str; 9] = [
     "the potential",
     "x of the acceleration",
@@ -18,10 +18,10 @@ const QUANTITIES: [&str; 9] = [
     "the index of the nearest source",
 ];
 
-/// The numbers for one sink; some constant where there is none.
+/// The numbers for one sink, with some constant for a quantity that was not computed.
 type Outcome = [f64; QUANTITIES.len()];
 
-/// Where two results of one block differ first.
+/// The first place where two results of one block differ.
 #[derive(Debug, PartialEq)]
 struct Difference {
     sink: usize,
@@ -30,7 +30,7 @@ struct Difference {
     found: f64,
 }
 
-/// Fails if a call on systems in the same state gives one of them other bits than the first.
+/// Fails if a call on systems in the same state gives other bits on one of them than on the first.
 pub fn compare(benches: &mut [Bench], work: Work, ni: usize) -> Result<()> {
     let mut expected: Option<Vec<Outcome>> = None;
     for bench in benches {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_number_of_devices_that_has_other_bits_is_told() {
-        // Only its own force tells where a body without mass is.
+        // The force on a body without mass is the only result that shows the body's place.
         let mut bodies = bodies(600).unwrap().to_vec();
         bodies[17].mass = 0.0;
         let mut benches = [1, 2, 3].map(|devices| on(devices, &bodies));

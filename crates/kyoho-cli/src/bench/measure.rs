@@ -1,4 +1,4 @@
-//! A system of a Plummer model's bodies, and how long its work takes.
+//! A system of a Plummer model's bodies, and the time that its work takes.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -11,17 +11,20 @@ use kyoho::data::{Forces, Order, Sink, Source, memory, padded};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
 
-/// Softening does not change the work; it keeps the model's closest pairs ordinary.
+/// The softening length. It does not change the work, and it keeps the forces of the model's
+/// closest pairs ordinary.
 const SOFTENING: f64 = 1.0 / 256.0;
-/// Turns in which the time of a row is spent, each with a call or more: systems that are compared take them one after
-/// another, so that what disturbs the machine for a while disturbs all of them.
+/// The number of turns in which the time of a row is spent, each with at least one call. Systems
+/// that are compared take turns, so that a disturbance of the machine affects all of them.
 const TURNS: usize = 3;
-/// Calls of one turn at most.
+/// The most calls of one turn.
 const CALLS: usize = 30_000;
-/// Sources written in one timed batch: a single one is shorter than the clock's own time.
+/// The number of sources that are written in one timed batch. A single write is shorter than the
+/// clock's own time.
 const BATCH: usize = 1000;
 
-/// A body with as much as callers have at hand for each: what more an integrator keeps would only fill caches.
+/// A body with the data that callers have at hand. The further data of an integrator would only
+/// fill caches.
 #[derive(Clone, Copy)]
 pub struct Particle {
     /// The mass.
@@ -31,7 +34,8 @@ pub struct Particle {
 }
 
 impl Particle {
-    /// As a source for forces of an order, with as many derivatives as that predicts with.
+    /// Returns it as a source for forces of an order, with the derivatives from which that order
+    /// predicts.
     fn source(&self, order: Order, number: usize, time: f64) -> Source {
         let (index, mass, motion) = (number as i32, self.mass, self.motion);
         match order {
@@ -41,17 +45,18 @@ impl Particle {
         }
     }
 
-    /// As a sink whose neighbours reach so far for each unit of their mass, where these are left out.
+    /// Returns it as a sink. If neighbours are left out, `radius2` is their squared radius for each
+    /// unit of the sink's mass.
     fn sink(&self, number: usize, radius2: f64) -> Sink {
         Sink { radius2, ..body::sink(number, SOFTENING, self.motion) }
     }
 }
 
-/// What is measured.
+/// A system that is measured.
 pub struct Bench {
     system: System,
     bodies: Rc<Vec<Particle>>,
-    /// For each row.
+    /// The seconds for each row.
     seconds: f64,
     time: f64,
     /// The squared radius of each sink.
@@ -60,30 +65,32 @@ pub struct Bench {
     next: usize,
 }
 
-/// Neighbours that a body near the half-mass radius has, about as many as integrators choose.
+/// The number of neighbours of a body near the half-mass radius, similar to the choice of
+/// integrators.
 const NEIGHBOURS: f64 = 64.0;
 
-/// The squared radius, for each unit of mass, within which so many of `n` bodies of equal mass are, which have 1 together.
+/// Returns the squared radius for each unit of mass within which this many of `n` bodies are. The
+/// bodies have equal masses with the sum 1.
 fn radius2_of_regular(n: usize) -> f64 {
-    // Half of them are within about 0.8.
+    // Half of them are within about 0.8 of the centre.
     let radius = 0.8 * (2.0 * NEIGHBOURS / n as f64).cbrt().min(1.0);
     radius * radius * n as f64
 }
 
-/// The bodies of a system of `n` sources; several systems may share them.
+/// Returns the bodies of a system of `n` sources. Several systems may share them.
 pub fn bodies(n: usize) -> Result<Rc<Vec<Particle>>> {
     let bodies = plummer::model(n, 1)?;
     let particle = |body: &Body| Particle { mass: body.mass, motion: padded([body.position, body.velocity]) };
     Ok(Rc::new(memory::collected(bodies.iter().map(particle), "bodies")?))
 }
 
-/// The seconds that measuring a row takes at least, if each call takes so many.
+/// Returns the seconds that measuring a row takes at least if each call takes this long.
 pub fn least_seconds(call: f64) -> f64 {
     (TURNS + 1) as f64 * call
 }
 
 impl Bench {
-    /// A system of these sources, whose rows take so many seconds each.
+    /// Makes a system of these sources, each of whose rows takes this many seconds.
     pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<Vec<Particle>>) -> Result<Bench> {
         let mut system = System::new(setup)?;
         for (number, body) in bodies.iter().enumerate() {
@@ -93,7 +100,7 @@ impl Bench {
         Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
     }
 
-    /// The number of sources.
+    /// Returns the number of sources.
     pub fn nj(&self) -> usize {
         self.bodies.len()
     }
@@ -103,20 +110,20 @@ impl Bench {
         self.system.interaction().is_regular()
     }
 
-    /// The number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> usize {
         self.system.setup().devices.len()
     }
 
-    /// A row of forces on `ni` sinks.
+    /// Measures a row of forces on `ni` sinks.
     pub fn forces(&mut self, work: Work, ni: usize) -> Result<Row> {
         Ok(forces(std::slice::from_mut(self), work, ni)?.remove(0))
     }
 
-    /// One call of such a row, and what it computed.
+    /// Makes one call of such a row and returns its forces.
     pub fn call(&mut self, work: Work, ni: usize) -> Result<Forces<'_>> {
         if matches!(work, Work::BlockStep | Work::BlockStepLists) {
-            // Blocks go through the sources, as those of an integrator do.
+            // Blocks go through all sources, as those of an integrator do.
             for _ in 0..ni {
                 self.set_next()?;
             }
@@ -134,7 +141,7 @@ impl Bench {
         Ok(self.system.forces()?)
     }
 
-    /// The seconds of one call, not the first.
+    /// Returns the seconds of one call after the first.
     pub fn trial(&mut self, work: Work, ni: usize) -> Result<f64> {
         self.call(work, ni)?;
         let began = Instant::now();
@@ -142,7 +149,7 @@ impl Bench {
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// The writing of one source.
+    /// Measures the writing of one source.
     pub fn set_source(&mut self) -> Result<Row> {
         let batch = |bench: &mut Bench| (0..BATCH).try_for_each(|_| bench.set_next());
         let mut times = Times::default();
@@ -186,7 +193,7 @@ impl Bench {
     }
 }
 
-/// A row of forces on `ni` sinks for each of some systems.
+/// Measures a row of forces on `ni` sinks for each of some systems.
 pub fn forces(benches: &mut [Bench], work: Work, ni: usize) -> Result<Vec<Row>> {
     benches.iter_mut().try_for_each(|bench| bench.call(work, ni).map(|_| ()))?;
     let mut times: Vec<Times> = benches.iter().map(|_| Times::default()).collect();
@@ -203,7 +210,7 @@ pub fn forces(benches: &mut [Bench], work: Work, ni: usize) -> Result<Vec<Row>> 
 struct Times(Vec<f64>);
 
 impl Times {
-    /// Times as many calls as fit into the row's share of one turn, at least one.
+    /// Times as many calls as fit into one turn of the row, at least one.
     fn take_turn(&mut self, seconds: f64, mut call: impl FnMut() -> Result<()>) -> Result<()> {
         let until = Instant::now() + Duration::from_secs_f64(seconds / TURNS as f64);
         for _ in 0..CALLS {
@@ -217,14 +224,14 @@ impl Times {
         Ok(())
     }
 
-    /// The median, and of how many calls it is.
+    /// Returns the median and the number of calls.
     fn median(mut self) -> (f64, usize) {
         self.0.sort_by(f64::total_cmp);
         (self.0[self.0.len() / 2], self.0.len())
     }
 }
 
-/// Names of devices, equal ones that follow each other told once.
+/// Returns the names of devices. Equal names that follow each other become one with a count.
 fn names(all: Vec<String>) -> String {
     let told = all.chunk_by(|one, next| one == next).map(|equal| match equal.len() {
         1 => equal[0].clone(),

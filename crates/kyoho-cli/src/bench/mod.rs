@@ -1,5 +1,5 @@
-//! `kyoho bench`: how fast forces are, N x N, in block steps, on one sink; what writing sources costs; what several devices
-//! gain.
+//! `kyoho bench`: measures forces N x N, in block steps and on one sink, the writing of sources,
+//! and the speed-up by several devices.
 
 mod compare;
 mod measure;
@@ -75,7 +75,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The numbers of sources.
+    /// Returns the numbers of sources.
     fn n(&self) -> Vec<usize> {
         let default: &[u32] = match (self.sweep, self.speedup) {
             (true, _) => &[10_000, 100_000, 1_000_000],
@@ -85,14 +85,14 @@ impl Arguments {
         given(&self.n, default)
     }
 
-    /// The numbers of sinks of block steps with `nj` sources.
+    /// Returns the numbers of sinks of block steps with `nj` sources.
     fn ni(&self, nj: usize) -> Vec<usize> {
         let default: &[u32] = if self.speedup { &[1, 16, 256, 1024, 16384] } else { &[1, 16, 64, 256, 1024] };
         given(&self.ni, default).into_iter().filter(|ni| *ni <= nj).collect()
     }
 
-    /// What to measure an order and a precision on: those devices and no others, whatever goes wrong and however small
-    /// a block is.
+    /// Returns the setup to measure an order and a precision on. It uses its devices and no others,
+    /// whatever fails and however small a block is.
     fn setup(&self, settings: &Settings, interaction: &Interaction) -> Result<Setup> {
         let setup = settings.setup(interaction.order, interaction.precision)?;
         let scope = interaction.scope;
@@ -123,19 +123,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The numbers that were given, or these.
+/// Returns the given numbers, or these defaults if there are none.
 fn given(numbers: &[u32], default: &[u32]) -> Vec<usize> {
     let numbers = if numbers.is_empty() { default } else { numbers };
     numbers.iter().map(|number| *number as usize).collect()
 }
 
-/// The powers of two below a number, and the number.
+/// Returns the powers of two below a number, and the number.
 fn doubled(number: usize) -> impl Iterator<Item = usize> {
     let powers = std::iter::successors(Some(1), |power| Some(2 * power));
     powers.take_while(move |power| *power < number).chain([number])
 }
 
-/// The orders and precisions to measure.
+/// Returns the orders and precisions to measure.
 fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<Interaction>>> {
     if arguments.all {
         return Ok(CATALOGUE.to_vec());

@@ -1,4 +1,4 @@
-//! Pictures of what was measured: curves in a plane whose axes are both logarithmic.
+//! Pictures of the measurements: curves in a plane whose axes are both logarithmic.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use plotters::prelude::*;
 use crate::failure::{Failure, Result};
 use crate::picture::{self, decades};
 
-/// Colours that colour-blind people tell apart too (Okabe & Ito 2008); they repeat after so many curves.
+/// Colours that colour-blind people can distinguish too (Okabe & Ito 2008). They repeat if there
+/// are more curves.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -21,33 +22,33 @@ const COLOURS: [RGBColor; 6] = [
 /// A place in the plane.
 pub type Point = (f64, f64);
 
-/// What is drawn.
+/// The content of a picture.
 pub struct Picture<'a> {
-    /// What stands above it.
+    /// The title above it.
     pub title: &'a str,
     /// The axes, from left to right and upwards.
     pub axes: [Axis; 2],
-    /// What the dashed curves are, if there are any.
+    /// The meaning of the dashed curves, if there are any.
     pub dashes: Option<&'a str>,
-    /// At least one, with at least a point.
+    /// At least one curve with at least one point.
     pub curves: Vec<Curve>,
 }
 
 /// A logarithmic axis.
 pub struct Axis {
-    /// What it shows.
+    /// The quantity that it shows.
     pub what: &'static str,
-    /// How it is divided.
+    /// The division of the axis.
     pub scale: &'static Scale,
 }
 
-/// How a logarithmic axis is divided.
+/// The division of a logarithmic axis.
 pub struct Scale {
-    /// Its labels stand at powers of this.
+    /// The number at whose powers the labels stand.
     base: f64,
-    /// Lines to the next power, that one included.
+    /// The number of lines up to the next power, which is included.
     lines: usize,
-    /// The least and the greatest number of an axis that has these.
+    /// Returns the ends of an axis that holds these numbers.
     ends: fn(&[f64]) -> Option<(f64, f64)>,
 }
 
@@ -56,25 +57,25 @@ pub const DECADES: Scale = Scale { base: 10.0, lines: 10, ends: |numbers| decade
 /// Powers of two.
 pub const OCTAVES: Scale = Scale { base: 2.0, lines: 1, ends: octaves };
 
-/// Points that a line joins, and in the same colour what they are compared with.
+/// Points that are joined by a line, and values in the same colour that they are compared with.
 pub struct Curve {
-    /// What the points are.
+    /// The meaning of the points.
     pub label: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
     /// The corners of a dashed curve, if there is one.
     pub dashes: Vec<Point>,
-    /// The height of a dashed line across the picture, if there is one, and what is written on it.
+    /// The height of a dashed line across the picture, if there is one, and its label.
     pub level: Option<(f64, String)>,
 }
 
-/// The path of the picture, to which one can be drawn.
+/// Returns the path of the picture, or an error if no picture can be written there.
 pub fn path<'a>(given: Option<&'a Path>, default: &'a str) -> Result<&'a Path> {
     let path = given.unwrap_or(Path::new(default));
     picture::try_path(path).map(|()| path)
 }
 
-/// Draws.
+/// Draws the picture.
 pub fn draw(path: &Path, picture: &Picture) -> Result<()> {
     draw_svg(path, picture).map_err(|error| Failure::file(path, error))
 }
@@ -106,7 +107,7 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
         .x_max_light_lines(x.scale.lines)
         .y_max_light_lines(y.scale.lines)
         .x_label_formatter(&|number| format!("{number:.0}"))
-        // Powers of ten are not exact; 32 bits have fewer digits than their error.
+        // Powers of ten are not exact in double, and single has fewer digits than their error.
         .y_label_formatter(&|number| (*number as f32).to_string())
         .light_line_style(BLACK.mix(0.05))
         .bold_line_style(BLACK.mix(0.2))
@@ -142,8 +143,8 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
     Ok(())
 }
 
-/// The powers of two, at least three, that hold all of these positive numbers, with a margin: rounding must not take the
-/// outermost ones away.
+/// Returns the powers of two, at least three, that hold all of these positive numbers. They have a
+/// margin, because rounding must not remove the outermost ones.
 fn octaves(numbers: &[f64]) -> Option<(f64, f64)> {
     let lowest = numbers.iter().copied().reduce(f64::min)?.log2().floor();
     let highest = numbers.iter().copied().reduce(f64::max)?.log2().ceil().max(lowest + 2.0);
@@ -176,7 +177,7 @@ mod tests {
     fn each_curve_has_points_and_a_line_in_its_colour() {
         let svg = drawn("curves", None, [("one", 14), ("two", 17), ("three", 21)].map(|(a, b)| curve(a, b)).into());
         for (colour, points) in [("#0072B2", 14), ("#D55E00", 17), ("#009E73", 21)] {
-            // One more in the legend.
+            // The legend has one more.
             assert_eq!(count(&svg, "<circle", colour), points + 1);
             assert_eq!(count(&svg, "<polyline", colour), 1);
         }

@@ -1,4 +1,4 @@
-//! What was measured, and a line of a table that shows it.
+//! A measurement, and the line of a table that shows it.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use serde::Serialize;
 
 use kyoho::data::Scope;
 
-/// What one row measures.
+/// The work that one row measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Every source is a sink; nothing was written or predicted since the last call.
+    /// The forces on every source as a sink. Nothing was written or predicted since the last call.
     NTimesN,
-    /// Writes `ni` sources, sets a new time, computes the forces on `ni` sinks.
+    /// Writing `ni` sources, setting a new time, and computing the forces on `ni` sinks.
     BlockStep,
-    /// The same, and the lists of the neighbours that the forces leave out.
+    /// A block step with the lists of the neighbours that the forces leave out.
     BlockStepLists,
-    /// One sink at the time of the call before.
+    /// The force on one sink at the time of the previous call.
     OneSink,
-    /// One sink at a new time: all sources are predicted.
+    /// The force on one sink at a new time, to which all sources are predicted.
     OneSinkPredicted,
-    /// Writes one source.
+    /// Writing one source.
     SetSource,
 }
 
 impl Work {
-    /// As tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Work::NTimesN => "N x N",
@@ -45,32 +45,33 @@ pub struct Row {
     pub backend: &'static str,
     /// The names of the devices.
     pub device: String,
-    /// Their numbers among the backend's; one that is named twice has two shares of each block.
+    /// Their numbers among those of the backend. A device that is named twice has two assignments
+    /// of each block.
     pub devices: Vec<usize>,
     pub order: i32,
     pub precision: &'static str,
     pub scope: &'static str,
-    /// Of the CPU backend only, as the level.
+    /// The number of threads. Only the CPU backend has it and the level.
     pub threads: Option<usize>,
     pub level: Option<&'static str>,
     pub ni: usize,
     pub nj: usize,
-    /// The median, in seconds.
+    /// The median time of a call in seconds.
     pub seconds: f64,
-    /// The median on one device in the same run, divided by this one; of `--speedup` only.
+    /// The median on one device in the same run, divided by this one. Only `--speedup` measures it.
     pub speedup: Option<f64>,
-    /// Calls that the median is of.
+    /// The number of calls behind the median.
     pub calls: usize,
-    /// The seconds of a block step by the model of the devices, where they have one.
+    /// The seconds of a block step by the cost model of the devices, if they have one.
     pub model_seconds: Option<f64>,
     pub interactions_per_second: Option<f64>,
     pub flops_per_second: Option<f64>,
-    /// What predicting adds to a force on one sink, for each source.
+    /// The time that prediction adds to a force on one sink, for each source.
     pub prediction_seconds_per_source: Option<f64>,
 }
 
 impl Row {
-    /// What was measured on, in words.
+    /// Describes the place of the measurement in words.
     pub fn title(&self) -> String {
         let Row { device, order, precision, scope, .. } = self;
         let scope = if *scope == Scope::Full.name() { "" } else { ", regular" };
@@ -82,7 +83,7 @@ impl Row {
         format!("{device}{level}{threads}: order {order}, {precision}{scope}")
     }
 
-    /// Some row of a block step, for tests.
+    /// Returns an example of a row of a block step, for tests.
     #[cfg(test)]
     pub fn example() -> Row {
         Row {

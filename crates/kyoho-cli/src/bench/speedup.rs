@@ -1,4 +1,5 @@
-//! What several devices of a host gain over one: forces N x N and block steps on the first 1, 2, 4, ... of them.
+//! The speed-up by several devices of a host: forces N x N and block steps on the first 1, 2, 4,
+//! ... of them.
 
 use crate::bench::compare::compare;
 use crate::bench::measure::{self, Bench};
@@ -9,42 +10,37 @@ use crate::bench::{Arguments, doubled};
 use crate::failure::{Failure, Result};
 use kyoho::Setup;
 
-/// Sinks of the block from whose time that of a row is foreseen: enough that a pair takes no longer than in a larger one
-/// by much, and soon done.
+/// The number of sinks of the block from whose time the time of a row is foreseen. It is large
+/// enough that a pair takes not much longer than in a larger block, and it is done soon.
 const TRIAL: usize = 1024;
 
-/// A line of the table: the same work on each number of devices.
-type RecordLine = Vec<Row>;
+/// A line of the table: a row of one kind of work for each number of devices.
+type Line = Vec<Row>;
 
-/// Measures, prints a table or JSON, and draws.
+/// Measures, prints a table or JSON, and draws the picture.
 pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     check_devices(arguments, setup)?;
     let path = plot::path(arguments.plot.as_deref(), "kyoho-speedup.svg")?;
     let mut numbers = arguments.n();
     numbers.sort_unstable();
     numbers.dedup();
-    let mut lines: Vec<RecordLine> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for nj in &numbers {
         let blocks = if Some(nj) == numbers.last() { arguments.ni(*nj) } else { Vec::new() };
         let works = [(Work::NTimesN, *nj)].into_iter().chain(blocks.into_iter().map(|ni| (Work::BlockStep, ni)));
         of_sources(arguments, setup, *nj, &works.collect::<Vec<_>>(), &mut lines)?;
     }
-    match arguments.json {
-        true => print_json(&lines.concat())?,
-        false if lines.is_empty() => {}
-        false => {
-            out!("compared before they were measured: the forces of every row have the same bits on {}", on(setup))?
-        }
+    if arguments.json {
+        print_json(&lines.concat())?;
+    } else if !lines.is_empty() {
+        out!("compared before they were measured: the forces of every row have the same bits on {}", on(setup))?;
     }
     lines.retain(|line| line[0].work == Work::NTimesN);
     if lines.is_empty() {
         return note(arguments, "no plot: it shows the rows N x N, and none was measured");
     }
     plot::draw(path, &picture(&title(&lines[0]), &lines))?;
-    match arguments.json {
-        true => Ok(()),
-        false => out!("plot: {}", path.display()),
-    }
+    if arguments.json { Ok(()) } else { out!("plot: {}", path.display()) }
 }
 
 fn check_devices(arguments: &Arguments, setup: &Setup) -> Result<()> {
@@ -62,13 +58,14 @@ fn check_devices(arguments: &Arguments, setup: &Setup) -> Result<()> {
     })
 }
 
-/// The lines of one number of sources, printed as they are measured. Each number of devices has a system of its own.
+/// Measures the lines of one number of sources and prints each at once. Each number of devices has
+/// a system of its own.
 fn of_sources(
     arguments: &Arguments,
     setup: &Setup,
     nj: usize,
     works: &[(Work, usize)],
-    lines: &mut Vec<RecordLine>,
+    lines: &mut Vec<Line>,
 ) -> Result<()> {
     let bodies = measure::bodies(nj)?;
     let on_first = |count: usize| Setup { devices: setup.devices[..count].to_vec(), ..setup.clone() };
@@ -80,7 +77,7 @@ fn of_sources(
     let trial = trials.try_fold(0.0, |longest: f64, next| next.map(|next| longest.max(next)))?;
     let foreseen = |ni: usize| measure::least_seconds(trial * ni as f64 / sinks as f64);
 
-    // Afterwards the systems have made different numbers of steps.
+    // They are compared first, because measuring takes different numbers of steps on the systems.
     for (work, ni) in works.iter().filter(|(_, ni)| foreseen(*ni) <= arguments.limit) {
         compare(&mut benches, *work, *ni)?;
     }
@@ -88,7 +85,7 @@ fn of_sources(
         if is_left_out(arguments, foreseen(*ni), format_args!("{} of ni = {ni}, nj = {nj}", work.name()))? {
             continue;
         }
-        let mut line: RecordLine = measure::forces(&mut benches, *work, *ni)?;
+        let mut line: Line = measure::forces(&mut benches, *work, *ni)?;
         let on_one = line[0].seconds;
         line.iter_mut().for_each(|row| row.speedup = Some(on_one / row.seconds));
         if !arguments.json {
@@ -102,18 +99,18 @@ fn of_sources(
     Ok(())
 }
 
-/// The numbers of devices, in words.
+/// Returns the numbers of devices in words.
 fn on(setup: &Setup) -> String {
     let counts: Vec<String> = doubled(setup.devices.len()).map(|count| count.to_string()).collect();
     format!("{} devices", counts.join(", "))
 }
 
-/// What the most devices are.
-fn title(line: &RecordLine) -> String {
+/// Describes the largest number of devices.
+fn title(line: &Line) -> String {
     line[line.len() - 1].title()
 }
 
-fn print_header(line: &RecordLine) -> Result<()> {
+fn print_header(line: &Line) -> Result<()> {
     let columns = line.iter().map(|row| match row.devices.len() {
         1 => format!("  {:>15}  speed-up", "1 device"),
         count => format!("  {:>15}  speed-up", format!("{count} devices")),
@@ -122,7 +119,7 @@ fn print_header(line: &RecordLine) -> Result<()> {
     out!("{:<10}  {:>7}  {:>8}{}", "work", "ni", "nj", columns.collect::<String>())
 }
 
-fn print(line: &RecordLine) -> Result<()> {
+fn print(line: &Line) -> Result<()> {
     let Row { work, ni, nj, .. } = &line[0];
     let columns =
         line.iter().map(|row| format!("  {:>15.3}  {:>8.3}", row.seconds * 1e6, row.speedup.unwrap_or(f64::NAN)));
@@ -130,7 +127,7 @@ fn print(line: &RecordLine) -> Result<()> {
 }
 
 /// The speed-up against the number of bodies, with a curve for each number of devices.
-fn picture<'a>(title: &'a str, lines: &[RecordLine]) -> Picture<'a> {
+fn picture<'a>(title: &'a str, lines: &[Line]) -> Picture<'a> {
     let curve = |place: usize| {
         let count = lines[0][place].devices.len();
         Curve {
@@ -155,7 +152,7 @@ mod tests {
 
     #[test]
     fn each_number_of_devices_but_one_has_a_curve_and_its_ideal() {
-        let line = |n: usize, speedups: [f64; 3]| -> RecordLine {
+        let line = |n: usize, speedups: [f64; 3]| -> Line {
             let row =
                 |(count, speedup)| Row { nj: n, devices: vec![0; count], speedup: Some(speedup), ..Row::example() };
             [1, 2, 3].into_iter().zip(speedups).map(row).collect()

@@ -1,4 +1,4 @@
-//! Block steps of one sink and of twice as many each time, up to all sources.
+//! Block steps of 1, 2, 4, ... sinks, up to all sources.
 
 use crate::bench::measure::{self, Bench};
 use crate::bench::plot::{self, Axis, Curve, DECADES, Picture, Point};
@@ -8,7 +8,7 @@ use crate::bench::{Arguments, doubled};
 use crate::failure::Result;
 use kyoho::Setup;
 
-/// Measures, prints a table or JSON, and draws.
+/// Measures, prints a table or JSON, and draws the picture.
 pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     let path = plot::path(arguments.plot.as_deref(), "kyoho-bench.svg")?;
     let mut curves: Vec<Vec<Row>> = Vec::new();
@@ -19,13 +19,10 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
         print_json(&curves.concat())?;
     }
     plot::draw(path, &picture(&curves[0][0].title(), &curves))?;
-    match arguments.json {
-        true => Ok(()),
-        false => out!("plot: {}", path.display()),
-    }
+    if arguments.json { Ok(()) } else { out!("plot: {}", path.display()) }
 }
 
-/// The rows of one number of sources, printed as they are measured.
+/// Measures the rows of one number of sources and prints each at once.
 fn curve(arguments: &Arguments, setup: &Setup, nj: usize, is_first: bool) -> Result<Vec<Row>> {
     let mut bench = Bench::new(arguments.seconds, setup, &measure::bodies(nj)?)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -44,10 +41,10 @@ fn curve(arguments: &Arguments, setup: &Setup, nj: usize, is_first: bool) -> Res
         }
         rows.push(row);
     }
-    match arguments.json {
-        true => Ok(rows),
-        false => out!("").map(|()| rows),
+    if !arguments.json {
+        out!("")?;
     }
+    Ok(rows)
 }
 
 fn print(row: &Row) -> Result<()> {
@@ -57,7 +54,8 @@ fn print(row: &Row) -> Result<()> {
     out!("{nj:>8}  {ni:>7}  {:>15.3}  {speed:>8.4}  {model:>12}", row.seconds * 1e6)
 }
 
-/// The speed against the number of sinks, with a curve for each number of sources, and the model where there is one.
+/// Returns the picture of the speed against the number of sinks, with a curve for each number of
+/// sources, and the cost model if there is one.
 fn picture<'a>(title: &'a str, curves: &[Vec<Row>]) -> Picture<'a> {
     let curves: Vec<Curve> = curves
         .iter()
@@ -77,7 +75,7 @@ fn picture<'a>(title: &'a str, curves: &[Vec<Row>]) -> Picture<'a> {
     }
 }
 
-/// Sinks, and 10^9 pairs a second.
+/// Returns the number of sinks and the speed in 10^9 pairs a second.
 fn point(row: &Row, seconds: f64) -> Point {
     (row.ni as f64, row.ni as f64 * row.nj as f64 / seconds / 1e9)
 }
@@ -86,7 +84,8 @@ fn point(row: &Row, seconds: f64) -> Point {
 mod tests {
     use super::*;
 
-    /// A device that needs a second for a pair, and a model that promises half of it.
+    /// Returns rows of a device that takes a second for a pair, and whose model promises half of
+    /// that.
     fn rows(nj: usize, has_model: bool) -> Vec<Row> {
         let row = |ni: usize| {
             let seconds = (ni * nj) as f64 * 1e-9;

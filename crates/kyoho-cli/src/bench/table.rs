@@ -1,4 +1,5 @@
-//! The ordinary table: every kind of work for each number of sources; and what the others print as it does.
+//! The ordinary table with every kind of work for each number of sources, and printing for the
+//! other modes.
 
 use std::sync::Arc;
 
@@ -23,13 +24,11 @@ pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[Arc<Inter
             }
         }
     }
-    match arguments.json {
-        true => print_json(&rows),
-        false => Ok(()),
-    }
+    if arguments.json { print_json(&rows) } else { Ok(()) }
 }
 
-/// Every kind of work with one number of sources. Rows of a table are printed as they are measured.
+/// Measures every kind of work with one number of sources. Rows of a table are printed as they are
+/// measured.
 fn of_sources(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> Result<()> {
     let mut keep = |row: Row| {
         if !arguments.json {
@@ -56,17 +55,15 @@ fn of_sources(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> R
     keep(same)?;
     keep(new)?;
     keep(bench.set_source()?)?;
-    match arguments.json {
-        true => Ok(()),
-        false => out!("prediction: {:.2} ns a source\n", prediction * 1e9),
-    }
+    if arguments.json { Ok(()) } else { out!("prediction: {:.2} ns a source\n", prediction * 1e9) }
 }
 
-/// The numbers of threads to measure.
+/// Returns the numbers of threads to measure.
 fn threads(arguments: &Arguments, setup: &Setup) -> Vec<usize> {
-    match arguments.all && setup.backend == Backend::Cpu && setup.threads > 1 {
-        true => vec![1, setup.threads],
-        false => vec![setup.threads],
+    if arguments.all && setup.backend == Backend::Cpu && setup.threads > 1 {
+        vec![1, setup.threads]
+    } else {
+        vec![setup.threads]
     }
 }
 
@@ -75,16 +72,17 @@ pub fn print_json(rows: &[Row]) -> Result<()> {
     out!("{}", serde_json::to_string_pretty(rows).expect("rows have only strings as keys"))
 }
 
-/// Tells what is no row: among the lines of a table, or beside JSON on stderr.
+/// Prints a remark, which is no row, among the lines of a table, or on stderr beside JSON.
 pub fn note(arguments: &Arguments, text: &str) -> Result<()> {
-    match arguments.json {
-        true => eprintln!("kyoho: {text}"),
-        false => out!("{text}")?,
+    if arguments.json {
+        eprintln!("kyoho: {text}");
+    } else {
+        out!("{text}")?;
     }
     Ok(())
 }
 
-/// Whether a row, if it takes as long as foreseen, is left out; if so, tells which.
+/// Whether a row is left out because it would take too long. If so, a remark says which.
 pub fn is_left_out(arguments: &Arguments, foreseen: f64, row: std::fmt::Arguments) -> Result<bool> {
     let limit = arguments.limit;
     if foreseen > limit {

@@ -1,4 +1,4 @@
-//! `kyoho converge`: whether half the step has the error that an integrator's order promises.
+//! `kyoho converge`: checks that half the step gives the error that an integrator's order promises.
 
 mod plot;
 
@@ -54,17 +54,17 @@ struct Row {
     order: i32,
     /// The shared step.
     step: f64,
-    /// Of the energy, in relation to that at the start: see [`error`].
+    /// The relative error of the energy; see [`error`].
     relative_error: f64,
-    /// The logarithm to the base of two of what half the step gained; `None` for the longest step, and where rounding
-    /// rules the error.
+    /// The logarithm to base two of the gain by half the step. It is `None` for the longest step,
+    /// and if rounding dominates the error.
     slope: Option<f64>,
 }
 
-/// Errors below this are made of rounding as much as of steps.
+/// Errors below this come from rounding as much as from steps.
 const ROUNDING: f64 = 1e-14;
 
-/// With this every body wants a longer step than the longest.
+/// An accuracy parameter with which every body wants a longer step than the longest.
 const ETA: f64 = 1e6;
 
 /// Integrates and prints.
@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The orders, of options that have a meaning.
+/// Checks the options and returns the orders.
 fn check(arguments: &Arguments) -> Result<Vec<Order>> {
     let wrong = |option, value: String, allowed: &str| Failure::Argument { option, value, allowed: allowed.into() };
     if let Some(path) = &arguments.plot {
@@ -131,8 +131,8 @@ fn check(arguments: &Arguments) -> Result<Vec<Order>> {
     }
 }
 
-/// Intervals in steps of one length, as soon as these have doubled up to it from a first one that is safe where
-/// derivatives are not known yet.
+/// Returns the plan of intervals in steps of one length. The first steps are shorter, because
+/// derivatives are not known yet, and double up to it.
 fn plan(order: Order, softening: f64, step: f64, interval: f64) -> Plan {
     Plan {
         order,
@@ -148,8 +148,8 @@ fn plan(order: Order, softening: f64, step: f64, interval: f64) -> Plan {
     }
 }
 
-/// The relative error of the energy, as the root of the mean square over the meetings of a time unit: at a single time
-/// it may be small by chance, where it changes its sign.
+/// Returns the relative error of the energy as the root mean square over the meetings of a time
+/// unit. At a single time it may be small by chance because it changes its sign.
 fn error(system: System, plan: Plan, model: &[Body], energies: &mut Energies) -> Result<f64> {
     let meetings = (1.0 / plan.interval) as u32;
     let before = energies.of(model)?.total();

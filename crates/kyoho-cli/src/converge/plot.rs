@@ -6,22 +6,23 @@ use plotters::prelude::*;
 
 use crate::picture::decades;
 
-/// Colours that colour-blind people tell apart too (Okabe & Ito 2008).
+/// Colours that colour-blind people can distinguish too (Okabe & Ito 2008).
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
 
-/// The decade that is shown where no error is other than zero.
+/// The decade that is shown if no error differs from zero.
 const EMPTY: (f64, f64) = (1e-17, 1e-16);
 
 /// The errors of an order.
 pub struct Curve {
     /// The order.
     pub order: i32,
-    /// Steps in a time unit, and the magnitude of the error with them, from the longest step on.
+    /// The number of steps in a time unit and the magnitude of the error, from the longest step on.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Draws points, and through the middle one of each order's that rounding does not rule, a dashed line of its slope. An
-/// error of exactly zero has no place on the axis and is left out.
+/// Draws the points, and for each order a dashed line of its slope through the middle one of the
+/// points that rounding does not dominate. An error of exactly zero has no place on the axis and is
+/// not drawn.
 pub fn draw(path: &Path, title: &str, curves: &[Curve]) -> Result<(), Box<dyn std::error::Error>> {
     let all = || curves.iter().flat_map(|curve| &curve.points).filter(|(_, error)| error.is_normal());
     let (lowest, highest) = decades(all().map(|(_, error)| *error)).unwrap_or(EMPTY);
@@ -58,7 +59,7 @@ pub fn draw(path: &Path, title: &str, curves: &[Curve]) -> Result<(), Box<dyn st
         if let Some((steps, error)) = points.get(truncated / 2) {
             let at = |error_there: f64| (steps * (error / error_there).powf(1.0 / f64::from(order)), error_there);
             let over = |steps_there: f64| (steps_there, error * (steps / steps_there).powi(order));
-            // From the left or the upper edge to the right or the lower one.
+            // The line goes from the left or upper edge to the right or lower one.
             let first = if over(fewest).1 < highest { over(fewest) } else { at(highest) };
             let last = if over(most).1 > lowest { over(most) } else { at(lowest) };
             chart.draw_series(DashedLineSeries::new(vec![first, last], 6, 4, colour.stroke_width(1)))?;

@@ -1,4 +1,4 @@
-//! Energies of synchronised bodies, in 64 bits whatever the precision of the run.
+//! Energies of synchronised bodies, in double precision whatever the precision of the run.
 
 use crate::body::{Body, length, sum};
 use crate::failure::Result;
@@ -8,14 +8,14 @@ use kyoho::{Setup, System};
 /// The energies of all bodies at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Energy {
-    /// Of motion.
+    /// The kinetic energy.
     pub kinetic: f64,
-    /// Of position, every pair counted once, softening included.
+    /// The potential energy, with every pair counted once and softening included.
     pub potential: f64,
 }
 
 impl Energy {
-    /// The sum of both.
+    /// Returns the sum of both.
     pub fn total(&self) -> f64 {
         self.kinetic + self.potential
     }
@@ -29,13 +29,14 @@ pub struct Energies {
 }
 
 impl Energies {
-    /// Energies on the devices of `setup`, whose order and precision do not matter.
+    /// Makes a system for energies on the devices of `setup`. Its order and precision do not
+    /// matter.
     pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
         let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
         Ok(Energies { system: System::new(&setup)?, gravity, softening })
     }
 
-    /// The energies of these bodies, which must belong to one time.
+    /// Returns the energies of these bodies, which must belong to one time.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
         for (number, body) in bodies.iter().enumerate() {
             self.system.set_source(number, &body.source(Order::Second, number, self.gravity, 0.0))?;
@@ -61,7 +62,8 @@ mod tests {
         let setup = Settings::from_environment().unwrap().setup(Order::Fourth, Precision::Mixed).unwrap();
         let bodies = [Body::new(2.0, [0.0; 3], [0.0, 3.0, 0.0]), Body::new(5.0, [4.0, 0.0, 0.0], [1.0, 0.0, 0.0])];
         let energy = Energies::new(&setup, 10.0, 3.0).unwrap().of(&bodies).unwrap();
-        // 2 * 3^2 / 2 + 5 / 2, and -G m1 m2 / sqrt(4^2 + 3^2).
+        // The kinetic energy is 2 * 3^2 / 2 + 5 / 2, and the potential energy -G m1 m2 / sqrt(4^2 +
+        // 3^2).
         assert_eq!(energy.kinetic, 11.5);
         assert!((energy.potential + 20.0).abs() < 1e-13);
     }

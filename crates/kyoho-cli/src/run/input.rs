@@ -1,4 +1,4 @@
-//! Bodies from a file: one line each, `mass x y z vx vy vz`.
+//! Bodies from a file with one line each: `mass x y z vx vy vz`.
 
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use crate::run::snapshot_hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::memory;
 
-/// Reads the bodies of a file in HDF5 or of a text: one a line, mass, position and velocity; blank
-/// lines and what follows a `#` are comments. Exponents may be written as in Fortran (`1.5D+03`).
+/// Reads the bodies of a file in HDF5 or of a text. A text has a line for each body, with its mass,
+/// position and velocity. Blank lines and text after a `#` are comments. Exponents may be written
+/// as in Fortran (`1.5D+03`).
 pub fn read(path: &Path) -> Result<Vec<Body>> {
     let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
     if snapshot_hdf5::is_hdf5(&content) {
@@ -22,20 +23,20 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
     let mut bodies = Vec::new();
     for (line, row) in rows(text) {
         let [mass, position @ .., vx, vy, vz] = numbers::<7>(row, "mass x y z vx vy vz")
-            .and_then(|numbers| match numbers[0] >= 0.0 {
-                true => Ok(numbers),
-                false => Err(format!("the mass is {}; allowed: zero and above", shown(numbers[0]))),
+            .and_then(|numbers| {
+                if numbers[0] >= 0.0 {
+                    Ok(numbers)
+                } else {
+                    Err(format!("the mass is {}; allowed: zero and above", shown(numbers[0])))
+                }
             })
-            .map_err(|reason| Failure::RecordLine { path: path.into(), line, reason })?;
+            .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
         memory::push(&mut bodies, Body::new(mass, position, [vx, vy, vz]), "bodies")?;
     }
-    match bodies.is_empty() {
-        true => Err(Failure::file(path, "there are no bodies in it")),
-        false => Ok(bodies),
-    }
+    if bodies.is_empty() { Err(Failure::file(path, "there are no bodies in it")) } else { Ok(bodies) }
 }
 
-/// The lines that are no comments, with their numbers from 1.
+/// Returns the lines that are no comments, with their numbers from 1.
 pub fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let without_comment = |line: &str| line.find('#').unwrap_or(line.len());
     text.lines()
@@ -44,13 +45,13 @@ pub fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, row)| !row.is_empty())
 }
 
-/// The finite numbers of a line that must have `N` of them.
+/// Returns the finite numbers of a line, which must have `N` of them.
 pub fn numbers<const N: usize>(row: &str, names: &str) -> std::result::Result<[f64; N], String> {
     let mut numbers = [0.0; N];
     fill(&mut numbers, row, names).map(|()| numbers)
 }
 
-/// Takes the finite numbers of a line, which must have as many as there are places.
+/// Reads the finite numbers of a line, which must have as many as there are places.
 pub fn fill(numbers: &mut [f64], row: &str, names: &str) -> std::result::Result<(), String> {
     let words: Vec<&str> = row.split_whitespace().collect();
     if words.len() != numbers.len() {

@@ -1,4 +1,4 @@
-//! What the integrators have in common.
+//! The interface and the records of all integrators.
 
 use crate::body::Body;
 use crate::failure::Result;
@@ -8,18 +8,18 @@ use crate::run::plan::Plan;
 use kyoho::System;
 use kyoho::data::Forces;
 
-/// The nearest that two bodies were seen to each other.
+/// The closest approach of two bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Approach {
     /// Their distance, softening not included.
     pub distance: f64,
-    /// When, since the start of the interval.
+    /// The time since the start of the interval.
     pub time: f64,
-    /// Their places among the bodies, from 0, the lower one first.
+    /// The places of the two bodies among all, from 0, the lower one first.
     pub bodies: [usize; 2],
 }
 
-/// What an integrator did.
+/// Counts of an integrator's work.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counts {
     /// Steps of single bodies.

@@ -16,14 +16,14 @@ pub struct Leapfrog {
 }
 
 impl Leapfrog {
-    /// An integrator of these bodies; the plan's step must divide its interval.
+    /// Makes an integrator of these bodies. The plan's step must divide its interval.
     pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
         let mut leapfrog = Leapfrog { system, plan, bodies, counts: Counts::default() };
         leapfrog.accelerate()?;
         Ok(leapfrog)
     }
 
-    /// Computes the accelerations where the bodies are now.
+    /// Computes the accelerations at the bodies' present places.
     fn accelerate(&mut self) -> Result<()> {
         for (number, body) in self.bodies.iter().enumerate() {
             self.system.set_source(number, &body.source(Order::Second, number, self.plan.gravity, 0.0))?;
@@ -53,7 +53,8 @@ impl Leapfrog {
 impl Integrator for Leapfrog {
     fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
         let steps = (self.plan.interval / self.plan.step).round() as u64;
-        // Not the given step, of which a whole number may miss the interval by a rounding.
+        // The given step may miss the interval by a rounding error, so it is computed from the
+        // number of steps.
         let step = self.plan.interval / steps as f64;
         for done in 1..=steps {
             self.kick(0.5 * step);

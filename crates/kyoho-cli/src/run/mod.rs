@@ -28,7 +28,7 @@ use kyoho::System;
 
 pub use options::Arguments;
 
-/// Integrates and reports.
+/// Integrates and prints a report.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.plot {
         picture::check(path)?;
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = settings.setup(plan.order, plan.precision)?;
     let input = arguments.input.as_deref().map(input::read).transpose()?;
 
-    // Nothing is left to go wrong with the files when the work begins.
+    // The output is opened before the work begins, so that an error about files comes first.
     let mut output = Output::new(arguments.output.as_deref(), format.transpose()?.unwrap_or(Format::Text))?;
     if let Some(path) = &arguments.plot {
         picture::try_path(path)?;
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for done in 0..intervals {
         let began = Instant::now();
         let approach = integrator.advance(&mut |fraction, blocks| {
-            // Telling it for each of a million blocks would cost more than the blocks.
+            // Showing progress for each of a million blocks would cost more than the blocks.
             if blocks % 256 == 0 {
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
@@ -96,8 +96,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A run that goes on. With another order the integrator begins anew, as its state is that of the old one; with other
-/// forces the energy begins anew too.
+/// Makes the start of a resumed run. With another order the integrator begins anew, because its
+/// state belongs to the old order. With other forces the reference of the energy begins anew too.
 fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
     let time = start.time();
     let before = std::mem::replace(&mut start.plan, plan.clone());
@@ -115,13 +115,13 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
     start
 }
 
-/// A run that begins; its initial energy is not known yet.
+/// Makes the start of a new run. Its initial energy is not known yet.
 fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
 }
 
-/// The folder that snapshots go to, if any.
+/// The folder for snapshots, if there is one.
 struct Output {
     folder: Option<PathBuf>,
     format: Format,
@@ -136,7 +136,7 @@ impl Output {
         Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new() })
     }
 
-    /// Writes the bodies of a meeting.
+    /// Writes a snapshot of the bodies of a meeting.
     fn write(&mut self, meeting: &Snapshot, bodies: &[Body]) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let snapshot = Snapshot { bodies: bodies.into(), ..meeting.clone() };
@@ -147,5 +147,5 @@ impl Output {
     }
 }
 
-/// Ticks of the progress bar in an interval.
+/// The number of ticks of the progress bar in an interval.
 const PROGRESS: f64 = 1000.0;

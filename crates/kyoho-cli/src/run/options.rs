@@ -1,4 +1,4 @@
-//! The options of `kyoho run`, and the plan that they make together with a snapshot.
+//! The options of `kyoho run`, and the plan that follows from them and from a snapshot.
 
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ pub struct Arguments {
 /// The default of `--eta4`.
 pub const ETA4: f64 = 0.01;
 
-/// The default of `--eta`: in order 4 it stands under a root.
+/// Returns the default of `--eta`. In order 4 the criterion takes its square root.
 fn eta(order: Order) -> f64 {
     match order {
         Order::Second | Order::Fourth => 0.02,
@@ -89,13 +89,14 @@ fn eta(order: Order) -> f64 {
     }
 }
 
-/// Steps below this fraction of the interval could not be added to times exactly.
+/// The shortest step as a fraction of the interval. Shorter ones could not be added to times
+/// exactly.
 pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Of a shorter interval the shortest steps would be rounded.
+/// The shortest interval. The shortest steps of a shorter one would be rounded.
 pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
 
-/// The plan of a run, and of how many intervals it is.
+/// Returns the plan of a run and the number of its intervals.
 pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapshot>) -> Result<(Plan, u64)> {
     let before = resumed.map(|snapshot| &snapshot.plan);
     let time = resumed.map_or(0.0, Snapshot::time);
@@ -105,12 +106,10 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     }
     let number = |option, given: Option<f64>, from: fn(&Plan) -> f64, otherwise: f64, zero: bool| {
         let value = given.or(before.map(from)).unwrap_or(otherwise);
-        match value.is_finite() && (value > 0.0 || zero && value == 0.0) {
-            true => Ok(value),
-            false => {
-                Err(wrong(option, shown(value), format!("finite numbers {} zero", if zero { "from" } else { "above" })))
-            }
+        if value.is_finite() && (value > 0.0 || zero && value == 0.0) {
+            return Ok(value);
         }
+        Err(wrong(option, shown(value), format!("finite numbers {} zero", if zero { "from" } else { "above" })))
     };
     let order = match arguments.order {
         Some(number) => {
@@ -120,7 +119,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     };
     let resumed = before.map(|plan| plan.precision);
     let precision = precision(order, arguments.precision.as_deref(), resumed, settings)?;
-    // What eta means depends on the order.
+    // The meaning of eta depends on the order.
     let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
     let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
     let intervals = whole(t_end - time, interval).ok_or_else(|| {
@@ -157,7 +156,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     Ok((plan, intervals))
 }
 
-/// How often `part` goes into `all`, if that is a whole number to rounding.
+/// Returns how often `part` goes into `all` if that is a whole number up to rounding.
 pub fn whole(all: f64, part: f64) -> Option<u64> {
     let count = (all / part).round();
     let fits = (1.0..=1e12).contains(&count) && (count * part / all - 1.0).abs() < 1e-9;

@@ -1,10 +1,11 @@
-//! What rules an integration: kept in every snapshot, so that a resumed run goes on as it would have.
+//! The parameters of an integration. Every snapshot has them, so that a resumed run goes on as it
+//! would have.
 
 use crate::run::hermite::power_of_two;
 use crate::run::options::SHORTEST;
 use kyoho::data::{Order, Precision};
 
-/// What rules an integration.
+/// The parameters of an integration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// 4, 6, 8: Hermite with block steps; 2: leapfrog with a shared step.
@@ -15,28 +16,29 @@ pub struct Plan {
     pub gravity: f64,
     /// The softening length.
     pub softening: f64,
-    /// The accuracy parameter of the time steps; what it means depends on the order.
+    /// The accuracy parameter of the time steps. Its meaning depends on the order.
     pub eta: f64,
-    /// That of the fourth-order criterion where a higher one is averaged with it.
+    /// The accuracy parameter of the fourth-order criterion if it is averaged with that of a higher
+    /// order.
     pub eta4: f64,
-    /// The shared step of the leapfrog; zero in a Hermite run.
+    /// The shared step of the leapfrog. It is zero in a Hermite run.
     pub step: f64,
     /// The longest individual step.
     pub longest: f64,
     /// The shortest individual step.
     pub shortest: f64,
-    /// All bodies meet whenever this much time has passed: energies and snapshots are taken then.
+    /// The time between two meetings of all bodies, at which energies and snapshots are taken.
     pub interval: f64,
 }
 
 impl Plan {
-    /// Whether the criterion of the time steps is averaged with that of fourth order: the highest derivatives that
-    /// forces of less than 64 bits leave are noise.
+    /// Whether the criterion of the time steps is averaged with that of fourth order. It is if
+    /// forces are less precise than double, because their highest derivatives are noise.
     pub fn averages(&self) -> bool {
         self.order == Order::Sixth && self.precision < Precision::Double
     }
-    /// The step, as a fraction of the interval, of a body that wants this one: a power of two, up
-    /// to one.
+    /// Returns the step for a body that wants this one, as a fraction of the interval. It is a
+    /// power of two, up to one.
     pub fn fraction(&self, wanted: f64) -> f64 {
         power_of_two(wanted / self.interval).clamp(SHORTEST, 1.0)
     }

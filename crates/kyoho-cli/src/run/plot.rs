@@ -7,11 +7,11 @@ use plotters::prelude::*;
 use crate::failure::{Failure, Result};
 use crate::picture::decades;
 
-/// The decade that is shown where no error is other than zero.
+/// The decade that is shown if no error differs from zero.
 const EMPTY: (f64, f64) = (1e-17, 1e-16);
 
-/// Draws points of time and relative energy error, whose magnitude goes on a logarithmic axis. An error of exactly
-/// zero, as at the start, has no place there and is left out.
+/// Draws points of time and relative energy error, whose magnitude goes on a logarithmic axis. An
+/// error of exactly zero, as at the start, has no place there and is not drawn.
 pub fn draw(path: &Path, title: &str, points: &[(f64, f64)]) -> Result<()> {
     draw_svg(path, title, points).map_err(|error| Failure::file(path, error))
 }

@@ -1,4 +1,4 @@
-//! What a run tells: as text while it goes on, or as one JSON object at its end.
+//! The report of a run: text while it goes on, or one JSON object at its end.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The energies and their error, relative to those at the start.
+    /// Returns the energies and their error relative to those at the start.
     pub fn new(time: f64, energy: Energy, initial: f64) -> Row {
         // A system without energy has no relative error.
         let scale = if initial == 0.0 { 1.0 } else { initial.abs() };
@@ -39,12 +39,12 @@ impl Row {
     }
 }
 
-/// A time without the last digits, which only tell of the rounding of the interval.
+/// Formats a time without the last digits, which only show the rounding of the interval.
 fn rounded(time: f64) -> String {
     shown(format!("{time:.9e}").parse().unwrap_or(time))
 }
 
-/// The nearest that two bodies were seen to each other; bodies count from 1, in the order of the input.
+/// The closest approach of two bodies. Bodies count from 1, in the order of the input.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Closest {
     distance: f64,
@@ -52,7 +52,7 @@ struct Closest {
     bodies: [usize; 2],
 }
 
-/// Everything that is told of a run.
+/// The whole report of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     bodies: usize,
@@ -69,18 +69,18 @@ pub struct Report {
     threads: usize,
     level: &'static str,
     energies: Vec<Row>,
-    /// That of the run which a resumed one goes on from.
+    /// The initial energy. A resumed run has that of the run which it goes on from.
     pub initial_energy: f64,
     final_energy: f64,
     relative_error: f64,
     largest_relative_error: f64,
     steps: u64,
     block_steps: u64,
-    /// Of bodies.
+    /// The average number of bodies of a block.
     average_block: f64,
     limited_steps: u64,
     interactions: u64,
-    /// Wall time of the integration, without energies and snapshots.
+    /// The wall time of the integration without energies and snapshots.
     pub seconds: f64,
     seconds_per_block_step: f64,
     interactions_per_second: f64,
@@ -90,7 +90,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of a run that has not begun.
+    /// Makes the report of a run that has not begun.
     pub fn new(plan: &Plan, settings: &Settings, setup: &Setup, system: &System, bodies: usize) -> Report {
         Report {
             bodies,
@@ -124,7 +124,7 @@ impl Report {
         }
     }
 
-    /// Tells what will run.
+    /// Prints the settings of the run.
     pub fn begin(&self, json: bool) -> Result<()> {
         if json {
             return Ok(());
@@ -134,7 +134,7 @@ impl Report {
         out!("{:>14}  {:>22}  {:>14}", "time", "energy", "relative error")
     }
 
-    /// What runs, in a line.
+    /// Describes the run in a line.
     pub fn title(&self) -> String {
         let Report { bodies, order, precision, .. } = self;
         let [eps, eta] = [self.eps, self.eta].map(shown);
@@ -145,14 +145,14 @@ impl Report {
         format!("{bodies} bodies, Hermite {order}, precision {precision}, eps {eps}, eta {eta}{average}")
     }
 
-    /// Adds, and tells, the energies at one time.
+    /// Adds and prints the energies at one time.
     pub fn row(&mut self, row: Row, json: bool) -> Result<()> {
         self.energies.push(row);
         self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
-        match json {
-            true => Ok(()),
-            false => out!("{:>14}  {:>22.15e}  {:>14.3e}", rounded(row.time), row.total, row.relative_error),
+        if json {
+            return Ok(());
         }
+        out!("{:>14}  {:>22.15e}  {:>14.3e}", rounded(row.time), row.total, row.relative_error)
     }
 
     /// Adds the closest approach of an interval that began at a time.
@@ -163,7 +163,7 @@ impl Report {
         }
     }
 
-    /// Tells the outcome.
+    /// Prints the outcome.
     pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>, json: bool) -> Result<()> {
         let last = self.energies[self.energies.len() - 1];
         self.final_energy = last.total;
@@ -208,7 +208,7 @@ impl Report {
         Ok(())
     }
 
-    /// Times and relative energy errors.
+    /// Returns the times and the relative energy errors.
     pub fn errors(&self) -> Vec<(f64, f64)> {
         self.energies.iter().map(|row| (row.time, row.relative_error)).collect()
     }

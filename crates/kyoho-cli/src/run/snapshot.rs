@@ -1,9 +1,9 @@
 //! Snapshots: everything that an integration needs to go on to the last bit, as text or in HDF5.
 //!
-//! In a text, lines `# name value` hold the plan and the state of the run; then follows one line
-//! for each body, whose first seven columns are those of an input file. Numbers are written with
-//! the fewest digits that give the same bits back. The last line has the number of bodies and a
-//! checksum of all lines before it.
+//! In the text format, lines `# name value` hold the plan and the state of the run. Then follows
+//! one line for each body, whose first seven columns are those of an input file. Numbers are
+//! written with the fewest digits that give the same bits back. The last line has the number of
+//! bodies and a checksum of all lines before it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,23 +22,23 @@ use crate::run::snapshot_hdf5 as hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::{Order, Precision};
 
-/// A run at a time when all bodies meet.
+/// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot<'a> {
-    /// What rules the run.
+    /// The parameters of the run.
     pub plan: Plan,
-    /// The number of the snapshot: how many intervals the run has done.
+    /// The number of the snapshot, which is the number of intervals that the run has done.
     pub number: u64,
-    /// From where intervals are counted.
+    /// The point from which intervals are counted.
     pub origin: Origin,
-    /// The total energy at the start of the run, which errors are relative to.
+    /// The total energy at the start of the run, to which errors are relative.
     pub initial_energy: f64,
     /// The bodies.
     pub bodies: Cow<'a, [Body]>,
 }
 
-/// From where intervals are counted: the start of the run, or where their length was last changed.
-/// So a run has the same times however often it was interrupted.
+/// The point from which intervals are counted: the start of the run, or the last change of their
+/// length. With it a run has the same times however often it was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Origin {
     /// The number of the snapshot there.
@@ -48,16 +48,16 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The time of a snapshot.
+    /// Returns the time of a snapshot.
     pub fn time(&self, number: u64, interval: f64) -> f64 {
         self.time + (number - self.number) as f64 * interval
     }
 }
 
-/// What snapshots are written as.
+/// The formats of snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Lines.
+    /// Text.
     Text,
     /// HDF5.
     Hdf5,
@@ -67,7 +67,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Format; 2] = [Format::Text, Format::Hdf5];
 
-    /// The name in options.
+    /// Returns the name in options.
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -75,7 +75,7 @@ impl Format {
         }
     }
 
-    /// How the names of files end.
+    /// Returns the extension of the names of files.
     pub fn extension(self) -> &'static str {
         match self {
             Format::Text => "txt",
@@ -107,36 +107,37 @@ impl std::fmt::Display for Value {
 
 const FIRST_LINE: &str = "# kyoho snapshot 2";
 
-/// What the last line begins with; the number of bodies and the checksum follow.
+/// The beginning of the last line. The number of bodies and the checksum follow.
 const LAST_LINE: &str = "# end ";
 
-/// What each vector of a body is called: position, velocity, acceleration, jerk, snap, crackle, and the fourth and
-/// fifth derivative of the acceleration.
+/// The letters of a body's vectors: position, velocity, acceleration, jerk, snap, crackle, and the
+/// fourth and fifth derivative of the acceleration.
 const VECTORS: [&str; 2 + DERIVATIVES] = ["", "v", "a", "j", "s", "c", "a4", "a5"];
 
-/// Vectors of a body that a run of an order keeps. The leapfrog needs three.
+/// Returns how many vectors of a body a run of an order keeps. The leapfrog needs three.
 pub fn vectors(order: Order) -> usize {
     (order as usize).max(4)
 }
 
-/// The names of the columns of an order.
+/// Returns the names of the columns of an order.
 fn columns(order: Order) -> String {
     let names = VECTORS[..vectors(order)].iter().flat_map(|name| ["x", "y", "z"].map(|axis| format!("{name}{axis}")));
     format!("mass {} step", names.collect::<Vec<_>>().join(" "))
 }
 
-/// The SHA-256 of some bytes, in hexadecimal digits.
+/// Returns the SHA-256 of some bytes in hexadecimal digits.
 pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Snapshot<'_> {
-    /// The time.
+    /// Returns the time.
     pub fn time(&self) -> f64 {
         self.origin.time(self.number, self.plan.interval)
     }
 
-    /// Writes the snapshot; a file that is there already is replaced only when the new one is complete.
+    /// Writes the snapshot. A file that exists already is replaced only when the new one is
+    /// complete.
     pub fn write(&self, path: &Path, format: Format) -> Result<()> {
         let content = match format {
             Format::Text => self.text().into_bytes(),
@@ -148,13 +149,10 @@ impl Snapshot<'_> {
     /// Reads a snapshot in either format.
     pub fn read(path: &Path) -> Result<Snapshot<'static>> {
         let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
-        match hdf5::is_hdf5(&content) {
-            true => hdf5::parse(content, path),
-            false => Snapshot::parse(&content, path),
-        }
+        if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
     }
 
-    /// The settings by their names.
+    /// Returns the settings by their names.
     pub fn settings(&self) -> [(&'static str, Value); 16] {
         let plan = &self.plan;
         [
@@ -177,7 +175,7 @@ impl Snapshot<'_> {
         ]
     }
 
-    /// The step that a body takes next. That of the criterion becomes a power of two when an
+    /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
     /// interval begins.
     pub fn step(&self, body: &Body) -> f64 {
         match self.plan.order {
@@ -205,7 +203,7 @@ impl Snapshot<'_> {
     }
 
     fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
-        let line = |line: usize, reason: String| Failure::RecordLine { path: path.into(), line, reason };
+        let line = |line: usize, reason: String| Failure::Line { path: path.into(), line, reason };
         if !content.starts_with(format!("{FIRST_LINE}\n").as_bytes()) {
             return Err(Failure::file(path, format!("it is no snapshot: its first line is not '{FIRST_LINE}'")));
         }
@@ -222,7 +220,7 @@ impl Snapshot<'_> {
         let lines = &text[..before.len() + 1];
         let snapshot = Snapshot::parse_lines(lines, path)?;
         let found = checksum(lines.as_bytes());
-        // Compared as text: there is one way to write them.
+        // They are compared as text, because there is one way to write them.
         if (count, told) != (snapshot.bodies.len().to_string().as_str(), found.as_str()) {
             let here = format!("{} bodies, sha256 {found}", snapshot.bodies.len());
             let reason =
@@ -245,7 +243,7 @@ impl Snapshot<'_> {
         let (plan, mut bodies) = (&snapshot.plan, Vec::new());
         let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
         for (line, row) in rows(text) {
-            let failed = |reason| Failure::RecordLine { path: path.into(), line, reason };
+            let failed = |reason| Failure::Line { path: path.into(), line, reason };
             fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
             let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
             let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
@@ -262,7 +260,8 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether a run of this plan can have left a body so, apart from numbers that are not finite.
+/// Checks that a run of this plan can have left a body in this state, apart from numbers that are
+/// not finite.
 pub fn check(plan: &Plan, body: &Body) -> std::result::Result<(), String> {
     if body.mass < 0.0 {
         return Err(format!("the mass is {}; allowed: zero and above", shown(body.mass)));
@@ -283,16 +282,16 @@ pub fn check(plan: &Plan, body: &Body) -> std::result::Result<(), String> {
 
 /// The settings of a snapshot that is read.
 pub struct Header<'a> {
-    /// By their names: the line on which each stands, if there are lines, and its value.
+    /// The values by their names, each with its line if there are lines.
     pub words: HashMap<String, (Option<usize>, String)>,
     /// The file.
     pub path: &'a Path,
-    /// How to say that one is missing.
+    /// Returns the message that a setting is missing.
     pub missing: fn(&str) -> String,
 }
 
 impl Header<'_> {
-    /// The snapshot, still without bodies, and how many it has.
+    /// Returns the snapshot, still without bodies, and how many it has.
     pub fn snapshot(&self) -> Result<(Snapshot<'static>, usize)> {
         let whole_number = |number: f64| (0.0..9e15).contains(&number) && number.fract() == 0.0;
         let number = self.number("number", whole_number)? as u64;
@@ -301,11 +300,9 @@ impl Header<'_> {
         let gravity = self.number("G", |number| number > 0.0)?;
         let softening = self.number("eps", |number| number >= 0.0)?;
         let eta = self.number("eta", |number| number >= 0.0)?;
-        // Where it is missing, the default holds.
-        let eta4 = match self.words.contains_key("eta4") {
-            true => self.number("eta4", |number| number >= 0.0)?,
-            false => options::ETA4,
-        };
+        // An older snapshot lacks it and has the default.
+        let eta4 =
+            if self.words.contains_key("eta4") { self.number("eta4", |number| number >= 0.0)? } else { options::ETA4 };
         let interval = self.number("interval", |number| number >= SHORTEST_INTERVAL)?;
         let step = self.number("dt", |number| match order {
             Order::Second => whole(interval, number).is_some(),
@@ -316,8 +313,7 @@ impl Header<'_> {
         let counted = self.number("intervals-from-number", |from| whole_number(from) && from <= number as f64)?;
         let origin = Origin { number: counted as u64, time: self.number("intervals-from-time", |time| time >= 0.0)? };
         let time = origin.time(number, interval);
-        // A time so late that the next interval would not change it is none that a run goes on
-        // from.
+        // No run goes on from a time so late that the next interval would not change it.
         self.number("time", |told| told == time && told + interval > told)?;
         let count = self.number("bodies", |number| whole_number(number) && number >= 1.0)? as usize;
         let plan = Plan { order, precision, gravity, softening, eta, eta4, step, longest, shortest, interval };
@@ -332,7 +328,7 @@ impl Header<'_> {
         parse(word).ok_or_else(|| {
             let reason = format!("'{}' cannot be the value of {name}", shortened(word));
             match line {
-                Some(line) => Failure::RecordLine { path: self.path.into(), line: *line, reason },
+                Some(line) => Failure::Line { path: self.path.into(), line: *line, reason },
                 None => Failure::file(self.path, reason),
             }
         })
@@ -348,7 +344,7 @@ impl Header<'_> {
 pub mod tests {
     use super::*;
 
-    /// Two bodies, with numbers of all sizes.
+    /// Returns two bodies with numbers of all sizes.
     pub fn snapshot(order: Order) -> Snapshot<'static> {
         let third = 1.0 / 3.0;
         let mut derivatives = [[third; 3], [-third; 3], [7.0; 3], [1e-9; 3], [0.3; 3], [1e9; 3]];
@@ -388,12 +384,12 @@ pub mod tests {
         parse(text).unwrap_err().to_string()
     }
 
-    /// Lines with a last one that fits them.
+    /// Appends the last line that belongs to these lines.
     fn sealed(lines: &str) -> String {
         format!("{lines}{LAST_LINE}2 bodies, sha256 {}\n", checksum(lines.as_bytes()))
     }
 
-    /// The lines of a snapshot without the last one.
+    /// Returns the lines of a snapshot without the last one.
     fn lines(order: Order) -> String {
         let text = snapshot(order).text();
         text[..text.find(LAST_LINE).unwrap()].into()

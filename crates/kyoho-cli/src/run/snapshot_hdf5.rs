@@ -1,7 +1,7 @@
 //! Snapshots in HDF5, and bodies from any file in HDF5 that has them.
 //!
-//! The attributes of the root are the settings of the text, and its datasets have a row for each
-//! body. The 512 bytes before (a user block, which readers of HDF5 pass over) are a line with a
+//! The attributes of the root are the settings of the text format, and its datasets have a row for
+//! each body. The first 512 bytes (a user block, which readers of HDF5 skip) are a line with a
 //! checksum of all that follows.
 
 use std::borrow::Cow;
@@ -14,10 +14,10 @@ use crate::body::{Body, DERIVATIVES, Vector};
 use crate::failure::{Failure, Result};
 use crate::run::snapshot::{Header, Snapshot, Value, check, checksum, vectors};
 
-/// Bytes before those of HDF5: the fewest that the format allows.
+/// The number of bytes before those of HDF5. It is the smallest that the format allows.
 const USER_BLOCK: usize = 512;
 
-/// How the file begins.
+/// The beginning of the file.
 const SIGNATURE: &str = "kyoho snapshot 2 in HDF5, ";
 
 /// The datasets of vectors, as in [`Body::motion`].
@@ -32,15 +32,15 @@ const VECTORS: [&str; 2 + DERIVATIVES] = [
     "acceleration_derivatives_5",
 ];
 
-/// Rows that have a checksum of their own, which readers of HDF5 know.
+/// The number of rows that have a checksum of their own, which readers of HDF5 know.
 const CHUNK: usize = 1 << 16;
 
-/// Whether some bytes are meant to be HDF5.
+/// Whether these bytes begin like an HDF5 file or one of these snapshots.
 pub fn is_hdf5(content: &[u8]) -> bool {
     content.starts_with(SIGNATURE.as_bytes()) || hdf5_pure::is_hdf5_bytes(content)
 }
 
-/// The user block of a file of this length whose other bytes are these.
+/// Returns the user block of a file whose other bytes are these.
 fn user_block(rest: &[u8]) -> Vec<u8> {
     let length = USER_BLOCK + rest.len();
     let mut block =
@@ -50,7 +50,7 @@ fn user_block(rest: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A snapshot as the bytes of a file.
+/// Returns a snapshot as the bytes of a file.
 pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
     let mut file = FileBuilder::new();
     file.with_userblock(USER_BLOCK as u64);
@@ -81,7 +81,7 @@ pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
     Ok(content)
 }
 
-/// The snapshot that some bytes are, each of which counts.
+/// Reads a snapshot from bytes, all of which are checked.
 pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     check_bytes(&content).map_err(|reason| Failure::file(path, reason))?;
     let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
@@ -107,7 +107,7 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     Ok(snapshot)
 }
 
-/// Whether these are the bytes that were written.
+/// Checks that these are the bytes that were written.
 fn check_bytes(content: &[u8]) -> std::result::Result<(), String> {
     let Some(told) = content.strip_prefix(SIGNATURE.as_bytes()) else {
         return Err(format!("it is no snapshot: it does not begin with '{}'", SIGNATURE.trim_end()));
@@ -127,7 +127,7 @@ fn check_bytes(content: &[u8]) -> std::result::Result<(), String> {
     }
 }
 
-/// The word that stands for an attribute's value in a text.
+/// Returns the word that stands for an attribute's value in the text format.
 fn word(value: &AttrValue) -> Option<String> {
     match value {
         AttrValue::U64(count) => Some(count.to_string()),
@@ -138,7 +138,7 @@ fn word(value: &AttrValue) -> Option<String> {
     }
 }
 
-/// The bodies of any file in HDF5 with the datasets `masses`, `positions` and `velocities`.
+/// Reads the bodies of any file in HDF5 with the datasets `masses`, `positions` and `velocities`.
 pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
     let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
     let masses = content.rows::<1>("masses", None)?;
@@ -164,7 +164,8 @@ struct Content<'a> {
 }
 
 impl Content<'_> {
-    /// The rows of a dataset of finite numbers, as many as are expected if that is known.
+    /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many
+    /// rows.
     fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {
         let failed = |reason: String| Failure::file(self.path, format!("the dataset '{name}': {reason}"));
         let dataset = self.file.dataset(name).map_err(|error| failed(error.to_string()))?;

@@ -1,40 +1,45 @@
-//! How long steps are.
+//! The criterion of the length of steps.
 
 use crate::body::{Body, Vector, length};
 use crate::run::hermite::scheme::{Corrected, FOURTH, Scheme};
 use crate::run::plan::Plan;
 
-/// What rules the length of steps.
+/// The criterion of the length of steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Criterion {
     scheme: &'static Scheme,
     eta: f64,
-    /// The accuracy parameter of the fourth-order criterion with which that of the order is averaged, if it is.
+    /// The accuracy parameter of the fourth-order criterion if it is averaged with that of the
+    /// scheme's order.
     average: Option<f64>,
 }
 
-/// Where the criterion of a higher order wants steps this much shorter than its accuracy parameter times the time scale
-/// of the fourth order's, it measures rounding: shorter steps would raise that, and want still shorter ones.
+/// If the criterion of a higher order wants steps shorter than this fraction of its accuracy
+/// parameter times the time scale of the fourth order, it measures rounding. Shorter steps would
+/// raise the rounding and want still shorter steps.
 const NOISE: f64 = 0.25;
 
-/// First steps of higher orders, which lack the highest derivatives, are not longer than with this accuracy parameter.
+/// The accuracy parameter that limits the first steps of higher orders, which lack the highest
+/// derivatives.
 const FIRST: f64 = 0.02;
 
 impl Criterion {
-    /// The criterion of a plan. An average with Aarseth's is that of HiGPUs (Capuzzo-Dolcetta & Spera 2013, Computer
-    /// Physics Communications 184, 2528).
+    /// Returns the criterion of a plan. The average with Aarseth's criterion is that of HiGPUs
+    /// (Capuzzo-Dolcetta & Spera 2013, Computer Physics Communications 184, 2528).
     pub fn new(plan: &Plan, scheme: &'static Scheme) -> Criterion {
         Criterion { scheme, eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
     }
 
-    /// The step that a body wants after one that it has taken; infinite where no force changes.
+    /// Returns the step that a body wants after one that it has taken. It is infinite if no force
+    /// changes.
     pub fn wanted(&self, before: &Body, step: f64, corrected: &Corrected) -> f64 {
         let order = self.scheme.order();
         let own = generalised(order, &corrected.ends, self.eta);
         if order == FOURTH.order() {
             return own;
         }
-        // The derivatives are those that a fourth-order scheme would have, from acceleration and jerk alone.
+        // These are the derivatives that a fourth-order scheme finds from acceleration and jerk
+        // alone.
         let given = &corrected.ends[..FOURTH.given()];
         let higher = FOURTH.interpolate(&before.derivatives[..FOURTH.given()], given, step);
         let ends = FOURTH.ends(&higher, given, step);
@@ -44,9 +49,9 @@ impl Criterion {
         }
     }
 
-    /// The first step, where no higher derivatives are known: `eta / 2` of the time in which the acceleration changes,
-    /// or of the time of free fall over the softened distance to the nearest body, which also tells where bodies start
-    /// at rest.
+    /// Returns the first step, for which no higher derivatives are known. It is `eta / 2` of the
+    /// time in which the acceleration changes, or of the time of free fall over the softened
+    /// distance to the nearest body, which also serves for bodies at rest.
     pub fn first(&self, body: &Body, distance: f64) -> f64 {
         let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
         let change = if j > 0.0 { a / j } else { f64::INFINITY };
@@ -56,9 +61,10 @@ impl Criterion {
     }
 }
 
-/// The criterion of an order `p` (Nitadori & Makino 2008): `eta (A(1) / A(p - 2))^(1 / (p - 3))`, where `A(s)^2` is
-/// `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th derivative of the acceleration. Aarseth's criterion is that
-/// of order 4 with the square root of eta.
+/// Computes the step of the criterion of an order `p` (Nitadori & Makino 2008): `eta (A(1) / A(p -
+/// 2))^(1 / (p - 3))`, where `A(s)^2` is `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th
+/// derivative of the acceleration. Aarseth's criterion is that of order 4 with the square root of
+/// eta.
 fn generalised(order: usize, ends: &[Vector], eta: f64) -> f64 {
     let size2 = |s: usize| {
         let [below, own, above] = [s - 1, s, s + 1].map(|s| length(&ends[s]));
@@ -78,7 +84,7 @@ fn generalised(order: usize, ends: &[Vector], eta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Derivatives of an acceleration that goes round a circle with an angular speed.
+    /// Returns the derivatives of an acceleration that turns round a circle with an angular speed.
     fn circling(speed: f64) -> [Vector; 8] {
         std::array::from_fn(|n| [speed.powi(n as i32), 0.0, 0.0])
     }

@@ -1,7 +1,8 @@
 //! The Hermite schemes with block time steps (Makino & Aarseth 1992, PASJ 44, 141; Nitadori & Makino 2008).
 //!
-//! Times are fractions of the interval at whose end all bodies meet, steps are powers of two of it: sums of them are
-//! exact, no step crosses a meeting, and the times that the library sees begin at zero in each interval.
+//! Times are fractions of the interval at whose end all bodies meet, and steps are powers of two of
+//! it. So sums of them are exact, no step crosses a meeting, and the times that the library sees
+//! begin at zero in each interval.
 
 mod criterion;
 mod schedule;
@@ -29,29 +30,31 @@ pub struct Hermite {
     plan: Plan,
     scheme: &'static Scheme,
     criterion: Criterion,
-    /// Corrects the bodies of large blocks, if there are several threads.
+    /// The threads that correct the bodies of large blocks, if there are several.
     pool: Option<ThreadPool>,
     bodies: Vec<Body>,
-    /// What rounding took from each body's position and velocity since the last meeting.
+    /// The rounding errors of each body's position and velocity since the last meeting.
     lost: Vec<[Vector; 2]>,
-    /// When each body was last advanced, as a fraction of the interval.
+    /// The time when each body was last advanced, as a fraction of the interval.
     last: Vec<f64>,
     schedule: Schedule,
-    /// Those of the block, ascending, and what becomes of each: the body, what rounding took, the step that it wants.
+    /// The bodies of the block, ascending.
     members: Vec<usize>,
+    /// For each body of the block the corrected body, its rounding errors and the step that it wants.
     outcomes: Vec<(Body, [Vector; 2], f64)>,
     approach: Option<Approach>,
     counts: Counts,
 }
 
-/// Fewer bodies are corrected sooner than other threads are awake.
+/// The smallest block whose bodies are corrected by several threads. Fewer bodies are corrected
+/// before other threads wake.
 const MANY: usize = 1 << 9;
 
 impl Hermite {
-    /// An integrator of these bodies; those without a step get their first forces and steps.
+    /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
     pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
         let (n, threads) = (bodies.len(), system.setup().threads);
-        // Without threads, the caller's does all.
+        // If no threads can be started, the caller's thread does all work.
         let pool = (threads > 1 && n >= MANY).then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok());
         let mut hermite = Hermite {
             criterion: Criterion::new(&plan, scheme),
@@ -74,8 +77,8 @@ impl Hermite {
         Ok(hermite)
     }
 
-    /// The forces and first steps of bodies that have none. Snap and crackle need the accelerations and jerks of all
-    /// bodies, which a first pass finds.
+    /// Computes the forces and first steps of bodies that have none. Snap and crackle need the
+    /// accelerations and jerks of all bodies, which a first pass finds.
     fn start(&mut self) -> Result<()> {
         let mut known = 0;
         while known < self.scheme.given() {
@@ -88,7 +91,8 @@ impl Hermite {
         Ok(())
     }
 
-    /// Computes so many derivatives of each body's velocity where the bodies are, and the first steps that they want.
+    /// Computes this many derivatives of each body's velocity at the bodies' places, and the first
+    /// steps that they want.
     fn pass(&mut self, known: usize) -> Result<()> {
         self.send_all()?;
         let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
@@ -114,13 +118,14 @@ impl Hermite {
         Ok(())
     }
 
-    /// The wanted step within the limits.
+    /// Returns the wanted step within the limits.
     fn allowed(&mut self, wanted: f64) -> f64 {
         self.counts.limited_steps += u64::from(wanted < self.plan.shortest);
         wanted.clamp(self.plan.shortest, self.plan.longest)
     }
 
-    /// Advances the bodies that are due next; gives the fraction of the interval that is done.
+    /// Advances the bodies that are due next, and returns the fraction of the interval that is
+    /// done.
     fn block_step(&mut self) -> Result<f64> {
         let now = self.schedule.take(&mut self.members);
         let time = now * self.plan.interval;
@@ -153,7 +158,7 @@ impl Hermite {
         self.take_over(now)
     }
 
-    /// Puts the bodies of the block in the places of what they were, and down for their next steps.
+    /// Replaces the bodies of the block by the corrected ones, and schedules their next steps.
     fn take_over(&mut self, now: f64) -> Result<f64> {
         for place in 0..self.members.len() {
             let number = self.members[place];
@@ -177,7 +182,7 @@ impl Integrator for Hermite {
         self.approach = None;
         self.send_all()?;
         self.last.fill(0.0);
-        // Snapshots do not have them, and a resumed run shall have the same bits.
+        // Snapshots do not have the rounding errors, and a resumed run has to give the same bits.
         self.lost.fill([[0.0; 3]; 2]);
         self.schedule.clear();
         for (number, body) in self.bodies.iter().enumerate() {
@@ -227,7 +232,8 @@ mod tests {
         }
     }
 
-    /// Two bodies of mass 1/2 on ellipses round each other, of major axis 1 and period 2 pi, at their farthest.
+    /// Returns two bodies of mass 1/2 on ellipses round each other, with major axis 1 and period 2
+    /// pi, at their largest distance.
     fn ellipse(eccentricity: f64) -> Vec<Body> {
         let (distance, speed) = (1.0 + eccentricity, ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt());
         let body = |side: f64| Body::new(0.5, [0.5 * side * distance, 0.0, 0.0], [0.0, 0.5 * side * speed, 0.0]);
@@ -242,12 +248,14 @@ mod tests {
         Hermite::new(System::new(&setup).unwrap(), plan, scheme, bodies).unwrap()
     }
 
-    /// How far a body is, after a period, from where it started, on an ellipse in so many steps of the same length.
+    /// Returns the distance of a body after one period from its start, on an ellipse in this many
+    /// steps of equal length.
     fn error(order: Order, steps: f64) -> f64 {
         const INTERVALS: u32 = 8;
         let interval = std::f64::consts::TAU / f64::from(INTERVALS);
         let bodies = ellipse(0.5);
-        // With a large eta every body takes the longest step, as soon as it has doubled its first one up to that.
+        // With a large eta every body takes the longest step as soon as it has doubled its first
+        // one often enough.
         let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
         let mut hermite = integrator(plan, bodies.clone(), 1);
         for _ in 0..INTERVALS {
@@ -321,7 +329,8 @@ mod tests {
             let plan = Plan { precision, ..plan(order, 0.02, 1.0) };
             let mut hermite = integrator(plan, ellipse(0.0), 1);
             hermite.advance(&mut |_, _| ()).unwrap();
-            // A quarter of 0.02 of the time scale, which is 1, and down to a power of two.
+            // The step is a quarter of 0.02 times the time scale, which is 1, rounded down to a
+            // power of two.
             assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
         }
     }
@@ -331,7 +340,7 @@ mod tests {
         for (order, eta) in [(Order::Fourth, 0.02), (Order::Sixth, 0.02), (Order::Eighth, 0.5)] {
             let at_rest = vec![Body::new(1.0, [0.0; 3], [0.0; 3]), Body::new(1.0, [4.0, 0.0, 0.0], [0.0; 3])];
             let hermite = integrator(plan(order, eta, 1.0), at_rest, 1);
-            // 0.01 of sqrt(4 / (1 / 16)).
+            // This is 0.01 of sqrt(4 / (1 / 16)).
             hermite.bodies().iter().for_each(|body| assert!((body.step - 0.08).abs() < 1e-12, "{}", body.step));
         }
     }

@@ -1,4 +1,4 @@
-//! Which bodies are due next.
+//! The schedule of the bodies' steps.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,15 @@ use kyoho::data::memory;
 
 /// The bodies by the time when each is due.
 ///
-/// Steps are powers of two, and a body's time is a multiple of its step: so all bodies of a step are due at one time,
-/// and there are no more times than there are different steps. Whose turn is next is found without a look at the others.
+/// Steps are powers of two, and a body's time is a multiple of its step. Therefore all bodies of a
+/// step are due at one time, and there are no more times than different steps. The next ones are
+/// found without a look at the others.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// By the bits of the time, whose order is that of the times, as these are positive.
+    /// The bodies by the bits of the time. The bits have the order of the times, because these are
+    /// positive.
     due: BTreeMap<u64, Vec<usize>>,
-    /// Lists that are not in use, for their memory.
+    /// Lists that are not in use, kept for their memory.
     spare: Vec<Vec<usize>>,
 }
 
@@ -23,18 +25,20 @@ impl Schedule {
         self.due.clear();
     }
 
-    /// Puts a body down for a time above zero.
+    /// Schedules a body for a time above zero.
     pub fn put(&mut self, body: usize, time: f64) -> Result<()> {
         let spare = &mut self.spare;
         let bodies = self.due.entry(time.to_bits()).or_insert_with(|| spare.pop().unwrap_or_default());
         Ok(memory::push(bodies, body, "the bodies that are due at a time")?)
     }
 
-    /// Takes the bodies that are due next, ascending, into `members`; gives their time, infinity where there are none.
+    /// Moves the bodies that are due next, ascending, into `members`, and returns their time. It is
+    /// infinity if there are none.
     pub fn take(&mut self, members: &mut Vec<usize>) -> f64 {
         members.clear();
         let Some((bits, mut bodies)) = self.due.pop_first() else { return f64::INFINITY };
-        // It is made of a few ascending runs, one from each of the blocks that put bodies there: these are merged.
+        // The list consists of a few ascending runs, one from each block that scheduled bodies
+        // there, which the sort merges.
         bodies.sort();
         std::mem::swap(members, &mut bodies);
         self.spare.push(bodies);
@@ -42,8 +46,8 @@ impl Schedule {
     }
 }
 
-/// The next step as a fraction of the interval: it can become shorter at any time, but only twice as long, and only
-/// where the longer steps of others end too, so that blocks stay few.
+/// Returns the next step as a fraction of the interval. A step can become shorter at any time. It
+/// can at most double, and only at a multiple of the doubled step, so that blocks stay few.
 pub fn next_step(now: f64, taken: f64, wanted: f64) -> f64 {
     if wanted >= 2.0 * taken && taken < 1.0 && now % (2.0 * taken) == 0.0 {
         2.0 * taken
@@ -52,7 +56,7 @@ pub fn next_step(now: f64, taken: f64, wanted: f64) -> f64 {
     }
 }
 
-/// The largest power of two that is not above a positive number.
+/// Returns the largest power of two that is not above a positive number.
 pub fn power_of_two(number: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     f64::from_bits(number.to_bits() & EXPONENT)
@@ -97,7 +101,7 @@ mod tests {
                 (last[body], next[body]) = (now, now + fraction);
                 schedule.put(body, next[body]).unwrap();
             }
-            // As many times as there are different steps, at most.
+            // There are at most as many times as different steps.
             assert!(schedule.due.len() <= 13);
         }
         assert!(blocks > 100 && members.len() == n);

@@ -1,31 +1,36 @@
 //! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), as data.
 //!
-//! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step make a polynomial of
-//! degree `p - 1` of the acceleration. It is integrated once for the velocity and twice for the position, and its higher
-//! derivatives at the end of the step serve the next step and its length.
+//! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step
+//! define a polynomial of degree `p - 1` for the acceleration. It is integrated once for the
+//! velocity and twice for the position, and its higher derivatives at the end of the step serve the
+//! next step and its length.
 
 use crate::body::{Body, DERIVATIVES, Vector, sink, vector};
 use kyoho::data::{Forces, Order, Sink};
 
-/// Derivatives of the velocity that a force can give: acceleration, jerk, snap, crackle.
+/// The number of derivatives of the velocity that a force can give: acceleration, jerk, snap,
+/// crackle.
 const GIVEN: usize = 4;
 
-/// The derivatives of a sink's velocity that a force gives; those that its order does not have are zero.
+/// Returns the derivatives of a sink's velocity that a force gives. Those that its order does not
+/// have are zero.
 pub fn given(forces: &Forces, sink: usize) -> [Vector; GIVEN] {
     [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)]
 }
 
-/// What a scheme is made of.
+/// The coefficients of a scheme.
 #[derive(Debug)]
 pub struct Scheme {
     /// The order.
     order: usize,
-    /// The interpolated derivatives, from the lowest on: what each has of the given ones, see [`Term`].
+    /// The interpolated derivatives from the lowest on, each as terms in the given derivatives; see
+    /// [`Term`].
     interpolation: &'static [&'static [Term]],
 }
 
-/// What an interpolated derivative of a step `h`, times a power of `h`, has of a given one, the `i`-th:
-/// `factor h^i (start f0 + end f1)`, `f0` and `f1` being its values at the start and the end.
+/// The term of an interpolated derivative, times a power of the step `h`, in the `i`-th given
+/// derivative: `factor h^i (start f0 + end f1)`, where `f0` and `f1` are its values at the start
+/// and the end.
 #[derive(Debug)]
 struct Term {
     factor: f64,
@@ -65,16 +70,17 @@ static EIGHTH: Scheme = Scheme {
 /// A body at the end of a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Corrected {
-    /// The body, whose step is still that of before.
+    /// The body. Its step is still the previous one.
     pub body: Body,
-    /// What rounding has taken from its position and velocity.
+    /// The rounding errors of its position and velocity.
     pub lost: [Vector; 2],
-    /// The derivatives of its velocity at the end of the step: as many as the order, the others are zero.
+    /// The derivatives of its velocity at the end of the step. There are as many as the order, and
+    /// the others are zero.
     pub ends: [Vector; 2 * GIVEN],
 }
 
 impl Scheme {
-    /// The scheme of an order; of the leapfrog's, there is none.
+    /// Returns the scheme of an order. Order 2, the leapfrog's, has none.
     pub fn of(order: Order) -> Option<&'static Scheme> {
         match order {
             Order::Second => None,
@@ -84,35 +90,36 @@ impl Scheme {
         }
     }
 
-    /// The order.
+    /// Returns the order.
     pub fn order(&self) -> usize {
         self.order
     }
 
-    /// Derivatives of the velocity that a force gives.
+    /// Returns how many derivatives of the velocity a force gives.
     pub fn given(&self) -> usize {
         self.order / 2
     }
 
-    /// The body as a sink, predicted from all derivatives that a body of this order keeps.
+    /// Returns the body as a sink, predicted from all derivatives that a body of this order keeps.
     pub fn predict(&self, body: &Body, number: usize, step: f64, softening: f64) -> Sink {
         let motion = body.motion();
-        // A pair of order p needs p / 2 vectors; further ones are not looked at.
-        let vectors = std::array::from_fn(|first| match first < self.given() {
-            true => series(&motion[first..self.order], step, 0),
-            false => [0.0; 3],
+        // A pair of order p needs p / 2 vectors. Further ones are not read.
+        let vectors = std::array::from_fn(|first| {
+            if first < self.given() { series(&motion[first..self.order], step, 0) } else { [0.0; 3] }
         });
         sink(number, softening, vectors)
     }
 
-    /// Advances a body by a step at whose end the force is known. What rounding takes from position and velocity is
-    /// `lost`, and comes back in the next step: in a close encounter it would be the largest error.
+    /// Advances a body by a step at whose end the force is known. `lost` are the rounding errors of
+    /// position and velocity, which the next step adds again. In a close encounter they would be
+    /// the largest error.
     pub fn correct(&self, body: &Body, lost: &[Vector; 2], step: f64, force: &[Vector; GIVEN]) -> Corrected {
         let (given, powers) = (self.given(), powers(step));
         let (start, end) = (&body.derivatives[..given], &force[..given]);
         let higher = self.interpolate(start, end, step);
         let known = |first: usize| series(&body.motion()[first..2 + given], step, 1);
-        // Of each interpolated derivative of the velocity, the `n`-th: step^n / n!, once integrated.
+        // The correction by the `n`-th derivative of the velocity is proportional to step^n / n!
+        // after one integration.
         let correction = |order: usize| {
             (given..).zip(&higher[..given]).fold([0.0; 3], |sum, (derivative, value)| {
                 let power = derivative + order;
@@ -132,7 +139,8 @@ impl Scheme {
         corrected
     }
 
-    /// The derivatives that follow the given ones, at the start of a step, from the given ones at both ends.
+    /// Returns the derivatives that follow the given ones at the start of a step, from the given
+    /// ones at both ends.
     pub fn interpolate(&self, start: &[Vector], end: &[Vector], step: f64) -> [Vector; GIVEN] {
         let (mut higher, powers) = ([[0.0; 3]; GIVEN], powers(step));
         for (place, terms) in self.interpolation.iter().enumerate() {
@@ -149,7 +157,8 @@ impl Scheme {
         higher
     }
 
-    /// All derivatives at the end of a step: the given ones, and those that were interpolated for its start.
+    /// Returns all derivatives at the end of a step: the given ones, and those that were
+    /// interpolated for its start.
     pub fn ends(&self, higher: &[Vector; GIVEN], end: &[Vector], step: f64) -> [Vector; 2 * GIVEN] {
         let given = self.given();
         std::array::from_fn(|number| match number {
@@ -160,10 +169,10 @@ impl Scheme {
     }
 }
 
-/// Of the numbers from 0 on.
+/// The factorials of the numbers from 0 on.
 const FACTORIALS: [f64; 10] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0];
 
-/// The powers of a step, from 0 on.
+/// Returns the powers of a step from 0 on.
 fn powers(step: f64) -> [f64; FACTORIALS.len()] {
     let mut powers = [1.0, step, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     for n in 2..powers.len() {
@@ -173,7 +182,8 @@ fn powers(step: f64) -> [f64; FACTORIALS.len()] {
     powers
 }
 
-/// The sum of `derivatives[n] step^n / (n + shift)!`: with a shift of 0 a Taylor series.
+/// Returns the sum of `derivatives[n] step^n / (n + shift)!`. With a shift of 0 it is a Taylor
+/// series.
 fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
     derivatives
         .iter()
@@ -182,8 +192,8 @@ fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
         .fold([0.0; 3], |sum, (n, value)| vector(|k| value[k] / FACTORIALS[n + shift] + step * sum[k]))
 }
 
-/// Adds to sums, and keeps what rounding takes from them for the next time (Kahan 1965, Communications of the ACM 8,
-/// 40).
+/// Adds terms to sums, and keeps the rounding errors for the next time (Kahan 1965, Communications
+/// of the ACM 8, 40).
 fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
     for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
         let term = term + *lost;
@@ -199,7 +209,7 @@ mod tests {
 
     const ORDERS: [Order; 3] = [Order::Fourth, Order::Sixth, Order::Eighth];
 
-    /// The `derivative`-th derivative of `t^power`; a negative one is an integral.
+    /// Returns the `derivative`-th derivative of `t^power`. A negative one is an integral.
     fn monomial(power: usize, derivative: i32, time: f64) -> f64 {
         let left = power as i32 - derivative;
         if left < 0 {
@@ -209,12 +219,13 @@ mod tests {
         factorial(power as i32) / factorial(left) * time.powi(left)
     }
 
-    /// `derivative`-th derivatives of accelerations that are powers of the time, one for each component.
+    /// Returns the `derivative`-th derivatives of accelerations that are powers of the time, one
+    /// for each component.
     fn powers(powers: [usize; 3], derivative: i32, time: f64) -> Vector {
         powers.map(|power| monomial(power, derivative, time))
     }
 
-    /// A body whose acceleration is powers of the time, with what it is known by at a time.
+    /// Returns a body whose acceleration is powers of the time, with its derivatives at a time.
     fn body(scheme: &Scheme, exponents: [usize; 3], time: f64) -> Body {
         let mut body = Body::new(1.0, powers(exponents, -2, time), powers(exponents, -1, time));
         for n in 0..scheme.order() - 2 {
@@ -223,7 +234,7 @@ mod tests {
         body
     }
 
-    /// Whether vectors agree to rounding in the magnitude of what they are made of.
+    /// Asserts that two vectors agree up to rounding on a scale.
     fn assert_near(found: Vector, expected: Vector, scale: f64, what: &str) {
         for k in 0..3 {
             assert!((found[k] - expected[k]).abs() <= 1e-15 * scale, "{what}: {found:?} {expected:?}");
@@ -250,7 +261,7 @@ mod tests {
                     assert_near(corrected.ends[n], powers(exponents, n as i32, start + step), scale, &what);
                 }
             }
-            // And of no higher degree: the order is not above what is promised.
+            // The next degree is not exact, so that the order is the promised one and no higher.
             let exponents = [degree + 1; 3];
             let force = std::array::from_fn(|n| powers(exponents, n as i32, start + step));
             let corrected = scheme.correct(&body(scheme, exponents, start), &[[0.0; 3]; 2], step, &force);
@@ -269,10 +280,8 @@ mod tests {
             let sink = scheme.predict(&body(scheme, exponents, start), 3, step, 0.1);
             assert_eq!((sink.index, sink.softening2), (3, 0.1 * 0.1));
             for (n, vector) in sink.derivatives.iter().enumerate() {
-                let expected = match n < scheme.given() {
-                    true => powers(exponents, n as i32 - 2, start + step),
-                    false => [0.0; 3],
-                };
+                let expected =
+                    if n < scheme.given() { powers(exponents, n as i32 - 2, start + step) } else { [0.0; 3] };
                 assert_near(*vector, expected, 10.0, &format!("{order:?} {n}"));
             }
         }
