@@ -1,4 +1,5 @@
-//! AMUSE's ph4 and phiGRAPE, from their releases, on an installation of Kyoho in the place of Sapporo.
+//! AMUSE's ph4 and phiGRAPE, from their releases, on an installation of Kyoho that takes the place
+//! of Sapporo.
 
 mod common;
 
@@ -14,8 +15,8 @@ struct Amuse {
     environment: PathBuf,
 }
 
-/// Installs Kyoho and builds AMUSE against it; what was built by the same script stays from run to run. None where
-/// `KYOHO_SKIP_AMUSE=1` says that AMUSE cannot be fetched.
+/// Installs Kyoho and builds AMUSE against it. The result of the same script stays for later runs.
+/// Returns none if `KYOHO_SKIP_AMUSE=1` says that AMUSE cannot be fetched.
 fn amuse() -> Option<&'static Amuse> {
     static BUILT: OnceLock<Amuse> = OnceLock::new();
     if std::env::var_os("KYOHO_SKIP_AMUSE").is_some_and(|value| value == "1") {
@@ -42,14 +43,15 @@ fn amuse() -> Option<&'static Amuse> {
 }
 
 impl Amuse {
-    /// Python on the CPU backend, in a folder of its own in which the library's logs are kept.
+    /// Returns Python on the CPU backend, in a folder of its own that keeps the library's logs.
     fn python(&self, name: &str, variables: &[(&str, &str)]) -> (Command, PathBuf) {
         let folder = common::folder(name);
-        // What hangs is to fail.
+        // A program that hangs has to fail.
         let mut python = alone(Command::new("timeout"));
         python.args(["--kill-after=10", "900"]).arg(self.environment.join("bin/python")).current_dir(&folder);
         python.env("PYTHONPATH", root().join("tests/amuse")).env("AMUSERC", root().join("tests/amuse/amuserc"));
-        // AMUSE finds its tools by this. Open MPI, which its workers use, minds root and too few cores.
+        // AMUSE finds its tools by this. Open MPI, which its workers use, refuses root and too few
+        // cores otherwise.
         let path = std::env::var("PATH").unwrap();
         python.env("PATH", format!("{}:{path}", self.environment.join("bin").display()));
         for (name, value) in [
@@ -62,12 +64,12 @@ impl Amuse {
         ] {
             python.env(name, value);
         }
-        // Workers run in other folders, and where their output goes nobody reads it.
+        // Workers run in other folders, and nobody reads their output.
         python.env("KYOHO_LOG_FILE", folder.join("kyoho-%p.log")).envs(variables.iter().copied());
         (python, folder)
     }
 
-    /// The energies of a Plummer model, one row for each worker: time, kinetic, potential.
+    /// Returns the energies of a Plummer model, one row for each worker: time, kinetic, potential.
     fn energies(&self, code: &str, number: &str, end: &str, more: &[&str], precision: &str) -> Vec<[f64; 3]> {
         let (mut python, folder) =
             self.python(&format!("amuse_{code}_{number}_{precision}"), &[("KYOHO_PRECISION", precision)]);
@@ -85,7 +87,7 @@ impl Amuse {
     }
 }
 
-/// What the library's logs in a folder say of who opened it.
+/// Returns the lines of the library's logs in a folder about who opened it.
 fn opened(folder: &Path) -> Vec<String> {
     let logs = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
@@ -111,24 +113,27 @@ fn energies_agree_with_those_of_the_codes_own_arithmetic() {
     }
 }
 
-/// Sapporo 1 takes no more than 131072 sources and ends its process at the next.
+/// Sapporo 1 takes at most 131072 sources and ends its process at the next.
 #[test]
 fn ph4_integrates_more_bodies_than_sapporo_1_takes() {
     let Some(amuse) = amuse() else { return };
     let rows = amuse.energies("ph4", "150000", "0.0001", &["alone"], "mixed");
     let [[time, kinetic, potential]] = rows[..] else { panic!("{rows:?}") };
     assert!(time >= 0.0001, "{rows:?}");
-    // A Plummer model in standard units.
+    // The model has standard units.
     assert!((kinetic - 0.25).abs() < 0.005 && (potential + 0.5).abs() < 0.005, "{rows:?}");
 }
 
-/// Those for ph4 and phiGRAPE, on the workers that link the library, whatever mode they ask for.
+/// AMUSE's tests for ph4 and phiGRAPE, on the workers that link the library, whatever mode they ask
+/// for.
 #[test]
 fn amuses_own_tests_of_the_codes_pass() {
     let Some(amuse) = amuse() else { return };
-    // One checks that ph4 does not use a GPU unless it is told to, which does not hold for this worker.
+    // One of them checks that ph4 uses a GPU only if it is asked to, which does not hold for this
+    // worker.
     for (file, without) in [("test_ph4.py", "not (TestPH4 and test17)"), ("test_phigrape.py", "test")] {
-        // They ask for potentials to eight digits, and for steps that are smaller than the noise of 32 bits allows.
+        // They need potentials with eight digits, and steps that are smaller than the noise of
+        // single precision allows.
         let (mut python, folder) = amuse.python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
         let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
         let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();

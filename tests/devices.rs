@@ -1,4 +1,5 @@
-//! Several devices: who computes which part of a block, what each of them is told, and how the others go on when one fails.
+//! Several devices: the partition of a block among them, the data that each receives, and the
+//! others' work when one fails.
 
 mod fakes;
 
@@ -10,7 +11,7 @@ use kyoho::{Setup, System};
 use kyoho_verify::models::{grid, sinks_of};
 use kyoho_verify::{Findings, Target, Twin};
 
-/// Order 4 in double, on some fakes for CUDA.
+/// Returns a target of order 4 in double on some CUDA devices of fakes.
 fn target(devices: &[usize], partition: Option<Partition>) -> Target {
     Target {
         setup: Setup { backend: Backend::Cuda, devices: devices.to_vec(), partition, threads: 1, ..order_4_double() },
@@ -29,7 +30,7 @@ fn twin(fakes: &Fakes, target: &Target, sources: &[Source]) -> Twin {
     twin
 }
 
-/// The assignments of the last block, by device; an idle device has no sinks.
+/// Returns the assignments of the last block by device. An idle device has no sinks.
 fn assignments(fakes: &Fakes) -> Vec<(usize, Assignment)> {
     let mut assignments = std::mem::take(&mut fakes.notes().assignments);
     assignments.sort_by_key(|(number, _)| *number);
@@ -37,14 +38,15 @@ fn assignments(fakes: &Fakes) -> Vec<(usize, Assignment)> {
 }
 
 #[test]
-fn few_sinks_are_one_devices_and_many_are_dealt_to_all() {
+fn few_sinks_go_to_one_device_and_many_to_all() {
     let sources = grid(1, 2000);
     let fakes = Fakes::new(100).with_devices(4);
     let mut twin = twin(&fakes, &target(&[0, 1, 2, 3], None), &sources);
     let mut findings = Findings::default();
     for (ni, expected, seconds) in [
         (12, Partition::WHOLE, 12 * 24),
-        // Two ranges would have 24 sinks at most; three devices take 16 * 24 + 400.
+        // With two ranges a device would have up to 24 sinks. With three devices the cost is 16 *
+        // 24 + 400.
         (40, Partition { ranges: 1, sets: 2 }, 40 * 12 + 200),
         (400, Partition { ranges: 4, sets: 1 }, 104 * 24 + 600),
     ] {
@@ -59,7 +61,7 @@ fn few_sinks_are_one_devices_and_many_are_dealt_to_all() {
 }
 
 #[test]
-fn every_deal_gives_the_forces() {
+fn every_partition_gives_the_forces() {
     let sources = grid(2, 7000);
     for partition in Partition::among(9) {
         let fakes = Fakes::new(100).with_devices(9).with_pieces_of(7);
@@ -89,7 +91,7 @@ fn sinks_are_handed_over_as_the_devices_come_to_them() {
 }
 
 #[test]
-fn a_device_without_a_part_is_told_later_what_it_missed() {
+fn a_device_without_an_assignment_gets_later_what_it_missed() {
     let sources = grid(4, 900);
     let fakes = Fakes::new(200).with_devices(3);
     let mut twin = twin(&fakes, &target(&[0, 1, 2], None), &sources);
@@ -124,7 +126,8 @@ fn a_device_that_missed_more_than_records_tell_looks_at_all_sources() {
     let (few, many) = (sinks(&sources, 2), sinks(&sources, 120));
     twin.compare(&mut findings, "the first", 900, true, &many).unwrap();
     for step in 0..30 {
-        // Records at first, then a source of a chunk that was not there, and more sources than a log takes.
+        // The device reads records at first, then a source of a new chunk comes, and then more
+        // sources than the journal keeps.
         (0..5).for_each(|k| twin.set_source(40 * k + step, &sources[k + step]).unwrap());
         if step % 5 == 3 {
             twin.set_source(900 + 10 * step, &sources[900]).unwrap();
@@ -160,7 +163,8 @@ fn what_others_miss_is_sent_before_there_is_no_room_for_it() {
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 
-/// The bits of the forces of some blocks, and the devices at the end; a device fails before one of them.
+/// Returns the bits of the forces of some blocks, and the devices at the end. A device fails before
+/// one of the blocks.
 fn play(fakes: &Fakes, setup: &Setup, fail: impl Fn(usize)) -> Result<(Vec<u64>, Vec<usize>)> {
     let sources = grid(7, 3000);
     let mut system = System::on(fakes.machine(), setup)?;
@@ -190,7 +194,7 @@ fn a_device_that_fails_drops_out_and_the_others_give_the_same_bits() {
     let (plain, devices) = play(&Fakes::new(50).with_devices(3), &setup, |_| ()).unwrap();
     assert_eq!(devices, [0, 1, 2]);
     for at in [At::Start, At::Wait, At::Neighbours] {
-        // The last one has no sinks, but may make lists.
+        // The last device has no sinks, but may make lists.
         for broken in [0, 1, 2] {
             let fakes = Fakes::new(50).with_devices(3);
             let fail = |step| {
@@ -263,7 +267,7 @@ fn lists_come_from_no_device_that_does_not_know_the_block() {
 }
 
 #[test]
-fn a_deal_that_leaves_out_slices_or_sinks_is_no_deal() {
+fn a_partition_without_a_device_for_each_range_and_set_is_an_error() {
     let fakes = Fakes::new(50).with_devices(6);
     for (ranges, sets) in [(0, 1), (1, 0), (2, 3), (1, 16)] {
         let setup = target(&[0, 1, 2, 3, 4, 5], Some(Partition { ranges, sets })).setup;
@@ -310,7 +314,7 @@ fn a_system_whose_devices_all_failed_says_why_until_it_is_moved() {
     let fakes = Fakes::new(50);
     let target = target(&[0, 1], Some(Partition { ranges: 2, sets: 1 }));
     let mut twin = twin(&fakes, &target, &sources);
-    // As when a kernel that fails ends the driver for the whole process.
+    // All devices fail, as when a failing kernel ends the driver for the whole process.
     [At::Wait, At::Open].into_iter().for_each(|at| (0..2).for_each(|number| fakes.break_device(at, number)));
     for _ in 0..2 {
         let error = twin.system.force(2000, true, sinks(&sources, 40)).map(|_| ()).unwrap_err();

@@ -1,4 +1,4 @@
-//! `make install DROPIN=1` puts the library in the place of those that old codes link.
+//! `make install DROPIN=1` installs the library in the place of those that old codes link.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn make(target: &str, prefix: &Path, more: &[&str]) {
     succeed(&mut make);
 }
 
-/// An installation that the tests assignment.
+/// The installation that the tests share.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -26,7 +26,7 @@ fn prefix() -> &'static Path {
     })
 }
 
-/// What a program prints that finds its libraries in the installation.
+/// Returns the output of a program that finds its libraries in the installation.
 fn printed(program: &Path) -> String {
     let mut command = alone(Command::new(program));
     command.env("LD_LIBRARY_PATH", prefix().join("lib")).env("KYOHO_BACKEND", "cpu");
@@ -56,7 +56,7 @@ const G6: &str = "#include <g6lib.h>\n#include <stdio.h>\n\
 const G5: &str = "#include <gp5util.h>\n#include <stdio.h>\nstatic double x[JMEMSIZE][3];\n\
     int main(void) { printf(\"%d\", g5_get_jmemsize() == (int)(sizeof x / sizeof *x)); return 0; }\n";
 
-/// As Phantom-GRAPE's sample banana01 calls it.
+/// The program calls the library as Phantom-GRAPE's sample banana01 does.
 const PG6: &str = "#include <gp6util.h>\n#include <stdio.h>\n\
     int main(void) {\n\
     int index[1] = {7}, nn[1];\n\
@@ -92,7 +92,7 @@ fn programs_link_it_by_each_of_the_old_names() {
     }
 }
 
-/// A program that was linked with another library asks for it by the name that it had.
+/// A program that was linked with another library loads it under that library's old name.
 #[test]
 fn programs_that_are_linked_already_find_it() {
     for name in ["libsapporo.so", "libsapporo.so.1", "libsapporo.so.2", "libg6.so", "libg6.so.0", "libpg6.so.1"] {
@@ -108,7 +108,7 @@ fn programs_that_are_linked_already_find_it() {
     }
 }
 
-/// ph4 gives the C forms bodies of its own, which call the Fortran forms.
+/// ph4 defines the C forms itself, and these call the Fortran forms.
 #[test]
 fn a_program_that_defines_the_c_forms_itself_links_the_static_library() {
     let program = folder("dropin_own_forms").join("own_forms");
@@ -121,7 +121,7 @@ fn a_program_that_defines_the_c_forms_itself_links_the_static_library() {
 
 #[test]
 fn clients_of_sapporo2_in_cpp_find_order_6_behind_its_module() {
-    // As mi6 calls it: C++, with references in the place of pointers.
+    // The program calls the library as mi6 does: in C++, with references in the place of pointers.
     let text = "#include <6thorder.h>\n#include <cstdio>\nint main() {\n\
         double zero[3] = {0, 0, 0}, pos[3] = {1, 2, 3}, vel[3], acc[3], at[3], mass = 0, eps2 = 0;\n\
         int id = 0;\n\
@@ -135,13 +135,13 @@ fn clients_of_sapporo2_in_cpp_find_order_6_behind_its_module() {
     let needs =
         |program: &Path| String::from_utf8(succeed(Command::new("readelf").arg("-d").arg(program)).stdout).unwrap();
     assert!(needs(&program).contains("libkyoho_sapporo6"));
-    // Others are spared its plain names.
+    // Other programs do not get its plain names.
     let program = compile("cc", "order_4", G6, &pkg_config("sapporo2", &["--cflags", "--libs"]));
     assert_eq!(printed(&program), "16384 1");
     assert!(!needs(&program).contains("libkyoho_sapporo6"));
 }
 
-/// The checks of AMUSE's configure: a symbol, and where that is not found a module of pkg-config.
+/// The checks of AMUSE's configure: for a symbol, and otherwise for a module of pkg-config.
 #[test]
 fn a_configure_script_finds_it_as_amuses_does() {
     let folder = folder("dropin_configure");
@@ -181,11 +181,12 @@ fn it_is_not_put_in_their_place_unasked_and_goes_without_a_trace() {
         assert!(!prefix.join(file).exists(), "{file}");
     }
     make("install", &prefix, &["PROFILE=dev", "DROPIN=1"]);
-    // What is not of this library stays where it is.
+    // Files of other libraries stay.
     let others = ["lib/libpg5.so", "include/gp5util.h", "lib/pkgconfig/sapporo_light.pc"].map(|file| prefix.join(file));
     for other in &others {
         std::fs::remove_file(other).unwrap();
-        // That of another library may name the folder, which may be called after this one.
+        // A file of another library may name the folder, whose name may begin with that of this
+        // one.
         std::fs::write(other, format!("prefix={}/kyoho\n", prefix.display())).unwrap();
     }
     make("uninstall", &prefix, &[]);

@@ -1,4 +1,4 @@
-//! Devices that fail, devices that are changed, and blocks that the CPU takes over.
+//! Devices that fail, a change of devices, and blocks that the CPU takes over.
 
 mod fakes;
 
@@ -14,7 +14,7 @@ use kyoho::{Setup, System};
 use kyoho_verify::models::{grid, plummer, sinks_of};
 use kyoho_verify::{Findings, Target, Twin};
 
-/// A plain target of order 4 in double, on a backend of fakes.
+/// Returns a plain target of order 4 in double, on a backend of fakes.
 fn target(backend: Backend, devices: &[usize]) -> Target {
     Target { setup: Setup { backend, devices: devices.to_vec(), threads: 1, ..order_4_double() } }
 }
@@ -29,7 +29,7 @@ fn with_crossover(mut target: Target, pairs: Option<u64>) -> Target {
     target
 }
 
-/// Sinks of which some have neighbours.
+/// Returns sinks of which some have neighbours.
 fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {
     let mut sinks = sinks_of(&sources[..count], 0.01);
     sinks.iter_mut().step_by(2).for_each(|sink| sink.radius2 = 4.0);
@@ -44,7 +44,7 @@ fn code<T>(result: Result<T>) -> Option<ResultCode> {
     result.err().map(|error| error.code())
 }
 
-/// Two blocks with writes between and during them, and lists.
+/// Runs two blocks with writes between and during them, and lists.
 fn steps(twin: &mut Twin, sources: &[Source], findings: &mut Findings) -> Result<()> {
     let sinks = sinks(sources, 12);
     for step in 0..2 {
@@ -76,7 +76,7 @@ fn another_backend_goes_on_where_nobody_chose() {
                     steps(&mut twin, &sources, &mut findings).unwrap();
                     steps(&mut twin, &sources, &mut findings).unwrap();
                     assert!(findings.passed(), "{at:?} {how:?} {count}: {:#?}", findings.failures());
-                    // It is opened once, and registers two buffers then.
+                    // The system is opened once, and registers two buffers then.
                     let opened_once = at == At::Open && count >= 1 || at == At::Register && count >= 2;
                     if failures == 1 && !opened_once {
                         assert_eq!(backend_of(&twin.system), last, "{at:?} {how:?} {count}");
@@ -184,7 +184,7 @@ fn a_system_moves_to_other_devices_and_goes_on() {
     ];
     for other in others {
         steps(&mut twin, &sources, &mut findings).unwrap();
-        // Some in the log, some staged behind it, when the system moves.
+        // Some writes are in the journal and some are staged behind it when the system moves.
         twin.start(900, true, &sinks(&sources, 10)).unwrap();
         assert_eq!(code(twin.system.move_to(&other.setup)), Some(ResultCode::CallOrder));
         (0..120).for_each(|k| twin.set_source(1000 - k, &sources[k]).unwrap());
@@ -252,7 +252,7 @@ fn a_device_is_waited_for_to_its_end_when_the_force_on_one_of_its_first_sinks_ov
 #[test]
 fn small_blocks_are_the_cpus_and_large_ones_are_not() {
     let sources = grid(7, 1000);
-    // Whatever the setup says, else the device.
+    // The crossover is that of the setup, or else of the device.
     for (own, chosen, pairs) in [(20_000, None, 20_000), (5, Some(20_000), 20_000), (u64::MAX, Some(0), 0)] {
         let play = || {
             let fakes = Fakes::new(60).with_crossover(own);
@@ -308,7 +308,7 @@ fn records_wait_for_the_device_while_the_cpu_computes() {
     assert_eq!(told(), (sent, fetched));
     twin.compare(&mut findings, "a large one", 500, true, &large).unwrap();
     assert_eq!(told(), (sent + 81, fetched), "one record of each address");
-    // More than the log takes: the device fetches from the host.
+    // These are more sources than the journal keeps, so the device fetches from the host.
     (0..150).for_each(|k| twin.set_source(3 * k, &sources[k]).unwrap());
     twin.compare(&mut findings, "a small one", 500, true, &small).unwrap();
     (0..10).for_each(|k| twin.set_source(40 * k, &sources[k + 9]).unwrap());
@@ -334,7 +334,7 @@ fn more_sources_than_records_are_fetched() {
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 
-/// Keeps what is logged.
+/// A logger that keeps all lines.
 struct Log(Mutex<Vec<String>>);
 
 static LOG: Log = Log(Mutex::new(Vec::new()));
@@ -371,7 +371,8 @@ fn the_log_says_who_failed_and_who_goes_on() {
     }
 }
 
-/// A machine whose CUDA devices give other bits than what takes over from them, where the CPU has more than one level.
+/// A machine whose CUDA devices give other bits than the devices that take over, if the CPU has
+/// several levels.
 struct OfOtherBits(Fakes);
 
 impl Machine for OfOtherBits {
@@ -403,7 +404,8 @@ fn lists_of_a_regular_force_that_another_device_would_choose_otherwise_are_an_er
         fakes.fail(at, 0, How::Breaks);
         twin.system.force(500, true, sinks.iter().copied()).unwrap();
         let list = twin.system.neighbours(3).map(<[i32]>::to_vec);
-        // A device that fails before it has handed over its forces leaves none that others could contradict.
+        // A device that fails before it has handed over its forces leaves no bits that others could
+        // contradict.
         let fails = at == At::Neighbours && !is_alike && Level::best() != Level::Portable;
         assert_eq!(code(list), fails.then_some(ResultCode::DeviceFailed), "{at:?}, alike: {is_alike}");
         assert_eq!(code(twin.system.forces().map(|_| ())), fails.then_some(ResultCode::CallOrder));

@@ -1,4 +1,4 @@
-//! Imports run downward: each floor of `src/` knows those below it alone.
+//! Imports run downward: each folder of `src/` uses only those below it.
 
 mod common;
 
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use common::root;
 
-/// The floors, from the ground up.
+/// The floors from the lowest to the highest.
 const FLOORS: [&str; 8] = ["data", "law", "simd", "hal", "method", "engine", "config", "abi"];
 
-/// The floor of a folder of `src/`.
+/// Returns the floor of a folder of `src/`.
 fn floor(name: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| *floor == name)
 }
@@ -27,12 +27,12 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The folders of `src/` that a line of code names: `crate::NAME`, also inside braces.
+/// Returns the folders of `src/` that a line of code names: `crate::NAME`, also inside braces.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap())
 }
 
-/// The lines that name a floor above their own, of a file on a floor.
+/// Returns the lines of a file on a floor that name a floor above.
 fn upward<'a>(own: usize, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
     code.filter(move |(_, line)| named(line).any(|name| floor(name).is_none_or(|floor| floor > own)))

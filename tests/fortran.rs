@@ -1,5 +1,5 @@
-//! Fortran programs that use the library as a caller does, and the examples in C and Fortran, of which those of one scheme
-//! agree.
+//! Fortran programs that use the library as a caller does, and the examples in C and Fortran. The
+//! examples of one scheme agree.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::pocl::by_opencl;
 use common::programs::{alone, keeps_promises};
 use common::{compiler, folder, link_library, root, succeed};
 
-/// Builds a program from files of the repository; its warnings are errors.
+/// Builds a program from files of the repository. Its warnings are errors.
 fn build(command: &str, folder: &Path, name: &str, arguments: &[&str], sources: &[&str]) -> Command {
     let sources = sources.iter().map(|source| root().join(source));
     let program = folder.join(name);
@@ -44,7 +44,8 @@ fn the_module_takes_plain_arrays_and_arrays_inside_derived_types() {
     }
 }
 
-/// Debug builds of Fortran codes often trap exceptions; those of the library's own arithmetic are none of theirs.
+/// Debug builds of Fortran codes often trap exceptions. The library's own arithmetic must not reach
+/// these traps.
 #[test]
 fn programs_that_trap_floating_point_exceptions() {
     let folder = folder("fortran_traps");
@@ -60,7 +61,8 @@ fn programs_that_trap_floating_point_exceptions() {
     assert_eq!(keeps_promises(&mut by_opencl(program, &[])), "");
 }
 
-/// A Plummer model in standard units, cut at ten times its length, from a generator of a few lines.
+/// Returns a Plummer model in standard units, cut off at ten times its length, from a simple
+/// generator.
 fn plummer(bodies: usize) -> String {
     let mut state = 1_u64;
     let mut draw = || {
@@ -94,7 +96,7 @@ fn plummer(bodies: usize) -> String {
     text
 }
 
-/// A number that an example printed.
+/// Returns a number that an example printed.
 fn printed(text: &str, name: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
     line[name.len()..].trim().parse().unwrap()
@@ -117,10 +119,11 @@ fn the_hermite_integrators_in_c_and_fortran_agree_and_conserve_energy() {
     agree_and_conserve_energy(by_opencl, &model);
 }
 
-/// Runs the examples on one model; the first one's numbers are those of the others.
+/// Runs the examples on one model. The numbers of all are those of the first.
 fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
     let n_outputs = programs.map(|mut program| {
-        // The old interface has its precision from the environment, and is asked for a few sinks at a time.
+        // The old interface takes its precision from the environment, and computes a few sinks at a
+        // time.
         program.env("KYOHO_PRECISION", "double").env("KYOHO_NPIPES", "48");
         let output = succeed(program.arg(model).arg("1.0"));
         assert!(output.stderr.is_empty(), "{output:?}");
@@ -137,7 +140,8 @@ fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
     }
 }
 
-/// The sixth order has the energy of the fourth at the beginning, and after as many steps less of an error.
+/// The sixth order has the energy of the fourth at the beginning, and a smaller error after as many
+/// steps.
 #[test]
 fn the_integrator_of_sixth_order_conserves_the_energy_of_the_plummer_model() {
     let folder = folder("hermite6");

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{folder, link_forward, link_library, succeed, text};
 
-/// The functions that a header declares.
+/// Returns the functions that a header declares.
 fn declared(header: &str) -> BTreeSet<String> {
     let lines = text(header);
     lines.lines().filter_map(|line| Some(line.strip_prefix("int ")?.split_once('(')?.0.to_string())).collect()

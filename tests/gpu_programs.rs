@@ -1,4 +1,5 @@
-//! The C programs for machines with a GPU: what a program sees when its GPU fails, and small blocks of every kind.
+//! The C programs for machines with a GPU: the behaviour of a program whose GPU fails, and small
+//! blocks of every kind.
 
 mod common;
 
@@ -8,10 +9,10 @@ use std::process::{Command, Output};
 use common::pocl::keep_below_target;
 use common::{folder, root};
 
-/// What the programs end with where there is no GPU.
+/// The exit code of the programs if there is no GPU.
 const NO_GPU: i32 = 77;
 
-/// Builds a program of `c_tests`, with every warning an error, as its first lines say.
+/// Builds a program of `c_tests` with every warning an error, as its first lines say.
 fn build(name: &str) -> PathBuf {
     let folder = folder(name);
     let program = folder.join(name);
@@ -30,7 +31,8 @@ fn run(program: &PathBuf, arguments: &[&str]) -> Output {
     keep_below_target(&mut command).output().unwrap()
 }
 
-/// Every line of a program says "ok", or that two GPUs are needed; or the program says that there is no GPU, and why.
+/// Checks that every line of a program says "ok" or that two GPUs are needed, or that the program
+/// gives a reason why there is no GPU.
 fn all_is_well(output: &Output, may_lack_gpu: bool) {
     let said = String::from_utf8_lossy(&output.stdout);
     if may_lack_gpu && output.status.code() == Some(NO_GPU) {
@@ -51,7 +53,7 @@ fn a_gpu_that_fails() {
 #[test]
 fn small_blocks() {
     let program = build("gpu_small");
-    // The program itself is put to the test where there is no GPU.
+    // If there is no GPU, the program is tested for saying so.
     all_is_well(&run(&program, &["cpu", "4", "2"]), false);
     all_is_well(&run(&program, &["cpu", "8", "3"]), false);
     all_is_well(&run(&program, &["cuda"]), true);

@@ -1,11 +1,11 @@
-//! The header and the Fortran module say what the library exports.
+//! The header and the Fortran module declare what the library exports.
 
 mod common;
 
 use common::{compiler, folder, root, succeed, text};
 use kyoho::abi::native::options::CROSSOVER_OFF;
 
-/// The C header as the sources make it.
+/// Returns the C header as the sources make it.
 fn header() -> String {
     let sources = [
         "src/data/error.rs",
@@ -22,7 +22,7 @@ fn header() -> String {
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
     configuration.after_includes = Some(macros());
     let builder = cbindgen::Builder::new().with_config(configuration);
-    // Alone in a folder, so that no module of theirs is read too.
+    // The sources are alone in a folder, so that none of their modules is read too.
     let alone = folder("header_sources");
     let builder = sources.iter().enumerate().fold(builder, |builder, (number, source)| {
         let copy = alone.join(format!("{number}.rs"));
@@ -34,7 +34,7 @@ fn header() -> String {
     with_initialisers(&in_c99(&String::from_utf8(made).unwrap()))
 }
 
-/// Macros that no item of the sources stands for.
+/// Macros for which there is no item in the sources.
 fn macros() -> String {
     let [major, minor, patch] = VERSION.map(|(_, number)| number.parse::<i32>().unwrap());
     format!(
@@ -50,8 +50,8 @@ fn macros() -> String {
     )
 }
 
-/// Enumerations as C has had them from the beginning, of which C++ takes the same text: a name for `int32_t`, and
-/// enumerators without a name.
+/// Makes enumerations in C as they have always been, which C++ reads from the same text: a name for
+/// `int32_t`, and enumerators without a name.
 fn in_c99(header: &str) -> String {
     let newer = "defined(__cplusplus) || __STDC_VERSION__ >= 202311L";
     let sized = format!("\n#if {newer}\n  : int32_t\n#endif // {newer}\n {{");
@@ -70,7 +70,7 @@ fn in_c99(header: &str) -> String {
             .replace(&typedefs, "")
             .replace(&format!("enum {name} {{"), &format!("typedef int32_t {name};\nenum {{"));
     }
-    // Results are read most often, so that their names are the shortest; OpenCL is one word.
+    // Results are read most often, so their names are the shortest. OpenCL is one word.
     let shorter = [
         ("KYOHO_RESULT_", "KYOHO_"),
         ("KYOHO_EXCLUSION_", "KYOHO_EXCLUDE_"),
@@ -80,7 +80,7 @@ fn in_c99(header: &str) -> String {
     shorter.into_iter().fold(header, |header, (long, short)| header.replace(long, short))
 }
 
-/// The header with a macro behind each structure that has a size, which begins it: all else is zero.
+/// Adds a macro behind each structure that begins with its size. All other fields are zero.
 fn with_initialisers(header: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut zeros: Vec<&str> = Vec::new();
@@ -109,7 +109,7 @@ fn with_initialisers(header: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The numbers of Cargo's version.
+/// Returns the numbers of Cargo's version.
 const VERSION: [(&str, &str); 3] = [
     ("KYOHO_VERSION_MAJOR", env!("CARGO_PKG_VERSION_MAJOR")),
     ("KYOHO_VERSION_MINOR", env!("CARGO_PKG_VERSION_MINOR")),
@@ -131,7 +131,7 @@ fn kyoho_h_compiles_in_c_and_in_cpp() {
     let header = text("include/kyoho.h");
     assert!(!header.contains("__STDC_VERSION__"), "the same text for every C");
     assert!(header.lines().all(|line| line.len() <= 100));
-    // Each initialiser has as many values as its structure has fields, or the compilers warn.
+    // Compilers warn unless each initialiser has as many values as its structure has fields.
     let structures: Vec<&str> =
         header.lines().filter_map(|line| line.strip_prefix("// A ")?.strip_suffix(" with nothing set.")).collect();
     assert!(structures.len() > 6);
@@ -150,12 +150,13 @@ fn kyoho_h_compiles_in_c_and_in_cpp() {
     }
 }
 
-/// The lines of a C or Fortran text without comments.
+/// Returns the lines of a C or Fortran text without comments.
 fn code<'a>(text: &'a str, comment: &str) -> Vec<&'a str> {
     text.lines().map(|line| line.split(comment).next().unwrap_or_default().trim()).collect()
 }
 
-/// The constants of a text, in their order: `KYOHO_NAME = number`, or in C `#define KYOHO_NAME number` too.
+/// Returns the constants of a text in their order: `KYOHO_NAME = number`, or in C also `#define
+/// KYOHO_NAME number`.
 fn constants(lines: &[&str]) -> Vec<(String, i32)> {
     let constant = |line: &&str| {
         let macros = || line.strip_prefix("#define ")?.split_once(' ');
@@ -167,7 +168,7 @@ fn constants(lines: &[&str]) -> Vec<(String, i32)> {
     lines.iter().filter_map(constant).collect()
 }
 
-/// The components of a structure: name and type, in one spelling for both languages.
+/// Returns the components of a structure: name and type, in one spelling for both languages.
 fn components(lines: &[&str], begin: &str) -> Vec<(String, String)> {
     let first = 1 + lines.iter().position(|line| *line == begin).unwrap_or_else(|| panic!("no '{begin}'"));
     let body = lines[first..].iter().take_while(|line| !line.starts_with('}') && !line.starts_with("end type"));

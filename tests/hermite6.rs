@@ -1,11 +1,11 @@
-//! The interfaces of order 6, Sapporo2's and Yebisu's, as programs that link their libraries use them.
+//! The interfaces of order 6, Sapporo2's and Yebisu's, used by programs that link their libraries.
 
 mod common;
 
 use common::pocl::by_opencl;
 use common::programs::{C, CPP, Language, Program, keeps_promises};
 
-/// Runs a program in some precisions, the first time in the one that is taken without a word; nothing may be said.
+/// Runs a program in some precisions, with the default precision first. It must write nothing.
 fn keeps_its_promises(name: &'static str, forward: &str, language: Language, precisions: &[&str]) {
     let program = Program::build_with_forward(name, forward, language, name);
     assert_eq!(program.run(&[], &[("KYOHO_BACKEND", "cpu")]), "", "no precision");

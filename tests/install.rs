@@ -44,7 +44,8 @@ target_link_libraries(fortran PRIVATE kyoho::kyoho)
 const FORTRAN: &str =
     "program p\n use kyoho\n if (kyoho_library_version() /= KYOHO_VERSION_NUMBER) stop 1\nend program\n";
 
-/// Programs build and run by the CMake package, which is found for versions that have the same interface alone.
+/// Programs build and run by the CMake package, which accepts only versions that have the same
+/// interface.
 fn by_cmake(prefix: &Path, version: &str) {
     if Command::new("cmake").arg("--version").output().is_err() {
         eprintln!("skipped: cmake is not there ('make test-tools' installs it)");
@@ -77,7 +78,7 @@ fn by_cmake(prefix: &Path, version: &str) {
     }
 }
 
-/// Libraries of old names, each with a program that uses it.
+/// The libraries of old names, each with a program that uses it.
 const FORWARDS: [(&str, &str); 4] = [
     (
         "sapporo6",
@@ -98,7 +99,7 @@ const FORWARDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Everything below a folder that is no folder.
+/// Returns everything below a folder that is not a folder itself.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
@@ -159,7 +160,7 @@ fn programs_build_and_run_against_an_installation() {
     let output = run(&mut Command::new(&alone));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{version} 16384"));
 
-    // A client that defines the C forms itself has those of the static library give way.
+    // If a client defines the C forms itself, its forms replace those of the static library.
     let own_forms = prefix.join("own_c_forms");
     let flags = pkg_config(&prefix, &["--cflags", "--libs", "--static"]);
     let flags = flags.iter().map(|flag| if flag == "-lkyoho" { "-l:libkyoho.a" } else { flag });
@@ -177,12 +178,14 @@ fn programs_build_and_run_against_an_installation() {
         std::fs::write(&source, text).unwrap();
         assert_eq!(pkg_config_of(&package, &prefix, &["--modversion"]), [version]);
         let flags = pkg_config_of(&package, &prefix, &["--cflags", "--libs"]);
-        // The program's path holds for the library of old names, and that one's own path for the other.
+        // The program's path finds the library of old names, and that library's own path finds the
+        // other.
         let path = format!("-Wl,--enable-new-dtags,-rpath,{}", prefix.join("lib").display());
         run(Command::new("cc").arg(&source).arg("-o").arg(&program).arg(path).args(flags));
         let output = run(Command::new(&program).env_remove("LD_LIBRARY_PATH").env("KYOHO_BACKEND", "cpu"));
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "0");
-        // The static ones leave the program its own functions, and nothing to be found when it runs.
+        // The static libraries leave the program its own functions, and need no library when it
+        // runs.
         let own = prefix.join(format!("{forward}_own.c"));
         std::fs::write(&own, "int predict_all(void) { return 3; }\nint gpunb_close_(void) { return 3; }\n").unwrap();
         let flags = pkg_config_of(&package, &prefix, &["--cflags", "--libs", "--static"]);
@@ -197,8 +200,8 @@ fn programs_build_and_run_against_an_installation() {
         assert!(!String::from_utf8(needs.stdout).unwrap().contains("kyoho"), "{forward}");
     }
 
-    // An older version, whose libraries the links no longer lead to; one of another major number
-    // stays.
+    // An older version stands there, to whose libraries the links no longer lead. One of another
+    // major number stays.
     for library in ["libkyoho", "libkyoho_nbody6"] {
         for version in ["0.0.7", "1.2.3"] {
             std::fs::write(prefix.join(format!("lib/{library}.so.{version}")), "").unwrap();
@@ -214,7 +217,7 @@ fn programs_build_and_run_against_an_installation() {
         assert_eq!(link, Path::new(&format!("{library}.so.{version}")));
     }
 
-    // What others have under the same names stays.
+    // Files of others under the same names stay.
     let others = ["include/g5.h", "lib/libg5.so.3", "lib/libpg5.a"].map(|file| prefix.join(file));
     others.iter().for_each(|file| std::fs::write(file, "not Kyoho's").unwrap());
     run(Command::new("make").current_dir(root).arg("uninstall").arg(format!("PREFIX={}", prefix.display())));

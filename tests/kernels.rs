@@ -1,4 +1,5 @@
-//! The GPU text: it names no vendor, and what the library embeds is what it gives.
+//! The kernel source names no vendor, and the images that the library embeds are those that it
+//! gives.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,11 +34,11 @@ fn is_prelude(name: &str) -> bool {
     name.starts_with("prelude_")
 }
 
-/// Words that only one of CUDA and OpenCL has, or that only one lets be names; with `_` at the end, beginnings of
-/// words.
+/// Words that exist only in CUDA or only in OpenCL, or that only one of them allows as names. Those
+/// that end in `_` are beginnings of words.
 #[rustfmt::skip]
 const VENDORS: &[&str] = &[
-    // The compilers' own: __shared__, __syncthreads, __kernel, __local, __CUDA_ARCH__, ...
+    // The compilers' own names: __shared__, __syncthreads, __kernel, __local, __CUDA_ARCH__, ...
     "__", "_Pragma", "pragma", "asm",
     // CUDA
     "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "atomicAdd", "atomicMin", "atomicMax", "atomicCAS",
@@ -56,7 +57,7 @@ fn uses(line: &str, vendor: &str) -> bool {
     words.any(|word| if vendor.ends_with('_') { word.starts_with(vendor) } else { word == vendor })
 }
 
-/// A text with the comments taken out, line by line.
+/// Returns the lines of a source without comments.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     assert!(!text.contains("/*"), "comments of GPU text begin with //");
     text.lines().map(|line| line.split("//").next().unwrap()).enumerate().map(|(place, line)| (place + 1, line))
@@ -101,8 +102,8 @@ fn preludes_are_short() {
     }
 }
 
-/// Compiles all text with the pinned compilers, which are fetched once. `KYOHO_SKIP_KERNELS=1` is for those who cannot
-/// fetch them and did not touch `kernels/`.
+/// Compiles all kernels with the pinned compilers, which are fetched once. `KYOHO_SKIP_KERNELS=1`
+/// is for those who cannot fetch them and did not touch `kernels/`.
 #[test]
 fn what_is_embedded_is_what_the_text_gives() {
     if std::env::var_os("KYOHO_SKIP_KERNELS").is_some_and(|value| value == "1") {

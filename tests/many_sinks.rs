@@ -12,7 +12,7 @@ use kyoho_verify::models::{plummer, sinks_of};
 const SINKS: usize = 50_000;
 const SOURCES: usize = 20;
 
-/// On a device that is no CPU, with all sources.
+/// Makes a system with all sources on a device that is not the CPU.
 fn system(threads: usize) -> System {
     let setup = Setup { backend: Backend::Cuda, devices: vec![0], threads, ..order_4_double() };
     let mut system = System::on(Fakes::new(100).machine(), &setup).unwrap();
@@ -20,7 +20,7 @@ fn system(threads: usize) -> System {
     system
 }
 
-/// The last of them alone wants neighbours.
+/// Returns a sink. Only the last one wants neighbours.
 fn sinks() -> Vec<Sink> {
     let mut sinks = sinks_of(&plummer(SINKS), 0.01);
     sinks[SINKS - 1].radius2 = 100.0;
@@ -43,7 +43,7 @@ fn a_block_is_the_same_whoever_makes_its_sinks() {
             let expected = bits(one_by_one.force(SOURCES, true, sinks[..count].iter().copied()).unwrap());
             assert!(found == expected && found.len() == count, "{count} sinks, {threads} threads");
         }
-        // Its own index is left out of the last one's list, and is no source's.
+        // The last sink's own index is left out of its list, and no source has it.
         assert_eq!(system.neighbours(SINKS - 1).unwrap().len(), SOURCES, "{threads} threads");
         assert_eq!(system.statistics().sinks, one_by_one.statistics().sinks);
         one_by_one = self::system(1);
@@ -65,7 +65,7 @@ fn the_first_wrong_sink_is_named_and_the_last_block_stays() {
         assert!(error.to_string().contains("sink 32999"), "{threads} threads: {error}");
         assert_eq!(system.wait().map(|_| ()).unwrap_err().code(), ResultCode::CallOrder);
         assert_eq!(system.neighbours(SINKS - 1).unwrap().len(), SOURCES, "{threads} threads");
-        // What was wrong is of no other block.
+        // The error of a sink belongs to its block only.
         system.start_from_fn(SOURCES, true, 32_999, |number| wrong[number]).unwrap();
         assert_eq!(system.wait().unwrap().len(), 32_999);
     }

@@ -1,7 +1,9 @@
-//! Where memory runs out, a call fails with an error that says so, and works when it is made again with memory.
+//! If memory runs out, a call fails with an error that says so, and works when it is made again
+//! with memory.
 //!
-//! The allocator of this program refuses what a test tells it to: in each scenario first the first large allocation,
-//! then the second, and so on until there are no more; once that one alone, and once all that the call makes after it.
+//! The allocator of this program refuses allocations when a test asks for it. In each scenario it
+//! refuses first the first large allocation, then the second, and so on until there are no more:
+//! once that one alone, and once also all that follow in the call.
 
 mod common;
 
@@ -30,7 +32,8 @@ use kyoho::simd::Level;
 use kyoho::{Setup, System};
 use kyoho_verify::models::{plummer, sinks_of};
 
-/// Smaller allocations are granted: `docs/interfaces.md` says that without them the process ends.
+/// The smallest size that can be refused. `docs/interfaces.md` says that the process ends if it
+/// cannot have less.
 const LARGE: usize = 512;
 
 struct Allocator;
@@ -38,19 +41,20 @@ struct Allocator;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// Whether allocations are those of a call that may be refused some.
+/// Whether the program is in a call of the library, which may be refused memory.
 static IN_CALL: AtomicBool = AtomicBool::new(false);
-/// Whether the first thread of the process makes the calls; else it is busy with the test as such.
+/// Whether the first thread of the process makes the calls. Otherwise it runs the test program
+/// itself.
 static IN_FIRST_THREAD: AtomicBool = AtomicBool::new(false);
-/// Large allocations that such calls have asked for.
+/// The number of large allocations in such calls.
 static ASKED_FOR: AtomicUsize = AtomicUsize::new(0);
-/// The number of the first one that is refused, from 0 on.
+/// The number of the first allocation that is refused, from 0 on.
 static FIRST_REFUSED: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Whether all that follow are refused, too.
 static REFUSES_ALL: AtomicBool = AtomicBool::new(false);
 
 fn is_first_thread() -> bool {
-    // SAFETY: both calls tell a number and do nothing else.
+    // SAFETY: both calls return a number and do nothing else.
     unsafe { libc::gettid() == libc::getpid() }
 }
 
@@ -64,30 +68,30 @@ impl Allocator {
     }
 }
 
-// SAFETY: all is left to the system's allocator, but that some requests get the answer that there is no memory.
+// SAFETY: everything is left to the system's allocator, except that some requests are refused.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match Allocator::refuses(layout.size()) {
-            true => ptr::null_mut(),
-            // SAFETY: the caller's promise, as for those that follow.
-            false => unsafe { std::alloc::System.alloc(layout) },
+        if Allocator::refuses(layout.size()) {
+            return ptr::null_mut();
         }
+        // SAFETY: the caller's promise, as for those that follow.
+        unsafe { std::alloc::System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match Allocator::refuses(layout.size()) {
-            true => ptr::null_mut(),
-            // SAFETY: see above.
-            false => unsafe { std::alloc::System.alloc_zeroed(layout) },
+        if Allocator::refuses(layout.size()) {
+            return ptr::null_mut();
         }
+        // SAFETY: see above.
+        unsafe { std::alloc::System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        match Allocator::refuses(bytes) {
-            true => ptr::null_mut(),
-            // SAFETY: see above.
-            false => unsafe { std::alloc::System.realloc(memory, layout, bytes) },
+        if Allocator::refuses(bytes) {
+            return ptr::null_mut();
         }
+        // SAFETY: see above.
+        unsafe { std::alloc::System.realloc(memory, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -96,7 +100,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Makes a call of the library, which may be refused memory; what the test itself allocates is granted.
+/// Makes a call of the library, which may be refused memory. The test's own allocations are
+/// granted.
 fn call<T>(call: impl FnOnce() -> T) -> T {
     IN_CALL.store(true, SeqCst);
     let outcome = call();
@@ -104,7 +109,7 @@ fn call<T>(call: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// Makes a call, and makes it again with memory if it fails for want of that.
+/// Makes a call, and makes it again with memory if it fails for want of memory.
 fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> T {
     call(&mut attempt).unwrap_or_else(|error| {
         assert!(matches!(error, Error::OutOfMemory { bytes: 1.., .. }), "{error}");
@@ -112,7 +117,7 @@ fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> T {
     })
 }
 
-/// The same with a call that returns a number, 0 for success.
+/// Makes a call that returns a number, 0 for success, and makes it again with memory if it fails.
 fn again_in_c(mut attempt: impl FnMut() -> c_int, mut check_failure: impl FnMut()) {
     if call(&mut attempt) != 0 {
         check_failure();
@@ -127,7 +132,8 @@ fn refuse(first: usize, and_all: bool) {
     ASKED_FOR.store(0, SeqCst);
 }
 
-/// Runs a scenario with each of its large allocations refused. It has to give the same numbers every time.
+/// Runs a scenario with each of its large allocations refused. It has to give the same numbers
+/// every time.
 fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
     let run = |first: usize, and_all: bool| {
         refuse(first, and_all);
@@ -149,7 +155,8 @@ fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
     }
 }
 
-/// Whether this is the process of a test alone: else it makes that, and fails if it ends in any other way than well.
+/// Whether this is the process of one test alone. If not, starts such a process and fails if it
+/// does not succeed.
 fn is_alone(test: &str) -> bool {
     is_alone_in(test, alone(Command::new(std::env::current_exe().unwrap())))
 }
@@ -172,11 +179,12 @@ fn is_alone_in(test: &str, mut command: Command) -> bool {
     false
 }
 
-/// Sources of a few chunks, which are a table and neighbour lists of more than a page.
+/// The number of sources. They fill a few chunks, and their table and neighbour lists are longer
+/// than a page.
 const SOURCES: usize = 700;
-/// Sinks of small blocks, and of such as are several tasks.
+/// The numbers of sinks of small blocks and of one that several tasks compute.
 const BLOCKS: [usize; 3] = [3, 150, 3];
-/// Beyond all others: the table of chunks grows.
+/// An address beyond all others, for which the table of chunks grows.
 const FAR: usize = 300 * 256;
 
 fn setup(interaction: &Interaction, backend: Backend, threads: usize) -> Setup {
@@ -208,12 +216,13 @@ fn note_forces(bits: &mut Vec<u64>, forces: &Forces) {
     }
 }
 
-/// The squared radius of the neighbours of a sink: the first have all sources, then one has few and the others none.
+/// Returns the squared radius of a sink's neighbours. The first two sinks have all sources as
+/// neighbours, the next has few and the others none.
 fn radius2(number: usize) -> f64 {
     *[1e9, 1e9, 0.1].get(number).unwrap_or(&0.0)
 }
 
-/// Sinks of which some have neighbours.
+/// Returns sinks of which some have neighbours.
 fn sinks(sources: &[Source], count: usize) -> Vec<Sink> {
     let mut sinks = sinks_of(&sources[..count], 0.01);
     for (number, sink) in sinks.iter_mut().enumerate() {
@@ -226,7 +235,8 @@ fn opened(setup: &Setup) -> System {
     again(|| System::new(setup))
 }
 
-/// Blocks with writes between and during them, lists, and everything else that a system can be asked.
+/// Runs blocks with writes between and during them, makes lists, and calls every other function of
+/// a system.
 fn life(mut system: System) -> Vec<u64> {
     let sources = plummer(SOURCES);
     let mut bits = Vec::new();
@@ -241,7 +251,7 @@ fn life(mut system: System) -> Vec<u64> {
             0 => again(|| system.start(FAR + 1, true, sinks.iter().copied())),
             _ => again(|| system.start_from_fn(FAR + 1, true, count, |number| sinks[number])),
         }
-        // The block is under way, and then has lists that are not made: what is written has to wait.
+        // While the block is under way, and while its lists may still be made, writes have to wait.
         again(|| system.set_source(FAR - 100 * step, &sources[step]));
         if call(|| system.wait().map(|_| ())).is_err() {
             again(|| system.force(FAR + 1, true, sinks.iter().copied()).map(|_| ()));
@@ -281,8 +291,9 @@ fn a_system_with_several_threads_or_devices_survives_every_failure() {
         for interaction in CATALOGUE.iter().filter(|entry| entry.precision == Precision::Mixed) {
             let several = setup(interaction, Backend::Cpu, 3);
             let two_devices = Setup { devices: vec![0, 0], ..several.clone() };
-            // Starting a thread takes what the system and the standard library want for it: systems share the
-            // threads of one that lives.
+            // Starting a thread takes memory of the system and the standard library that is not
+            // under test. Systems share the threads of one that lives, so that they are started
+            // here.
             let _threads = System::new(&two_devices).unwrap();
             try_all("3 threads", || life(opened(&several)));
             try_all("2 devices", || life(opened(&two_devices)));
@@ -296,7 +307,8 @@ fn a_system_on_opencl_survives_every_failure() {
     if is_alone_in(test, by_opencl(Command::new(std::env::current_exe().unwrap()), &[])) {
         let interactions = CATALOGUE.iter().filter(|entry| entry.order == Order::Fourth);
         for interaction in interactions.filter(|entry| entry.precision == Precision::Double) {
-            // Opening a device takes what its driver and its programs take, however many sources there will be.
+            // Opening a device takes the memory of its driver and its programs, which does not grow
+            // with the sources, so it is not under test.
             try_all(&interaction.name(), || life(System::new(&setup(interaction, Backend::OpenCl, 1)).unwrap()));
         }
     }
@@ -339,7 +351,7 @@ impl Arrays {
         note(bits, self.potential[..ni].iter().copied());
     }
 
-    /// A call failed: nothing is left that could be taken for a force.
+    /// Checks after a failed call that no number is left that could be taken for a force.
     fn require_nan(&self, ni: usize) {
         assert!(self.acceleration[..ni].iter().flatten().all(|value| value.is_nan()));
         assert!(self.potential[..ni].iter().all(|value| value.is_nan()));
@@ -350,16 +362,16 @@ fn code(result: ResultCode) -> c_int {
     result as c_int
 }
 
-/// Makes a system of order 4 in 64 bits on the CPU.
+/// Makes a system of order 4 in double on the CPU.
 fn create(system: &mut *mut kyoho_system) -> c_int {
     let options = kyoho_options { order: 4, precision: 3, backend: 1, threads: 1, ..empty() };
-    // SAFETY: a structure, and there is room for a handle.
+    // SAFETY: the pointers are to a structure and to room for a handle.
     code(unsafe { kyoho_system_create(&raw const options, system) })
 }
 
-/// A C call failed: it says why.
+/// Checks that a failed call of the C interface gives the reason.
 fn require_words(system: *mut kyoho_system) {
-    // SAFETY: a text that lives until the next call that fails.
+    // SAFETY: the string stays until the next call that fails.
     let words = unsafe { CStr::from_ptr(kyoho_system_last_error(system)) }.to_str().unwrap();
     assert!(words.contains("no memory for ") && words.contains(" bytes"), "{words}");
 }
@@ -386,7 +398,7 @@ fn the_native_calls_survive_every_failure() {
         forces.jerks.data = arrays.jerk.as_mut_ptr().cast();
         predictions.positions.data = arrays.zeros.as_mut_ptr().cast();
         let words = || require_words(system);
-        // SAFETY: the arrays have so many rows.
+        // SAFETY: the arrays have this many rows.
         unsafe {
             again_in_c(|| code(kyoho_system_set_sources(system, &raw const sources)), words);
             again_in_c(|| code(kyoho_system_set_time(system, 0.125)), words);
@@ -414,7 +426,7 @@ fn handles_survive_every_failure() {
     if !is_alone("handles_survive_every_failure") {
         return;
     }
-    // The first system, and the first that has no room in the first handles.
+    // The scenario makes the first system, and the first for which the first handles have no room.
     for others in [0, 63] {
         (0..others).for_each(|_| assert_eq!(create(&mut ptr::null_mut()), 0));
         let mut system = ptr::null_mut();
@@ -488,7 +500,7 @@ fn the_calls_of_grape_5_survive_every_failure() {
     if !is_alone("the_calls_of_grape_5_survive_every_failure") {
         return;
     }
-    // A board that was made stays: each time it is another one.
+    // A board that was made stays, so each run uses another one.
     static BOARDS: AtomicUsize = AtomicUsize::new(1);
     try_all("GRAPE-5", || {
         let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
@@ -502,7 +514,7 @@ fn the_calls_of_grape_5_survive_every_failure() {
             again_in_c(|| g5_set_nMC(board, nj), || ());
             let (mass, position) = (arrays.mass.as_mut_ptr(), arrays.position.as_mut_ptr());
             if call(|| g5_set_xmj(0, nj, position, mass)) != 0 {
-                // A board that could not be made needs to be opened again.
+                // A board that could not be made has to be opened again.
                 assert_eq!(g5_open(), 0);
                 assert_eq!(g5_set_xmj(0, nj, position, mass), 0, "with memory");
             }
@@ -526,10 +538,10 @@ fn the_calls_of_order_6_survive_every_failure() {
     if !is_alone("the_calls_of_order_6_survive_every_failure") {
         return;
     }
-    // There is no call that closes the board, so it is open when the scenario begins.
+    // No call closes the board, so it is open when the scenario begins.
     // SAFETY: the arrays have the rows that the calls read and write, as below.
     assert_eq!(unsafe { kyoho_yebisu_initialize(0) }, 0);
-    // One page of softenings, and the chunks of a page, more each time.
+    // Each run writes one page of softenings more, and the chunks of a page.
     static PAGES: AtomicUsize = AtomicUsize::new(0);
     try_all("order 6", || {
         let (mut bits, mut arrays) = (Vec::new(), Arrays::new());
@@ -561,9 +573,12 @@ fn the_calls_of_order_6_survive_every_failure() {
             let mut forces = vec![none; 40];
             let (pred, nj) = (sinks.as_mut_ptr(), (page + 300) as c_int);
             for of_sources in [false, true] {
-                let force = |forces: *mut Force| match of_sources {
-                    false => kyoho_yebisu_calc_force_on_predictors(40, pred, forces, nj),
-                    true => kyoho_yebisu_calc_force_on_predictors_epsj(40, pred, forces, nj),
+                let force = |forces: *mut Force| {
+                    if of_sources {
+                        kyoho_yebisu_calc_force_on_predictors_epsj(40, pred, forces, nj)
+                    } else {
+                        kyoho_yebisu_calc_force_on_predictors(40, pred, forces, nj)
+                    }
                 };
                 if call(|| force(forces.as_mut_ptr())) != 0 {
                     assert!(forces.iter().all(|force| force.phi.is_nan()));
@@ -608,7 +623,7 @@ fn the_calls_of_nbody6_survive_every_failure() {
             let potentials = || kyoho_nbody6pp_gpupot_(one, one, nj, nj, m, x, pot);
             if call(potentials) != 0 {
                 assert!(arrays.potential.iter().all(|value| value.is_nan()));
-                // The board of potentials may be one that could not be opened.
+                // The board of potentials may have failed to open.
                 assert_eq!(kyoho_nbody6_gpunb_close_(), 0);
                 assert_eq!(potentials(), 0, "with memory");
             }

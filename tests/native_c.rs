@@ -1,10 +1,11 @@
-//! C programs that use the native interface as a caller does; each says on stderr what was not as promised.
+//! C programs that use the native interface as a caller does. Each writes broken promises to
+//! stderr.
 
 mod common;
 
 use common::programs::{NATIVE, Program, keeps_promises};
 
-/// Runs a program of `c_tests`, which keeps its promises, and the library says nothing.
+/// Runs a program of `c_tests`, which keeps its promises. The library must write nothing.
 fn run(name: &'static str) {
     assert_eq!(keeps_promises(&mut Program::build(name, NATIVE, name).command()), "");
 }
@@ -39,7 +40,7 @@ fn threads() {
     run("native_threads");
 }
 
-/// A caller that asks for it is told what happens, in a file or on stderr; stdout stays the caller's.
+/// A caller that asks for a log gets it in a file or on stderr. Stdout belongs to the caller.
 #[test]
 fn the_log_is_told_where_it_was_asked_for() {
     let program = Program::build("native_errors", NATIVE, "native_log");
@@ -49,7 +50,7 @@ fn the_log_is_told_where_it_was_asked_for() {
     assert!(log.contains("kyoho_system_create") && log.contains("the time is NaN"), "{log}");
 }
 
-/// A function of the caller is told too, whatever the environment asks for.
+/// A function of the caller receives the log too, whatever the environment asks for.
 #[test]
 fn the_log_is_told_to_a_function() {
     let program = Program::build("native_log", NATIVE, "native_log_function");
@@ -60,11 +61,11 @@ fn the_log_is_told_to_a_function() {
     let said = keeps_promises(program.command().env("KYOHO_LOG", "debug").env("KYOHO_LOG_FILE", "log"));
     assert_eq!(said, "");
     let log = std::fs::read_to_string(program.folder.join("log")).unwrap();
-    // As often as the program works.
+    // The lines appear as often as the program computes.
     assert_eq!(log.matches("kyoho_system_create opened").count(), 167, "{log}");
 }
 
-/// What a system is made of comes from the environment where the caller leaves it open; what is wrong there is named.
+/// The environment decides the options that the caller leaves open, and errors name its variables.
 #[test]
 fn the_environment() {
     let program = Program::build("native_environment", NATIVE, "native_environment");

@@ -10,14 +10,15 @@ use common::{compiler, fake_driver, folder, link_forward, link_library, root, su
 
 const LIBRARIES: [&str; 2] = ["nbody6", "nbody6pp"];
 
-/// Builds the Fortran program that is called like a library of `forwards/`, and links that.
+/// Builds the Fortran program, which has the name of a library of `forwards/`, and links that
+/// library.
 fn caller_of(forward: &str, folder_name: &str) -> Command {
     let folder = folder(folder_name);
     link_library(&folder);
     link_forward(&folder, forward);
     let sources = ["caller", forward].map(|name| root().join(format!("fortran_tests/{name}.f90")));
     let program = folder.join(forward);
-    // Bodies that are at one place are so exactly.
+    // Bodies at one place have exactly equal coordinates.
     let options = ["-std=f2018", "-O2", "-g", "-fcheck=all", "-Wall", "-Wextra", "-Werror", "-Wno-compare-reals"];
     let traps = "-ffpe-trap=invalid,zero,overflow";
     let mut compiler = compiler("gfortran", &folder);
@@ -51,7 +52,7 @@ fn fortran_callers_by_opencl() {
     }
 }
 
-/// Runs a program in the precision that is taken without a word and in double; nothing may be said.
+/// Runs a program in the default precision and in double. It must write nothing.
 fn keeps_its_promises(name: &'static str, forward: &str) {
     let program = Program::build_with_forward(name, forward, C, name);
     assert_eq!(program.run(&[], &[("KYOHO_BACKEND", "cpu")]), "", "no precision");
@@ -87,12 +88,13 @@ fn an_environment_that_cannot_be_had_is_said() {
     assert_eq!(run("many", ("KYOHO_THREADS", "many")), "");
 }
 
-/// NBODY6 calls the functions as subroutines, and its loops over numbers that are NaN never end.
+/// NBODY6 calls the functions as subroutines, and its loops never end on numbers that are NaN.
 #[test]
 fn a_failure_ends_the_process_where_the_environment_asks_for_it() {
     let program = Program::build_with_forward("nbody6_stop", "nbody6", C, "nbody6_stop");
     let driver = fake_driver("nbody6_stop_driver", &[]);
-    // What a call comes to where the backend that was asked for is not there: status, stdout, stderr.
+    // Returns the outcome of a call if the backend that was asked for is missing: status, stdout,
+    // stderr.
     let run = |call: &str, on_failure: Option<&str>| {
         let mut command = alone(program.command());
         command.arg(call).env("KYOHO_BACKEND", "cuda").env("LD_LIBRARY_PATH", &driver).env("FAKE_CUDA_DEVICES", "0");
@@ -106,7 +108,8 @@ fn a_failure_ends_the_process_where_the_environment_asks_for_it() {
             assert_eq!((status, written.as_str()), (Some(7), "before\nafter\n"), "{call}, {goes_on:?}: {said}");
             assert!(said.starts_with(&format!("kyoho: {call}")) && said.contains("cuda"), "{call}: {said}");
         }
-        // The program writes to a buffer, which is not lost, and calls the library at its end once more.
+        // The program writes to a buffer, which is not lost, and calls the library once more at its
+        // end.
         let (status, written, said) = run(call, Some("stop"));
         assert_eq!((status, written.as_str()), (Some(1), "before\nat the end\n"), "{call}: {said}");
         let last = format!("kyoho: {call} failed, and KYOHO_ON_FAILURE is stop: the process ends with status 1");

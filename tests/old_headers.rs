@@ -1,4 +1,4 @@
-//! The headers of the old interfaces say what the library exports.
+//! The headers of the old interfaces declare what the library exports.
 
 mod common;
 

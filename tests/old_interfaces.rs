@@ -1,4 +1,5 @@
-//! C programs that use the old interfaces as their clients do. Each states what is promised and checks it.
+//! C programs that use the old interfaces as their clients do. Each states the promises and checks
+//! them.
 
 mod common;
 
@@ -13,7 +14,7 @@ fn build(name: &'static str) -> Program {
     Program::build(name, OLD, name)
 }
 
-/// Runs a program in each of some precisions; nothing may be said on stderr either.
+/// Runs a program in each of some precisions. It must write nothing to stderr either.
 fn keeps_its_promises(name: &'static str, precisions: &[&str]) {
     let program = build(name);
     for precision in precisions {
@@ -65,15 +66,16 @@ fn g6_in_a_client_that_defines_the_c_forms_itself() {
     keeps_its_promises("g6_own_c_forms", &["mixed"]);
 }
 
-/// Callers may trap floating-point exceptions, round in another way or flush denormals: results have
-/// the same bits, and the caller's environment stays as it is.
+/// Callers may trap floating-point exceptions, round in another way or flush denormals. Results
+/// have the same bits, and the caller's environment stays as it is.
 #[test]
 fn callers_with_other_floating_point_environments() {
     let program = build("environments");
     program.run_at_every_level(&ALL);
 }
 
-/// So it is where a driver compiles and computes, and where the CPU computes small blocks in its place.
+/// This also holds if a driver compiles and computes, and if the CPU computes small blocks in its
+/// place.
 #[test]
 fn callers_with_other_floating_point_environments_by_opencl() {
     let program = Program::build("environments", OLD, "environments_by_opencl");
@@ -83,7 +85,8 @@ fn callers_with_other_floating_point_environments_by_opencl() {
     }
 }
 
-/// Where threads cannot be started, those that there are compute, with a warning in the log and no more.
+/// If threads cannot be started, the existing ones compute, with a warning in the log and no other
+/// message.
 #[test]
 fn g6_in_a_process_that_can_start_no_threads() {
     let program = build("g6_no_threads");
@@ -177,14 +180,15 @@ fn a_log_is_written_only_if_it_is_asked_for() {
     assert_eq!(logs(&program.folder), Vec::<String>::new());
 }
 
-/// What is in the logs of a folder.
+/// Returns the content of the logs of a folder.
 fn logs(folder: &Path) -> Vec<String> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let of_logs = paths.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
     of_logs.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
-/// Codes whose output goes nowhere, as that of AMUSE's workers, are asked by this alone.
+/// `KYOHO_LOG_FILE` alone starts a log, for codes whose output nobody sees, such as AMUSE's
+/// workers.
 #[test]
 fn a_log_file_has_a_line_for_each_open_that_says_who_opened_what() {
     let program = Program::build("g6_forms", OLD, "g6_log");
@@ -209,7 +213,7 @@ fn a_log_file_has_a_line_for_each_open_that_says_who_opened_what() {
     }
 }
 
-/// The functions that a header declares.
+/// Returns the functions that a header declares.
 fn declared(header: &str) -> Vec<String> {
     let lines = text(header);
     let names = lines.lines().filter_map(|line| Some(line.strip_prefix("int ")?.split_once('(')?.0.to_string()));
@@ -235,7 +239,7 @@ fn every_function_of_the_headers_is_exported_and_none_is_called_by_name() {
             assert!(exported.contains(&alias.as_str()), "{alias} is not exported");
         }
     }
-    // A call that goes through the dynamic linker could land in a client's function of the same name.
+    // A call that goes through the dynamic linker could reach a client's function of the same name.
     let relocations = said("readelf", "-rW");
     for name in declared {
         let mut words = relocations.split_whitespace();

@@ -1,4 +1,5 @@
-//! Random calls on a system and on a small model of the interface, which must give the same answers.
+//! Random calls on a system and on a small model of the interface, which must give the same
+//! results.
 
 mod fakes;
 
@@ -17,27 +18,27 @@ use kyoho_verify::{Findings, Selection, Target, Twin, targets};
 /// A call on the interface.
 #[derive(Debug, Clone)]
 enum Call {
-    /// One source at an address.
+    /// Writes a source at an address.
     SetSource { address: usize, seed: u64 },
-    /// Some sources, at addresses so far apart.
+    /// Writes several sources, at addresses with a step between them.
     SetSources { first: usize, step: usize, count: usize, seed: u64 },
-    /// The time, in ticks.
+    /// Sets the time in ticks.
     SetTime(i32),
-    /// Sources as they were written, until the next time.
+    /// Takes sources as they were written, until the next time.
     SetUnpredicted,
-    /// The forces of a block.
+    /// Computes the forces of a block.
     Force(Block),
-    /// Writes and perhaps a new time between start and wait.
+    /// Writes sources, and perhaps sets a time, between start and wait.
     StartAndWrite { block: Block, address: usize, count: usize, time: Option<i32>, seed: u64 },
-    /// The neighbour lists of the last block.
+    /// Makes the neighbour lists of the last block.
     Lists,
-    /// Predicted sources from an address on.
+    /// Reads predicted sources from an address on.
     Predicted(usize),
-    /// Sources from an address on, as they were written.
+    /// Reads sources from an address on, as they were written.
     Sources(usize),
-    /// The system on this many devices.
+    /// Moves the system to this many devices.
     Move(usize),
-    /// Something that must be rejected and change nothing.
+    /// Makes a mistake, which must be rejected and change nothing.
     Wrong(Mistake),
 }
 
@@ -58,7 +59,8 @@ enum Mistake {
     Wait,
 }
 
-/// Indices of which few are different, so that sinks meet their own; some are extreme.
+/// Draws indices. Few are different, so that sinks have the indices of sources, and some are
+/// extreme.
 fn index(random: &mut Random) -> i32 {
     match random.below(20) {
         0 => [i32::MIN, i32::MAX, -1, 1 << 24, (1 << 24) + 1][random.below(5)],
@@ -66,22 +68,23 @@ fn index(random: &mut Random) -> i32 {
     }
 }
 
-/// A unit of time: so long that 64 bits hold the seventh power of a difference of times.
+/// The number of ticks in a unit of time. Doubles hold the seventh power of a difference of times.
 const TICK: f64 = 1.0 / 16.0;
 
-/// Times of systems, in ticks.
+/// Draws times of systems in ticks.
 fn time() -> impl Strategy<Value = i32> {
     -16..32i32
 }
 
-/// Sources with every term of the series, on a grid: 64 bits hold their predictions exactly.
+/// Draws sources with every term of the series, on a grid, so that doubles hold their predictions
+/// exactly.
 fn sources(seed: u64, count: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let mut sources = grid(seed, count);
     for source in &mut sources {
         source.index = index(&mut random);
         source.time = random.below(32) as f64 * TICK;
-        // After up to three units of time the terms are of like size.
+        // Over up to three units of time the terms have similar sizes.
         for (coefficient, limit) in source.coefficients[2..].iter_mut().zip([2, 4, 16, 64, 256, 512]) {
             *coefficient = random.grid_vector(1.0 / f64::from(limit));
         }
@@ -144,7 +147,7 @@ fn failure() -> impl Strategy<Value = (At, How)> {
     (at, prop::sample::select(vec![How::Breaks, How::RunsOutOfMemory]))
 }
 
-/// Any order, precision and level of this machine, on some threads and devices.
+/// Draws any order, precision and level of this machine, on some threads and devices.
 fn target() -> impl Strategy<Value = Target> {
     let plain: Vec<Target> = targets(&Selection::default())
         .into_iter()
@@ -154,21 +157,21 @@ fn target() -> impl Strategy<Value = Target> {
         .prop_map(|(target, threads, devices)| target.with(threads, &vec![0; devices]))
 }
 
-/// Devices of the fakes.
+/// The number of devices of the fakes.
 const DEVICES: usize = 6;
 
-/// How blocks are partitioned to several devices: mostly as their models choose, one or several in turn.
+/// Draws a partition of blocks among several devices. Mostly it is left to the cost models.
 fn partition() -> impl Strategy<Value = Option<Partition>> {
     prop::option::weighted(0.3, prop::sample::select(Partition::among(DEVICES).collect::<Vec<_>>()))
 }
 
-/// The same on as many fakes.
+/// Returns the target on as many fakes.
 fn on_fakes(target: Target, partition: Option<Partition>) -> Target {
     let devices = (0..target.setup.devices.len()).collect();
     Target { setup: Setup { backend: Backend::Cuda, devices, partition, ..target.setup } }
 }
 
-/// A twin and whether its last block can still be asked for lists.
+/// A twin, and whether its last block can still make lists.
 struct Play {
     twin: Twin,
     findings: Findings,
@@ -213,7 +216,8 @@ impl Play {
             Call::Sources(first) => self.twin.compare_sources(&mut self.findings, *first..first + 20),
             Call::Move(count) => {
                 self.lists = false;
-                // Of the real devices, if there are any, some are named more than once; fakes are as many as are wanted.
+                // Real devices, if there are any, are named more than once. There are as many fakes
+                // as needed.
                 let there = target.setup.backend.visible().map_or(DEVICES, |visible| visible.alike);
                 let devices = (0..*count).map(|number| number % there).collect();
                 self.twin.system.move_to(&Setup { devices, ..target.setup.clone() })
@@ -226,14 +230,17 @@ impl Play {
         }
     }
 
-    /// The same on devices that may fail; what they forgot with a block is forgotten here.
+    /// Makes a call on devices that may fail, and forgets the lists of a block that the devices
+    /// forgot.
     fn call_that_may_fail(&mut self, target: &Target, call: &Call) {
         let Err(error) = self.call(target, call) else { return };
-        // Without a device there are no blocks until the system is moved to one, and no lists of a block that failed.
+        // Without a device there are no blocks until the system is moved to one, and no lists of a
+        // block that failed.
         let allowed = [ResultCode::DeviceFailed, ResultCode::OutOfMemory, ResultCode::Internal, ResultCode::CallOrder];
         self.findings.expect(allowed.contains(&error.code()), || format!("{call:?}: {error}"));
         if !matches!(call, Call::Lists) {
-            // Of a regular force, forces are compared when the lists are there: a block stands whose lists could not be made.
+            // Regular forces are compared once the lists are made. The block stays even if they
+            // cannot be made.
             self.lists &= self.twin.system.forces().is_ok();
         }
     }
@@ -272,7 +279,7 @@ fn play(machine: Box<dyn Machine>, target: &Target, calls: &[Call]) -> Result<Fi
     Ok(play.findings)
 }
 
-/// Every bit of the forces on a block.
+/// Returns every bit of the forces on a block.
 fn bits(target: &Target, written: &[Source], time: i32, block: &Block) -> Result<Vec<u64>> {
     let mut system = kyoho::System::new(&target.setup)?;
     for (address, source) in written.iter().enumerate() {

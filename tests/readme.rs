@@ -1,4 +1,5 @@
-//! The programs in the README compile as they stand and print what it says, and its table has every variable.
+//! The programs in the README compile as they stand and print what it says, and its table has every
+//! variable.
 
 mod common;
 
@@ -8,7 +9,7 @@ use std::process::Command;
 use common::programs::{NATIVE, alone};
 use common::{compiler, folder, link_library, root, succeed, text};
 
-/// The one block of code in a language.
+/// Returns the only block of code in a language.
 fn block(language: &str) -> String {
     let readme = text("README.md");
     let begin = format!("\n```{language}\n");
@@ -18,7 +19,8 @@ fn block(language: &str) -> String {
     format!("{code}\n")
 }
 
-/// Builds the block of a language as it stands, in which warnings are errors; what the program prints on the CPU.
+/// Builds the block of a language as it stands, with warnings as errors, and returns what the
+/// program prints on the CPU.
 fn printed_by(language: &str, file: &str, command: &str, options: &[&str]) -> String {
     let folder = folder(&format!("readme_{language}"));
     link_library(&folder);
@@ -47,7 +49,7 @@ fn the_program_in_fortran() {
     is_a_quarter_towards_the_other(&printed_by("fortran", "two_bodies.f90", "gfortran", &["-std=f2018"]));
 }
 
-/// The names in a text that begin with `KYOHO_` and come right after this.
+/// Returns the names in a text that begin with `KYOHO_` and follow this prefix.
 fn names_after(text: &str, before: &str) -> BTreeSet<String> {
     let name = |rest: &str| rest.chars().take_while(|letter| letter.is_ascii_uppercase() || *letter == '_').collect();
     text.split(&format!("{before}KYOHO_")).skip(1).map(name).collect()
@@ -58,7 +60,7 @@ fn the_table_has_every_variable_of_the_environment() {
     let sources = std::fs::read_dir(root().join("src/config")).unwrap();
     let sources = sources.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
     let mut read: BTreeSet<String> = sources.flat_map(|source| names_after(&source, "\"")).collect();
-    // The OpenCL backend reads it, when it compiles.
+    // The OpenCL backend reads it when it compiles.
     read.insert("CACHE_DIR".into());
     assert_eq!(names_after(&text("README.md"), "\n| `"), read);
 }

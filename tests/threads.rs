@@ -1,4 +1,4 @@
-//! The threads that a system computes with, beside those of its caller.
+//! The threads with which a system computes beside those of its caller.
 
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use kyoho::simd::Level;
 use kyoho::{Setup, System};
 use kyoho_verify::models::{plummer, sinks_of};
 
-/// The CPU in order 4, with some threads.
+/// Makes a setup of order 4 on the CPU with some threads.
 fn system(threads: usize) -> System {
     let setup = Setup {
         order: Order::Fourth,
@@ -29,16 +29,16 @@ fn system(threads: usize) -> System {
     System::new(&setup).unwrap()
 }
 
-/// Does something that must come to an end.
+/// Runs work that must come to an end.
 fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(work()));
     receiver.recv_timeout(Duration::from_secs(100)).expect("it ends")
 }
 
-/// A system may be used by the jobs of a pool of the caller's own. While one of its workers waits for
-/// the helpers of a system it takes up no other job of the caller's, which might wait for what that
-/// worker holds.
+/// A system may be used by the jobs of a pool of the caller's own. While one of the pool's workers
+/// waits for the helpers of a system, it takes up no other job of the caller's, which might wait
+/// for something that the worker holds.
 #[test]
 fn a_worker_of_the_callers_pool_that_waits_for_forces_takes_up_no_other_job() {
     let sources = plummer(2048);

@@ -1,4 +1,5 @@
-//! The unit of length, mass and time is the caller's: powers of two of it give the same digits.
+//! The caller chooses the units of length, mass and time: powers of two of them give the same
+//! digits.
 
 use kyoho::config::Settings;
 use kyoho::data::{Nearest, Sink, Source};
@@ -6,7 +7,8 @@ use kyoho::law::catalogue::CATALOGUE;
 use kyoho::simd::Level;
 use kyoho::{Setup, System};
 
-/// Bodies 1 to 300 in a ball, the same series in every call: position, velocity, acceleration, jerk.
+/// Returns bodies 1 to 300 in a ball, the same in every call: position, velocity, acceleration,
+/// jerk.
 fn bodies() -> Vec<[[f64; 3]; 4]> {
     let mut state = 88172645463325252u64;
     let mut uniform = || {
@@ -18,11 +20,11 @@ fn bodies() -> Vec<[[f64; 3]; 4]> {
     (0..300).map(|_| std::array::from_fn(|_| std::array::from_fn(|_| uniform()))).collect()
 }
 
-/// Potential; acceleration, jerk, snap, crackle; nearest source.
+/// The results for a sink: potential; acceleration, jerk, snap, crackle; nearest source.
 type Row = (f64, [[f64; 3]; 4], Option<Nearest>);
 
-/// Forces on all bodies, with lengths, masses and velocities multiplied by powers of two. Two thirds of them have 2^-40 of
-/// the mass of the others.
+/// Returns the forces on all bodies, with lengths, masses and velocities multiplied by powers of
+/// two. Two thirds of the bodies have 2^-40 of the mass of the others.
 fn forces(setup: &Setup, length: i32, mass: i32, velocity: i32) -> Vec<Row> {
     let [length, mass, velocity] = [length, mass, velocity].map(|exponent| f64::from(exponent).exp2());
     let time = length / velocity;
@@ -50,7 +52,8 @@ fn units_change_no_digit() {
             let setup = Setup { scope: entry.scope, ..settings.setup(entry.order, entry.precision).unwrap() };
             let plain = forces(&setup, 0, 0, 0);
             let units = [(46, 0, 0), (46, -110, 20), (-40, 0, -10), (-40, 110, 3), (0, -120, 0)];
-            // A parsec in metres and a galaxy in grams; what numbers of 32 bits could not hold.
+            // These are a parsec in metres and a galaxy in grams, which single precision could not
+            // hold.
             let wide = [(55, 140, 15), (70, 160, 25), (-100, -200, -30), (150, 0, 60)];
             for (length, mass, velocity) in units.into_iter().chain(wide) {
                 let power = |exponent: i32| f64::from(exponent).exp2();

@@ -1,4 +1,5 @@
-//! Builds and runs programs that use the library as its users do: from C and Fortran, through the linker.
+//! Functions that build and run programs which use the library as its users do: from C and Fortran,
+//! through the linker.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -8,13 +9,13 @@ pub mod programs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of the repository, whichever package the test is of.
+/// Returns the folder of the repository, for tests of any package.
 pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().find(|folder| folder.join("c_tests").exists()).unwrap()
 }
 
-/// A folder of a test's own, empty when the test begins.
+/// Returns a folder that belongs to one test and is empty when it begins.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -22,9 +23,9 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Links the shared library into a folder under the names that the linker and the loader look for.
+/// Links the shared library into a folder under the names that linker and loader look for.
 pub fn link_library(folder: &Path) {
-    // The tests and the shared library come out of one build, side by side.
+    // One build makes the tests and the shared library, in one folder.
     let library = std::env::current_exe().unwrap().with_file_name("libkyoho.so");
     assert!(library.exists(), "{} was not built", library.display());
     for name in ["libkyoho.so", "libkyoho.so.0"] {
@@ -32,14 +33,16 @@ pub fn link_library(folder: &Path) {
     }
 }
 
-/// Makes a library of `forwards/` in a folder that has the shared library, and links it as that.
+/// Makes a library of `forwards/` in a folder that has the shared library, and links it under its
+/// own names.
 pub fn link_forward(folder: &Path, name: &str) {
     succeed(Command::new(root().join("forwards/build")).arg(name).arg(folder));
     let library = format!("libkyoho_{name}.so");
     std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.0"))).unwrap();
 }
 
-/// A compiler that finds the headers and the library, and whose programs find the library when they run.
+/// Returns a compiler that finds the headers and the library, and whose programs find the library
+/// when they run.
 pub fn compiler(command: &str, folder: &Path) -> Command {
     let mut compiler = Command::new(command);
     compiler.current_dir(folder).arg("-I").arg(root().join("include")).arg("-L").arg(folder);
@@ -47,7 +50,7 @@ pub fn compiler(command: &str, folder: &Path) -> Command {
     compiler
 }
 
-/// Runs a command and fails the test with what it said, unless it succeeds.
+/// Runs a command. If it fails, the test fails with its output.
 pub fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(
@@ -60,7 +63,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// The text of a file of the repository.
+/// Returns the content of a file of the repository.
 pub fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -70,7 +73,8 @@ pub fn fake_driver(name: &str, options: &[&str]) -> PathBuf {
     let folder = folder(name);
     let source = root().join("c_tests/fake_cuda.c");
     let build = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"];
-    // The loader is asked for both names; the first may belong to a toolkit, the second comes with a driver.
+    // The loader is asked for both names. The first may belong to a toolkit, the second comes with
+    // a driver.
     for library in ["libcuda.so", "libcuda.so.1"] {
         succeed(Command::new("gcc").args(build).args(options).arg("-o").arg(folder.join(library)).arg(&source));
     }

@@ -1,4 +1,4 @@
-//! C and C++ programs of `c_tests`: each states on stderr what was not as promised, and prints nothing else.
+//! C and C++ programs of `c_tests`. Each writes broken promises to stderr, and nothing else.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,14 +7,14 @@ use kyoho::simd::Level;
 
 use super::{compiler, folder, link_forward, link_library, root, succeed};
 
-/// The C of programs that use the native interface.
+/// The standard of C of programs that use the native interface.
 pub const NATIVE: &[&str] = &["-std=c99", "-pedantic"];
-/// The C of programs that use the old interfaces, as their clients have it.
+/// The standard of C of programs that use the old interfaces, which is that of their clients.
 pub const OLD: &[&str] = &["-std=gnu99"];
 
-/// A compiler, how its sources are called, and the standard that they keep to.
+/// A compiler, the extension of its sources, and the standard that they keep to.
 pub type Language = (&'static str, &'static str, &'static str);
-/// C, with what programs of an operating system need.
+/// C with the functions of an operating system.
 pub const C: Language = ("gcc", "c", "-std=gnu11");
 /// C++.
 pub const CPP: Language = ("g++", "cc", "-std=gnu++11");
@@ -26,14 +26,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// Builds a program in a folder of this name; its warnings are errors.
+    /// Builds a program in a folder of this name. Its warnings are errors.
     pub fn build(name: &'static str, language: &[&str], folder_name: &str) -> Program {
         let folder = folder(folder_name);
         link_library(&folder);
         Program { folder, name }.compile("gcc", "c", language, "-lkyoho")
     }
 
-    /// Builds a program that links a library of `forwards/`, which alone knows of the shared one.
+    /// Builds a program that links only a library of `forwards/`, which itself links the shared
+    /// library.
     pub fn build_with_forward(name: &'static str, forward: &str, language: Language, folder_name: &str) -> Program {
         let folder = folder(folder_name);
         link_library(&folder);
@@ -51,19 +52,21 @@ impl Program {
         self
     }
 
-    /// The program, in its folder.
+    /// Returns the program, to be run in its folder.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.folder.join(self.name));
         command.current_dir(&self.folder);
         command
     }
 
-    /// Runs the program in an environment of which only these variables speak to the library; what it says on stderr.
+    /// Runs the program in an environment with only these variables of the library, and returns
+    /// what it writes to stderr.
     pub fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> String {
         keeps_promises(alone(self.command()).args(arguments).envs(variables.iter().copied()))
     }
 
-    /// Runs the program on three threads of the CPU, at each instruction set and in these precisions; it says nothing.
+    /// Runs the program on three threads of the CPU, at each instruction set and in these
+    /// precisions. It must write nothing.
     pub fn run_at_every_level(&self, precisions: &[&str]) {
         for level in Level::available().map(Level::name) {
             for precision in precisions {
@@ -79,7 +82,7 @@ impl Program {
     }
 }
 
-/// Lets only what is set after this speak to the library.
+/// Removes all variables that the library reads, except those that are set afterwards.
 pub fn alone(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("KYOHO_") {
@@ -89,8 +92,8 @@ pub fn alone(mut command: Command) -> Command {
     command
 }
 
-/// Runs a program, which must keep its promises; as only the library could have written to stdout, nothing may be
-/// there. What is on stderr is given back.
+/// Runs a program, which must keep its promises, and returns what it writes to stderr. Its stdout
+/// must be empty, because only the library could have written there.
 pub fn keeps_promises(command: &mut Command) -> String {
     let output = succeed(command);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the library writes nothing to stdout");

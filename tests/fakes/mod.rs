@@ -1,4 +1,5 @@
-//! Devices that behave as GPUs do, on the CPU: they have a copy of the sources, read records late, and fail when told.
+//! Devices on the CPU that behave as GPUs do: they have a copy of the sources, read records late,
+//! and fail when a test says so.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -16,7 +17,7 @@ use kyoho::hal::{Backend, DeviceDescription, DeviceKind};
 use kyoho::method::{self, Device, DeviceOptions, Machine};
 use kyoho_verify::{Selection, targets};
 
-/// Where a device can fail.
+/// The call in which a device fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     Open,
@@ -26,12 +27,12 @@ pub enum At {
     Neighbours,
 }
 
-/// How a device fails.
+/// The way in which a device fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Breaks,
     RunsOutOfMemory,
-    /// In a way that is not the device's fault: it stays where it is.
+    /// An error that is not the device's fault, so that the system keeps the device.
     HasADefect,
 }
 
@@ -45,7 +46,7 @@ impl How {
     }
 }
 
-/// What to make a plain system of order 4 in double of, on the CPU.
+/// Returns the setup of a plain system of order 4 in double on the CPU.
 pub fn order_4_double() -> Setup {
     let selection = Selection {
         backend: Some(Backend::Cpu),
@@ -56,28 +57,30 @@ pub fn order_4_double() -> Setup {
     targets(&selection).remove(0).setup
 }
 
-/// Seconds that it takes to begin on one more device: 12 sinks are one device's, 40 are several's.
+/// The seconds that each further device costs. Then 12 sinks are computed by one device and 40 by
+/// several.
 pub const START: usize = 200;
 
-/// What the devices of a machine are told to do, and what they did.
+/// The instructions for the devices of a machine, and the record of their calls.
 #[derive(Debug, Default)]
 pub struct Notes {
-    /// Failures to come: after so many more calls of a kind.
+    /// The failures to come: the kind of call, the number of calls before it, and the way.
     failures: Vec<(At, usize, How)>,
-    /// CUDA devices that fail at every call of a kind.
+    /// The CUDA devices that fail at every call of a kind.
     broken: Vec<(At, usize)>,
-    /// The backend, sinks and nj of each block that was started, once for each device that has a part.
+    /// The backend, sinks and nj of each block that was started, once for each device that has an
+    /// assignment.
     pub started: Vec<(Backend, usize, usize)>,
-    /// The number and share of each of those that are not the CPU.
+    /// The device and the assignment of each such start on a device that is not the CPU.
     pub assignments: Vec<(usize, Assignment)>,
-    /// The number and sinks of each call for neighbours on those.
+    /// The device and the sinks of each call for neighbours on such a device.
     pub lists: Vec<(usize, Range<usize>)>,
-    /// Records that devices were sent, and those of them that they had missed.
+    /// The number of records that devices received, and of those among them that they had missed.
     pub records: usize,
     pub missed: usize,
-    /// Addresses of single sources, and whole chunks, that devices fetched.
+    /// The numbers of single sources and of whole chunks that devices fetched.
     pub fetched: (usize, usize),
-    /// Devices that are open.
+    /// The number of devices that are open.
     pub open: usize,
 }
 
@@ -97,19 +100,19 @@ impl Notes {
     }
 }
 
-/// A machine with some CUDA devices, two if nothing else is said, and one for OpenCL, none of them real.
+/// A machine with two or another number of CUDA devices and one for OpenCL. None of them is real.
 #[derive(Debug, Clone)]
 pub struct Fakes {
     notes: Arc<Mutex<Notes>>,
-    /// CUDA devices.
+    /// The number of CUDA devices.
     devices: usize,
-    /// Records that are gathered before a block.
+    /// The number of records that are gathered before a block.
     records: usize,
-    /// Chunks that a device has memory for.
+    /// The number of chunks that fit into a device's memory.
     chunks: usize,
-    /// Blocks of fewer pairs than this are better computed by the CPU.
+    /// The number of pairs below which the CPU computes a block.
     crossover: u64,
-    /// Sinks that a device hands in at a time.
+    /// The number of sinks that a device hands in at a time.
     piece: usize,
 }
 
@@ -134,12 +137,12 @@ impl Fakes {
         Fakes { piece, ..self }
     }
 
-    /// The `count`-th call of this kind from now on fails.
+    /// Makes the `count`-th call of this kind from now on fail.
     pub fn fail(&self, at: At, count: usize, how: How) {
         self.notes().failures.push((at, count, how));
     }
 
-    /// Every call of this kind on the CUDA device of this number fails from now on.
+    /// Makes every call of this kind on the CUDA device of this number fail from now on.
     pub fn break_device(&self, at: At, number: usize) {
         self.notes().broken.push((at, number));
     }
@@ -148,7 +151,7 @@ impl Fakes {
         self.notes.lock().unwrap()
     }
 
-    /// For [`kyoho::System::on`].
+    /// Returns the machine for [`kyoho::System::on`].
     pub fn machine(&self) -> Box<dyn Machine> {
         Box::new(self.clone())
     }
@@ -190,7 +193,7 @@ impl Machine for Fakes {
     }
 }
 
-/// The CPU, observed.
+/// The CPU, whose calls are recorded.
 struct Observed {
     cpu: Box<dyn Device>,
     fakes: Fakes,
@@ -226,15 +229,16 @@ impl Device for Observed {
     }
 }
 
-/// What a device is at work on.
+/// The work that a device has started.
 struct Work {
     block: Block,
     assignment: Assignment,
-    /// Where the records are, how many lines, and how many of these are a record.
+    /// For each part of the journal, the address of the records, their lines, and the lines of one
+    /// record.
     records: [(usize, usize, usize); 2],
 }
 
-/// A device with a copy of its own, which it makes of what it is sent and of nothing else.
+/// A device with a copy of its own, made only of the data that it receives.
 struct Gpu {
     backend: Backend,
     number: usize,
@@ -242,12 +246,12 @@ struct Gpu {
     cpu: Box<dyn Device>,
     fakes: Fakes,
     copy: Sources,
-    /// Of the chunks as they were fetched.
+    /// The stamps of the chunks as they were fetched.
     stamps: HashMap<usize, u64>,
-    /// What records may be read from.
+    /// The memory from which records may be read.
     memory: Vec<Range<usize>>,
     work: Option<Work>,
-    /// Sinks that are still to be handed in, and that were.
+    /// The number of sinks that have to be handed in.
     left: usize,
     handed_in: usize,
 }
@@ -283,27 +287,28 @@ impl Gpu {
                 }
             }
         }
-        match self.stamps.len() > self.fakes.chunks {
-            true => Err(How::RunsOutOfMemory.error(At::Start)),
-            false => Ok(()),
+        if self.stamps.len() > self.fakes.chunks {
+            return Err(How::RunsOutOfMemory.error(At::Start));
         }
+        Ok(())
     }
 
-    /// Nothing is left of the sources after a failure.
+    /// Forgets all sources, as a device does after a failure.
     fn lose_all(&mut self) {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.n_coefficients());
-        // What was computed of the old copy must not pass for the new one's.
+        // Predictions of the old copy must not be used for the new one.
         self.cpu = method::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
     }
 
-    /// What a GPU does some time between start and wait.
+    /// Reads the records, as a GPU does some time between start and wait.
     fn read_records(&mut self) {
         let Some(Work { records, .. }) = &self.work else { return };
         for (first, lines, lines_of_record) in *records {
             let first = std::ptr::with_exposed_provenance::<RecordLine>(first);
-            // SAFETY: the engine leaves the records alone from start to the end, and until the device is dropped.
+            // SAFETY: the engine does not change the records from start to the end, and until the
+            // device is dropped.
             let lines: Vec<RecordLine> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
             for record in Records::new(&lines, lines_of_record).iter() {
                 self.copy.put(record.address() as usize, &record.source()).expect("its chunk is there");
@@ -311,7 +316,7 @@ impl Gpu {
         }
     }
 
-    /// Where records are, which must be as the engine promises.
+    /// Notes where records are, and checks the engine's promises about them.
     fn look_at(&self, records: Records) -> (usize, usize, usize) {
         let addresses: HashSet<u32> = records.iter().map(|record| record.address()).collect();
         assert_eq!(addresses.len(), records.len(), "an address twice");
@@ -324,7 +329,7 @@ impl Gpu {
         (first, lines.len(), records.words() / RECORD_WORDS)
     }
 
-    /// Computes what was started.
+    /// Computes the block that was started.
     fn finish(&mut self, parts: &mut PartialSums) -> Result<()> {
         self.read_records();
         let Some(Work { block, assignment, .. }) = self.work.take() else { return Ok(()) };
@@ -398,7 +403,7 @@ impl Device for Gpu {
         self.cpu.neighbours(&self.copy, block, sinks, found)
     }
 
-    /// A second for each pair of a sink and a slice, and `START` for each further device.
+    /// Returns a second for each pair of a sink and a slice, and `START` for each further device.
     fn estimate(&self, ni: usize, _: usize, partition: Partition, _: usize) -> Option<f64> {
         let assignment = partition.assignment(0, ni);
         Some((assignment.sinks.len() * assignment.slices().len() + START * (partition.devices() - 1)) as f64)

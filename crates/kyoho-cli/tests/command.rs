@@ -1,4 +1,4 @@
-//! The `kyoho` command as its users run it: real inputs to known answers, and what it says when something is wrong.
+//! The `kyoho` command as its users run it: real inputs with known answers, and its errors.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -15,7 +15,7 @@ fn run(arguments: &str) -> Output {
     kyoho().args(arguments.split_whitespace()).output().expect("the command starts")
 }
 
-/// What a run that must succeed prints as JSON.
+/// Returns the JSON that a successful run prints.
 fn json(arguments: &str) -> Value {
     let output = run(&format!("{arguments} --json"));
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
@@ -27,7 +27,8 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// The one line of stderr of a call that must fail with an exit code and print nothing else.
+/// Returns the one line of stderr of a call that must fail with an exit code and print nothing
+/// else.
 fn failure(code: i32, arguments: &str) -> String {
     let output = run(arguments);
     let error = String::from_utf8(output.stderr).expect("errors are text");
@@ -36,7 +37,7 @@ fn failure(code: i32, arguments: &str) -> String {
     error.trim_end().to_string()
 }
 
-/// An empty folder of this name for a test.
+/// Returns an empty folder of this name for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command").join(name);
     if folder.exists() {
@@ -46,7 +47,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The rows of numbers of an input or a snapshot.
+/// Returns the rows of numbers of an input or a snapshot.
 fn rows(path: &Path) -> Vec<Vec<f64>> {
     let text = std::fs::read_to_string(path).expect("the file is there");
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("")).filter(|line| !line.trim().is_empty());
@@ -57,7 +58,7 @@ fn example(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples").join(name)
 }
 
-/// Position of one row relative to another.
+/// Returns the position of one row relative to another.
 fn separation(row: &[f64], from: &[f64]) -> [f64; 3] {
     [row[1] - from[1], row[2] - from[2], row[3] - from[3]]
 }
@@ -68,9 +69,10 @@ fn length(vector: [f64; 3]) -> f64 {
 
 // Real inputs.
 
-/// Szebehely & Peters (1967): bodies 2 and 3 (masses 4 and 5) come closest near t = 15.83, to 4e-4, and after t = 60
-/// body 1 (mass 3) escapes and leaves them as a binary. Digits beyond those of the paper are from an extrapolation
-/// (Gragg, Bulirsch, Stoer) in quadruple precision: distance 4.13825e-4; at t = 60, body 1 at (0.743808, 1.939948).
+/// Szebehely & Peters (1967): bodies 2 and 3 (masses 4 and 5) come closest near t = 15.83, to 4e-4.
+/// After t = 60 body 1 (mass 3) escapes and leaves them as a binary. Digits beyond those of the
+/// paper come from an extrapolation (Gragg, Bulirsch, Stoer) in quadruple precision: distance
+/// 4.13825e-4; at t = 60, body 1 at (0.743808, 1.939948).
 #[test]
 fn the_pythagorean_problem_ends_in_a_binary_and_an_escaper() {
     let folder = folder("pythagorean");
@@ -94,9 +96,9 @@ fn the_pythagorean_problem_ends_in_a_binary_and_an_escaper() {
         let velocity = length([row[4] - from[4], row[5] - from[5], row[6] - from[6]]);
         0.5 * velocity.powi(2) - (row[0] + from[0]) / length(separation(row, from))
     };
-    // The energy of the relative motion of 2 and 3 is negative: they are bound.
+    // The energy of the relative motion of 2 and 3 is negative, so they are bound.
     assert!(pair(&bodies[1], &bodies[2]) < -5.0);
-    // Body 1 against the centre of mass of the others: the energy is positive, and it moves away.
+    // For body 1 and the centre of mass of the others the energy is positive, and it moves away.
     let mut centre = vec![9.0];
     centre.extend((1..7).map(|k| (4.0 * bodies[1][k] + 5.0 * bodies[2][k]) / 9.0));
     assert!(pair(&bodies[0], &centre) > 0.1);
@@ -104,7 +106,8 @@ fn the_pythagorean_problem_ends_in_a_binary_and_an_escaper() {
     assert!(away > 0.0 && length(separation(&bodies[0], &centre)) > 40.0);
 }
 
-/// The angle, in degrees from 0 to 360, that a planet has gone round the Sun between two sets of bodies.
+/// Returns the angle, in degrees from 0 to 360, by which a planet has gone round the Sun between
+/// two sets of bodies.
 fn swept(planet: usize, from: &[Vec<f64>], to: &[Vec<f64>]) -> f64 {
     let longitude = |bodies: &[Vec<f64>]| {
         let [x, y, _] = separation(&bodies[planet], &bodies[0]);
@@ -113,15 +116,17 @@ fn swept(planet: usize, from: &[Vec<f64>], to: &[Vec<f64>]) -> f64 {
     (longitude(to) - longitude(from)).rem_euclid(360.0)
 }
 
-/// A planet, its row, its period in days by Kepler's third law for the elements that the file was made of, and how far,
-/// in degrees, the other planets may push it from where that law puts it (Saturn moves Jupiter by a third of a degree).
+/// A planet: its row, its period in days by Kepler's third law for the elements that the file was
+/// made from, and the largest angle, in degrees, by which the other planets may push it from its
+/// place by that law (Saturn moves Jupiter by a third of a degree).
 const PERIODS: [(&str, usize, f64, f64); 3] = [
     ("Mercury", 1, 87.9694586371, 0.02),
     ("Earth and Moon", 3, 365.2577730706, 0.05),
     ("Jupiter", 5, 4332.6916873977, 0.35),
 ];
 
-/// Integrates a file of the Sun and planets in SI units for some days; gives the bodies then.
+/// Integrates a file of the Sun and planets in SI units for some days, and returns the bodies at
+/// the end.
 fn planets_after(days: f64, input: &Path, precision: &str, folder: &Path) -> Vec<Vec<f64>> {
     let seconds = days * 86400.0;
     let report = json(&format!(
@@ -135,7 +140,7 @@ fn planets_after(days: f64, input: &Path, precision: &str, folder: &Path) -> Vec
     bodies
 }
 
-/// Degrees by which a planet misses a full turn.
+/// Returns the degrees by which a planet misses a full turn.
 fn missed(planet: usize, start: &[Vec<f64>], end: &[Vec<f64>]) -> f64 {
     (swept(planet, start, end) + 180.0).rem_euclid(360.0) - 180.0
 }
@@ -167,7 +172,8 @@ fn a_planet_alone_with_the_sun_keeps_its_period_to_a_thousandth_of_a_degree() {
     }
 }
 
-/// Mercury in its perihelion, 0.3075 astronomical units from the Sun, is the nearest of all pairs in a Mercury year.
+/// Mercury in its perihelion, 0.3075 astronomical units from the Sun, is the closest pair in a
+/// Mercury year.
 #[test]
 fn nearest_neighbours_are_right_where_all_are_far() {
     for precision in ["mixed", "double"] {
@@ -230,7 +236,8 @@ fn a_resumed_run_has_the_same_bits() {
         let settings = format!("--plummer 100 --seed 4 --eps 0.02 --interval 0.1 {order}");
         let uninterrupted = json(&format!("run {settings} --t-end 0.5 --output {}", whole.display()));
         json(&format!("run {settings} --t-end 0.2 --output {}", part.display()));
-        // The snapshot has the settings; the number of threads does not matter.
+        // The snapshot has the settings, but not the number of threads, which has no effect on the
+        // results.
         let resumed = json(&format!(
             "run --resume {} --t-end 0.5 --threads 3 --output {} {}",
             part.join("snapshot-000002.txt").display(),
@@ -247,7 +254,7 @@ fn a_resumed_run_has_the_same_bits() {
     }
 }
 
-/// The lines of a run's table.
+/// Returns the lines of a run's table.
 fn table(output: Output) -> Vec<String> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -275,7 +282,7 @@ fn an_interrupted_run_prints_the_same_lines_and_writes_the_same_files() {
             assert!(whole == part, "snapshot {number} in {format} has other bytes");
         }
     }
-    // With another interval, times are counted from where it was changed.
+    // With another interval, times are counted from the time of the change.
     let (whole, part) = (folder("changed"), folder("changed-interrupted"));
     let first = whole.with_file_name("uninterrupted-text").join("snapshot-000003.txt");
     let resume = |from: &Path, end: &str, folder: &Path| {
@@ -289,8 +296,8 @@ fn an_interrupted_run_prints_the_same_lines_and_writes_the_same_files() {
     assert!(whole == part);
 }
 
-/// A Python that has h5py: the machine's, else one that is made of PyPI's packages and stays from
-/// run to run. None where `KYOHO_SKIP_AMUSE=1` says that they cannot be fetched.
+/// Returns a Python that has h5py: the machine's, or else one made from PyPI's packages, which
+/// stays for later runs. Returns none if `KYOHO_SKIP_AMUSE=1` says that they cannot be fetched.
 fn python_with_h5py() -> Option<PathBuf> {
     let has_h5py = |python: &Path| {
         let mut python = Command::new(python);
@@ -312,7 +319,7 @@ fn python_with_h5py() -> Option<PathBuf> {
         let output = command.output().expect("python3 is there");
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    // Debian's Python cannot give an environment its pip, but its pip can.
+    // Debian's Python cannot put pip into an environment, but its own pip can install into one.
     succeed(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&environment));
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "--python"]).arg(&python).args(["install", "--quiet", "--disable-pip-version-check"]);
@@ -347,7 +354,8 @@ fn h5py_reads_snapshots_and_writes_inputs() {
     let read: Vec<Vec<f64>> =
         read.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     assert_eq!(read, text);
-    // What h5py writes is an input, with a mass, a position and a velocity for each body.
+    // A file that h5py writes is an input if it has a mass, a position and a velocity for each
+    // body.
     python(
         "import h5py\n\
          with h5py.File('model.h5', 'w') as file:\n\
@@ -371,11 +379,11 @@ fn a_run_resumed_with_other_forces_begins_anew() {
         folder.display()
     ));
     let resume = format!("run --resume {} --t-end 0.2 {settings}", folder.join("snapshot-000001.txt").display());
-    // The leapfrog's snapshot has no jerks, and its steps are not those of a Hermite scheme.
+    // The leapfrog's snapshot has no jerks, and its steps do not suit a Hermite scheme.
     let hermite = json(&format!("{resume} --order 4"));
     let error = |report: &Value, place: usize| number(&report["energies"][place]["relative_error"]);
     assert!((error(&hermite, 1) - error(&hermite, 0)).abs() < 1e-7, "{hermite}");
-    // A change of the softening is no error of the integration.
+    // A change of the softening does not count as an error of the integration.
     let softer = json(&format!("{resume} --order 4 --eps 0.1"));
     assert_eq!(error(&softer, 0), 0.0);
     assert!(error(&softer, 1).abs() < 1e-7, "{softer}");
@@ -390,7 +398,7 @@ fn the_accuracy_parameter_goes_with_the_order() {
     for (order, eta) in [("--order 4", 0.03), ("--order 6", 0.1), ("--order 8", 0.3), ("--order 8 --eta 0.2", 0.2)] {
         assert_eq!(number(&json(&format!("{resume} {order}"))["eta"]), eta, "{order}");
     }
-    // That of the average is told where there is one.
+    // The report has the parameter of the averaged criterion if there is one.
     assert_eq!(json(&resume)["eta4"], Value::Null);
     assert_eq!(number(&json(&format!("{resume} --order 6 --precision mixed"))["eta4"]), 0.01);
 }
@@ -404,14 +412,15 @@ fn half_the_step_has_the_error_that_the_order_promises() {
     for (rows, order) in rows.chunks(7).zip([4.0, 6.0, 8.0]) {
         assert!(rows.iter().all(|row| number(&row["order"]) == order));
         assert!(rows[0]["slope"].is_null());
-        // Two steps of the longest are not yet short; below 1e-14 rounding rules.
+        // The two longest steps are still too long for the slope, and below 1e-14 rounding
+        // dominates.
         let slopes: Vec<f64> = rows[2..].iter().filter_map(|row| row["slope"].as_f64()).collect();
         let mean = slopes.iter().sum::<f64>() / slopes.len() as f64;
         assert!(slopes.len() >= 2 && (mean - order).abs() < 0.5, "{order}: {slopes:?}");
         assert!(number(&rows[6]["relative_error"]) < 1e-11);
     }
     let svg = std::fs::read_to_string(&picture).expect("the picture is there");
-    // The points, and one for each order in the legend.
+    // The picture has the points, and one more for each order in the legend.
     assert_eq!(svg.matches("<circle").count(), 3 * 7 + 3);
 
     let table = String::from_utf8(run("converge --backend cpu --order 6 --n 16 --halvings 2").stdout).unwrap();
@@ -436,7 +445,8 @@ fn the_leapfrog_is_of_second_order_in_the_shared_step() {
 
 #[test]
 fn gravity_and_time_go_together() {
-    // Four times the gravity from the same start at twice the speed is the same motion in half the time.
+    // Four times the gravity from the same start at twice the speed gives the same motion in half
+    // the time.
     let folder = folder("gravity");
     let (slow, fast) = (folder.join("slow.txt"), folder.join("fast.txt"));
     std::fs::write(&slow, "1 1 0 0 0 0.4 0\n1 -1 0 0 0 -0.4 0\n").expect("the folder takes files");
@@ -467,8 +477,8 @@ fn the_energy_error_is_drawn() {
     let report = json(&format!("run --plummer 16 --eps 0.1 --precision double --plot {}", picture.display()));
     let svg = std::fs::read_to_string(&picture).expect("the picture is there");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    // A point for each of the sixteen intervals, and the line that joins them. The start, whose error is zero, has no
-    // place on a logarithmic axis.
+    // The picture has a point for each of the sixteen intervals and the line that joins them. The
+    // error of the start is zero and has no place on a logarithmic axis.
     let energies = report["energies"].as_array().expect("an array of energies");
     let others = energies.iter().filter(|row| number(&row["relative_error"]) != 0.0).count();
     assert!(energies.len() == 17 && (1..17).contains(&others));
@@ -476,7 +486,7 @@ fn the_energy_error_is_drawn() {
     assert!(svg.contains("<polyline") && svg.contains("|E - E0|"));
 }
 
-// What the other subcommands tell.
+// The output of the other subcommands.
 
 #[test]
 fn info_says_what_would_be_used_and_why() {
@@ -498,14 +508,14 @@ fn info_says_what_would_be_used_and_why() {
     assert!(text.contains("CPU level  portable") && text.contains("cpu (as was asked for)"), "{text}");
 }
 
-/// A page is printed whole or not at all: what is wrong is said alone.
+/// A page is printed completely or not at all: an error is printed alone.
 #[test]
 fn info_refuses_what_is_not_there_before_it_prints() {
     let error = failure(1, "info --backend cpu --devices 0,7");
     assert_eq!(error, "kyoho: --devices is 'device 7 of backend cpu'; allowed: devices 0 to 0");
 }
 
-/// Who asks for a backend that is not there is told why, and does not get another.
+/// A user who asks for a missing backend gets the reason and not another backend.
 #[test]
 fn an_absent_backend_is_an_error_that_says_why() {
     let drivers = folder("no_drivers");
@@ -513,7 +523,7 @@ fn an_absent_backend_is_an_error_that_says_why() {
         [("cuda", ["the driver", "cuInit"]), ("opencl", ["the loader's library", "no OpenCL driver is installed"])]
     {
         for arguments in ["info", "run --plummer 10 --dt 0.125 --t-end 0.125"] {
-            // Where there are devices, none is visible.
+            // If there are devices, the variable hides them.
             let mut command = kyoho();
             command.args(arguments.split_whitespace()).env("KYOHO_BACKEND", backend);
             command.env("CUDA_VISIBLE_DEVICES", "").env("OCL_ICD_VENDORS", &drivers);
@@ -533,7 +543,7 @@ fn bench_measures_every_kind_of_work() {
     let report = json("bench --n 300 --ni 1,64,1000 --order 2 --precision double --threads 1 --seconds 0.001");
     let rows = report.as_array().expect("an array of rows");
     let works: Vec<&str> = rows.iter().map(|row| row["work"].as_str().unwrap()).collect();
-    // A block of 1000 sinks does not fit 300 sources.
+    // A block of 1000 sinks needs more than 300 sources.
     let expected = ["n_times_n", "block_step", "block_step", "one_sink", "one_sink_predicted", "set_source"];
     assert_eq!(works, expected);
     for row in &rows[..5] {
@@ -553,7 +563,8 @@ fn bench_measures_every_kind_of_work() {
     assert!(interactions < flops && table.contains("ns a source"), "{table}");
 }
 
-/// Columns of the rows of a sweep's table: nj, ni, microseconds, Gint/s, the model's microseconds.
+/// Returns the columns of the rows of a sweep's table: nj, ni, microseconds, Gint/s, the cost
+/// model's microseconds.
 fn sweep_rows(table: &str) -> Vec<Vec<&str>> {
     let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.filter(|words| words.len() == 5 && words[0].parse::<usize>().is_ok()).collect()
@@ -586,7 +597,7 @@ fn a_sweep_doubles_the_sinks_up_to_all_sources_and_draws_the_speeds() {
     assert!(table.trim_end().ends_with(&format!("plot: {}", picture.display())), "{table}");
     let svg = std::fs::read_to_string(&picture).expect("the picture is there");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    // The points, and one for each number of sources in the legend.
+    // The picture has the points, and one more for each number of sources in the legend.
     assert_eq!(svg.matches("<circle").count(), expected.len() + 3);
     for text in ["order 2, double", "nj = 1", "nj = 40", "nj = 300"] {
         assert!(svg.contains(text), "{text}");
@@ -622,14 +633,15 @@ fn a_sweep_says_what_would_take_too_long_and_draws_where_it_is() {
     assert_eq!(errors, "");
     let svg = std::fs::read_to_string(folder.join("kyoho-bench.svg")).unwrap();
     assert_eq!(svg.matches("<circle").count(), 2 + 2);
-    // What is no row is told elsewhere.
+    // Remarks that are no rows go to stderr.
     let (report, errors) = sweep(&["--json"]);
     let report: Value = serde_json::from_str(&report).expect("the output is JSON");
     assert_eq!(report.as_array().map(Vec::len), Some(2));
     assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 2, "{errors}");
 }
 
-/// The lines of a table of speed-ups: work, ni, nj, and for each number of devices the microseconds and the speed-up.
+/// Returns the lines of a table of speed-ups: work, ni, nj, and for each number of devices the
+/// microseconds and the speed-up.
 fn speedup_lines(table: &str) -> Vec<(String, Vec<f64>)> {
     let lines = table.lines().filter_map(|line| {
         let work = ["N x N", "block step"].into_iter().find(|work| line.starts_with(work))?;
@@ -646,7 +658,7 @@ fn a_speedup_measures_more_and_more_devices_and_compares_them_with_one() {
         "bench --speedup --backend cpu --devices 0,0,0 --n 300,40 --ni 1,16,100,1000 --threads 1 --seconds 0.001 --plot {}",
         picture.display()
     );
-    // Block steps are those of the most sources, of which 1000 sinks are no block.
+    // Block steps use the largest number of sources, which is below 1000 sinks.
     let expected = [("N x N", 40, 40), ("N x N", 300, 300)].into_iter();
     let expected: Vec<_> = expected.chain([1, 16, 100].map(|ni| ("block step", ni, 300))).collect();
 
@@ -661,7 +673,7 @@ fn a_speedup_measures_more_and_more_devices_and_compares_them_with_one() {
         let columns: Vec<[f64; 2]> = numbers[2..].as_chunks().0.to_vec();
         assert_eq!((columns.len(), columns[0][1]), (3, 1.0), "{work}: {numbers:?}");
         for [microseconds, speedup] in &columns {
-            // Three digits of each are printed.
+            // Three digits of each number are printed.
             let ratio = columns[0][0] / microseconds;
             let digits = 0.6e-3 * (1.0 + (1.0 + ratio) / microseconds);
             assert!((speedup - ratio).abs() <= digits, "{work}: {numbers:?}");
@@ -672,7 +684,8 @@ fn a_speedup_measures_more_and_more_devices_and_compares_them_with_one() {
     assert_eq!(last[0], format!("plot: {}", picture.display()));
     assert!(last[1].contains("compared") && last[1].ends_with("the same bits on 1, 2, 3 devices"), "{table}");
 
-    // A curve of two points for each number of devices but one, and its place in the legend.
+    // The picture has a curve of two points for each number of devices but one, and its place in
+    // the legend.
     let svg = std::fs::read_to_string(&picture).expect("the picture is there");
     assert_eq!(svg.matches("<circle").count(), 2 * (2 + 1));
     for text in ["order 4, mixed", "2 devices", "3 devices", "ideal: 2", "ideal: 3"] {
@@ -711,10 +724,10 @@ fn a_speedup_says_what_would_take_too_long() {
     for row in regular_neighbours {
         assert!(table.contains(&format!("left out: {row}; a row would take ")), "{table}");
     }
-    // What was not measured was not compared, and there is nothing to draw.
+    // Rows that were not measured were not compared, and there is nothing to draw.
     assert!(table.contains("no plot") && !table.contains("compared") && !picture.exists(), "{table}");
     assert!(speedup_lines(&table).is_empty() && errors.is_empty(), "{table}{errors}");
-    // What is no row is told elsewhere.
+    // Remarks that are no rows go to stderr.
     let (report, errors) = speedup("--limit 1e-12 --json");
     assert_eq!(serde_json::from_str::<Value>(&report).expect("the output is JSON"), serde_json::json!([]));
     assert_eq!(errors.lines().filter(|line| line.starts_with("kyoho: left out: ")).count(), 3, "{errors}");
@@ -764,7 +777,7 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-// What is said when something is wrong.
+// Error messages.
 
 #[test]
 fn a_wrong_line_is_reported_with_its_number_and_nothing_runs() {
@@ -833,7 +846,7 @@ fn where_nothing_can_be_written_nothing_runs() {
 #[test]
 fn a_snapshot_that_does_not_fit_leaves_nothing_behind() {
     let folder = folder("full");
-    // Files of up to a block of 512 or 1024 bytes.
+    // The files have up to a block of 512 or 1024 bytes.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1; exec {} run --plummer 100 --eps 0.1 --backend cpu --output {}",
         env!("CARGO_BIN_EXE_kyoho"),
@@ -856,7 +869,7 @@ fn a_model_that_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is()
     }
 }
 
-/// Beyond 65536 bodies pairs are not summed.
+/// With more than 65536 bodies the pairs are not summed.
 #[test]
 fn a_large_model_is_made_at_once_and_a_seed_names_it() {
     let model = |seed: u32| {
@@ -883,7 +896,7 @@ fn messages_are_short_and_name_what_helps() {
     assert!(help.contains("Only this order: 2, 4, 6, 8"), "{help}");
 }
 
-/// The line of stderr of a call that must fail.
+/// Returns the line of stderr of a call that must fail.
 fn failure_of(output: Output) -> String {
     assert!(!output.status.success());
     String::from_utf8(output.stderr).unwrap().trim_end().into()
@@ -945,7 +958,7 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
     }
 }
 
-/// Where nobody said a precision the order has its own, but what was said is not put aside.
+/// Each order has its own default precision, but a precision that was asked for is not replaced.
 #[test]
 fn the_precision_must_be_one_that_the_order_is_computed_in() {
     let folder = folder("precision");

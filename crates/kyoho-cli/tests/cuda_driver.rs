@@ -1,4 +1,4 @@
-//! How the library finds a CUDA driver, and what it says where there is none: with drivers that the tests make.
+//! The search for a CUDA driver, and the errors if there is none, with drivers that the tests make.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use common::{fake_driver, succeed};
 
-/// `kyoho info` with the driver of a folder.
+/// Runs `kyoho info` with the driver of a folder.
 fn info(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
     for name in ["KYOHO_BACKEND", "KYOHO_DEVICES", "GPU_LIST", "CUDA_VISIBLE_DEVICES"] {
@@ -22,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The line of stderr of a call that must fail and print nothing else.
+/// Returns the line of stderr of a call that must fail and print nothing else.
 fn refusal(output: &Output) -> String {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
@@ -71,7 +71,7 @@ fn a_driver_that_cannot_be_used_is_no_backend_and_says_why() {
     assert!(page.contains("the driver finds no device (CUDA_VISIBLE_DEVICES is '-1')"), "{page}");
 }
 
-/// The library must load where there is no driver: it names none of its libraries.
+/// The library must load on machines without a driver, so it links none of the driver's libraries.
 #[test]
 fn the_library_is_linked_to_no_driver() {
     let library = std::env::current_exe().unwrap().with_file_name("libkyoho.so");

@@ -1,4 +1,5 @@
-//! Which GPUs a process takes and how it is told, from the outside: `kyoho info` with a driver that the tests make.
+//! The choice of GPUs by a process as a user sees it: `kyoho info` with a driver that the tests
+//! make.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 
 use common::{compiler, fake_driver, folder, link_library, root, succeed, text};
 
-/// A host with a driver, and a working directory in which `sapporo2.config` may stand.
+/// A host with a driver, and a working directory that may have a `sapporo2.config`.
 struct Host {
     driver: PathBuf,
     directory: PathBuf,
@@ -19,13 +20,13 @@ impl Host {
         Host { driver: fake_driver(&format!("{name}_driver"), &[]), directory: folder(name) }
     }
 
-    /// The same with this text in `sapporo2.config`.
+    /// Writes this text to `sapporo2.config`.
     fn config(&self, text: &str) -> &Host {
         std::fs::write(self.directory.join("sapporo2.config"), text).unwrap();
         self
     }
 
-    /// `kyoho info` with so many GPUs, and these variables alone.
+    /// Runs `kyoho info` with this many GPUs and only these variables.
     fn info(&self, devices: usize, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
         command.arg("info").args(arguments).current_dir(&self.directory).env_clear();
@@ -33,7 +34,7 @@ impl Host {
         command.envs(variables.iter().copied()).output().unwrap()
     }
 
-    /// What it says of the devices in use.
+    /// Returns the line about the devices in use.
     fn says(&self, devices: usize, variables: &[(&str, &str)], arguments: &[&str]) -> String {
         let output = self.info(devices, variables, arguments);
         let page = String::from_utf8(output.stdout).unwrap();
@@ -42,7 +43,7 @@ impl Host {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The error of one that fails.
+    /// Returns the error of a call that fails.
     fn refuses(&self, devices: usize, variables: &[(&str, &str)], arguments: &[&str]) -> String {
         let output = self.info(devices, variables, arguments);
         assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{output:?}");
@@ -50,7 +51,7 @@ impl Host {
     }
 }
 
-/// The variables of Open MPI for one of several processes of a host.
+/// Returns the variables of Open MPI for one of several processes of a host.
 fn open_mpi<'a>(rank: &'a str, size: &'a str) -> [(&'static str, &'a str); 2] {
     [("OMPI_COMM_WORLD_LOCAL_RANK", rank), ("OMPI_COMM_WORLD_LOCAL_SIZE", size)]
 }
@@ -71,7 +72,7 @@ fn each_of_several_processes_takes_the_device_of_its_local_rank() {
         let (device, other) = (rank % 4, (rank + 4) % 8);
         assert_eq!(said, format!("{}: device {device}, which rank {other} has too", place(rank)));
     }
-    // The batch script that called mpirun was the first process of its own.
+    // The batch script that called mpirun was the first process of its own launcher.
     let in_a_script = [&[("SLURM_LOCALID", "0")], &open_mpi("3", "4")[..]].concat();
     let expected = "local rank 3 of 4 (OMPI_COMM_WORLD_LOCAL_RANK) on 4 devices: device 3";
     assert_eq!(host.says(4, &in_a_script, &[]), expected);
@@ -97,7 +98,8 @@ fn a_launcher_may_give_each_process_devices_of_its_own() {
     assert!(two.contains(said), "{two}");
 }
 
-/// An argument comes first, then `KYOHO_DEVICES`, `sapporo2.config`, `GPU_LIST`, and the local rank.
+/// An argument comes first, then `KYOHO_DEVICES`, `sapporo2.config`, `GPU_LIST`, and the local
+/// rank.
 #[test]
 fn the_first_that_speaks_decides() {
     let host = Host::new("choice_order");
@@ -151,7 +153,7 @@ fn what_cannot_be_had_is_an_error_that_names_who_asked() {
     assert_eq!(error, "kyoho: sapporo2.config is '3 devices of backend cuda'; allowed: 1 to 2 of devices 0 to 1\n");
 }
 
-/// A program that opens the library is told the same, in the log.
+/// The log of a program that opens the library has the same sentence.
 #[test]
 fn the_log_has_the_sentence_of_kyoho_info() {
     let host = Host::new("choice_log");
@@ -168,7 +170,7 @@ fn the_log_has_the_sentence_of_kyoho_info() {
     assert!(log.lines().any(is_line), "{sentence}\n ends no line of\n{log}");
 }
 
-/// Builds the C program that makes a system and leaves everything open.
+/// Builds the C program that makes a system and frees nothing.
 fn build(folder: &Path) -> PathBuf {
     link_library(folder);
     let program = folder.join("native_environment");

@@ -1,4 +1,5 @@
-//! The example of a code for many machines, under a launcher on this one, beside its serial sibling.
+//! The example of a code for many machines, run under a launcher on this machine and compared with
+//! its serial version.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 
 use common::{compiler, fake_driver, folder, link_library, root, succeed};
 
-/// A folder with one of the integrators, built by a compiler that takes every warning for an error.
+/// A folder with one of the integrators, built by a compiler that treats warnings as errors.
 fn build(command: &str, name: &str, folder: &Path) -> PathBuf {
     let program = folder.join(name);
     let source = root().join("examples").join(name).with_extension("c");
@@ -17,7 +18,8 @@ fn build(command: &str, name: &str, folder: &Path) -> PathBuf {
     program
 }
 
-/// A command in an environment of which only the test speaks to the library, on one thread of the CPU and in `double`.
+/// Makes a command in whose environment only the test configures the library, on one thread of the
+/// CPU and in `double`.
 fn alone(program: impl AsRef<Path>, folder: &Path) -> Command {
     let mut command = Command::new(program.as_ref());
     for (name, _) in std::env::vars_os() {
@@ -29,7 +31,8 @@ fn alone(program: impl AsRef<Path>, folder: &Path) -> Command {
     command
 }
 
-/// Open MPI's launcher; arguments follow. More ranks than cores are allowed, root is, and ranks that hang are ended.
+/// Returns Open MPI's launcher, to which arguments can be added. It may start more ranks than
+/// cores, as root too, and it ends ranks that hang.
 fn mpirun(folder: &Path) -> Command {
     let mut command = alone("mpirun", folder);
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
@@ -45,7 +48,8 @@ fn said(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What an integrator found: bodies and steps as they were printed, the initial energy and the final one.
+/// The results of an integrator: bodies and steps as they were printed, the initial energy and the
+/// final one.
 fn found(text: &str) -> (Vec<&str>, [f64; 2]) {
     let value = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
@@ -57,8 +61,9 @@ fn found(text: &str) -> (Vec<&str>, [f64; 2]) {
     )
 }
 
-/// The ranks have taken the steps of the serial program, and what the integration did to the energy is the same to a
-/// thousandth: a few last bits of the energy may differ, since parts are added in another order.
+/// The ranks have taken the steps of the serial program, and the energy has changed by the same
+/// amount to a thousandth. A few last bits of the energy may differ, because partial sums are added
+/// in another order.
 fn agrees(serial: &str, parallel: &str) {
     let ((steps, [first, last]), (parallel_steps, parallel_energies)) = (found(serial), found(parallel));
     assert_eq!(parallel_steps, steps);
@@ -76,7 +81,8 @@ fn one_rank_gives_the_bits_of_the_serial_integrator() {
     let (serial, parallel) = (build("gcc", "hermite4", &folder), build("mpicc", "hermite4_mpi", &folder));
     let model = said(succeed(Command::new(env!("CARGO_BIN_EXE_kyoho")).args(["plummer", "64"])));
     std::fs::write(folder.join("model.txt"), model).unwrap();
-    // By then the encounters of so few bodies would have turned another bit in any force into another energy.
+    // After that time the encounters of so few bodies would turn a changed bit in any force into
+    // another energy.
     let run = ["model.txt", "16"];
     let serial = said(succeed(alone(serial, &folder).args(run)));
     let parallel = said(succeed(mpirun(&folder).args(ranks(1, &parallel)).args(run)));
@@ -91,8 +97,8 @@ fn any_number_of_ranks_takes_the_steps_of_the_serial_integrator() {
     let model = root().join("examples/plummer1024.txt");
     let serial = said(succeed(alone(serial, &folder).arg(&model).arg("0.5")));
     for number in 1..=4 {
-        // 1024 bodies are dealt evenly to 2 and 4 ranks, and to 3 as 342, 341 and 341. Blocks of more sinks than the
-        // interface wants at once are summed over the ranks as one.
+        // 1024 bodies are divided evenly among 2 and 4 ranks, and among 3 as 342, 341 and 341.
+        // Blocks of more sinks than the interface takes at once are summed over the ranks as one.
         let mut command = mpirun(&folder);
         command.env("KYOHO_NPIPES", "100").args(ranks(number, &parallel));
         agrees(&serial, &said(succeed(command.arg(&model).arg("0.5"))));
@@ -164,12 +170,12 @@ fn every_rank_has_a_board_of_its_own_and_closes_it() {
     assert_eq!(held, ["1 sources", "2 sources"]);
 }
 
-/// With a driver that shows two GPUs and can do nothing else.
+/// Uses a driver that shows two GPUs and can do nothing else.
 #[test]
 fn the_ranks_of_a_machine_take_its_gpus_in_turn() {
     let folder = fake_driver("mpi_gpus", &[]);
     let mut command = mpirun(&folder);
-    // For the ranks alone: the launcher may look for GPUs too.
+    // Only the ranks see this driver, because the launcher may look for GPUs too.
     command.arg("-x").arg(format!("LD_LIBRARY_PATH={}", folder.display())).args(["-x", "KYOHO_BACKEND=cuda"]);
     let output = said(succeed(command.args(ranks(3, Path::new(env!("CARGO_BIN_EXE_kyoho")))).arg("info")));
     let mut taken: Vec<&str> = output.lines().filter(|line| line.starts_with("devices ")).collect();

@@ -10,7 +10,7 @@ use common::pocl::{by_opencl, on_pocl};
 use common::programs::{NATIVE, OLD, Program, keeps_promises};
 use common::{folder, succeed};
 
-/// `kyoho` with these arguments, in a folder without `sapporo2.config`.
+/// Runs `kyoho` with these arguments, in a folder without `sapporo2.config`.
 fn kyoho(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
     command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(arguments);
@@ -25,8 +25,9 @@ fn info(variables: &[(&str, &str)]) -> Output {
     on_pocl(kyoho(&["info"]), variables).output().unwrap()
 }
 
-/// The value of `POCL_DEVICES` that makes PoCL show two devices, which have other names from PoCL 4 on. Both compute on
-/// all cores: where several threads use the one for one core, PoCL 3.1 may wait for itself for ever.
+/// Returns the value of `POCL_DEVICES` that makes PoCL show two devices, which have other names
+/// from PoCL 4 on. Both compute on all cores: PoCL 3.1 may wait for itself for ever if several
+/// threads use its device for one core.
 fn two_devices() -> (&'static str, &'static str) {
     let two = ["pthread pthread", "cpu cpu"].map(|names| ("POCL_DEVICES", names)).into_iter().find(|names| {
         let output = info(&[*names]);
@@ -64,7 +65,7 @@ fn devices_are_counted_and_named_as_those_of_other_backends() {
     assert!(refused.stdout.is_empty() && error.contains("'2 devices of backend opencl'; allowed: 1 to 1"), "{error}");
 }
 
-/// A cluster that was integrated for a while: every digit of its bodies.
+/// A cluster is integrated for a while, and every digit of its bodies is compared.
 fn integrated(name: &str, variables: &[(&str, &str)]) -> String {
     let snapshots = folder(name);
     let model = ["run", "--plummer", "300", "--t-end", "0.125", "--interval", "0.0625", "--eps", "0.01", "--output"];
@@ -112,18 +113,19 @@ fn programs_of_a_cpu_are_kept_by_its_driver_alone() {
     assert!(!fresh.exists());
 }
 
-/// A program with its arguments, and what its environments say.
+/// A program with its arguments, and the variables of its environments.
 type Run = (&'static str, &'static [&'static str], &'static [&'static [(&'static str, &'static str)]]);
 
 const SINGLE: (&str, &str) = ("KYOHO_PRECISION", "single");
 const MIXED: (&str, &str) = ("KYOHO_PRECISION", "mixed");
 const DOUBLE: (&str, &str) = ("KYOHO_PRECISION", "double");
 const ALL: &[&[(&str, &str)]] = &[&[SINGLE], &[MIXED], &[DOUBLE]];
-/// Blocks that are larger than those that the caller was told to bring.
+/// Blocks that are larger than the block size that the caller was given.
 const SMALL: (&str, &str) = ("KYOHO_NPIPES", "48");
 
-/// What is not here: `g6_lifecycle` counts threads, of which the driver has its own; `native_threads` has thousands of
-/// systems at once, each with memory of the driver; `g5_devices` and `g6_broken` do not come to compute on a device.
+/// Some programs are not in this list: `g6_lifecycle` counts threads, of which the driver has its
+/// own; `native_threads` has thousands of systems at once, each with memory of the driver;
+/// `g5_devices` and `g6_broken` compute nothing on a device.
 const OF_OLD: &[Run] = &[
     ("g6_forces", &[], ALL),
     ("g6_blocks", &[], &[&[SINGLE, SMALL], &[MIXED, SMALL], &[DOUBLE, SMALL]]),
@@ -144,7 +146,7 @@ const OF_NATIVE: &[Run] = &[
     ("native_environment", &["KYOHO_OK", "order 4 precision 3 backend 3"], &[&[]]),
 ];
 
-/// Runs programs in all of their environments; none says anything.
+/// Runs programs in all of their environments. None of them may report anything.
 fn keep_their_promises(runs: &[Run], language: &[&str]) {
     for (name, arguments, environments) in runs {
         let program = Program::build(name, language, &format!("opencl_{name}"));

@@ -1,4 +1,5 @@
-//! How the library finds OpenCL devices, and what it says where there are none: with loaders that the tests make.
+//! The search for OpenCL devices, and the errors if there are none, with loaders that the tests
+//! make.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 
 use common::{folder, root, succeed};
 
-/// The name by which the library opens the loader.
+/// The name under which the library opens the loader.
 const LOADER: &str = "libOpenCL.so.1";
 
 /// Builds the loader of `c_tests` into a folder.
@@ -18,14 +19,14 @@ fn build_loader(folder: &Path, options: &[&str]) {
     succeed(Command::new("gcc").args(build).args(options).arg("-o").arg(folder.join(LOADER)).arg(source));
 }
 
-/// A folder of a test's own with the loader, for `LD_LIBRARY_PATH`.
+/// Returns a folder that belongs to one test and has the loader, for `LD_LIBRARY_PATH`.
 fn fake_loader(name: &str, options: &[&str]) -> PathBuf {
     let folder = folder(name);
     build_loader(&folder, options);
     folder
 }
 
-/// `kyoho info` with the loader of a folder.
+/// Runs `kyoho info` with the loader of a folder.
 fn info(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
     for name in
@@ -41,14 +42,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The page of a call that must succeed and complain of nothing.
+/// Returns the page of a call that must succeed and write nothing to stderr.
 fn page(output: &Output) -> String {
     let page = text(&output.stdout);
     assert!(output.status.success() && output.stderr.is_empty(), "{}{page}", text(&output.stderr));
     page
 }
 
-/// What the library says when it is asked for OpenCL with this loader and these settings.
+/// Returns the library's error when it is asked for OpenCL with this loader and these settings.
 fn refusal(folder: &Path, settings: &[(&str, &str)]) -> String {
     let output = info(folder, &[], &[settings, &[("KYOHO_BACKEND", "opencl")]].concat());
     let error = text(&output.stderr);
@@ -56,7 +57,7 @@ fn refusal(folder: &Path, settings: &[(&str, &str)]) -> String {
     assert!(output.stdout.is_empty() && error.trim_end().lines().count() == 1, "{}{error}", text(&output.stdout));
     let reason =
         error.trim_end().strip_prefix("kyoho: there is no backend 'opencl' here: ").unwrap_or(&error).to_owned();
-    // Nobody who did not ask for it is refused.
+    // A user who did not ask for OpenCL gets no error.
     assert!(page(&info(folder, &[], settings)).contains(&format!("backend opencl: none, {reason}\n")));
     reason
 }
@@ -148,7 +149,8 @@ fn a_loader_that_cannot_be_used_says_why() {
     assert_eq!(reason, "the loader is too old: its library has no clEnqueueFillBuffer");
 }
 
-/// The process that looks for a loader is a second one of this test, since the system reads `LD_LIBRARY_PATH` once.
+/// The process that looks for a loader is a second one of this test, because the system reads
+/// `LD_LIBRARY_PATH` only once.
 #[test]
 fn a_loader_that_is_missing_at_first_is_found_later() {
     const FOLDER: &str = "KYOHO_TEST_LOADER_COMES_LATER";

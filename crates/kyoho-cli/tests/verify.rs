@@ -1,4 +1,4 @@
-//! `kyoho verify` runs the suite and says what came of it.
+//! `kyoho verify` runs the suite and reports the outcome.
 
 use kyoho_verify::CHECKS;
 

@@ -1,4 +1,4 @@
-//! How errors are measured, and how large they may be.
+//! The measurement of errors, and their limits.
 
 use std::thread::available_parallelism;
 
@@ -10,12 +10,12 @@ use kyoho::data::{Forces, Order, Precision, Result, Sink, Source};
 use kyoho::engine::System;
 use kyoho::hal::threads::Threads;
 
-/// The worst and the mean of some errors.
+/// The worst and the mean of several errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spread {
-    /// The largest; NaN if any is.
+    /// The largest error. It is NaN if any error is.
     pub worst: f64,
-    /// The mean.
+    /// The mean error.
     pub mean: f64,
 }
 
@@ -27,25 +27,26 @@ impl Spread {
     }
 }
 
-/// Errors of the forces on some sinks.
+/// The errors of the forces on some sinks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Errors {
-    /// Of the potential.
+    /// The error of the potential.
     pub potential: Spread,
-    /// Of the acceleration.
+    /// The error of the acceleration.
     pub acceleration: Spread,
-    /// Of the jerk; zero where the order has none, as for what follows.
+    /// The error of the jerk. It is zero if the order has no jerk, and so are the errors of higher
+    /// derivatives.
     pub jerk: Spread,
-    /// Of the snap.
+    /// The error of the snap.
     pub snap: Spread,
-    /// Of the crackle.
+    /// The error of the crackle.
     pub crackle: Spread,
-    /// Sinks whose nearest source is wrong.
+    /// The number of sinks whose nearest source is wrong.
     pub wrong_nearest: usize,
 }
 
 impl Errors {
-    /// The errors of each quantity, by name.
+    /// Returns the errors of each quantity by name.
     pub fn quantities(&self) -> [(&'static str, Spread); 5] {
         [
             ("potential", self.potential),
@@ -57,28 +58,30 @@ impl Errors {
     }
 }
 
-/// The largest relative errors of any body of a Plummer model of 1024 bodies, softened by 1/64.
+/// The largest allowed relative errors of any body of a Plummer model of 1024 bodies, softened by
+/// 1/64.
 ///
-/// Near the centre a force is a few hundredths of the sum of its terms' sizes, so that the worst of all bodies is some
-/// ten times the rounding of one term; the jerk cancels more.
+/// Near the centre a force is a few hundredths of the sum of the absolute values of its terms, so
+/// that the worst error of all bodies is about ten times the rounding of one term. The terms of the
+/// jerk cancel more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Of the potential, worst.
+    /// The worst error of the potential.
     pub potential: f64,
-    /// Of the acceleration, worst.
+    /// The worst error of the acceleration.
     pub acceleration: f64,
-    /// Of the acceleration, mean.
+    /// The mean error of the acceleration.
     pub acceleration_mean: f64,
-    /// Of the jerk, worst.
+    /// The worst error of the jerk.
     pub jerk: f64,
-    /// Of the snap, worst.
+    /// The worst error of the snap.
     pub snap: f64,
-    /// Of the crackle, worst.
+    /// The worst error of the crackle.
     pub crackle: f64,
 }
 
 impl Limits {
-    /// The limits of a precision.
+    /// Returns the limits of a precision.
     pub fn of(precision: Precision) -> Limits {
         let (potential, acceleration, acceleration_mean, [jerk, snap, crackle]) = match precision {
             Precision::Single => (2e-7, 4e-6, 2e-7, [3e-5; 3]),
@@ -96,12 +99,12 @@ pub struct Problem {
     /// The sinks.
     pub sinks: Vec<Sink>,
     predicted: Vec<Predicted<DoubleDouble>>,
-    /// What is expected for each sink, to the highest order.
+    /// The expected force on each sink, up to the highest order.
     pub expected: Vec<Force<DoubleDouble>>,
 }
 
 impl Problem {
-    /// Computes what is expected.
+    /// Computes the expected forces.
     pub fn new(sources: Vec<Source>, sinks: Vec<Sink>) -> Problem {
         let predicted = predict_all::<DoubleDouble>(Order::Eighth, &sources, 0.0);
         let mut expected = vec![None; sinks.len()];
@@ -112,7 +115,7 @@ impl Problem {
         Problem { sources, sinks, predicted, expected: expected.into_iter().flatten().collect() }
     }
 
-    /// The relative errors of a target.
+    /// Returns the relative errors of a target.
     pub fn errors(&self, target: &Target) -> Result<Errors> {
         let mut system = System::new(&target.setup)?;
         for (address, source) in self.sources.iter().enumerate() {
@@ -126,15 +129,15 @@ impl Problem {
     }
 }
 
-/// A Plummer model, softened by 1/64, with every `stride`-th body a sink.
+/// Returns a Plummer model, softened by 1/64, with every `stride`-th body a sink.
 pub fn plummer_problem(bodies: usize, stride: usize) -> Problem {
     let sources = models::plummer(bodies);
     let sinks = models::sinks_of(&sources, 1.0 / 4096.0).into_iter().step_by(stride).collect();
     Problem::new(sources, sinks)
 }
 
-/// A body at a distance of 1 from the origin, and 64 sinks around it at one separation, without softening: what is left
-/// of the differences of coordinates.
+/// Returns a body at a distance of 1 from the origin and 64 sinks around it at one separation,
+/// without softening. The errors show how exact the differences of coordinates are.
 pub fn pair_problem(separation: f64) -> Problem {
     let place = [0.48, -0.6, 0.64];
     let mut random = models::Random::new(1801);
@@ -146,8 +149,9 @@ pub fn pair_problem(separation: f64) -> Problem {
     Problem::new(vec![models::at(0, place)], sinks)
 }
 
-/// The errors of computed forces, each divided by a size: that of the expected potential (0), acceleration (1),
-/// jerk (2), snap (3) or crackle (4), or what a sum in rounded numbers may be off by.
+/// Measures the errors of computed forces, each divided by a size: that of the expected potential
+/// (0), acceleration (1), jerk (2), snap (3) or crackle (4), or the possible error of a sum in
+/// rounded numbers.
 pub fn measure(
     target: &Target,
     computed: Forces,
@@ -159,7 +163,7 @@ pub fn measure(
     let off = |computed: [f64; 3], expected: [DoubleDouble; 3]| -> f64 {
         norm::<DoubleDouble>(std::array::from_fn(|k| DoubleDouble::from_f64(computed[k]) - expected[k]))
     };
-    // What is expected to be zero must be zero.
+    // A quantity that is expected to be zero must be zero.
     let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
     let vectors = target.interaction().n_derivatives;
     let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.len()));
@@ -190,7 +194,7 @@ fn zero() -> DoubleDouble {
     DoubleDouble::from_f64(0.0)
 }
 
-/// Whether a nearest source is one, as far as the rounding of distances can tell.
+/// Whether a source is a nearest one, up to the rounding of distances.
 fn is_nearest(
     target: &Target,
     found: Option<(f64, i32)>,
@@ -217,7 +221,7 @@ fn is_nearest(
     (named - nearest).abs() <= blur && (found.0.sqrt() - nearest).abs() <= blur.max(smallest_distance(target))
 }
 
-/// Squares of smaller distances are no normal numbers.
+/// Returns the smallest distance whose square is a normal number.
 fn smallest_distance(target: &Target) -> f64 {
     match target.setup.precision {
         Precision::Single | Precision::Mixed => f64::from(f32::MIN_POSITIVE).sqrt(),

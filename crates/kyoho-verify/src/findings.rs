@@ -1,28 +1,28 @@
-//! What a check notes.
+//! The findings of a check.
 
 /// An error that was measured, and the largest that is allowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// What the error is of.
+    /// The quantity whose error was measured.
     pub quantity: String,
-    /// The largest that was seen.
+    /// The largest error that was found.
     pub value: f64,
-    /// The largest that is allowed.
+    /// The largest error that is allowed.
     pub limit: f64,
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     measured: Vec<Measured>,
     failures: Vec<String>,
 }
 
-/// Failures that are told; one cause can have thousands.
+/// The largest number of failures that are kept, because one cause can have thousands.
 const TOLD: usize = 5;
 
 impl Findings {
-    /// Notes that something is wrong: what was expected and what was seen.
+    /// Notes a failure, with the expected and the found values.
     pub fn fail(&mut self, what: String) {
         if self.failures.len() < TOLD {
             self.failures.push(what);
@@ -41,7 +41,7 @@ impl Findings {
         self.expect(found == expected, || format!("{what}: expected {expected:?}, found {found:?}"));
     }
 
-    /// Notes an error that was measured; a failure if it is above its limit or no number.
+    /// Notes an error that was measured. It is a failure if it is above its limit or NaN.
     pub fn measure(&mut self, quantity: &str, value: f64, limit: f64) {
         let within = value <= limit;
         self.expect(within, || format!("{quantity}: expected at most {limit:.2e}, found {value:.2e}"));
@@ -54,17 +54,17 @@ impl Findings {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there is no failure.
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
     }
 
-    /// What is wrong.
+    /// Returns the failures.
     pub fn failures(&self) -> &[String] {
         &self.failures
     }
 
-    /// The largest errors by quantity.
+    /// Returns the largest errors by quantity.
     pub fn measured(&self) -> &[Measured] {
         &self.measured
     }

@@ -1,7 +1,9 @@
-//! What every backend must do in every order, precision, scope and instruction set, as a suite of named checks.
+//! The promises that every backend must keep in every order, precision, scope and instruction set,
+//! as a suite of named checks.
 //!
-//! `cargo test` and `kyoho verify` run the same [`CHECKS`] for the same [`targets`]. A check computes something with a
-//! [`System`](kyoho::System), compares it with [`crate::reference`], and notes what it found in [`Findings`].
+//! `cargo test` and `kyoho verify` run the same [`CHECKS`] for the same [`targets`]. A check
+//! computes something with a [`System`](kyoho::System), compares it with [`crate::reference`], and
+//! writes its findings to [`Findings`].
 
 mod accuracy;
 mod checks;
@@ -21,28 +23,28 @@ pub use findings::{Findings, Measured};
 pub use target::{Selection, Target, targets};
 pub use twin::{Model, Twin};
 
-/// One promise of the library and how it is checked.
+/// One promise of the library, and its check.
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// What is promised.
+    /// The promise.
     pub promise: &'static str,
-    /// What it needs of the target.
+    /// The ability that the check needs of the target.
     pub needs: Needs,
-    /// Computes, compares and notes; an error of the library is a failure.
+    /// Computes, compares and notes. An error of the library is a failure.
     pub run: fn(&Target, &mut Findings) -> Result<()>,
 }
 
-/// What a check needs of a target to say something of it.
+/// The ability that a check needs of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing: it is for every target.
+    /// Nothing. The check applies to every target.
     Nothing,
-    /// That it finds nearest neighbours.
+    /// The target finds nearest neighbours.
     Nearest,
-    /// That neighbour lists can be had of it.
+    /// The target makes neighbour lists.
     Lists,
-    /// That it leaves neighbours out of forces.
+    /// The target leaves neighbours out of forces.
     Regular,
 }
 
@@ -50,12 +52,12 @@ pub enum Needs {
 pub struct Outcome {
     /// The check.
     pub check: &'static Check,
-    /// What was found.
+    /// The findings of the check.
     pub findings: Findings,
 }
 
 impl Check {
-    /// Whether the check says something of this target.
+    /// Whether the check applies to this target.
     pub fn applies_to(&self, target: &Target) -> bool {
         let interaction = target.interaction();
         match self.needs {

@@ -1,4 +1,4 @@
-//! Bodies to compute with, the same in every run.
+//! Models of bodies, which are the same in every run.
 
 use std::f64::consts::PI;
 
@@ -10,12 +10,12 @@ use kyoho::data::{MAX_DERIVATIVES, Sink, Source, padded};
 pub struct Random(u64);
 
 impl Random {
-    /// A sequence of its own for each seed.
+    /// Makes a sequence, which is different for each seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// 64 bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,27 +23,28 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 to below 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * 2f64.powi(-53)
     }
 
-    /// A whole number below `limit`.
+    /// Returns a whole number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.unit() * limit as f64) as usize
     }
 
-    /// A multiple of 1/1024 between -`limit` and `limit`: 32 bits hold it, and differences of such numbers, exactly.
+    /// Returns a multiple of 1/1024 between -`limit` and `limit`. Single precision holds it, and
+    /// differences of such numbers, exactly.
     pub fn on_grid(&mut self, limit: f64) -> f64 {
         ((self.unit() * 2.0 - 1.0) * limit * 1024.0).round() / 1024.0
     }
 
-    /// A vector of such numbers.
+    /// Returns a vector of such numbers.
     pub fn grid_vector(&mut self, limit: f64) -> [f64; 3] {
         std::array::from_fn(|_| self.on_grid(limit))
     }
 
-    /// A vector of unit length, every direction as likely.
+    /// Returns a vector of unit length. All directions are equally likely.
     pub fn direction(&mut self) -> [f64; 3] {
         let z = 2.0 * self.unit() - 1.0;
         let (sine, cosine) = (2.0 * PI * self.unit()).sin_cos();
@@ -52,8 +53,8 @@ impl Random {
     }
 }
 
-/// A Plummer model of equal masses in standard units (Aarseth, Henon & Wielen 1974, Astronomy and Astrophysics 37, 183),
-/// at time 0, with index = address.
+/// Returns a Plummer model of equal masses in standard units (Aarseth, Henon & Wielen 1974,
+/// Astronomy and Astrophysics 37, 183), at time 0, with index = address.
 pub fn plummer(bodies: usize) -> Vec<Source> {
     let mut random = Random::new(1974);
     let length = 3.0 * PI / 16.0;
@@ -73,7 +74,7 @@ pub fn plummer(bodies: usize) -> Vec<Source> {
         let speed = fraction * 2f64.sqrt() * (1.0 + radius * radius).powf(-0.25) / length.sqrt();
         let position = random.direction().map(|component| component * radius * length);
         let velocity = random.direction().map(|component| component * speed);
-        // Those in the smooth model: a = -x f with f = (x^2 + l^2)^(-3/2).
+        // The derivatives are those in the smooth model: a = -x f with f = (x^2 + l^2)^(-3/2).
         let [x2, xv] = [dot(position, position), dot(position, velocity)];
         let f = (x2 + length * length).powf(-1.5);
         let change = -3.0 * f * xv / (x2 + length * length);
@@ -84,7 +85,7 @@ pub fn plummer(bodies: usize) -> Vec<Source> {
     (0..bodies).map(body).collect()
 }
 
-/// A sphere of unit radius and equal masses at time 0, with index = address.
+/// Returns a sphere of unit radius and equal masses at time 0, with index = address.
 pub fn uniform_sphere(bodies: usize) -> Vec<Source> {
     let mut random = Random::new(1687);
     let body = |index: usize| {
@@ -98,8 +99,8 @@ pub fn uniform_sphere(bodies: usize) -> Vec<Source> {
     (0..bodies).map(body).collect()
 }
 
-/// Bodies of several masses on a grid, where 32 bits lose nothing of a coordinate, another derivative, a difference or a
-/// mass.
+/// Returns bodies of several masses on a grid. Single precision holds their coordinates,
+/// derivatives, differences and masses exactly.
 pub fn grid(seed: u64, bodies: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let body = |index: usize| {
@@ -113,22 +114,22 @@ pub fn grid(seed: u64, bodies: usize) -> Vec<Source> {
     (0..bodies).map(body).collect()
 }
 
-/// A source at time 0; derivatives that are not given are zero.
+/// Makes a source at time 0. Derivatives that are not given are zero.
 pub fn source<const N: usize>(index: i32, mass: f64, derivatives: [[f64; 3]; N]) -> Source {
     Source::from_derivatives(index, mass, 0.0, derivatives)
 }
 
-/// A source of mass 1 that rests at a place.
+/// Makes a source of mass 1 that rests at a place.
 pub fn at(index: i32, position: [f64; 3]) -> Source {
     source(index, 1.0, [position])
 }
 
-/// A sink that rests at a place.
+/// Makes a sink that rests at a place.
 pub fn sink_at(index: i32, position: [f64; 3], softening2: f64) -> Sink {
     Sink { index, softening2, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
 }
 
-/// The bodies themselves as sinks, at the time of their coefficients.
+/// Returns the bodies themselves as sinks, at the time of their coefficients.
 pub fn sinks_of(sources: &[Source], softening2: f64) -> Vec<Sink> {
     const FACTORIALS: [f64; MAX_DERIVATIVES] = [1.0, 1.0, 2.0, 6.0];
     let sink = |source: &Source| Sink {

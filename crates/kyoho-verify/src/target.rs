@@ -1,4 +1,4 @@
-//! What the suite runs on.
+//! The targets of the suite.
 
 use std::sync::Arc;
 
@@ -14,23 +14,24 @@ use kyoho::simd::Level;
 /// An order, a precision and a scope on some devices, threads and instruction set.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// What systems are made of.
+    /// The setup of the target's systems.
     pub setup: Setup,
 }
 
 impl Target {
-    /// What it computes; every target is an entry of the catalogue.
+    /// Returns the interaction that it computes. Every target is an entry of the catalogue.
     pub fn interaction(&self) -> Arc<Interaction> {
         let Setup { order, precision, scope, .. } = self.setup;
         catalogue::interaction_of(order, precision, scope).expect("targets are made from the catalogue")
     }
 
-    /// The same on other threads and devices.
+    /// Returns the target with other threads and devices.
     pub fn with(&self, threads: usize, devices: &[usize]) -> Target {
         Target { setup: Setup { threads, devices: devices.to_vec(), ..self.setup.clone() } }
     }
 
-    /// The bodies themselves as sinks, with neighbours if these are left out of forces: some in a Plummer model.
+    /// Returns the bodies themselves as sinks. If neighbours are left out of forces, each has some
+    /// in a Plummer model.
     pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {
         let mut sinks = models::sinks_of(sources, softening2);
         for (sink, source) in sinks.iter_mut().zip(sources).filter(|_| self.interaction().is_regular()) {
@@ -39,7 +40,7 @@ impl Target {
         sinks
     }
 
-    /// Half a unit in the last place of the numbers that pairs are computed in.
+    /// Returns half a unit in the last place of the numbers in which pairs are computed.
     pub fn rounding(&self) -> f64 {
         match self.setup.precision {
             Precision::Single | Precision::Mixed => f64::from(f32::EPSILON) / 2.0,
@@ -47,7 +48,7 @@ impl Target {
         }
     }
 
-    /// The relative error of a coordinate as pairs see it.
+    /// Returns the relative error of a coordinate in a pair.
     pub fn coordinate_rounding(&self) -> f64 {
         match self.setup.precision {
             Precision::Mixed => 2f64.powi(-48),
@@ -65,26 +66,26 @@ impl fmt::Display for Target {
         }
         write!(formatter, " devices {devices:?}")?;
         if let Some(Partition { ranges, sets }) = partition {
-            write!(formatter, " dealt in {ranges} ranges of sinks, {sets} sets of slices")?;
+            write!(formatter, " partitioned into {ranges} ranges of sinks, {sets} sets of slices")?;
         }
         shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
     }
 }
 
-/// Which targets are wanted; everything where nothing is said.
+/// The targets that are wanted. A field that is not set allows everything.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Of this backend.
+    /// The backend.
     pub backend: Option<Backend>,
-    /// Of this order.
+    /// The order.
     pub order: Option<Order>,
-    /// Of this precision.
+    /// The precision.
     pub precision: Option<Precision>,
-    /// Of this scope.
+    /// The scope.
     pub scope: Option<Scope>,
-    /// At this instruction set of the CPU.
+    /// The instruction set of the CPU.
     pub level: Option<Level>,
-    /// On these devices of the backend alone.
+    /// The devices of the backend.
     pub devices: Option<Vec<usize>>,
 }
 
@@ -92,11 +93,11 @@ fn wanted<T: PartialEq>(choice: Option<T>, value: T) -> bool {
     choice.is_none_or(|choice| choice == value)
 }
 
-/// What the whole suite runs with.
+/// Threads, devices and a partition with which the whole suite runs.
 struct Way {
     threads: usize,
     devices: Vec<usize>,
-    /// How blocks are partitioned to the devices.
+    /// The partition of blocks among the devices.
     partition: Option<Partition>,
 }
 
@@ -110,7 +111,7 @@ impl Way {
     }
 }
 
-/// The ways for a backend with these devices; the first is the plain case.
+/// Returns the ways for a backend with these devices. The first is the plain case.
 fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usize>>) -> Vec<Way> {
     if let Some(devices) = wanted {
         return vec![Way::of(1, devices.clone())];
@@ -128,8 +129,8 @@ fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usi
     ways
 }
 
-/// Every entry of the catalogue, on every backend of this machine, at every instruction set, on one and several threads
-/// and devices.
+/// Returns every entry of the catalogue, on every backend of this machine, at every instruction
+/// set, on one and several threads and devices.
 pub fn targets(selection: &Selection) -> Vec<Target> {
     let mut targets = Vec::new();
     for entry in CATALOGUE.iter() {

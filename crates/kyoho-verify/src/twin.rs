@@ -14,7 +14,7 @@ use kyoho::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Result, Scope, Sin
 use kyoho::engine::System;
 use kyoho::method::{Machine, ThisMachine};
 
-/// What the interface promises, without any speed: sources at addresses, a time, and the last block.
+/// A slow model of the promises of the interface: sources at addresses, a time, and the last block.
 #[derive(Debug)]
 pub struct Model {
     order: Order,
@@ -22,7 +22,7 @@ pub struct Model {
     neighbour_criterion: NeighbourCriterion,
     sources: BTreeMap<usize, Source>,
     time: f64,
-    /// Whether sources are predicted to the time; else they are as they were written.
+    /// Whether sources are predicted to the time. Otherwise they are taken as they were written.
     predicts: bool,
     block: Block,
 }
@@ -35,7 +35,8 @@ struct Block {
     neighbour_criterion: NeighbourCriterion,
 }
 
-/// How far rounding may move a distance: see [`Target::rounding`] and [`Target::coordinate_rounding`].
+/// The possible change of a distance by rounding: see [`Target::rounding`] and
+/// [`Target::coordinate_rounding`].
 #[derive(Debug, Clone, Copy)]
 struct Blur {
     terms: f64,
@@ -43,7 +44,7 @@ struct Blur {
 }
 
 impl Model {
-    /// Without sources, at time 0.
+    /// Makes a model without sources, at time 0.
     pub fn new(order: Order, scope: Scope) -> Model {
         let (sources, block) = (BTreeMap::new(), Block::default());
         Model {
@@ -57,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Sets how far the neighbours reach that the next blocks leave out.
+    /// Sets the neighbour criterion of the next blocks.
     pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
         self.neighbour_criterion = neighbour_criterion;
     }
@@ -77,24 +78,26 @@ impl Model {
         self.predicts = false;
     }
 
-    /// The time to which a source is predicted.
+    /// Returns the time to which a source is predicted.
     fn target(&self, source: &Source) -> f64 {
         if self.predicts { self.time } else { source.time }
     }
 
-    /// The source at an address, as it was written.
+    /// Returns the source at an address as it was written.
     pub fn source(&self, address: usize) -> Option<&Source> {
         self.sources.get(&address)
     }
 
-    /// Position, velocity, ... of the source at an address, at the time that was set last or as they were written.
+    /// Returns position, velocity, ... of the source at an address, at the time that was set last
+    /// or as they were written.
     pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_DERIVATIVES]> {
         let source = self.source(address)?;
         let predicted = predict::<DoubleDouble>(self.order, source, self.target(source));
         Some(predicted.map(|vector| vector.map(DoubleDouble::to_f64)))
     }
 
-    /// Takes the sources below nj as they are now, predicted, and the sinks.
+    /// Starts a block with the sources below nj as they are at this call, predicted, and with the
+    /// sinks.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
         let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.target(source));
         let predicted = self.sources.range(..nj).map(predicted).collect();
@@ -102,7 +105,7 @@ impl Model {
             Block { predicted, sinks: sinks.to_vec(), skip_own_index, neighbour_criterion: self.neighbour_criterion };
     }
 
-    /// The forces of the block that was started last.
+    /// Returns the forces of the block that was started last.
     pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
         let Block { predicted, sinks, skip_own_index, neighbour_criterion } = &self.block;
         let of_sink = |sink: &Sink| match self.scope {
@@ -116,8 +119,9 @@ impl Model {
         sinks.iter().map(of_sink).collect()
     }
 
-    /// The force on a sink of all sources but its neighbours, where a list says of those on the boundary whether they are.
-    /// If it cannot, since a neighbour has the index of one of them, any force is right.
+    /// Returns the force on a sink of all sources but its neighbours. For sources on the boundary
+    /// the list says whether they are neighbours. If it cannot, because a neighbour has the index
+    /// of one of them, any force is right.
     fn force_without(&self, sink: &Sink, list: &[i32], blur: Blur) -> Force<DoubleDouble> {
         let Block { predicted, skip_own_index, .. } = &self.block;
         let (mut counted, mut listed, mut on_boundary) = (Vec::new(), Vec::new(), Vec::new());
@@ -142,7 +146,8 @@ impl Model {
         force
     }
 
-    /// Whether the regular force of a sink of the block leaves a source out, unless rounding decides.
+    /// Whether the regular force of a sink of the block leaves a source out, or `None` if rounding
+    /// decides.
     fn is_left_out(&self, source: &Predicted<DoubleDouble>, sink: &Sink, blur: Blur) -> Option<bool> {
         if reach2(source, sink, self.block.neighbour_criterion) <= DoubleDouble::from_f64(0.0) {
             return Some(false);
@@ -155,18 +160,19 @@ impl Model {
         ((distance - neighbour_criterion).abs() > off).then_some(distance < neighbour_criterion)
     }
 
-    /// The neighbours of a sink of that block.
+    /// Returns the neighbours of a sink of that block.
     pub fn neighbours(&self, sink: usize) -> Vec<i32> {
         let [surely, _] = self.neighbours_of(sink, Blur { terms: 0.0, coordinates: 0.0 });
         surely
     }
 
-    /// The neighbours of a sink whatever is rounded, and those that some rounding makes neighbours.
+    /// Returns the neighbours of a sink that no rounding can change, and those that some rounding
+    /// makes neighbours.
     fn neighbours_of(&self, sink: usize, blur: Blur) -> [Vec<i32>; 2] {
         let Block { predicted, sinks, skip_own_index, .. } = &self.block;
         let sink = &sinks[sink];
         match self.scope {
-            // Lists of these are made in 64 bits.
+            // Lists of these precisions are made in double.
             Scope::Full => [-1e-12, 1e-12].map(|off| {
                 let off = if blur.terms == 0.0 { 0.0 } else { off };
                 neighbours(predicted, *skip_own_index, &Sink { radius2: sink.radius2 * (1.0 + off), ..*sink })
@@ -185,7 +191,7 @@ impl Model {
     }
 }
 
-/// A system and its model, which get the same calls and must give the same answers.
+/// A system and its model, which get the same calls and must give the same results.
 pub struct Twin {
     target: Target,
     /// The system.
@@ -194,23 +200,23 @@ pub struct Twin {
     pub model: Model,
 }
 
-/// Errors of a sum may be so many units of rounding of its terms' absolute values: a pair has a dozen steps, a tile sums
-/// up to 64 of them in a lane.
+/// The allowed error of a sum in units of rounding of its terms' absolute values. A pair has about
+/// a dozen steps, and a tile sums up to 64 of them in a lane.
 const UNITS: f64 = 16.0;
 
 impl Twin {
-    /// Both without sources, at time 0.
+    /// Makes both without sources, at time 0.
     pub fn new(target: &Target) -> Result<Twin> {
         Twin::on(Box::new(ThisMachine), target)
     }
 
-    /// The same with the system on another machine.
+    /// Makes both, with the system on the devices of another machine.
     pub fn on(machine: Box<dyn Machine>, target: &Target) -> Result<Twin> {
         let system = System::on(machine, &target.setup)?;
         Ok(Twin { target: target.clone(), system, model: Model::new(target.setup.order, target.setup.scope) })
     }
 
-    /// Both with these sources at the addresses 0, 1, ...
+    /// Makes both with these sources at the addresses 0, 1, ...
     pub fn with(target: &Target, sources: &[Source]) -> Result<Twin> {
         let mut twin = Twin::new(target)?;
         sources.iter().enumerate().try_for_each(|(address, source)| twin.set_source(address, source))?;
@@ -237,7 +243,7 @@ impl Twin {
         self.model.set_unpredicted();
     }
 
-    /// Sets how far the neighbours reach that the next blocks of both leave out.
+    /// Sets the neighbour criterion of the next blocks of both.
     pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
         self.system.set_neighbour_criterion(neighbour_criterion);
         self.model.set_neighbour_criterion(neighbour_criterion);
@@ -250,13 +256,15 @@ impl Twin {
         Ok(())
     }
 
-    /// Waits for the block and compares the forces: the errors in units of what rounding allows.
+    /// Waits for the block and compares the forces. The errors are in units of the possible
+    /// rounding.
     pub fn wait(&mut self) -> Result<Errors> {
         let blur @ Blur { terms, coordinates } = self.blur();
         self.system.wait()?;
         let expected = match self.model.scope {
             Scope::Full => self.model.forces(),
-            // Whether a source on the boundary is a neighbour is for the system to say, if only it says so in both.
+            // The system decides whether a source on the boundary is a neighbour, but list and
+            // force have to agree.
             Scope::Regular => {
                 let mut expected = Vec::new();
                 for (number, sink) in self.model.block.sinks.iter().enumerate() {
@@ -268,7 +276,7 @@ impl Twin {
         let Block { predicted, sinks, .. } = &self.model.block;
         let computed = self.system.forces()?;
         if computed.len() != sinks.len() {
-            // A row too few or too many is no error of a force.
+            // Rows that are missing or superfluous count as wrong nearest sources.
             return Ok(Errors { wrong_nearest: computed.len().abs_diff(sinks.len()), ..Errors::default() });
         }
         Ok(measure(&self.target, computed, &expected, predicted, sinks, |force, quantity| {
@@ -308,7 +316,8 @@ impl Twin {
         }
     }
 
-    /// Compares sources as they were written, with zeros for the coefficients that the order does not keep.
+    /// Compares sources as they were written, with zeros for the coefficients that the order does
+    /// not keep.
     pub fn compare_sources(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
         let kept = self.target.interaction().n_coefficients;
         for (address, found) in addresses.clone().zip(self.system.sources(addresses)?) {
@@ -319,7 +328,8 @@ impl Twin {
         Ok(())
     }
 
-    /// Compares predicted sources, to the last bit: for sources whose predictions 64 bits hold exactly.
+    /// Compares predicted sources to the last bit. It is for sources whose predictions doubles hold
+    /// exactly.
     pub fn compare_predicted(&mut self, findings: &mut Findings, addresses: Range<usize>) -> Result<()> {
         let vectors = self.target.interaction().n_derivatives;
         let first = |predicted: [[f64; 3]; MAX_DERIVATIVES]| predicted[..vectors].to_vec();
@@ -330,8 +340,8 @@ impl Twin {
         Ok(())
     }
 
-    /// Compares the neighbour lists of the last block; sources that are on the boundary to the last bits may be in a
-    /// list or not.
+    /// Compares the neighbour lists of the last block. A list may have sources or not that are on
+    /// the boundary to the last bits.
     pub fn compare_lists(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
         let blur = self.blur();
         for sink in 0..self.model.block.sinks.len() {

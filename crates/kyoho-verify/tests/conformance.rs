@@ -1,10 +1,11 @@
-//! The conformance suite on everything that this machine has.
+//! The conformance suite on all devices of this machine.
 
 use kyoho::data::{Order, Precision, Scope};
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho_verify::{CHECKS, Selection, run, targets};
 
-/// Runs the suite for the whole forces of one order and precision; the tests of a file run side by side.
+/// Runs the suite for the full forces of one order and precision. The tests of a file run side by
+/// side.
 fn conforms(order: Order, precision: Precision) {
     conforms_in(order, precision, Scope::Full);
 }

@@ -1,4 +1,4 @@
-//! Sources at any address, in any order, and how many of them take part.
+//! Sources at any address, in any order, with any number of them below nj.
 
 use crate::models::{Random, at, grid, sink_at, sinks_of};
 use crate::{Check, Needs, Twin};
@@ -46,7 +46,8 @@ pub const UNSET: Check = Check {
     promise: "addresses below nj that were never written exert no force and are no neighbours",
     needs: Needs::Nothing,
     run: |target, findings| {
-        // Were they sources at the origin with index 0, these sinks would notice.
+        // If the empty addresses had sources at the origin with index 0, the forces on these sinks
+        // would show it.
         let sinks = [sink_at(1, [0.0; 3], 0.0), sink_at(0, [1e-3; 3], 0.25)];
         let mut twin = Twin::new(target)?;
         twin.compare(findings, "no source at all", 1000, true, &sinks)?;

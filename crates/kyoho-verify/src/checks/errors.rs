@@ -1,4 +1,4 @@
-//! What is wrong is an error, and nothing is lost.
+//! Wrong input is an error, and nothing is lost.
 
 use crate::models::{at, grid, sink_at, sinks_of};
 use crate::{Check, Findings, Needs, Twin};
@@ -15,13 +15,14 @@ fn expect_error<T>(findings: &mut Findings, what: &str, found: Result<T>, expect
 
 pub const OVERFLOW: Check = Check {
     name: "overflow",
-    promise: "a sum that overflows is an error, and the system works on after it",
+    promise: "a sum that overflows is an error, and the system goes on after it",
     needs: Needs::Nothing,
     run: |target, findings| {
         let sources = grid(61, 280);
         let mut twin = Twin::with(target, &sources)?;
         let bounds = target.interaction().bounds;
-        // So near that the weight overflows, but not so near that the square of the distance is no number.
+        // The distance is so small that the weight overflows, but the square of the distance does
+        // not underflow.
         let distance = if bounds.scales_lengths { 1e-16 } else { bounds.position.recip() };
         let heavy = Source { mass: bounds.mass, ..at(5, [distance, 0.0, 0.0]) };
         for ni in [1, 20] {
@@ -144,12 +145,10 @@ pub const CALL_ORDER: Check = Check {
         expect_error(findings, "neighbours before wait", lists, code);
         twin.finish(findings, "the block that was started first")?;
         expect_error(findings, "wait twice", twin.system.wait().map(|_| ()), code);
-        let (sink, code) = match target.interaction().has_lists() {
-            true => (3, ResultCode::BadCount),
-            false => (0, ResultCode::CallOrder),
-        };
+        let (sink, code) =
+            if target.interaction().has_lists() { (3, ResultCode::BadCount) } else { (0, ResultCode::CallOrder) };
         let lists = twin.system.neighbours(sink).map(|_| ());
-        expect_error(findings, "neighbours that there are none of", lists, code);
+        expect_error(findings, "neighbours in a system without lists", lists, code);
         twin.compare(findings, "after all this", 50, true, &sinks)
     },
 };

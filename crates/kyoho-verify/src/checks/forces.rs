@@ -1,4 +1,4 @@
-//! Forces against the reference: models, block sizes, numbers of sources.
+//! Forces against the reference, for several models, block sizes and numbers of sources.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use crate::{Check, Limits, Needs, Problem, Twin, plummer_problem};
 use kyoho::data::Order;
 
 static PLUMMER_1024: LazyLock<Problem> = LazyLock::new(|| plummer_problem(1024, 1));
-/// The model and the bodies that the tolerances of the catalogue are meant for.
+/// The model for which the tolerances of the catalogue are meant, and the bodies that are checked.
 static PLUMMER_16384: LazyLock<Problem> = LazyLock::new(|| plummer_problem(16384, 256));
 
 pub const PLUMMER: Check = Check {
@@ -51,7 +51,7 @@ pub const UNIFORM_SPHERE: Check = Check {
     },
 };
 
-/// Block sizes on both sides of the widths of vectors and groups.
+/// Block sizes on both sides of the widths of vectors and thread blocks.
 const SINKS: [usize; 16] = [1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 64, 65, 100];
 
 pub const NUMBERS_OF_SINKS: Check = Check {
@@ -62,14 +62,15 @@ pub const NUMBERS_OF_SINKS: Check = Check {
         let mut twin = Twin::with(target, &grid(11, 300))?;
         let sinks = sinks_of(&grid(11, 300), 0.0);
         for ni in SINKS {
-            // Blocks begin at different sinks, so that a lane does not always meet the same one.
+            // Blocks begin at different sinks, so that a lane does not always get the same one.
             twin.compare(findings, "sinks among 300 sources", 300, true, &sinks[ni..2 * ni])?;
         }
         Ok(())
     },
 };
 
-/// Numbers of sources on both sides of the widths of vectors, of chunks of 256, and of one round of 24 slices.
+/// Numbers of sources on both sides of the widths of vectors, of chunks of 256, and of one round of
+/// 24 slices.
 const SOURCES: [usize; 22] =
     [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1000, 6143, 6145, 12345];
 
@@ -117,12 +118,13 @@ pub const RANGE: Check = Check {
         for distance in [1e-100_f64, 1e-17, 1e-12, 1e-6, 1e6, 1e12, 1e17, 1e100] {
             for mass in [1e-36_f64, 1.0, 1e36] {
                 let is_in_range = |value: f64, bound: f64| (bound.recip()..=bound).contains(&value);
-                // Beyond 1e18 even the force itself, or its derivative, may be no number.
+                // Beyond 1e18 even the force itself or its derivative may not be finite.
                 let is_far = !is_in_range(distance, 1e18) && mass != 1.0;
                 if !is_in_range(distance, bounds.position) || !is_in_range(mass, bounds.mass) || is_far {
                     continue;
                 }
-                // So may the snap or the crackle at the ends, unless speeds are of the size of the distance.
+                // The snap or the crackle at the ends may not be finite either, unless speeds are
+                // of the size of the distance.
                 let is_end = !is_in_range(distance, 1e15) && target.setup.order > Order::Fourth;
                 let speed = if is_end { distance } else { 1.0 };
                 let velocity = [speed, 0.5 * speed, -0.25 * speed];

@@ -8,7 +8,7 @@ fn within(sink: Sink, radius2: f64) -> Sink {
     Sink { radius2, ..sink }
 }
 
-/// Lengths around those at which fixed buffers would end.
+/// List lengths on both sides of those at which fixed buffers would end.
 const LIST_LENGTHS: [usize; 9] = [0, 1, 2, 255, 256, 257, 1000, 5000, 6000];
 
 pub const LENGTHS: Check = Check {
@@ -16,7 +16,7 @@ pub const LENGTHS: Check = Check {
     promise: "a list holds every source with |r|^2 < radius2, the boundary excluded, ascending; each sink has its radius",
     needs: Needs::Lists,
     run: |target, findings| {
-        // The source at x = n has an index that falls with n; a radius of n leaves it out.
+        // The source at x = n has an index that decreases with n. A radius of n excludes it.
         let mut twin = Twin::new(target)?;
         for n in 1..=6000 {
             twin.system.set_source(n - 1, &at(9000 - 3 * n as i32, [n as f64, 0.0, 0.0]))?;

@@ -1,4 +1,4 @@
-//! Which pairs count, and what each adds.
+//! The pairs that count, and the terms that each adds.
 
 use crate::models::{at, grid, sink_at, sinks_of, source};
 use crate::{Check, Needs, Twin};
@@ -47,7 +47,8 @@ pub const EXTREME_INDICES: Check = Check {
         let mut twin = Twin::with(target, &sources)?;
         twin.compare(findings, "40 sources", 40, true, &sinks)?;
         for (place, index) in indices.iter().enumerate() {
-            // Its nearest source is the one that is named, neither itself nor one with a similar index.
+            // The named source is the nearest one, neither the sink itself nor one with a similar
+            // index.
             let x = 100.0 + 10.0 * place as f64;
             twin.set_source(40 + 2 * place, &at(*index, [x, 0.0, 0.0]))?;
             twin.set_source(41 + 2 * place, &at(index ^ 1, [x + 1.0, 0.0, 0.0]))?;

@@ -1,11 +1,12 @@
-//! Every force call sees the sources as they are now, predicted to the time that was set last or as they were written.
+//! Every force call uses the sources as they are at the call. They are predicted to the time that
+//! was set last, or taken as they were written.
 
 use crate::models::{Random, grid, sinks_of};
 use crate::{Check, Needs, Twin};
 use kyoho::data::{Order, Source};
 
-/// Sources whose series have every term, from times of their own; all numbers are on a grid, so that 64 bits hold
-/// every predicted coordinate exactly.
+/// Returns sources whose series have every term, each from a time of its own. All numbers are on a
+/// grid, so that doubles hold every predicted coordinate exactly.
 fn moving(seed: u64, bodies: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let mut sources = grid(seed, bodies);
@@ -112,7 +113,8 @@ pub const UNPREDICTED: Check = Check {
                 twin.compare_sources(findings, 0..20)?;
                 Ok(())
             };
-            // A moment by which all have moved: what is kept of it is not what was written.
+            // At this prediction target all sources have moved, so that kept predictions differ
+            // from the written sources.
             twin.set_time(1.25)?;
             see(&mut twin, "predicted")?;
             twin.set_unpredicted();

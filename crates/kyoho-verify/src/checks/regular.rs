@@ -1,8 +1,9 @@
-//! The regular force: of all sources but neighbours, which are those in the list.
+//! The regular force: the force of all sources but the sink's regular neighbours, which are those
+//! in its list.
 //!
-//! [`Twin::compare`] makes the lists of each block, compares them with the reference, and then the forces with those of all
-//! sources that are not listed; so a source that is in a list and in a sum, or in neither, is found where its force is
-//! seen beside that of the others.
+//! [`Twin::compare`] makes the lists of each block and compares them with the reference. Then it
+//! compares the forces with those of all sources that are not listed. So it finds a source that is
+//! in a list and in a sum, or in neither, if its force is not too small beside that of the others.
 
 use crate::models::{Random, at, grid, plummer, sink_at, sinks_of, source};
 use crate::{Check, Needs, Twin};
@@ -11,7 +12,7 @@ use kyoho::data::{NeighbourCriterion, Sink, Source};
 /// Numbers of sinks on both sides of the widths of vectors.
 const SINKS: [usize; 4] = [1, 3, 16, 21];
 
-/// So many sources around each sink are on the border, to the last bits.
+/// The number of sources around each sink that are on the border to the last bits.
 const ON_BORDER: usize = 48;
 
 pub const BORDER: Check = Check {
@@ -25,7 +26,8 @@ pub const BORDER: Check = Check {
         let mut sources = Vec::new();
         let mut sinks = Vec::new();
         for number in 0..most {
-            // Far from each other, so that most of the force on a sink is that of its own sources.
+            // The sinks are far from each other, so that most of the force on a sink is that of its
+            // own sources.
             let place: [f64; 3] = std::array::from_fn(|k| 40.0 * number as f64 + 3.0 * random.unit() + k as f64);
             let velocity = random.direction();
             let (radius2, step) = (0.5 + random.unit(), random.unit());
@@ -40,12 +42,12 @@ pub const BORDER: Check = Check {
                     std::array::from_fn(|c| from[c] + neighbour_criterion.0 * neighbour_criterion.1[c])
                 };
                 let (x, v): ([f64; 3], [f64; 3]) = match k % 2 {
-                    // It is there at once, and goes away.
+                    // It is there at once, and leaves.
                     0 => (
                         at_border(place),
                         std::array::from_fn(|c| velocity[c] + neighbour_criterion.1[c] * random.unit()),
                     ),
-                    // It comes there in a step.
+                    // It arrives within a step.
                     _ => {
                         let later = at_border(std::array::from_fn(|c| place[c] + step * velocity[c]));
                         let speed: [f64; 3] =
@@ -93,7 +95,8 @@ pub const CLOSE: Check = Check {
     },
 };
 
-/// Sources that rest on the x axis at 1, 2, ..., but every second moves to the origin within half a unit of time.
+/// Returns sources that rest on the x axis at 1, 2, ..., but every second one moves to the origin
+/// within half a unit of time.
 fn approaching(count: usize) -> Vec<Source> {
     let body = |number: usize| {
         let x = (number + 1) as f64;
@@ -104,7 +107,7 @@ fn approaching(count: usize) -> Vec<Source> {
 
 pub const STEPS: Check = Check {
     name: "neighbours of a step",
-    promise: "a source that comes near within the sink's step is its neighbour, one that goes away is as long as it is near",
+    promise: "a source that comes near within the sink's step is its neighbour, one that leaves is as long as it is near",
     needs: Needs::Regular,
     run: |target, findings| {
         let mut twin = Twin::with(target, &approaching(300))?;
@@ -119,7 +122,7 @@ pub const STEPS: Check = Check {
             let moving = Sink { derivatives: kyoho::data::padded([[0.0; 3], [-1.0, 0.25, 0.0]]), ..sink(step) };
             twin.compare(findings, "a sink that moves", 300, true, &[moving])?;
         }
-        // Sinks that no other has anything to do with.
+        // These sinks are no sources and have no neighbours in common.
         let sources = plummer(1000);
         let mut twin = Twin::with(target, &sources)?;
         let mut sinks = target.sinks_of(&sources[..40], 0.0);
@@ -131,7 +134,7 @@ pub const STEPS: Check = Check {
 };
 
 pub const MASSES: Check = Check {
-    name: "reach by mass",
+    name: "neighbour criterion by mass",
     promise: "the squared radius is for each unit of a source's mass, unless a plain one is set, from the next block on",
     needs: Needs::Regular,
     run: |target, findings| {
@@ -140,7 +143,8 @@ pub const MASSES: Check = Check {
             |number: usize| Source { mass: masses[number], ..at(number as i32, [2.0 + number as f64, 0.0, 0.0]) };
         let mut twin = Twin::with(target, &(0..5).map(body).collect::<Vec<_>>())?;
         let sink = Sink { radius2: 4.5, ..sink_at(9, [0.0; 3], 0.0) };
-        // Distances 2 to 6 against reaches of 2.1 times the root of the mass, and of 2.1.
+        // The sources have distances from 2 to 6. The radii are 2.1 times the root of the mass, and
+        // 2.1.
         for (neighbour_criterion, expected) in [
             (NeighbourCriterion::ByMass, &[1, 4][..]),
             (NeighbourCriterion::Plain, &[0]),
@@ -171,8 +175,8 @@ pub const MASSES: Check = Check {
 };
 
 pub const REACHES: Check = Check {
-    name: "reaches from none to all",
-    promise: "without a radius the regular force is the whole one, within a radius of everything it is zero",
+    name: "neighbours from none to all",
+    promise: "without a radius the regular force is the full force, within a radius of everything it is zero",
     needs: Needs::Regular,
     run: |target, findings| {
         let sources = grid(85, 300);
@@ -186,7 +190,8 @@ pub const REACHES: Check = Check {
                 let what = format!("a squared radius of {radius2:e}");
                 twin.compare(findings, &what, 300, false, &sinks)?;
                 let all = if radius2 > 1.0 { 300 } else { 0 };
-                // At a radius that 32 bits may take for none, a sink may meet itself or not.
+                // If single precision may take a radius for zero, a sink may be its own neighbour
+                // or not.
                 let lengths = (0..21).map(|sink| twin.system.neighbours(sink).map(<[i32]>::len));
                 for length in lengths.collect::<Result<Vec<_>, _>>()? {
                     let close = radius2 == 1e-300 && length == 1;
@@ -251,7 +256,8 @@ pub const UNITS: Check = Check {
                 format!("{what}: expected some neighbours of each sink, and not all")
             });
         }
-        // Reaches of both kinds differ in their rounding; those of one kind are the same in all units.
+        // The radii of the two neighbour criteria differ in their rounding. Those of one criterion
+        // are the same in all units.
         for kind in [0, 1] {
             for (what, found) in lists.iter().skip(kind).step_by(2) {
                 findings.expect(*found == lists[kind].1, || format!("{what}: expected the lists of other units"));

@@ -1,4 +1,4 @@
-//! The same bits, whoever computes and whenever.
+//! Results have the same bits, independent of the threads, the devices and earlier calls.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use kyoho::hal::{Backend, DeviceKind};
 use kyoho::method::direct::gpu::reduction::plan;
 use kyoho::method::direct::gpu::shapes::{SHAPES, Shape};
 
-/// Every bit of an answer.
+/// Returns every bit of some forces.
 fn bits(forces: Forces) -> Vec<u64> {
     let sink = |sink: usize| {
         let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
@@ -21,7 +21,7 @@ fn bits(forces: Forces) -> Vec<u64> {
     (0..forces.len()).flat_map(sink).collect()
 }
 
-/// Whether the target's first device is a CPU, to whichever backend.
+/// Whether the target's first device is a CPU, of whichever backend.
 fn runs_on_cpu(target: &Target) -> Result<bool> {
     Ok(target.setup.backend.devices()?[target.setup.devices[0]].kind == DeviceKind::Cpu)
 }
@@ -32,7 +32,8 @@ fn system(target: &Target, sources: &[Source]) -> Result<System> {
     Ok(system)
 }
 
-/// The forces on some sinks and, where neighbours are left out of them, their lists.
+/// Returns the forces on some sinks, and the lists of their neighbours if the forces leave these
+/// out.
 fn answer(system: &mut System, nj: usize, sinks: &[Sink]) -> Result<Vec<u64>> {
     let mut found = bits(system.force(nj, true, sinks.iter().copied())?);
     if system.interaction().is_regular() {
@@ -45,7 +46,7 @@ fn answer(system: &mut System, nj: usize, sinks: &[Sink]) -> Result<Vec<u64>> {
     Ok(found)
 }
 
-/// Blocks of one sink up to many, some large enough for several threads.
+/// Returns blocks of one sink up to many, some large enough for several threads.
 fn blocks(target: &Target, sources: &[Source]) -> Vec<(usize, Vec<Sink>)> {
     let sinks = target.sinks_of(&sources[..150], 1e-4);
     [(40_000, 1), (6500, 6), (6500, 40), (300, 150)].map(|(nj, ni)| (nj, sinks[..ni].to_vec())).to_vec()
@@ -90,14 +91,14 @@ pub const THREADS_AND_DEVICES: Check = Check {
         let first = target.setup.devices[0];
         let plain = answers(&target.with(1, &[first]), &sources)?;
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
-        // The plain target stands for all others in trying every number and partition.
+        // The plain target tries every number of devices and every partition for all others.
         if target.setup.threads == 1 && target.setup.devices.len() == 1 {
             for threads in 2..=8 {
                 let same = answers(&target.with(threads, &[first]), &sources)? == plain;
                 findings.expect(same, || format!("{threads} threads: expected the bits of one"));
             }
             let alike = target.setup.backend.visible()?.alike;
-            // Devices of another kind than the first ones are named alone.
+            // Devices of another kind than the first are tried only alone.
             let alike = if first == 0 { alike } else { 1 };
             let real = (2..=alike).map(|count| (0..count).collect());
             let ways = [2, 3, 4].map(|count| vec![first; count]).into_iter().chain(real).map(|devices| (devices, None));
@@ -108,7 +109,7 @@ pub const THREADS_AND_DEVICES: Check = Check {
                 findings.expect(same, || format!("{target}: expected the bits of one device"));
             }
         }
-        // Those that were asked for, from the first one to all.
+        // These are the devices that were asked for, from the first one to all.
         for count in 1..target.setup.devices.len() {
             let fewer = target.with(1, &target.setup.devices[..count]);
             findings.expect(answers(&fewer, &sources)? == plain, || format!("{fewer}: expected the bits of all"));
@@ -117,7 +118,8 @@ pub const THREADS_AND_DEVICES: Check = Check {
     },
 };
 
-/// Every partition among eight devices, and that of their models. CPUs are partitioned slices alone.
+/// Returns every partition among eight devices, and `None` for the choice of their cost models.
+/// Blocks for CPUs are partitioned by slices alone.
 fn partitions(target: &Target) -> impl Iterator<Item = Option<Partition>> {
     let all = Partition::among(8).filter(|_| target.setup.backend != Backend::Cpu);
     all.map(Some).chain([None])
@@ -128,11 +130,12 @@ pub const TURNS_OF_DEVICES: Check = Check {
     promise: "blocks of one device and blocks of several see the same sources",
     needs: Needs::Nothing,
     run: |target, findings| {
-        // The CPU is always partitioned slices, and one device has no turns to take.
+        // Blocks for CPUs are always partitioned by slices, and one device cannot take turns.
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() < 2 {
             return Ok(());
         }
-        // On GPUs large enough that the model partitions the larger blocks to several.
+        // On GPUs the larger blocks have to be so large that the cost model chooses several
+        // devices.
         let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
         let sources = plummer(60 * unit);
         let sinks = target.sinks_of(&sources[..30 * unit], 1e-4);
@@ -176,14 +179,16 @@ impl Blocks {
         self.sources[self.sources.len() - 1]
     }
 
-    /// Those that a shape fits, and so takes if it is told to.
+    /// Returns how many of the blocks a shape fits. A device that is told to use the shape uses it
+    /// for these.
     fn that_fit(self, shape: Shape, interaction: &Interaction) -> usize {
         let all = self.sources.iter().flat_map(|nj| self.sinks.iter().map(move |ni| (*ni, *nj)));
         all.filter(|(ni, nj)| plan(interaction, *ni, chunks_below(*nj)).accumulators == shape.accumulators(interaction))
             .count()
     }
 
-    /// Each with sources that are to be predicted, with those that are, and after few and many were written.
+    /// Returns the results of each block with sources that have to be predicted, with predicted
+    /// ones, and after writes of few and of many sources.
     fn answers(self, target: &Target, sources: &[Source]) -> Result<Vec<Vec<u64>>> {
         let mut system = system(target, sources)?;
         let sinks = target.sinks_of(&sources[..self.sinks[self.sinks.len() - 1]], 1e-4);
@@ -209,7 +214,7 @@ pub const LAUNCH_SHAPES: Check = Check {
     promise: "any launch shape of a kind of device gives the same bits, on any number of devices",
     needs: Needs::Nothing,
     run: |target, findings| {
-        // The CPU backend has none, and targets of one device stand for the others.
+        // The CPU backend has no launch shapes, and targets of one device are tried for all.
         if target.setup.backend == Backend::Cpu || target.setup.devices.len() != 1 {
             return Ok(());
         }

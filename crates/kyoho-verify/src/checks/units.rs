@@ -18,7 +18,8 @@ const SYSTEMS: [(&str, [f64; 3]); 9] = [
     ("lengths of 1e-15 and masses of 1e-30", [1e-15, 1e-30, 1e-5]),
 ];
 
-/// A star of this mass and light bodies around it: those at the addresses 0 to 199, it behind them.
+/// Returns a star of this mass at the last address, and light bodies around it at the addresses 0
+/// to 199.
 fn star_and_dust([length, mass, speed]: [f64; 3], ratio: f64) -> Vec<Source> {
     let mut random = Random::new(1687);
     let rate = speed / length;
@@ -47,7 +48,7 @@ pub const MASS_RATIOS: Check = Check {
                 let star = sinks_of(&sources[200..], 0.0);
                 let what = format!("{system}: pulls of masses of {ratio:e} of the star's");
                 twin.compare(findings, &format!("{what} on the star"), 201, true, &star)?;
-                // Without the star itself, whose mass counts in the choice of units.
+                // The star itself is no sink, but its mass counts in the choice of units.
                 let dust = sinks_of(&sources[..40], 0.0);
                 twin.compare(findings, &format!("{what} on each other"), 200, true, &dust)?;
             }
@@ -77,7 +78,7 @@ pub const DISTANCES: Check = Check {
             let sinks: Vec<Sink> = far.iter().enumerate().map(|(number, distance)| at(number, *distance)).collect();
             twin.compare(findings, &format!("{system}: far sinks without the star"), 200, true, &sinks)?;
             twin.compare(findings, &format!("{system}: far sinks"), 201, true, &sinks)?;
-            // Within reach of the star, where 24 bits of a coordinate are enough.
+            // The bodies are so near to the star that 24 bits of a coordinate are enough.
             let near: Vec<Sink> = [1e-3, 1e-2].iter().map(|distance| at(7, *distance)).collect();
             twin.compare(findings, &format!("{system}: near sinks"), 201, true, &near)?;
         }

@@ -1,4 +1,5 @@
-//! Numbers of about 106 bits: unevaluated sums of two of 64 bits (Dekker 1971, Numerische Mathematik 18, 224).
+//! Numbers of about 106 bits, which are unevaluated sums of two doubles (Dekker 1971, Numerische
+//! Mathematik 18, 224).
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -11,27 +12,27 @@ pub struct DoubleDouble {
     low: f64,
 }
 
-/// A sum and its rounding error.
+/// Returns a sum and its rounding error.
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let of_b = sum - a;
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// A product and its rounding error.
+/// Returns a product and its rounding error.
 fn two_prod(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     (product, a.mul_add(b, -product))
 }
 
-/// As [`two_sum`], for `|a| >= |b|` or a zero.
+/// Returns a sum as [`two_sum`] does, for `|a| >= |b|` or a zero.
 fn join(a: f64, b: f64) -> DoubleDouble {
     let high = a + b;
     DoubleDouble { high, low: b - (high - a) }
 }
 
 impl DoubleDouble {
-    /// The leading and the trailing part.
+    /// Returns the high and the low limb.
     pub fn parts(self) -> (f64, f64) {
         (self.high, self.low)
     }
@@ -76,7 +77,7 @@ impl Mul for DoubleDouble {
 impl Div for DoubleDouble {
     type Output = Self;
 
-    /// Long division: three digits of 53 bits.
+    /// Divides by long division with three digits of 53 bits.
     fn div(self, other: Self) -> Self {
         let digit = |rest: DoubleDouble| DoubleDouble::from_f64(rest.high / other.high);
         let first = digit(self);
@@ -96,7 +97,7 @@ impl Real for DoubleDouble {
         self.high + self.low
     }
 
-    /// One step of Newton's method from the root of the leading part.
+    /// Takes one step of Newton's method from the root of the high limb.
     fn sqrt(self) -> Self {
         if self.high <= 0.0 {
             return DoubleDouble::from_f64(self.high.sqrt());

@@ -1,4 +1,4 @@
-//! Prediction, forces and neighbours, as the definitions say them.
+//! Prediction, forces and neighbours, computed directly from their definitions.
 
 use crate::reference::real::{Real, dot, norm};
 use kyoho::data::{MAX_DERIVATIVES, Order, Sink, Source};
@@ -14,7 +14,7 @@ pub struct Predicted<R> {
     pub derivatives: [[R; 3]; MAX_DERIVATIVES],
 }
 
-/// What all sources do to one sink; quantities that the order does not have are zero.
+/// The force of all sources on one sink. Quantities that the order does not have are zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Force<R> {
     /// `-sum m s2^(-1/2)`.
@@ -29,23 +29,23 @@ pub struct Force<R> {
     pub crackle: [R; 3],
     /// The squared distance, without softening, and the index of the nearest source that counts.
     pub nearest: Option<(R, i32)>,
-    /// How large the errors of a sum in rounded numbers may be.
+    /// The possible errors of a sum in rounded numbers.
     pub scale: Scale,
 }
 
-/// Sums of absolute values: an error of one unit of rounding in each step of a pair changes a result by a small
-/// multiple of these.
+/// Sums of absolute values. An error of one unit of rounding in each step of a pair changes a
+/// result by a small multiple of these.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scale {
-    /// Of the terms themselves: potential, acceleration, jerk, snap, crackle (where velocities, accelerations and jerks
-    /// are rounded too).
+    /// The sums of the terms themselves: potential, acceleration, jerk, snap, crackle. They count
+    /// the rounding of velocities, accelerations and jerks too.
     pub terms: [f64; 5],
-    /// Of what the terms change by if each coordinate changes by its own size.
+    /// The sums of the changes of the terms if each coordinate changes by its own size.
     pub coordinates: [f64; 5],
 }
 
-/// Derivatives of a source's position at a time: the Taylor series, to the terms that the order has, and its derivatives;
-/// order 2 has positions that do not move.
+/// Returns the derivatives of a source's position at a time: the Taylor series, up to the terms
+/// that the order has, and its derivatives. In order 2 sources do not move.
 pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MAX_DERIVATIVES] {
     let dt = R::from_f64(time) - R::from_f64(source.time);
     let number = R::from_f64;
@@ -69,12 +69,12 @@ pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MA
     derivatives
 }
 
-/// A source at a time.
+/// Returns a source at a time.
 pub fn predict_one<R: Real>(order: Order, source: &Source, time: f64) -> Predicted<R> {
     Predicted { index: source.index, mass: source.mass, derivatives: predict(order, source, time) }
 }
 
-/// The sources at a time, in the same order.
+/// Returns the sources at a time, in the same order.
 pub fn predict_all<'a, R: Real>(
     order: Order,
     sources: impl IntoIterator<Item = &'a Source>,
@@ -95,10 +95,10 @@ fn add<R: Real>(sum: &mut [R; 3], term: [R; 3]) {
     *sum = std::array::from_fn(|k| sum[k] + term[k]);
 }
 
-/// The force of some sources on a sink.
+/// Returns the force of some sources on a sink.
 ///
-/// With `skip_own_index`, sources with the sink's index do not count. Pairs without softening at no distance add nothing
-/// to the sums.
+/// With `skip_own_index`, sources with the sink's index do not count. Pairs without softening at no
+/// distance add nothing to the sums.
 pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bool, sink: &Sink) -> Force<R> {
     let number = R::from_f64;
     let zero = number(0.0);
@@ -126,10 +126,10 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
         sum.potential = sum.potential - potential;
         let acceleration = scaled(w, r);
         add(&mut sum.acceleration, acceleration);
-        // Differences that the order does not have are zero, and so is what needs them.
-        let higher = |q: usize, first: Order| match order >= first {
-            true => difference(source.derivatives[q], sink.derivatives[q]),
-            false => [zero; 3],
+        // Differences that the order does not have are zero, and so are the quantities that need
+        // them.
+        let higher = |q: usize, first: Order| {
+            if order >= first { difference(source.derivatives[q], sink.derivatives[q]) } else { [zero; 3] }
         };
         let (v, a, j) = (higher(1, Order::Fourth), higher(2, Order::Sixth), higher(3, Order::Eighth));
         if order >= Order::Fourth {
@@ -155,8 +155,8 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
                 }
             }
         }
-        // With |alpha| <= v/s, |beta| <= 2 (v/s)^2 + a/s and so on, each of a difference's size and of the sizes that it
-        // is a difference of.
+        // The bounds are |alpha| <= v/s, |beta| <= 2 (v/s)^2 + a/s and so on, each for the size of
+        // a difference and for the sizes of its two terms.
         let size = |q: usize| norm(source.derivatives[q]) + norm(sink.derivatives[q]);
         let [w, s] = [w.to_f64().abs(), s2.to_f64().sqrt()];
         let [v, a, j] = [norm(v), norm(a), norm(j)];
@@ -179,7 +179,8 @@ pub fn force<R: Real>(order: Order, sources: &[Predicted<R>], skip_own_index: bo
     sum
 }
 
-/// The indices of the sources with `|r|^2 < radius2`, without softening, ascending, each once.
+/// Returns the indices of the sources with `|r|^2 < radius2`, without softening, ascending, each
+/// once.
 pub fn neighbours<R: Real>(sources: &[Predicted<R>], skip_own_index: bool, sink: &Sink) -> Vec<i32> {
     let mut found: Vec<i32> = sources
         .iter()
@@ -217,7 +218,7 @@ mod tests {
         let force = force(Order::Fourth, &sources, true, &sink(2, [0.0; 3]));
         assert_eq!(force.potential, -4.0);
         assert_eq!(force.acceleration, [2.0, 0.0, 0.0]);
-        // w = 1, alpha = 1/2: v - 3/2 r.
+        // Here w = 1 and alpha = 1/2, which gives v - 3/2 r.
         assert_eq!(force.jerk, [-2.0, 3.0, 0.0]);
         assert_eq!(force.nearest, Some((4.0, 1)));
     }
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_series_is_that_of_the_derivatives() {
-        // x = 1 + t + t^2 + ... + t^7.
+        // The series is x = 1 + t + t^2 + ... + t^7.
         let mut factorial = 1.0;
         let derivatives: [[f64; 3]; 8] = std::array::from_fn(|k| {
             factorial *= (k as f64).max(1.0);

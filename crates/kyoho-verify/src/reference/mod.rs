@@ -1,7 +1,8 @@
-//! The slow and obvious sums that every test compares with.
+//! The slow and obvious sums with which every test compares.
 //!
-//! Each formula stands once, in [`forces`], for any [`Real`] number: for `f64`, and for [`DoubleDouble`] with its 32
-//! digits, against which the errors of every precision are measured. Nothing here is shared with the backends.
+//! Each formula stands once, in [`forces`], for any [`Real`] number: for `f64`, and for
+//! [`DoubleDouble`] with its 32 digits, against which the errors of every precision are measured.
+//! Nothing here is used by the backends.
 
 pub mod double_double;
 pub mod forces;

@@ -1,4 +1,4 @@
-//! What a number must be able to do for the sums.
+//! The operations that the sums need of a number.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -14,11 +14,11 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// This number, exactly.
+    /// Converts a double exactly.
     fn from_f64(value: f64) -> Self;
-    /// The nearest number of 64 bits.
+    /// Returns the nearest double.
     fn to_f64(self) -> f64;
-    /// The square root of a number that is not negative.
+    /// Returns the square root of a number that is not negative.
     fn sqrt(self) -> Self;
 }
 
@@ -36,12 +36,12 @@ impl Real for f64 {
     }
 }
 
-/// The scalar product of two vectors.
+/// Returns the scalar product of two vectors.
 pub fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The length of a vector, in 64 bits.
+/// Returns the length of a vector as a double.
 pub fn norm<R: Real>(vector: [R; 3]) -> f64 {
     let vector = vector.map(R::to_f64);
     let [x, y, z] = vector;

@@ -1,11 +1,11 @@
-//! Which sources the regular force of a sink leaves out, as the definition says it.
+//! The regular neighbours of a sink, computed directly from their definition.
 
 use crate::reference::forces::{Predicted, difference};
 use crate::reference::real::{Real, dot};
 use kyoho::data::{NeighbourCriterion, Sink};
 
-/// The smaller of the squared distances of a source from a sink at the time of the block and a step of the sink later,
-/// when both have gone on with their velocities.
+/// Returns the smaller of two squared distances of a source from a sink: at the time of the block,
+/// and a step of the sink later, when both have moved with their velocities.
 pub fn least_distance2<R: Real>(source: &Predicted<R>, sink: &Sink) -> R {
     let r = difference(source.derivatives[0], sink.derivatives[0]);
     let v = difference(source.derivatives[1], sink.derivatives[1]);
@@ -14,7 +14,7 @@ pub fn least_distance2<R: Real>(source: &Predicted<R>, sink: &Sink) -> R {
     if later2 < now2 { later2 } else { now2 }
 }
 
-/// The squared distance below which a source is a neighbour of a sink.
+/// Returns the squared distance below which a source is a neighbour of a sink.
 pub fn reach2<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criterion: NeighbourCriterion) -> R {
     match neighbour_criterion {
         NeighbourCriterion::ByMass => R::from_f64(sink.radius2) * R::from_f64(source.mass),
@@ -22,7 +22,7 @@ pub fn reach2<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criterion: 
     }
 }
 
-/// Whether the regular force of a sink leaves a source out, as it is a neighbour.
+/// Whether the regular force of a sink leaves a source out because it is a neighbour.
 pub fn is_left_out<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criterion: NeighbourCriterion) -> bool {
     least_distance2(source, sink) < reach2(source, sink, neighbour_criterion)
 }
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn a_source_that_comes_near_within_the_step_is_left_out() {
-        // Relative to the sink it goes from 4 to 4 - 3 = 1 in a step of 2.
+        // Relative to the sink it moves from 4 to 4 - 3 = 1 in a step of 2.
         let coming = source(1.0, 4.0, -1.0);
         assert_eq!(least_distance2(&coming, &sink(0.0, 2.0)), 1.0);
         assert_eq!(
             [2.0, 0.0].map(|step| is_left_out(&coming, &sink(4.0, step), NeighbourCriterion::Plain)),
             [true, false]
         );
-        // One that goes away is as near as it is.
+        // The smaller distance of a source that leaves is the present one.
         assert_eq!(least_distance2(&source(1.0, 1.0, 9.0), &sink(0.0, 2.0)), 1.0);
     }
 
