@@ -1,5 +1,5 @@
-/* g6, g5 and the native calls in programs that trap floating-point exceptions, round otherwise or have
-   no denormals. */
+/* Calls of g6, g5 and the native interface in programs that trap floating-point exceptions,
+   round in another way or have no denormals. */
 #include "environments.h"
 
 #include <g5.h>
@@ -29,7 +29,7 @@ static struct {
     int list[NI], count, status;
 } native;
 
-/* The interface opens, begins its threads and closes within the environment. */
+/* The interface opens, starts its threads and closes within the environment. */
 static void use_g6(void)
 {
     static double tiny_x[3] = {1, 0, 0};
@@ -38,7 +38,7 @@ static void use_g6(void)
     g6calc_firsthalf(0, N, NI, sinks, b.x, b.v, g6.acc, g6.jerk, g6.pot, softening2, zero_radii);
     g6.status |= g6calc_lasthalf2(0, N, NI, sinks, b.x, b.v, softening2, zero_radii, g6.acc, g6.jerk, g6.pot, g6.nearest);
     if (precision_is("double")) {
-        /* A force that is denormal. */
+        /* This force is denormal. */
         g6.status |= set_body(0, 1, 1e-310, tiny_x, zero);
         g6calc_firsthalf(0, 1, 1, sinks, (double (*)[3])zero, (double (*)[3])zero, &g6.one_acc, &g6.one_jerk,
                          &g6.one_pot, softening2, zero_radii);
@@ -119,7 +119,7 @@ int main(void)
     for (k = 0; k < 2; k++) {
         int sink;
         softening2 = k == 0 ? 0.0 : 1.0 / 64;
-        /* Unsoftened, some sinks have the place of a source and another index. */
+        /* Without softening, some sinks have the place of a source and another index. */
         for (sink = 0; sink < NI; sink++) sinks[sink] = b.index[sink] + (k == 0 && sink % 3 == 0 ? N : 0);
         in_each_environment(use_g6, &g6, sizeof g6);
         in_each_environment(use_g5, &g5, sizeof g5);

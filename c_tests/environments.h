@@ -12,10 +12,10 @@
 
 #include "old_said.h"
 
-/* Bits of MXCSR: results that are denormal are zero, and so are such arguments. */
+/* Bits of MXCSR that make denormal results and denormal arguments zero. */
 #define NO_DENORMALS 0x8040u
 
-/* What a program can see of its environment. */
+/* The part of the environment that a program can see. */
 struct environment {
     int traps, raised, rounding;
     unsigned mxcsr;
@@ -55,9 +55,9 @@ static void set_environment(int which)
 #endif
 }
 
-/* Does the same in each environment, beginning with traps: `work` does it, without arithmetic of its
-   own, and fills the `size` bytes of `results`. They are the same bytes each time, and the environment
-   is afterwards as it was before. The results are left for the caller to look at. */
+/* Calls `work` in each environment, beginning with traps. It does no arithmetic of its own and
+   fills the `size` bytes of `results`. They must be the same bytes each time, and the
+   environment must be as it was before. The caller can read the results afterwards. */
 static void in_each_environment(void (*work)(void), void *results, size_t size)
 {
     void *first = malloc(size);

@@ -1,6 +1,7 @@
-/* A CUDA driver that shows devices and can do nothing with them. It is opened by its name in place of the real one.
- * FAKE_CUDA_VERSION and FAKE_CUDA_DEVICES say what it claims, CUDA_VISIBLE_DEVICES which of the devices it shows, as
- * numbers; with WITHOUT_LAUNCH it lacks a function. */
+/* A CUDA driver that shows devices and can do nothing with them. It is opened by its name in
+ * place of the real one. FAKE_CUDA_VERSION and FAKE_CUDA_DEVICES set its version and its number
+ * of devices, and CUDA_VISIBLE_DEVICES, as numbers, the devices that it shows. With
+ * WITHOUT_LAUNCH it lacks a function. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +35,8 @@ int cuGetErrorString(int code, const char **text)
     return *text ? 0 : 1;
 }
 
-/* The device that is shown at a place, -1 beyond the last. As in the real driver a number that is none ends the list. */
+/* Returns the device that is shown at a place, or -1 beyond the last. As in the real driver, a
+   number that is no device ends the list. */
 static int shown(int place)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -91,7 +93,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
     return 0;
 }
 
-/* The rest must be there and must not be called by who only lists devices. */
+/* The other functions must exist, and a program that only lists devices must not call them. */
 #define NEVER(name) \
     int name(void) \
     { \

@@ -1,8 +1,9 @@
-/* An OpenCL loader that shows devices and can do nothing with them. It is opened by its name in place of the real one.
- * FAKE_OPENCL says what it shows: platforms between `;`, devices of a platform between `,`, each `gpu`, `cpu`, `card`
- * or `odd`, followed by what is wrong with it after a `-`: `double`, `off`, `compiler`, `big`, `32` or `old`. A
- * platform `!` is one whose devices cannot be asked for, and `-` has none. FAKE_OPENCL_CODE is what the question for
- * platforms returns. With WITHOUT_FILL_BUFFER it lacks a function. */
+/* An OpenCL loader that shows devices and can do nothing with them. It is opened by its name in
+ * place of the real one. FAKE_OPENCL lists what it shows: platforms between `;`, devices of a
+ * platform between `,`, each `gpu`, `cpu`, `card` or `odd`, followed by its defect after a `-`:
+ * `double`, `off`, `compiler`, `big`, `32` or `old`. The devices of a platform `!` cannot be
+ * asked for, and a platform `-` has none. FAKE_OPENCL_CODE is the result of the question for
+ * platforms. With WITHOUT_FILL_BUFFER it lacks a function. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #define INVALID_VALUE -30
 #define DEVICE_NOT_FOUND -1
 
-/* The text of a part between separators, counted from 0; an empty one beyond the last. */
+/* Returns the text between two separators, counted from 0. It is empty beyond the last. */
 static const char *part(const char *text, char separator, int number, char *room)
 {
     size_t length;
@@ -110,7 +111,7 @@ int clGetDeviceInfo(void *device, unsigned what, size_t room, void *to, size_t *
         large = (uint64_t)(what == 0x101F ? 80 : 1) << 30;
         if (what == 0x1023 && HAS("local")) large = 32 << 10;
         return tell(&large, 8, room, to, told);
-    case 0x1004: /* threads of a group */
+    case 0x1004: /* threads of a thread block */
         if (HAS("threads")) size = 128;
         return tell(&size, sizeof size, room, to, told);
     case 0x1002: number = 132; break; /* compute units */
@@ -126,7 +127,7 @@ int clGetDeviceInfo(void *device, unsigned what, size_t room, void *to, size_t *
     return tell(&number, 4, room, to, told);
 }
 
-/* The rest must be there and must not be called by who only lists devices. */
+/* The other functions must exist, and a program that only lists devices must not call them. */
 #define NEVER(name) \
     int name(void) \
     { \

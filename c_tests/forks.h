@@ -7,7 +7,7 @@
 
 #include "old_said.h"
 
-/* Does something in a child, which must keep its promises. */
+/* Calls `work` in a child, which must keep its promises. */
 static void in_a_fork(const char *what, void (*work)(void))
 {
     int status = -1;

@@ -1,4 +1,4 @@
-/* As many boards of the GRAPE-5 interface as ids come, each used by a thread of its own. */
+/* As many boards of the GRAPE-5 interface as there are ids, each used by a thread of its own. */
 #include <limits.h>
 #include <pthread.h>
 
@@ -17,13 +17,14 @@ static struct bodies bodies;
 static struct work works[BOARDS];
 static pthread_barrier_t all_there;
 
-/* Of every three boards one has a number that is far from the others. */
+/* Returns the number of a board. One of every three is far from the others. */
 static int number_of(int k)
 {
     return k == 1 ? INT_MAX : k % 3 == 1 ? INT_MAX / BOARDS * k : k;
 }
 
-/* The first bodies are sources, and all are sinks: a board with others gives another force. */
+/* Sets the first bodies as sources and all as sinks. A board with other bodies gives another
+   force. */
 static void set(const struct work *w)
 {
     g5_set_xmjMC(w->board, 0, w->n, bodies.x, bodies.mass);

@@ -1,4 +1,5 @@
-/* Devices of the GRAPE-5 interface are named by one thread while boards come and go in another. */
+/* One thread names devices of the GRAPE-5 interface while boards are opened and closed in
+   another. */
 #include <pthread.h>
 
 #include "old_said.h"

@@ -1,4 +1,5 @@
-/* Wrong calls of the GRAPE-5 interface: a code, one line on stderr, NaN in the place of forces, and nothing lost. */
+/* Wrong calls of the GRAPE-5 interface give a code, one line on stderr and NaN in the place of
+   forces, and nothing is lost. */
 #include <limits.h>
 
 #include "old_said.h"

@@ -7,7 +7,8 @@ enum { N = 900 };
 
 static double acc[N + 1][3], pot[N + 1];
 
-/* The worst errors of forces on all bodies; sources are the first n bodies, eps2 the squared softening of each sink. */
+/* Returns the worst error of the forces on all bodies. The sources are the first n bodies, and
+   eps2 is the squared softening of each sink. */
 static double worst(const struct bodies *b, int n, const double *eps2)
 {
     struct bodies sources = *b;
@@ -120,7 +121,7 @@ static void alone(void)
     g5_close();
 }
 
-/* Both spellings of the Fortran names of the functions for one of many boards. */
+/* Tests both spellings of the Fortran names of the functions for one of many boards. */
 static void fortran(struct bodies *b)
 {
     static double expected[N][3], expected_pot[N];

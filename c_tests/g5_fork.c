@@ -1,4 +1,5 @@
-/* A program on the GRAPE-5 interface that forks with boards in use: they are its own, and a child makes others. */
+/* A program on the GRAPE-5 interface that forks with boards in use. They stay its own, and a
+   child makes others. */
 #include <g5.h>
 
 #include "forks.h"

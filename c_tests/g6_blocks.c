@@ -1,4 +1,5 @@
-/* Blocks of sinks of the GRAPE-6 interface: their number, their arrays, and when they are read and written. */
+/* Blocks of sinks of the GRAPE-6 interface: their number, their arrays, and the times at which
+   these are read and written. */
 #include "g6_board.h"
 
 enum { N = 600, BLOCK = 40, CANARY = 77777 };

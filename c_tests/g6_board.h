@@ -21,7 +21,8 @@ static void set_bodies(struct bodies *b)
     for (k = 0; k < b->n; k++) set_body(k, b->index[k], b->mass[k], b->x[k], b->v[k]);
 }
 
-/* The forces of the first nj addresses on ni sinks; h2 may be null for no neighbour lists. */
+/* Computes the forces of the first nj addresses on ni sinks. h2 may be null for no neighbour
+   lists. */
 static int get_forces(int nj, int ni, int *index, double (*x)[3], double (*v)[3], double eps2, double *h2,
                       double (*acc)[3], double (*jerk)[3], double *pot, int *nn)
 {
@@ -33,7 +34,7 @@ static int get_forces(int nj, int ni, int *index, double (*x)[3], double (*v)[3]
     return status;
 }
 
-/* The force on one sink. */
+/* Returns the force on one sink. */
 static struct force force_on(int nj, int index, double *x, double *v, double eps2)
 {
     struct force f;

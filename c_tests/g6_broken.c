@@ -1,4 +1,5 @@
-/* The interfaces in an environment that asks for what cannot be had; the argument is what the complaint must name. */
+/* The interfaces in an environment that asks for something missing. The argument is what the
+   error must name. */
 #include "old_said.h"
 
 #include "g6_board.h"

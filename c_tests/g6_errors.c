@@ -1,4 +1,5 @@
-/* Wrong calls of the GRAPE-6 interface: a code, one line on stderr, NaN in the place of forces, and nothing lost. */
+/* Wrong calls of the GRAPE-6 interface give a code, one line on stderr and NaN in the place of
+   forces, and nothing is lost. */
 #include "old_said.h"
 
 #include "g6_board.h"
@@ -27,7 +28,7 @@ static int failed_rows(int ni)
     return nan;
 }
 
-/* Whether a force that began wrong ends with NaN, and the next right one with a force. */
+/* Whether a force that begins wrong ends with NaN, and the next right one with a force. */
 static int recovers(void)
 {
     int ended = end(2) != 0 && failed_rows(2) && !*said();
@@ -105,7 +106,8 @@ static void blocks(void)
     end(2);
 }
 
-/* A program that has arrays of a fixed length, and was told of more pipes. */
+/* Tests a program that has arrays of a fixed length, and was given more pipes than they have
+   room for. */
 static void short_arrays(void)
 {
     static struct { int index[4]; double x[4][3], v[4][3], h2[4]; } room;

@@ -32,7 +32,8 @@ static void values(void)
     free_bodies(&b);
 }
 
-/* A source on the path x + v t + a2 t^2 + j6 t^3 must act from there, and its velocity must be the path's. */
+/* A source on the path x + v t + a2 t^2 + j6 t^3 must exert its force from there, and with the
+   velocity of the path. */
 static void taylor_factors(void)
 {
     double x[3] = {1, 2, -1}, v[3] = {0.3, -0.2, 0.5}, acc[3] = {0.7, 0.1, -0.4}, jerk[3] = {-1.2, 0.9, 0.6};
@@ -68,7 +69,8 @@ static void taylor_factors(void)
     g6_close(0);
 }
 
-/* Every calculation sees the addresses below its nj as they are now, at the time that was set last. */
+/* Every calculation uses the addresses below its nj as they are at the call, at the time that
+   was set last. */
 static void when_sources_are_predicted(void)
 {
     double origin[3] = {0, 0, 0}, x[3] = {1, 0, 0}, v[3] = {1, 0, 0}, back[3] = {-1, 0, 0};
@@ -100,7 +102,7 @@ static void when_sources_are_predicted(void)
     g6_close(0);
 }
 
-/* The sources below nj, whatever the order and the gaps, and no others. */
+/* The sources below nj, whatever their order and gaps, exert forces, and no others. */
 static void addresses(void)
 {
     enum { N = 300, FAR = 300000 };

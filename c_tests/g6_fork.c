@@ -1,6 +1,7 @@
-/* A program that forks, before and after it opens the board. The board belongs to the process that opened it: a child
- * is told so, and may open one of its own. With an argument, the backend serves no child of a process that uses it, which
- * is told these words. */
+/* A program that forks before and after it opens the board. The board belongs to the process
+ * that opened it. A child gets an error that says so, and may open a board of its own. With an
+ * argument, the backend serves no child of a process that uses it, and the argument is the error
+ * of the child. */
 #include "forks.h"
 
 #include "g6_board.h"
@@ -71,7 +72,8 @@ static void child_that_closes_the_parents_board(void)
     open_again();
 }
 
-/* Helpers of the parent may be on their way to sleep when a child comes to be, which waits for none of them. */
+/* Helpers of the parent may be about to sleep when a child begins. The child must not wait for
+   them. */
 static void child_that_closes_at_once(void)
 {
     PROMISE("a child closes the board", g6_close(0) == 0);

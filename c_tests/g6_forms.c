@@ -1,4 +1,5 @@
-/* Every form of the GRAPE-6 calls does the same: the C form, the Fortran form, and that with two underscores. */
+/* Every form of the GRAPE-6 calls does the same work: the C form, the Fortran form, and the one
+   with two underscores. */
 #include "g6_board.h"
 
 int g6_open__(int *), g6_close__(int *), g6_npipes__(void), g6_set_ti__(int *, double *);

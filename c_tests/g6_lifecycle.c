@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     PROMISE("it can be opened and closed 2000 times", k == 2000);
     PROMISE("that leaves no file open", entries("/proc/self/fd") == files);
     PROMISE("and no memory behind (2 MiB at most)", (resident_pages() - pages) * sysconf(_SC_PAGESIZE) < 2 << 20);
-    /* Threads that were told to end may take a moment. */
+    /* Threads that have to end may take a moment. */
     for (k = 0; k < 1000 && entries("/proc/self/task") > threads; k++) usleep(10000);
     PROMISE("and no threads", entries("/proc/self/task") <= threads);
     return finish();

@@ -43,7 +43,7 @@ static void nearest(void)
     g6_close(0);
 }
 
-/* One list of at most `most` numbers behind a canary. */
+/* Reads one list of at most `most` numbers and checks that nothing is written behind it. */
 static int list_of(int sink, int most, int *length, int *list)
 {
     int status, k;
@@ -53,7 +53,8 @@ static int list_of(int sink, int most, int *length, int *list)
     return status;
 }
 
-/* Sources on a line at 1, 2, 3, ... thousandths from the sink, in mixed order: index k + 1 is the k-th. */
+/* Sources lie on a line at 1, 2, 3, ... thousandths from the sink, in mixed order. Index k + 1
+   is the k-th. */
 static void lists_of_any_length(void)
 {
     static const int lengths[] = {0, 1, 255, 256, 257, 1000, 5000};

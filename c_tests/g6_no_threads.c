@@ -1,4 +1,4 @@
-/* A program that may start so many threads, as its argument says, and then no more. */
+/* A program that may start as many threads as its argument says, and then no more. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { N = 1000 };
 
 static int allowed;
 
-/* The library's calls land here. */
+/* The library's calls arrive here. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);

@@ -1,5 +1,5 @@
-/* A client that defines every C form itself on top of the Fortran forms, as ph4 does. Its definitions come before the
- * library's, so the library must never call its own C forms by name. */
+/* A client that defines every C form itself by the Fortran forms, as ph4 does. Its definitions
+ * come before the library's, so the library must never call its own C forms by name. */
 #include "old_check.h"
 
 int g6_open_(int *), g6_close_(int *), g6_npipes_(void), g6_set_tunit_(double *), g6_set_xunit_(double *);
@@ -17,7 +17,7 @@ int g6_flush_jp_buffer_(int *), g6_set_overflow_flag_test_mode_(int *, int *, in
 
 static int depth = 0;
 
-/* Calls a Fortran form; being called from there would come here again. */
+/* Calls a Fortran form. If that form called this C form, the call would come back here. */
 #define CALL(call) \
     do { int result; if (++depth > 1) { PROMISE("the library does not call a C form", 0); depth--; return 0; } \
          result = (call); depth--; return result; } while (0)

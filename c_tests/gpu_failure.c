@@ -1,5 +1,6 @@
-/* What a program sees when its GPU fails: a context that died, memory that is used up, a fork. Every case is a process of
- * its own, since a device that failed is lost for all of a process. One line for each case; see gpu_library.h.
+/* The behaviour of a program whose GPU fails: its context is lost, its memory is used up, or the
+ * program forks. Every case is a process of its own, because a device that failed is lost for the
+ * whole process. It prints one line for each case; see gpu_library.h.
  *
  *     ./gpu_failure path/to/libkyoho.so [words of the cases to run]
  */
@@ -11,7 +12,8 @@
 
 #include "gpu_library.h"
 
-/* Ends a case that cannot go on; without what libraries do at an exit, which may hang in a fork. */
+/* Ends a case that cannot go on. It skips what libraries do at an exit, which may hang in a
+   fork. */
 static void stop(void) {
     fflush(stdout);
     _exit(1);
@@ -32,10 +34,10 @@ static int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, uns
 static int (*cuMemAlloc)(uint64_t *, size_t);
 static int (*cuMemFree)(uint64_t);
 
-/* The GPU that fails, by its number, and as the driver names it. */
+/* The GPU that fails, by its number and by the driver's handle. */
 static int failing, device;
 
-/* Takes part in the context that the library uses. */
+/* Retains the context that the library uses. */
 static void share_context(void) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW), *context = NULL;
     CHECK(driver);
@@ -71,7 +73,7 @@ static void load_trap(void) {
     if (failures) stop();
 }
 
-/* The context is lost from here on: every call of it is an error. */
+/* The context is lost from here on. Every call in it is an error. */
 static void kill_context(void) {
     CHECK(cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == 0);
     int code = cuCtxSynchronize();
@@ -79,7 +81,7 @@ static void kill_context(void) {
     CHECK(cuCtxSynchronize() == code);
 }
 
-/* Memory that the library does not get. */
+/* Memory that is taken away from the library. */
 static uint64_t hoard[4096];
 static int hoarded;
 
@@ -93,7 +95,7 @@ static void give_all_memory(void) {
     while (hoarded > 0) CHECK(cuMemFree(hoard[--hoarded]) == 0);
 }
 
-/* Block steps on a system and on its twin of the CPU. */
+/* Block steps on a system and on its twin on the CPU. */
 
 enum { N = 6000, MANY = 1 << 20 };
 
@@ -149,7 +151,8 @@ static double difference(const double *a, const double *b, int n) {
     return worst / scale;
 }
 
-/* The forces of both are the same to the rounding of devices that add in other orders, or bit by bit. */
+/* The forces of both agree up to the rounding of devices that add in other orders, or bit by
+   bit. */
 static void compare(const struct particle *one, const struct particle *other, int n, int same_bits) {
     double worst = 0;
     int same = 1;
@@ -165,7 +168,7 @@ static void compare(const struct particle *one, const struct particle *other, in
     CHECK(same || !same_bits);
 }
 
-/* The forces of the sources below nj on some of them. */
+/* Computes the forces of the sources below nj on some of them. */
 static void block(int ni, int nj, int same_bits) {
     struct particle *one = malloc(ni * sizeof *one), *other = malloc(ni * sizeof *other);
     memcpy(one, p, ni * sizeof *one);
@@ -187,7 +190,7 @@ static void steps(int same_bits) {
     }
 }
 
-/* A block of the tested system alone, which must be this result; its arrays are not written. */
+/* A block of the tested system alone must have this result, and its arrays are not written. */
 static void refused(kyoho_result expected, const char *words) {
     struct particle on = p[0];
     on.pot = on.acc[0] = on.jerk[2] = 12345;
@@ -222,7 +225,7 @@ static void gone_to_the_cpu(void) {
     steps(1);
 }
 
-/* A new system of the automatic choice works, whoever computes. */
+/* A new system of the automatic choice works, whichever device computes. */
 static void a_new_system(void) {
     kyoho_system *before = tested, *twin_before = twin;
     open_systems(0);
@@ -262,7 +265,7 @@ static void automatic_within_a_block(void) {
     GIVES(KYOHO_OK, kyoho_system_force(twin, N, &sinks, &right));
     GIVES(KYOHO_OK, kyoho_system_start(tested, N, &sinks));
     kill_context();
-    /* Written in the meantime: not for this block, but not lost. */
+    /* Sources that are written meanwhile have no effect on this block, but are not lost. */
     write_to_both(100, 500, now);
     GIVES(KYOHO_OK, kyoho_system_wait(tested, &to));
     compare(one, other, N, 0);
@@ -308,13 +311,13 @@ static void chosen(void) {
     refused(KYOHO_DEVICE_FAILED, "CUDA_ERROR");
     refused(KYOHO_DEVICE_FAILED, "device 0");
     CHECK(backend_of(tested) == KYOHO_BACKEND_CUDA);
-    /* What is written while no device works is kept. */
+    /* Sources that are written while no device works are kept. */
     write_to_both(50, 200, now);
     GIVES(KYOHO_OK, move_to(tested, KYOHO_BACKEND_CPU, NULL, 0));
     CHECK(backend_of(tested) == KYOHO_BACKEND_CPU);
     block(40, N, 1);
     steps(1);
-    /* The device may or may not be had again; the system knows which, and is not lost. */
+    /* The device may be available again or not. The system finds out, and is not lost. */
     cuDevicePrimaryCtxRelease(device);
     kyoho_result moved = move_to(tested, KYOHO_BACKEND_CUDA, NULL, 0);
     CHECK(moved == KYOHO_OK || moved == KYOHO_DEVICE_FAILED || moved == KYOHO_NO_BACKEND);
@@ -332,7 +335,8 @@ static void chosen(void) {
     end();
 }
 
-/* A chosen backend loses its context within a block: its error stays until the system is moved, with all that was written. */
+/* A chosen backend loses its context within a block. Its error stays until the system is moved
+   with all that was written. */
 static void lose_a_block_and_move(int ni, int nj) {
     struct particle *one = calloc(ni, sizeof *one);
     load_trap();
@@ -404,7 +408,7 @@ static void memory_to_open(void) {
     end();
 }
 
-/* The child's promises; the parent waits for it and goes on. */
+/* The child checks promises. The parent waits for it and goes on. */
 static void in_a_fork(void (*work)(void)) {
     int status = -1;
     fflush(stdout);
@@ -487,7 +491,7 @@ static void fork_within_a_block(void) {
 
 enum { LARGE = 300 };
 
-/* A block that is one GPU's, and one that is dealt to both. */
+/* Computes a block on one GPU, and one that is partitioned among both. */
 static void small_and_large(int same_bits) {
     set_both_times();
     block(3, MANY, same_bits);
@@ -509,7 +513,8 @@ static void begin_on_two(int backend, int twins_backend, int sources) {
     small_and_large(same_bits);
 }
 
-/* A kernel that fails ends CUDA for its process, whatever GPU it ran on: the driver's other contexts fail too. */
+/* A kernel that fails ends CUDA for its process, whichever GPU it ran on: the driver's other
+   contexts fail too. */
 static void one_of_two_dies(int number) {
     failing = number;
     begin_on_two(0, KYOHO_BACKEND_CPU, MANY);
@@ -536,7 +541,8 @@ static void one_of_two_dies_within_a_block(void) {
     end();
 }
 
-/* Memory is another matter. The twin has the other GPU alone, so that both give the same bits, whoever computes. */
+/* Lack of memory affects one GPU only. The twin has the other GPU alone, so that both give the
+   same bits, whichever computes. */
 static void memory_of_one_of_two(int number) {
     char words[64];
     failing = number;
@@ -571,7 +577,7 @@ static void are_there_two(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-    /* GPUs that it needs. */
+    /* The number of GPUs that it needs. */
     int gpus;
 } cases[] = {
     {"the context dies before a block, automatic backend", automatic_before_a_block, 1},
@@ -592,7 +598,7 @@ static const struct {
     {"the memory of the second of two GPUs is used up", memory_of_the_second_of_two, 2},
 };
 
-/* Runs a case in a process that has not touched the driver; its exit code, or -1. */
+/* Runs a case in a process that has not touched the driver. Returns its exit code, or -1. */
 static int in_a_process(void (*run)(void), int number) {
     int status = -1;
     fflush(stdout);

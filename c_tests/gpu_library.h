@@ -1,5 +1,5 @@
-/* What the programs for machines with a GPU share: they load the library whose path they are given, so that they run
- * where nothing but a C compiler is:
+/* Common functions of the programs for machines with a GPU. They load the library from a path, so
+ * that they run on machines that have nothing but a C compiler:
  *
  *     gcc -std=c99 -O2 -I include -o gpu_failure c_tests/gpu_failure.c -ldl -lm
  *     ./gpu_failure path/to/libkyoho.so
@@ -44,7 +44,7 @@ static void find(void *in, const char *name, void *function) {
     }
 }
 
-/* Loads the library that the first argument names; ends the program where there is none. */
+/* Loads the library that the first argument names. Ends the program if there is none. */
 static void load_library(int count, char **arguments) {
     void *loaded = count > 1 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!loaded) {
@@ -74,10 +74,10 @@ static void load_library(int count, char **arguments) {
 
 #include "native_check.h"
 
-/* What a program ends with where there is no GPU. */
+/* The exit code of a program if there is no GPU. */
 enum { NO_GPU = 77 };
 
-/* What the environment says must not choose the devices. */
+/* Removes the variables that would choose the devices. */
 static inline void forget_environment(void) {
     static const char *const names[] = {"KYOHO_BACKEND", "KYOHO_DEVICES", "KYOHO_PRECISION", "KYOHO_CROSSOVER", "GPU_LIST",
                                         "KYOHO_LOG", "KYOHO_LOG_FILE"};

@@ -1,10 +1,12 @@
-/* A few small blocks of each kind in every order and precision, against a plain sum: little enough for a checker of the
- * device's memory to follow. Computed on one device and on one that is named three times, with the same bits. One line
- * for each order and precision; see gpu_library.h.
+/* A few small blocks of each kind in every order and precision, compared with a plain sum. They are
+ * small enough for a checker of the device's memory. They are computed on one device and on one that
+ * is named three times, with the same bits. It prints one line for each order and precision; see
+ * gpu_library.h.
  *
  *     compute-sanitizer --tool memcheck ./gpu_small path/to/libkyoho.so [cuda, opencl or cpu] [order] [precision]
  *
- * With `few` behind these there are fewer sources and small blocks alone: little enough for racecheck in a minute.
+ * With `few` as a further argument there are fewer sources and only small blocks, for which racecheck
+ * takes a minute.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -12,10 +14,11 @@
 
 #include "gpu_library.h"
 
-/* The most sources at addresses one after another, a few far from one another, and the most sinks. */
+/* The most sources at successive addresses, the most at addresses far from one another, and the
+   most sinks. */
 enum { DENSE = 6000, SPARSE = 40, MOST_SOURCES = DENSE + SPARSE, MOST = 1100 };
 
-/* Sources at addresses one after another, and all of them. */
+/* The number of sources at successive addresses, and of all. */
 static int dense = DENSE, all = MOST_SOURCES;
 
 struct source {
@@ -60,7 +63,8 @@ static void make_sources(void) {
     }
 }
 
-/* Sinks of which every second is a source. Without softening each of these lies where another source is, too. */
+/* Makes sinks of which every second is a source. Without softening each of these is at the place
+   of another source, too. */
 static void make_sinks(void) {
     for (int i = 0; i < MOST; i++) {
         const struct source *source = &sources[5 * i % dense];
@@ -71,14 +75,14 @@ static void make_sinks(void) {
     }
 }
 
-/* Writes `count` sources, `step` apart among those that lie below `end`. */
+/* Writes `count` sources, `step` apart among those below `end`. */
 static void write_sources(int first, int count, int step, int end) {
     static int32_t addresses[MOST_SOURCES], indices[MOST_SOURCES];
     static double masses[MOST_SOURCES], times[MOST_SOURCES], x[MOST_SOURCES][8][3];
     for (int n = 0; n < count; n++) {
         struct source *source = &sources[(first + n * step) % end];
         if (source->written) {
-            /* It moved since. */
+            /* The source has moved since. */
             source->time = now;
             draw_vector(source->x[0], 1);
             draw_vector(source->x[1], 0.5);
@@ -105,10 +109,11 @@ static void set_times(double time) {
     for (int s = 0; s < 2; s++) GIVES(KYOHO_OK, kyoho_system_set_time(systems[s], time));
 }
 
-/* Sources as they were when the block began. */
+/* The sources as they were when the block began. */
 static struct source at_start[MOST_SOURCES];
 
-/* Vectors that a pair needs; the series has twice as many terms, but in order 2 one. */
+/* Returns the number of vectors that a pair needs. The series has twice as many terms, except
+   for one term in order 2. */
 static int vectors(void) {
     return order / 2;
 }
@@ -141,7 +146,7 @@ static int wrong(const char *what, int sink, double found, double right, double 
     return 1;
 }
 
-/* Compares an answer with the plain sum, to what roundings of coordinates and of pairs can do. */
+/* Compares a result with the plain sum, up to the rounding of coordinates and of pairs. */
 static void check_sink(int number, int nj, double softening2, const struct answer *answer) {
     const struct sink *sink = &sinks[number];
     static const char *const names[] = {"the acceleration", "the jerk", "the snap", "the crackle"};
@@ -217,7 +222,8 @@ static void check_list(int number, int nj) {
     }
 }
 
-/* A block on both systems; `later` sources are written while it is under way, and its lists are read after that. */
+/* Computes a block on both systems. While it is under way, `later` sources are written, and its
+   lists are read after that. */
 static void block(int ni, int nj, double softening2, int lists, int later) {
     kyoho_sinks given = KYOHO_SINKS_INIT;
     given.count = ni;
@@ -273,7 +279,8 @@ static void run(int backend) {
     block(5, 700, 1e-4, 1, 0); /* no source at all */
     write_sources(0, 700, 1, dense);
     blocks(700, 1e-4);
-    /* As many particles move as are in a block: few records, which go with the block, and many. */
+    /* As many particles move as there are in a block. The records are few, which go with the
+       block, or many. */
     for (int n = 0; n < size_count; n++) {
         set_times((n + 1) / 256.0);
         block(sizes[n], 700, 1e-4, 0, 0);
@@ -289,7 +296,7 @@ static void run(int backend) {
         set_times(now + 1 / 512.0);
         block(sizes[n], dense, 1e-4, 1, sizes[n]);
     }
-    /* Far addresses, of which each slice has some; places between them were never written. */
+    /* Each slice has some of these far addresses. Addresses between them were never written. */
     write_sources(dense, SPARSE, 1, all);
     const int32_t end = sources[all - 1].address;
     for (int n = 0; n < size_count; n++) block(sizes[n], end + 1, 1e-4, n % 2, 0);
@@ -297,7 +304,8 @@ static void run(int backend) {
     block(5, 2147483647, 1e-4, 1, 0);
     block(5, 0, 1e-4, 1, 0);
     block(0, dense, 1e-4, 1, 0);
-    /* Coincident pairs without softening: at coordinates that every precision has, and at rest. */
+    /* Coincident pairs without softening are at coordinates that every precision has exactly,
+       and at rest. */
     for (int s = 0; s < 1000; s++) {
         for (int k = 0; k < 3; k++) {
             sources[s].x[0][k] = s % 2 ? sources[s - 1].x[0][k] : round(64 * sources[s].x[0][k]) / 64;

@@ -1,4 +1,5 @@
-/* What the C tests of the native interface share: checks that say what failed, and particles to sum. */
+/* Common functions of the C tests of the native interface: checks that report failures, and
+   particles to sum. */
 #ifndef NATIVE_CHECK_H
 #define NATIVE_CHECK_H
 
@@ -19,7 +20,7 @@ static int failures;
         }                                                                                                   \
     } while (0)
 
-/* A call gives this result. */
+/* Checks that a call gives this result. */
 #define GIVES(result, call)                                                                                 \
     do {                                                                                                    \
         kyoho_result got = (call);                                                                          \
@@ -30,7 +31,7 @@ static int failures;
         }                                                                                                   \
     } while (0)
 
-/* A call gives this result, and the text of the error has these words in it. */
+/* Checks that a call gives this result, and that the text of the error contains these words. */
 #define SAYS(result, words, system, call)                                                                   \
     do {                                                                                                    \
         GIVES(result, call);                                                                                \
@@ -49,7 +50,7 @@ struct particle {
     double acc[3], jerk[3], pot;
 };
 
-/* The same numbers on every machine, -1 to 1. */
+/* Returns a number from -1 to 1. The series is the same on every machine. */
 static inline double draw(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (double)(*state >> 11) / 4503599627370496.0 - 1.0;
@@ -65,7 +66,7 @@ static inline void make_particles(struct particle *p, int n, uint64_t seed) {
     }
 }
 
-/* The particles of this array as sources at addresses from 0 on, and as sinks. */
+/* Returns the particles of this array as sources at addresses from 0 on. */
 static inline kyoho_sources sources_of(const struct particle *p, int n) {
     kyoho_sources sources = KYOHO_SOURCES_INIT;
     sources.count = n;
@@ -76,6 +77,7 @@ static inline kyoho_sources sources_of(const struct particle *p, int n) {
     return sources;
 }
 
+/* Returns the particles as sinks. */
 static inline kyoho_sinks sinks_of(const struct particle *p, int n, double softening2) {
     kyoho_sinks sinks = KYOHO_SINKS_INIT;
     sinks.count = n;
@@ -94,7 +96,8 @@ static inline kyoho_forces forces_of(struct particle *p) {
     return forces;
 }
 
-/* The slow and obvious sum: the force of n sources on a particle, with self left out by index. */
+/* Computes the slow and obvious sum: the force of n sources on a particle, which is left out
+   itself by its index. */
 static inline void sum_force(const struct particle *p, int n, double softening2, struct particle *on) {
     double pot = 0, acc[3] = {0}, jerk[3] = {0};
     for (int j = 0; j < n; j++) {
@@ -122,13 +125,13 @@ static inline double distance(const double a[3], const double b[3]) {
     return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-/* Whether two vectors differ by less than a part of their length. */
+/* Whether the difference of two vectors is less than this fraction of their length. */
 static inline int close_to(const double a[3], const double b[3], double part) {
     const double zero[3] = {0, 0, 0};
     return distance(a, b) <= part * distance(b, zero);
 }
 
-/* Options that decide on so much and leave all else open. */
+/* Makes options that set these fields and leave all others open. */
 static inline kyoho_options options_of(int order, int precision, int backend, const char *devices, int threads) {
     kyoho_options options = KYOHO_OPTIONS_INIT;
     options.order = order;

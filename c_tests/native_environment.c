@@ -1,5 +1,5 @@
-/* Makes a system of order 4, or of a third argument, that leaves all else open, and compares the result and its text
-   with the first two. */
+/* Makes a system of order 4, or of a third argument, that leaves all other options open.
+   Compares the result and its text with the first two arguments. */
 #include "native_check.h"
 
 int main(int argc, char **argv) {

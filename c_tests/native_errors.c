@@ -1,4 +1,5 @@
-/* What the native interface makes of bad input: a number, a text that names what was wrong, and nothing lost. */
+/* Bad input to the native interface gives a result code and a text that names the value, and
+   nothing is lost. */
 #include "native_check.h"
 
 enum { N = 40 };
@@ -11,7 +12,7 @@ static kyoho_system *filled(int order) {
     return system;
 }
 
-/* The system still computes the forces of the sources that it had. */
+/* Checks that the system still computes the forces of the sources that it had. */
 static void still_works(kyoho_system *system) {
     struct particle on = p[3];
     kyoho_sinks sinks = sinks_of(&on, 1, 0.01);
@@ -92,8 +93,8 @@ static void options(void) {
     CHECK(devices == 0);
 }
 
-/* Each structure says how large it is: a program may know fewer fields than the library, or more of which it makes no
-   use. */
+/* Each structure has its size: a program may know fewer fields than the library, or more, which
+   it does not use. */
 static void sizes_of_structures(void) {
     kyoho_system *system = filled(4);
     struct {
@@ -133,7 +134,8 @@ static void sizes_of_structures(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* The list of interactions has each order in each precision and scope that a system can be made of, and no other. */
+/* The list of interactions has each order in each precision and scope in which a system can be
+   made, and no other. */
 static void interactions(void) {
     int made = 0, count = kyoho_interaction_count();
     for (int order = -1; order <= 9; order++)
@@ -195,7 +197,7 @@ static void sources(void) {
     SAYS(KYOHO_BAD_ADDRESS, "-7", system, kyoho_system_set_sources(system, &s));
     address[2] = 7;
 
-    /* One bad number among many: its source is named, and none is written. */
+    /* If one number among many is bad, its source is named, and none is written. */
     s = good, s.first_address = 10;
     q[2].mass = NAN;
     SAYS(KYOHO_NOT_FINITE, "the mass of the source at address 12", system, kyoho_system_set_sources(system, &s));
@@ -289,7 +291,7 @@ static void order_of_calls(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* What order 2 does not compute cannot be asked of it. */
+/* Results that order 2 does not compute cannot be asked for. */
 static void order_2(void) {
     kyoho_system *system = filled(2);
     struct particle q[3];
@@ -331,7 +333,7 @@ static void predicted(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* Who leaves everything open has forces of order 4. */
+/* A system whose options are all open has forces of order 4. */
 static void no_options(void) {
     kyoho_interaction computed = KYOHO_INTERACTION_INIT;
     kyoho_system *system = NULL;
@@ -378,7 +380,7 @@ static void descriptions(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* A system goes on with the same sources wherever it is moved, and stays where it is when it cannot be moved. */
+/* A moved system keeps its sources. If it cannot be moved, it stays where it is. */
 static void moves(void) {
     kyoho_system *system = filled(4);
     struct particle on = p[5];

@@ -1,4 +1,5 @@
-/* Forces through the native interface: whole arrays, arrays inside the caller's structures, blocking and in two calls. */
+/* Forces through the native interface: whole arrays, arrays inside the caller's structures, in
+   one call or in two. */
 #include "native_check.h"
 
 enum { N = 700 };
@@ -14,7 +15,7 @@ static void check_forces(const struct particle *sources, int nj, const struct pa
     }
 }
 
-/* The caller's structures are read and written where they are. */
+/* The caller's structures are read and written in place. */
 static void strided_arrays_stay_where_they_are(int precision, double part) {
     struct particle p[N];
     make_particles(p, N, 1);
@@ -27,7 +28,7 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
     check_forces(p, N, p, N, part);
     CHECK(p[3].colour == 0 && p[3].index == 1003);
 
-    /* Only addresses below nj act, and only so many sinks are written. */
+    /* Only addresses below nj exert forces, and only this many sinks are written. */
     sinks.count = 5;
     memset(p[5].acc, 0, sizeof p[5].acc);
     GIVES(KYOHO_OK, kyoho_system_force(system, 100, &sinks, &forces));
@@ -36,7 +37,7 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* So many sinks that several threads read them. */
+/* There are so many sinks that several threads read them. */
 static void many_sinks_are_read_where_they_are(void) {
     enum { SINKS = 50000, SOURCES = 20 };
     static struct particle p[SINKS];
@@ -91,7 +92,8 @@ static void packed_arrays_need_no_strides(void) {
     }
     check_forces(p, N, p, N, 1e-13);
 
-    /* An array that is not wanted is left out, and two results may go to the same place: the later one stays. */
+    /* An array that is not wanted may be null. If two results go to the same place, the later
+       one stays. */
     static double twice[N][3];
     kyoho_forces same = KYOHO_FORCES_INIT;
     same.accelerations.data = twice[0];
@@ -109,7 +111,8 @@ static void packed_arrays_need_no_strides(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* Between start and wait the caller may do as it likes: the block was taken as it was. */
+/* Between start and wait the caller may change everything. The block uses the values of its
+   start. */
 static void start_and_wait_give_what_force_gives(void) {
     struct particle p[N], expected[N];
     make_particles(p, N, 3);
@@ -128,7 +131,7 @@ static void start_and_wait_give_what_force_gives(void) {
     GIVES(KYOHO_OK, kyoho_system_wait(system, &forces));
     for (int i = 0; i < N; i++) CHECK(memcmp(p[i].acc, expected[i].acc, sizeof p[i].acc) == 0);
 
-    /* The next block sees what was written meanwhile. */
+    /* The next block uses the values that were written meanwhile. */
     GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     check_forces(p, N, p, N, 1e-13);
     GIVES(KYOHO_OK, kyoho_system_free(system));
@@ -154,7 +157,7 @@ static void each_sink_may_have_its_own_softening_and_none_an_index(void) {
         CHECK(close_to(probe[i].acc, expected.acc, 1e-13));
     }
 
-    /* Where nothing is excluded, indices are not read. */
+    /* If nothing is excluded, indices are not read. */
     struct particle again[2];
     memcpy(again, probe, sizeof again);
     sinks.indices.data = (const int32_t *)8, sinks.indices.stride = 3;
@@ -183,7 +186,7 @@ static void order_2_gives_potentials_and_accelerations(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* No sinks: nothing is written. No sources: zero. */
+/* Without sinks nothing is written. Without sources the forces are zero. */
 static void nothing_is_an_amount(void) {
     struct particle p[2];
     make_particles(p, 2, 6);
@@ -201,7 +204,8 @@ static void nothing_is_an_amount(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* One device named three times shares the sources in three, and the sums have the same bits. */
+/* A device that is named three times computes three sets of slices, and the sums have the same
+   bits. */
 static void a_share_of_the_sources_for_each_device_gives_the_same_bits(void) {
     struct particle p[N], q[N];
     make_particles(p, N, 7);

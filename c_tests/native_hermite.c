@@ -3,7 +3,7 @@
 
 enum { N = 300, SINKS = 40, COEFFICIENTS = 8, VECTORS = 4 };
 
-/* Something of the caller's own, in which every array is a part. */
+/* A structure of the caller that has every array as a member. */
 struct body {
     double colour;
     double derivatives[COEFFICIENTS][3]; /* the position, the velocity, ... */
@@ -57,7 +57,7 @@ static kyoho_sinks hermite_sinks(const struct body *b, int n) {
     return s;
 }
 
-/* All that an order gives. */
+/* Returns the places of all results of an order. */
 static kyoho_forces hermite_forces(int order, struct body *b) {
     kyoho_forces f = KYOHO_FORCES_INIT;
     f.potentials.data = &b->pot, f.potentials.stride = sizeof *b;
@@ -77,7 +77,7 @@ static kyoho_predictions hermite_predictions(int order, struct body *b) {
     return p;
 }
 
-/* A system with these sources at this time. */
+/* Makes a system with these sources at this time. */
 static kyoho_system *filled(int order, int precision, const struct body *b, int n, double time) {
     kyoho_system *system = create(order, precision);
     kyoho_sources sources = hermite_sources(b, n);
@@ -86,7 +86,8 @@ static kyoho_system *filled(int order, int precision, const struct body *b, int 
     return system;
 }
 
-/* The first coefficients of a body's series around this time, of as many as the order keeps. */
+/* Computes the first coefficients of a body's series around this time, from as many as the order
+   keeps. */
 static void series(int order, const struct body *b, double time, long double out[VECTORS][3]) {
     long double dt = (long double)time - b->time;
     for (int q = 0; q < VECTORS; q++)
@@ -97,8 +98,8 @@ static void series(int order, const struct body *b, double time, long double out
         }
 }
 
-/* The derivatives of a force are the coefficients of its series: that of r (r^2 + softening2)^(-3/2), by the series of
-   the power of a series. */
+/* Computes the derivatives of a force as the coefficients of its series. That of r (r^2 +
+   softening2)^(-3/2) follows from the series of the power of a series. */
 static void sum_series(int order, const struct body *b, int n, const struct body *on, struct body *expected) {
     int vectors = order / 2;
     long double pot = 0, force[VECTORS][3] = {{0}};
@@ -144,7 +145,7 @@ static void forces_are_those_of_predicted_sources_and_their_derivatives(int orde
         CHECK(sinks[i].colour == 0 && sinks[i].index == 1000 + i);
     }
 
-    /* In two calls, with one softening for all, and only what is wanted. */
+    /* The force is computed in two calls, with one softening for all and only some results. */
     s.softening2_each.data = NULL, s.softening2 = 0.5;
     f = (kyoho_forces)KYOHO_FORCES_INIT;
     f.snaps.data = sinks->force[0], f.snaps.stride = sizeof *sinks;
@@ -174,7 +175,7 @@ static void sources_are_predicted_with_all_derivatives_that_a_force_needs(int or
     }
     for (int q = 0; q < order / 2; q++) CHECK(isnan(b[N].predicted[q][2])); /* no source */
 
-    /* Packed arrays, of which each may be left out. */
+    /* Arrays are packed here, and each may be null. */
     double accelerations[2][3];
     kyoho_predictions packed = KYOHO_PREDICTIONS_INIT;
     packed.accelerations.data = accelerations[0];
@@ -208,7 +209,7 @@ static void nearest_sources_and_lists(int order) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* Units that are powers of two of others change no digit. */
+/* Powers of two of the units change no digit. */
 static void units(int order, int precision) {
     static struct body plain[N], scaled[N];
     const double length = ldexp(1, 30), mass = ldexp(1, -60), time = ldexp(1, 12);
@@ -236,7 +237,7 @@ static void units(int order, int precision) {
     }
 }
 
-/* What an order does not need may be anything. */
+/* Arrays that an order does not need may contain anything. */
 static void what_an_order_does_not_need_is_not_read(void) {
     static struct body b[N];
     const double *nowhere = (const double *)8;
@@ -257,7 +258,7 @@ static void what_an_order_does_not_need_is_not_read(void) {
     }
 }
 
-/* What is missing, too much, or no number is named, and nothing is lost. */
+/* An error names what is missing, superfluous or not finite, and nothing is lost. */
 static void errors(int order) {
     static struct body b[N], on[2];
     make_bodies(b, N, 7);

@@ -1,10 +1,10 @@
-/* A function of the caller is told what is logged, as long as it is set. */
+/* A function of the caller receives the log as long as it is set. */
 #define _POSIX_C_SOURCE 200809L
 #include "native_check.h"
 
 #include <pthread.h>
 
-/* What a listener has heard. */
+/* The lines that a listener has received. */
 struct heard {
     int lines, opened, closed, failures, deepest;
     char last[200];
@@ -39,7 +39,7 @@ static void one_listener_at_a_time(void) {
     CHECK(first.opened == 1 && first.closed == 1 && first.failures == 1 && first.deepest == KYOHO_LOG_DEBUG);
     CHECK(!strchr(first.last, '\n'));
 
-    /* Another takes its place, with a level of its own: failures of calls are details. */
+    /* Another listener takes its place, with a level of its own. Failures of calls are details. */
     int lines = first.lines;
     GIVES(KYOHO_OK, kyoho_set_log(listen_to, &second, KYOHO_LOG_INFO));
     work();
@@ -62,7 +62,8 @@ static void one_listener_at_a_time(void) {
     GIVES(KYOHO_OK, kyoho_set_log(NULL, NULL, KYOHO_LOG_OFF));
 }
 
-/* Each thread that works tells its listener of all of it; when it is taken away, it is not called any more. */
+/* The listener receives the lines of all threads that work. After it was removed, it is not
+   called any more. */
 static int counted, is_there;
 
 static void count(void *context, kyoho_log_level level, const char *text) {
@@ -100,7 +101,7 @@ static void many_threads(void) {
     in_threads(threads, 0);
 }
 
-/* A listener that calls the library is not told of that, and cannot take itself away. */
+/* A listener that calls the library receives no lines about that, and cannot remove itself. */
 static kyoho_result inside = KYOHO_OK;
 
 static void call_back(void *context, kyoho_log_level level, const char *text) {

@@ -4,7 +4,7 @@
 enum { N = 1500 };
 static struct particle p[N];
 
-/* The indices within a radius of a particle, ascending; the nearest one. */
+/* Finds the indices within a radius of a particle, ascending, and the nearest one. */
 static int find(int i, double radius2, int32_t *list, int32_t *nearest, double *nearest2) {
     int count = 0;
     *nearest2 = INFINITY;
@@ -31,7 +31,7 @@ static void nearest_sources_and_lists(int precision) {
     forces.nearest_distance2.data = nearest2;
     GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
 
-    /* Sources written now do not change the lists of the block that was. */
+    /* Sources that are written now do not change the lists of the last block. */
     struct particle far = p[0];
     far.x[0] = 1e3;
     kyoho_sources moved = sources_of(&far, 1);
@@ -50,7 +50,7 @@ static void nearest_sources_and_lists(int precision) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* A list that is too small is filled as far as it goes, and says how much there is. */
+/* A list that is too small is filled up to its end, and the call returns the full number. */
 static void a_list_that_is_too_small(void) {
     int32_t list[11], count = -1;
     double radius2 = 100;
@@ -67,7 +67,7 @@ static void a_list_that_is_too_small(void) {
     GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_system_neighbours(system, 0, 0, NULL, &count));
     CHECK(count == N - 1);
 
-    /* One that just suffices is enough, and one for no neighbours may be NULL. */
+    /* A list of just sufficient size is enough, and one for no neighbours may be NULL. */
     GIVES(KYOHO_OK, kyoho_system_force(system, 11, &sinks, &forces));
     GIVES(KYOHO_OK, kyoho_system_neighbours(system, 0, 10, list, &count));
     CHECK(count == 10 && list[9] == 1010 && list[10] == -77);
@@ -92,7 +92,7 @@ static void no_source_but_oneself_is_no_nearest_source(void) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* Sources go on their Taylor series, from derivatives that are not divided by anything. */
+/* Sources follow their Taylor series, whose derivatives are not divided by any factor. */
 static void sources_are_predicted_to_the_time_of_the_system(void) {
     double x[3] = {1, 2, 3}, v[3] = {-1, 0.5, 0}, a[3] = {0.25, -1, 2}, j[3] = {6, -3, 0.5};
     double mass = 2, time = 0.5, predicted_x[3][3], predicted_v[3][3];
@@ -121,7 +121,7 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
         CHECK(isnan(predicted_x[0][k]) && isnan(predicted_x[2][k]) && isnan(predicted_v[0][k])); /* no source */
     }
 
-    /* The force is that of the predicted source; without indices its index is its address. */
+    /* The force is that of the predicted source. Without indices its index is its address. */
     double at[3] = {0, 0, 0}, acc[3], expected[3];
     kyoho_sinks sinks = KYOHO_SINKS_INIT;
     kyoho_forces forces = KYOHO_FORCES_INIT;
@@ -136,7 +136,7 @@ static void sources_are_predicted_to_the_time_of_the_system(void) {
     CHECK(close_to(acc, expected, 1e-14));
     CHECK(nearest == 8);
 
-    /* Each array may be left out, and may lie in the caller's structures. */
+    /* Each array may be null, and may be part of the caller's structures. */
     struct particle own[2];
     memset(own, 0, sizeof own);
     predictions.velocities.data = NULL;

@@ -1,4 +1,4 @@
-/* Regular forces: of all sources but the neighbours of a sink, which are listed. */
+/* Regular forces: the forces of all sources but the neighbours of a sink, which are listed. */
 #include "native_check.h"
 
 enum { N = 600, SINKS = 60 };
@@ -67,7 +67,8 @@ static void neighbours_are_left_out_and_listed(int precision, kyoho_neighbour_cr
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
-/* Without radii there are no neighbours, and the regular force is the full one; without steps they are those of now. */
+/* Without radii there are no neighbours, and the regular force is the full one. Without steps
+   the neighbours are those at the time of the block. */
 static void radii_and_steps_may_be_left_out(void) {
     struct particle on = p[5], expected = p[5];
     kyoho_system *system = filled(KYOHO_PRECISION_DOUBLE);

@@ -42,7 +42,7 @@ static void *one_system(void *argument) {
     return NULL;
 }
 
-/* One of them frees it; the others are told so from then on. */
+/* One of the threads frees it, and the others get an error from then on. */
 static void *one_system_freed(void *argument) {
     kyoho_result result = KYOHO_OK;
     for (int round = 0; round < 200; round++) {
@@ -77,7 +77,7 @@ int main(void) {
     in_threads(one_system_freed);
     GIVES(KYOHO_BAD_HANDLE, kyoho_system_free(contested));
 
-    /* Thousands at once, made and freed in any order. */
+    /* Thousands of systems exist at the same time, made and freed in any order. */
     static kyoho_system *many[3000];
     for (int i = 0; i < 3000; i++) many[i] = create(2 + 2 * (i % 2), 0);
     for (int i = 0; i < 3000; i += 3) GIVES(KYOHO_OK, kyoho_system_free(many[i]));

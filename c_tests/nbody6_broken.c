@@ -1,4 +1,5 @@
-/* An environment that cannot be had: it is said once, names the wrong value, and forces are NaN. */
+/* The environment asks for something missing. It is reported once, the line names the wrong
+   value, and forces are NaN. */
 #include <nbody6.h>
 
 #include "old_said.h"

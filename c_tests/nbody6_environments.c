@@ -1,5 +1,5 @@
-/* NBODY6's calls in programs that trap floating-point exceptions, round otherwise or have no
-   denormals. */
+/* NBODY6's calls in programs that trap floating-point exceptions, round in another way or have
+   no denormals. */
 #include "environments.h"
 
 #include <nbody6.h>
@@ -15,7 +15,7 @@ static struct {
     int list[NI][ROW], status;
 } results;
 
-/* The interface opens, begins its threads and closes within the environment. */
+/* The interface opens, starts its threads and closes within the environment. */
 static void work(void)
 {
     int n = N, ni = NI, lmax = ROW, nbmax = ROW - 1;

@@ -1,12 +1,14 @@
-/* Wrong calls of NBODY6's interface: a code, one line on stderr, NaN in place of forces, lists that end the caller's
- * search for radii, nothing lost. And calls that are right, however odd. */
+/* Wrong calls of NBODY6's interface give a code, one line on stderr, NaN in place of forces, and
+ * lists that end the caller's search for radii, and nothing is lost. Right calls succeed,
+ * however unusual. */
 #include <nbody6.h>
 
 #include "old_said.h"
 
 enum { LMAX = 8, ROWS = 3 };
 
-/* Three sources on a line, and two sinks: the first has the first source for a neighbour, the second has none. */
+/* There are three sources on a line and two sinks. The first sink has the first source for a
+   neighbour, the second has none. */
 static double m[3] = {1, 2, 4}, x[3][3] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}}, v[3][3];
 static double h2[2] = {1.5, 0}, dtr[2] = {0, 0}, xi[2][3] = {{0}, {0}}, vi[2][3];
 static double acc[ROWS][3], jrk[ROWS][3], pot[ROWS];
@@ -54,7 +56,7 @@ static int rows_are_nan(int ni)
     return nan && pot[ni] == 123;
 }
 
-/* Whether a force fails, with a line that says why, and with lists of so many sources. */
+/* Whether a force fails, with a line that gives the reason, and with lists of this many sources. */
 static int fails(const char *what, const char *value, int listed)
 {
     int i, k, lists = force(2, LMAX, LMAX - 1) != 0;

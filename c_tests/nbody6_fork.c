@@ -1,4 +1,5 @@
-/* A program on NBODY6's interface that forks with the board in use: it is its own, and a child opens another. */
+/* A program on NBODY6's interface that forks with the board in use. The board stays its own, and
+   a child opens another. */
 #include <nbody6.h>
 
 #include "forks.h"

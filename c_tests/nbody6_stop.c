@@ -1,4 +1,4 @@
-/* A call that fails, of a caller that does not look at what it returns: nbody6_stop CALL. */
+/* A failing call by a caller that does not check the result: nbody6_stop CALL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Wrong calls of NBODY6++GPU's interface, where it differs from NBODY6's. */
+/* Wrong calls of NBODY6++GPU's interface that NBODY6's does not have. */
 #include <nbody6pp.h>
 
 #include "old_said.h"

@@ -1,4 +1,5 @@
-/* What the programs that test the old interfaces share: promises that are checked, bodies, a slow and obvious force. */
+/* Common functions of the programs that test the old interfaces: promises that are checked,
+   bodies, and a slow and obvious force. */
 #ifndef OLD_CHECK_H
 #define OLD_CHECK_H
 
@@ -10,7 +11,7 @@
 static int failures = 0;
 static FILE *report = NULL;
 
-/* States a promise; prints it if it is not kept. */
+/* States a promise and prints it if it is not kept. */
 #define PROMISE(text, kept) \
     do { \
         if (!(kept)) { \
@@ -25,7 +26,7 @@ static int finish(void)
     return failures != 0;
 }
 
-/* A number between 0 and 1, the same series in every run. */
+/* Returns a number between 0 and 1. The series is the same in every run. */
 static double uniform(void)
 {
     static unsigned long long state = 88172645463325252ULL;
@@ -35,7 +36,8 @@ static double uniform(void)
     return (double)(state >> 11) / 9007199254740992.0;
 }
 
-/* Bodies in a cube of side 2, with velocities of the same size; body k has index first_index + k. */
+/* Bodies in a cube of side 2, with velocities of the same size. Body k has index first_index +
+   k. */
 struct bodies {
     int n;
     int *index;
@@ -77,7 +79,7 @@ struct force {
     double nearest_r2;
 };
 
-/* The force of all bodies with another index on a body at x, v. */
+/* Computes the force of all bodies with another index on a body at x, v. */
 static struct force reference(const struct bodies *b, int index, const double *x, const double *v, double eps2)
 {
     struct force f;
@@ -109,7 +111,7 @@ static struct force reference(const struct bodies *b, int index, const double *x
     return f;
 }
 
-/* |a - b| / |b| of two vectors. */
+/* Returns |a - b| / |b| of two vectors. */
 static double difference(const double *a, const double *b)
 {
     double d2 = 0, b2 = 0;
@@ -128,7 +130,7 @@ static int precision_is(const char *name)
     return precision && strcmp(precision, name) == 0;
 }
 
-/* The relative error that the precision in use allows a force. */
+/* Returns the relative error that the precision in use allows a force. */
 static double tolerance(void)
 {
     return precision_is("double") ? 1e-12 : 1e-5;

@@ -1,4 +1,5 @@
-/* What the library says on stderr, for programs that make it complain; and a guard against its ending the process. */
+/* The library's lines on stderr, for programs that provoke errors, and a guard that keeps it
+   from ending the process. */
 #ifndef OLD_SAID_H
 #define OLD_SAID_H
 
@@ -9,7 +10,7 @@
 
 static char said_text[65536];
 
-/* From here on stderr is kept for said(); unkept promises go where stderr went before. */
+/* From here on stderr is kept for said(). Broken promises go to the original stderr. */
 static void listen(void)
 {
     int file = open("said.txt", O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
@@ -19,7 +20,7 @@ static void listen(void)
     close(file);
 }
 
-/* What was written to stderr since the last question. */
+/* Returns what was written to stderr since the last call. */
 static const char *said(void)
 {
     ssize_t length = pread(2, said_text, sizeof said_text - 1, 0);
@@ -35,7 +36,7 @@ static int lines(const char *text)
     return count;
 }
 
-/* Whether one line was written, that names the function and each of two other things. */
+/* Whether one line was written that names the function and each of two other things. */
 static int one_line(const char *function, const char *what, const char *value)
 {
     const char *text = said();
@@ -44,7 +45,7 @@ static int one_line(const char *function, const char *what, const char *value)
     return as_promised;
 }
 
-/* The library's calls of these would land here. */
+/* The library's calls of these functions would arrive here. */
 void exit(int status)
 {
     fprintf(report ? report : stderr, "the library called exit(%d)\n", status);

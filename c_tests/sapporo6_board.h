@@ -1,4 +1,4 @@
-/* What the programs share that test Sapporo2's interface of order 6. */
+/* Common functions of the programs that test Sapporo2's interface of order 6. */
 #ifndef SAPPORO6_BOARD_H
 #define SAPPORO6_BOARD_H
 
@@ -19,11 +19,12 @@ static void set_bodies(struct body *b, int n)
 
 enum { MOST = 400 };
 
-/* The results of the last force, a row a sink. */
+/* The results of the last force, one row for each sink. */
 static double acc_[MOST][3], jrk_[MOST][3], snp_[MOST][3], crk_[MOST][3], phi_[MOST], r2_[MOST];
 static int nnb_[MOST];
 
-/* The force on sinks, which are taken as they are; rows hold garbage before, which must not be added to. */
+/* Computes the force on sinks, which are taken as they are. Before, the rows hold garbage, to
+   which nothing may be added. */
 static int forces_on(const struct body *sinks, int ni, int nj)
 {
     static double pos[MOST][3], vel[MOST][3], acc[MOST][3], mass[MOST], eps2[MOST];

@@ -1,16 +1,18 @@
-/* What programs share that test the interfaces of order 6: bodies with derivatives, and slow sums in long double. */
+/* Common functions of the programs that test the interfaces of order 6: bodies with derivatives,
+   and slow sums in long double. */
 #ifndef SAPPORO6_CHECK_H
 #define SAPPORO6_CHECK_H
 
 #include "old_check.h"
 
-/* A body: position and its derivatives up to the fifth at a time, all plain. */
+/* A body: its position and the plain derivatives of it up to the fifth, at a time. */
 struct body {
     int id;
     double mass, time, eps2, d[6][3];
 };
 
-/* Bodies in a cube of side 2 whose derivatives are of the size of the cube; body k has id first_id + 7 k. */
+/* Makes bodies in a cube of side 2 whose derivatives are of the size of the cube. Body k has id
+   first_id + 7 k. */
 static void make_moving(struct body *b, int n, int first_id)
 {
     int k, q, c;
@@ -24,7 +26,7 @@ static void make_moving(struct body *b, int n, int first_id)
     }
 }
 
-/* The q-th derivative of a body's path at a time. */
+/* Returns the q-th derivative of a body's path at a time. */
 static long double path(const struct body *b, int q, int c, double t)
 {
     long double value = 0, dt = (long double)t - b->time;
@@ -33,7 +35,7 @@ static long double path(const struct body *b, int q, int c, double t)
     return value;
 }
 
-/* The body as it is at a time; its own time stays. */
+/* Returns the body at a time. Its own time stays. */
 static struct body moved(const struct body *b, double t)
 {
     struct body at = *b;
@@ -48,10 +50,11 @@ struct sixth {
     int nearest;
 };
 
-/* Which softening the pairs of a sum have. */
+/* The softening of the pairs of a sum. */
 enum softening { OF_SINK, OF_SOURCE };
 
-/* The force of all bodies with another id on a sink; bodies and sink are taken as they are. */
+/* Computes the force of all bodies with another id on a sink. Bodies and sink are taken as they
+   are. */
 static struct sixth sum(const struct body *b, int n, const struct body *sink, enum softening softening)
 {
     long double acc[3] = {0}, jrk[3] = {0}, snp[3] = {0}, phi = 0, least = INFINITY;
@@ -77,7 +80,7 @@ static struct sixth sum(const struct body *b, int n, const struct body *sink, en
         s2 = r2 + (softening == OF_SINK ? sink->eps2 : b[j].eps2);
         if (s2 == 0) continue;
         w = b[j].mass / (s2 * sqrtl(s2));
-        /* s2' = 2 rv and s2'' = 2 (v2 + ra): the derivatives of r s2^(-3/2), written out. */
+        /* With s2' = 2 rv and s2'' = 2 (v2 + ra), these are the derivatives of r s2^(-3/2). */
         alpha = -3 * rv / s2;
         beta = 15 * rv * rv / (s2 * s2) - 3 * (v2 + ra) / s2;
         for (c = 0; c < 3; c++) {
@@ -97,7 +100,7 @@ static struct sixth sum(const struct body *b, int n, const struct body *sink, en
     return f;
 }
 
-/* Without a word in the environment the precision is double. */
+/* Returns the allowed error. The precision is double unless the environment names another. */
 static double allowed(void)
 {
     return precision_is("mixed") ? 1e-5 : 1e-12;

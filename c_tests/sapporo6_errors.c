@@ -1,4 +1,5 @@
-/* Wrong calls of Sapporo2's interface of order 6: a code, one line on stderr, NaN in place of forces, nothing lost. */
+/* Wrong calls of Sapporo2's interface of order 6 give a code, one line on stderr and NaN in
+   place of forces, and nothing is lost. */
 #include "old_said.h"
 
 #include "sapporo6_board.h"

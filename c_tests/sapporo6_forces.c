@@ -5,7 +5,7 @@ enum { N = 300 };
 
 static struct body bodies[N], predicted[N], sinks[N];
 
-/* Sinks at the places of bodies, each with a softening of its own. */
+/* Makes sinks at the places of bodies, each with a softening of its own. */
 static void make_sinks(const struct body *b)
 {
     int i;

@@ -1,4 +1,5 @@
-/* A program of order 6 that forks with the board in use: it is its own, and a child opens another. */
+/* A program of order 6 that forks with the board in use. The board stays its own, and a child
+   opens another. */
 #include "forks.h"
 
 #include "sapporo6_board.h"

@@ -1,5 +1,6 @@
-/* A small Hermite integrator of order 6 that calls the library as mi6 does: initialize, set all, no_predict_all and the
- * first force; then for each block step predict_all, the force on the active bodies, and set_j_particle for these. */
+/* A small Hermite integrator of order 6 that calls the library as mi6 does: initialize, set all,
+ * no_predict_all and the first force; then for each block step predict_all, the force on the
+ * active bodies, and set_j_particle for these. */
 #include "sapporo6_board.h"
 
 enum { BODIES = 8 };
@@ -7,8 +8,9 @@ enum { BODIES = 8 };
 static struct body b[BODIES];
 static int block_steps;
 
-/* Plain derivatives of the acceleration over a step of length 2 h, by the polynomial of degree 5 through acceleration,
- * jerk and snap at both ends; what is left in the body are those at the end. */
+/* Corrects a body over a step of length 2 h with plain derivatives of the acceleration, by the
+ * polynomial of degree 5 through acceleration, jerk and snap at both ends. Afterwards the body
+ * has the derivatives at the end. */
 static void correct(struct body *p, const double *acc, const double *jrk, const double *snp, double h)
 {
     int c;
@@ -54,7 +56,7 @@ static void begin(void)
             b[k].d[1][c] = 0.3 * b[k].d[0][(c + 1) % 3];
         }
     }
-    /* The snap needs the accelerations of all bodies: it is right in the second force. */
+    /* The snap needs the accelerations of all bodies, so it is right in the second pass. */
     for (pass = 0; pass < 2; pass++) {
         set_bodies(b, BODIES);
         no_predict_all(0, BODIES);
@@ -68,7 +70,8 @@ static void begin(void)
     set_bodies(b, BODIES);
 }
 
-/* One block step: the first bodies of half the step, and with each second one all. */
+/* Makes one block step: with the first bodies of half the step, and every second time with all
+   bodies. */
 static void step(double dt, long number)
 {
     int active = number % 2 ? BODIES / 2 : BODIES, pass, k;
@@ -80,7 +83,8 @@ static void step(double dt, long number)
         sinks[k] = b[k];
         pick_up_predictor_2(k, NULL, NULL, NULL, sinks[k].d[0], sinks[k].d[1], sinks[k].d[2]);
     }
-    /* The corrected state is the sink's once more, so that an error of the prediction is none of the step. */
+    /* The second pass uses the corrected state as the sink, so that an error of the prediction
+       has no effect on the step. */
     for (pass = 0; pass < 2; pass++) {
         forces_on(sinks, active, BODIES);
         for (k = 0; k < active; k++) {
@@ -94,7 +98,7 @@ static void step(double dt, long number)
     block_steps++;
 }
 
-/* The relative error of the energy after one unit of time. */
+/* Returns the relative error of the energy after one unit of time. */
 static double drift(double dt)
 {
     double before;

@@ -1,5 +1,5 @@
-/* A program that has functions of its own of every name of the interface. The dynamic linker prefers them, so the
- * library must never call a plain name. */
+/* A program that defines functions with every plain name of the interface. The dynamic linker
+ * prefers them, so the library must never call a plain name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-/* What the programs share that test Yebisu's interface. */
+/* Common functions of the programs that test Yebisu's interface. */
 #ifndef YEBISU_BOARD_H
 #define YEBISU_BOARD_H
 
@@ -33,7 +33,8 @@ enum { MOST = 400 };
 
 static Force force[MOST];
 
-/* The force on sinks, which are taken as they are; the forces hold garbage before, which must not be added to. */
+/* Computes the force on sinks, which are taken as they are. Before, the forces hold garbage, to
+   which nothing may be added. */
 static int forces_on(const struct body *sinks, int ni, int nj, enum softening softening)
 {
     static predictor pred[MOST];
@@ -60,7 +61,7 @@ static int forces_are(const struct body *b, int n, const struct body *sinks, int
     return worst < 10 * allowed() && others;
 }
 
-/* Whether no number of a force could be taken for one. */
+/* Whether a force has no number that could be taken for one. */
 static int failed(const Force *f)
 {
     int c, nan = isnan(f->phi) && isnan(f->nnb_r2) && f->nnb_id == -1;

@@ -1,4 +1,5 @@
-/* Wrong calls of Yebisu's interface: a code, one line on stderr, NaN in the place of forces, and nothing lost. */
+/* Wrong calls of Yebisu's interface give a code, one line on stderr and NaN in the place of
+   forces, and nothing is lost. */
 #include "old_said.h"
 
 #include "yebisu_board.h"
@@ -67,7 +68,8 @@ static void blocks(void)
     PROMISE("with no sinks nothing is needed", calc_force_on_predictors(0, NULL, NULL, 1) == 0 && works());
 }
 
-/* They matter where pairs are softened by their source, and nowhere else. */
+/* Unusable softenings are an error if pairs are softened by their source, and have no effect
+   otherwise. */
 static void softenings_that_soften_nothing(void)
 {
     static const double bad[] = {-1, NAN, INFINITY, 1e300};

@@ -267,7 +267,7 @@ fn lists_come_from_no_device_that_does_not_know_the_block() {
 }
 
 #[test]
-fn a_partition_without_a_device_for_each_range_and_set_is_an_error() {
+fn a_partition_that_leaves_out_slices_or_sinks_is_an_error() {
     let fakes = Fakes::new(50).with_devices(6);
     for (ranges, sets) in [(0, 1), (1, 0), (2, 3), (1, 16)] {
         let setup = target(&[0, 1, 2, 3, 4, 5], Some(Partition { ranges, sets })).setup;

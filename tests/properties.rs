@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn devices_with_a_copy_of_the_sources_are_told_all_they_need(
+    fn devices_with_a_copy_of_the_sources_receive_all_they_need(
         target in target(),
         partition in partition(),
         records in 1..200usize,

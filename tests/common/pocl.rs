@@ -36,7 +36,7 @@ pub fn on_pocl(command: Command, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Does as [`with_pocl`] does, and makes the OpenCL backend compute all blocks.
+/// Does as [`on_pocl`] does, and makes the OpenCL backend compute all blocks.
 pub fn by_opencl(command: Command, variables: &[(&str, &str)]) -> Command {
     let chosen = [("KYOHO_BACKEND", "opencl"), ("KYOHO_CROSSOVER", "off")];
     on_pocl(command, &[&chosen, variables].concat())
