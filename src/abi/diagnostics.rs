@@ -243,10 +243,10 @@ pub fn start_log(settings: &Settings) -> Result<()> {
 pub fn set_listener(listener: Option<Listener>) -> Result<()> {
     let misplaced = |when| Err(Error::CallOrder { call: "kyoho_set_log", when });
     if IN_LISTENER.get() {
-        return misplaced("by the function that the log is told to");
+        return misplaced("by the function that receives the log");
     }
     if listener.is_some() && !is_log_of_process() {
-        return misplaced("in a Rust program whose own logger is told everything");
+        return misplaced("in a Rust program that has its own logger");
     }
     let mut current = LOG.listener.write().unwrap_or_else(PoisonError::into_inner);
     choose_level(listener.as_ref());

@@ -103,7 +103,8 @@ fn selected(
 
 type Row<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, usize, &'a [usize], &'a str);
 
-/// Each row: variables, the file, how many GPUs are visible, those that are taken, and why.
+/// Checks rows of the variables, the file, the number of visible GPUs, those that are taken, and
+/// the reason.
 fn check(rows: &[Row]) {
     for (variables, file, visible, devices, because) in rows {
         let found = selected(variables, *file, (Backend::Cuda, *visible));
@@ -120,7 +121,7 @@ fn each_way_to_choose_gives_its_devices_and_says_why() {
         (&[("KYOHO_DEVICES", "all")], None, 1, &[0], "KYOHO_DEVICES asks for all of 1 device: device 0"),
         (&[("KYOHO_DEVICES", " 2 ")], None, 4, &[0, 1], "KYOHO_DEVICES asks for 2 of 4 devices: devices 0, 1"),
         (&[("KYOHO_DEVICES", "3, 1")], None, 4, &[3, 1], "KYOHO_DEVICES names 2 of 4 devices: devices 3, 1"),
-        // A list of one number ends in a comma, since a number alone is a count.
+        // A list of one number ends in a comma, because a number alone is a count.
         (&[("KYOHO_DEVICES", "3,")], None, 4, &[3], "KYOHO_DEVICES names 1 of 4 devices: device 3"),
         (&[], Some("0"), 2, &[0, 1], "sapporo2.config asks for all of 2 devices: devices 0, 1"),
         (&[], Some("-2"), 4, &[0, 1], "sapporo2.config asks for 2 of 4 devices: devices 0, 1"),
@@ -214,7 +215,7 @@ fn launchers_say_how_many_processes_the_host_has() {
         let expected = format!("local rank 5 of 8 ({rank}) on 4 devices: device 1, which rank 1 has too");
         check(&[(&[(rank, "5"), (size, "8")], None, 4, &[1], &expected)]);
     }
-    // Slurm says it of all hosts of a step.
+    // Slurm's variable lists all hosts of a step.
     let slurm = |sizes, host| {
         let variables = [("SLURM_LOCALID", "1"), ("SLURM_STEP_TASKS_PER_NODE", sizes), ("SLURM_NODEID", host)];
         settings(&variables, None).unwrap().local_rank.unwrap().size
@@ -233,8 +234,8 @@ fn a_number_of_processes_that_cannot_be_is_not_told() {
     }
 }
 
-/// A launcher hands down what the one before it set. So a batch script of Slurm, which has local
-/// rank 0, gives that to all that mpirun starts in it.
+/// A launcher passes on the variables of the one before it. So a batch script of Slurm, which has
+/// local rank 0, passes that on to all processes that mpirun starts in it.
 #[test]
 fn the_launcher_that_started_the_process_decides() {
     let outer = [("SLURM_LOCALID", "0"), ("PALS_LOCAL_RANKID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
@@ -265,7 +266,7 @@ fn ranks_beyond_the_devices_share_them_and_are_told_with_whom() {
     assert_eq!(taken("4", "8", 2), both(0, "device 0, which ranks 0, 2, 6 have too"));
     assert_eq!(taken("4", "9", 2), both(0, "device 0, which 4 other ranks have too"));
     assert_eq!(taken("63", "64", 1), both(0, "device 0, which 63 other ranks have too"));
-    // Without their number, those that must be there are told.
+    // If the number of ranks is unknown, the ranks that must exist are named.
     assert_eq!(taken("5", "", 4), both(1, "device 1, which rank 1 has too"));
     assert_eq!(taken("1", "", 4), both(1, "device 1"));
 }

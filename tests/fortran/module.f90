@@ -1,4 +1,4 @@
-! The Fortran module: plain arrays, arrays inside derived types, texts, and errors. Prints what is not as promised.
+! The Fortran module: plain arrays, arrays inside derived types, texts, and errors. Prints broken promises.
 program module_test
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: error_unit
@@ -9,7 +9,7 @@ program module_test
     integer, parameter :: dp = c_double, n = 300
     real(dp), parameter :: eps2 = 1e-3_dp
 
-    ! A particle as a code of one's own may have it.
+    ! A particle as a code may define it.
     type, bind(c) :: particle
         real(c_double) :: x(3), v(3), acc(3), jerk(3), mass, pot
         integer(c_int32_t) :: index, other
@@ -106,7 +106,7 @@ contains
             potentials=pot, accelerations=acc, jerks=jerk))
         call expect_forces('plain arrays')
 
-        ! A part of larger arrays, one softening length for each sink, and no more results than are wanted.
+        ! Sections of larger arrays, one softening length for each sink, and only some results.
         acc(:, 11) = 7
         call succeed(kyoho_system_force(system, n, 10, x, v, indices=index, softening2_each=spread(eps2, 1, 10), &
             accelerations=acc))
@@ -310,7 +310,7 @@ contains
         call succeed(kyoho_system_free(system))
     end subroutine
 
-    ! Vectors after a time for each, from these derivatives of them.
+    ! The vectors after a time for each, from their derivatives.
     function series(derivatives, dt) result(vectors)
         real(dp), intent(in) :: derivatives(:, :, 0:), dt(n)
         real(dp) :: vectors(3, n)
@@ -358,7 +358,7 @@ contains
         end do
     end subroutine
 
-    ! Regular forces and those of the neighbours are the full ones.
+    ! The sum of the regular forces and the forces of the neighbours is the full force.
     subroutine regular_forces
         type(c_ptr) :: system
         real(dp) :: r(3), w(3), r2
@@ -387,7 +387,7 @@ contains
         call succeed(kyoho_system_free(system))
     end subroutine
 
-    ! Who gives no indices has to say that every source counts, oneself included.
+    ! A caller without indices has to choose that every source counts, also the sink itself.
     subroutine every_source
         type(c_ptr) :: system
 
@@ -402,7 +402,7 @@ contains
         call succeed(kyoho_system_free(system))
     end subroutine
 
-    ! Structures say how large they are.
+    ! Structures contain their size.
     subroutine sizes
         type(kyoho_options) :: options
         type(kyoho_sources) :: sources
@@ -428,7 +428,7 @@ contains
         end do
     end subroutine
 
-    ! The intrinsic, whose name the program has for something else.
+    ! The intrinsic function, whose name the program uses for something else.
     integer function index_of(text, part)
         character(len=*), intent(in) :: text, part
 

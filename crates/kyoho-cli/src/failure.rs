@@ -19,7 +19,7 @@ pub enum Failure {
         option: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A line of a file that cannot be understood.
@@ -29,7 +29,7 @@ pub enum Failure {
         path: PathBuf,
         /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// A file that has the wrong content as a whole.
@@ -37,7 +37,7 @@ pub enum Failure {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// Two bodies start from the same position, where the force between them has no value.

@@ -33,14 +33,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     out!("precision  g6_*: {}; g5_*: {}", of_old(Precision::Mixed), of_old(Precision::Single))?;
     out!("block      g6_npipes gives {}", settings.npipes)?;
     match settings.crossover {
-        None => out!("crossover  with a GPU, blocks of fewer than {CROSSOVER} pairs are the CPU's (default)")?,
-        Some(0) => out!("crossover  with a GPU, no block is the CPU's (from KYOHO_CROSSOVER)")?,
+        None => out!("crossover  with a GPU, the CPU computes blocks of fewer than {CROSSOVER} pairs (default)")?,
+        Some(0) => out!("crossover  with a GPU, the CPU computes no block (from KYOHO_CROSSOVER)")?,
         Some(pairs) => {
-            out!("crossover  with a GPU, blocks of fewer than {pairs} pairs are the CPU's (from KYOHO_CROSSOVER)")?
+            out!("crossover  with a GPU, the CPU computes blocks of fewer than {pairs} pairs (from KYOHO_CROSSOVER)")?
         }
     }
     out!()?;
-    out!("order  precision  scope    flops a pair  what it gives")?;
+    out!("order  precision  scope    flops a pair  results")?;
     for entry in CATALOGUE.iter() {
         let (order, precision, scope) = (entry.order as i32, entry.precision.name(), entry.scope.name());
         out!("{order:>5}  {precision:<9}  {scope:<7}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;

@@ -1,4 +1,5 @@
-//! Plummer models in standard N-body units (Aarseth, Henon & Wielen 1974, Astronomy & Astrophysics 37, 183).
+//! Plummer models in standard N-body units (Aarseth, Henon & Wielen 1974, Astronomy & Astrophysics
+//! 37, 183).
 
 use std::f64::consts::PI;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ pub struct Arguments {
     /// The number of bodies
     #[arg(value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
     n: u32,
-    /// Where the sequence of random numbers begins
+    /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

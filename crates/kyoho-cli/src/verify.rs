@@ -32,11 +32,13 @@ pub struct Arguments {
     /// Only this instruction set of the CPU: portable, avx2, avx512
     #[arg(long)]
     level: Option<String>,
-    /// Only on these devices of the backend (cuda, opencl or cpu, the first that has any, if none is named), and that
-    /// fewer of them give the same bits: all, a count, or a list such as 0,2
+    /// Only these devices of the backend (if none is named, of the first of cuda, opencl, cpu that
+    /// has devices): all, a count, or a list such as 0,2; also checks that fewer of them give the
+    /// same bits
     #[arg(long)]
     devices: Option<String>,
-    /// Bodies of the Plummer model of the table; its reference takes about a second for 2000, and grows with the square
+    /// Bodies of the Plummer model of the table; the reference takes about a second for 2000
+    /// bodies, and grows with the square of their number
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     bodies: u32,
     /// Only measure the errors of the table; run no checks

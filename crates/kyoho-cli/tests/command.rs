@@ -785,7 +785,7 @@ fn a_wrong_line_is_reported_with_its_number_and_nothing_runs() {
     let (input, output) = (folder.join("stars.txt"), folder.join("snapshots"));
     std::fs::write(&input, "# two\n1 0 0 0 0 0 0\n\n1 1 0 0 0 x 0\n").unwrap();
     let error = failure(1, &format!("run {} --output {}", input.display(), output.display()));
-    assert_eq!(error, format!("kyoho: {}, line 4: 'x' is no finite number", input.display()));
+    assert_eq!(error, format!("kyoho: {}, line 4: 'x' is not a finite number", input.display()));
     assert!(!output.exists());
 }
 
@@ -801,7 +801,7 @@ fn bodies_in_one_place_need_softening() {
 #[test]
 fn snapshots_that_are_none_are_refused() {
     let error = failure(1, "run --resume examples/pythagorean.txt");
-    assert!(error.contains("pythagorean.txt: it is no snapshot"), "{error}");
+    assert!(error.contains("pythagorean.txt: it is not a snapshot"), "{error}");
     assert!(failure(1, "run --resume nowhere.txt").contains("nowhere.txt"));
     assert!(failure(1, "run nowhere.txt").contains("nowhere.txt"));
 }

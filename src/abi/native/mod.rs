@@ -1,10 +1,11 @@
 //! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
 //!
-//! [`system`] makes, describes and frees systems, as [`options`] say; [`sources`] writes sources, [`block`] computes forces,
-//! on what [`structures`] say; [`rows`] reads and writes the caller's arrays. [`interactions`] lists what can be computed,
-//! and [`log`] tells the caller what happens. The documentation of each entry point is that of
-//! the C header, which is made from these files. It is also the contract that makes the calls safe: every pointer is
-//! null where the documentation allows it, or points to as many elements as it says.
+//! [`system`] makes, describes and frees systems, with the choices in [`options`]. [`sources`]
+//! writes sources and [`block`] computes forces, both from the caller's [`structures`], whose
+//! arrays [`rows`] reads and writes. [`interactions`] lists what can be computed, and [`log`]
+//! passes the log to the caller. The documentation of each entry point is that of the C header,
+//! which is made from these files. It is also the contract that makes the calls safe: every pointer
+//! is null if the documentation allows it, or points to as many elements as it says.
 
 // One contract, written above, makes every entry point safe, and their documentation is read in C.
 #![allow(clippy::missing_safety_doc)]
@@ -29,7 +30,7 @@ use super::boundary::protect;
 use super::floating_point::in_the_usual_environment;
 use super::handles::Handles;
 
-// Numbers that come from the caller: any may come, so they are no enumerations of Rust.
+// These numbers come from the caller and may have any value, so they are no enumerations of Rust.
 
 /// The number of a [`Precision`](crate::data::Precision).
 #[allow(non_camel_case_types)]

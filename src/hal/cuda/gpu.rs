@@ -133,7 +133,7 @@ impl Gpu for Cuda {
                     queue.device_to_device(address(from, first), address(to, second), bytes)
                 }
                 (Place::Host(_), Place::Host(_)) => {
-                    Err(Error::Internal { what: "a copy from the host to the host is no work of a device".into() })
+                    Err(Error::Internal { what: "a copy from the host to the host is not work of a device".into() })
                 }
             }
         }
@@ -156,7 +156,8 @@ impl Gpu for Cuda {
         }
         let parameters = &mut parameters[..arguments.len()];
         let overlaps = overlaps && kernel.may_overlap;
-        // SAFETY: the caller's promise; the parameters point to the arguments, which are there until the call returns.
+        // SAFETY: the caller's promise; the parameters point to the arguments, which are there
+        // until the call returns.
         unsafe { queue.launch(kernel.function, (blocks as u32, 1), threads as u32, 0, overlaps, parameters) }
     }
 

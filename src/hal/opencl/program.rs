@@ -62,7 +62,7 @@ impl Program {
                     return Ok(program);
                 }
                 Err(error) => {
-                    log::debug!("OpenCL program {name}: what was kept is refused: {error}");
+                    log::debug!("OpenCL program {name}: the driver refuses the kept program: {error}");
                     folder.remove(&key);
                 }
             }
@@ -81,7 +81,7 @@ impl Program {
     /// Removes it from the user's folder if it came from there, so that the next one is built.
     pub fn distrust(&self) {
         if let Some((folder, key)) = &self.loaded {
-            log::debug!("OpenCL program {}: what was kept is of no use", self.name);
+            log::debug!("OpenCL program {}: the kept program is of no use", self.name);
             folder.remove(key);
         }
     }

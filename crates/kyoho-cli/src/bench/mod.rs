@@ -28,46 +28,51 @@ pub struct Arguments {
     /// Order of the forces: 2, 4, 6 or 8 [default: 4]
     #[arg(long)]
     order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
+    /// double in order 8]
     #[arg(long)]
     precision: Option<String>,
-    /// The regular force, of all sources but some 64 neighbours of each sink, which are listed; mixed and double of order 4
+    /// Measure regular forces, of all sources but about 64 neighbours of each sink, with the lists
+    /// of these; only order 4 in mixed and double
     #[arg(long)]
     regular: bool,
-    /// Numbers of sources [default: 1024,16384; of a sweep 10000,100000,1000000; of --speedup
+    /// Numbers of sources [default: 1024,16384; with --sweep 10000,100000,1000000; with --speedup
     /// 16384,65536,131072,262144,1048576]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     n: Vec<u32>,
-    /// Numbers of sinks of the block steps; those above the number of sources are left out [default: 1,16,64,256,1024;
-    /// of --speedup 1,16,256,1024,16384]
+    /// Numbers of sinks of the block steps; numbers above that of the sources are left out
+    /// [default: 1,16,64,256,1024; with --speedup 1,16,256,1024,16384]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     ni: Vec<u32>,
-    /// Every order, precision and scope; on the CPU on one thread and on all
+    /// Measure every order, precision and scope, on the CPU with one thread and with all
     #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn"])]
     all: bool,
-    /// Block steps of 1, 2, 4, ... sinks up to the number of sources, beside the model of the device if it has one; as a
-    /// table and as a picture
+    /// Measure block steps of 1, 2, 4, ... sinks up to the number of sources, and show them as a
+    /// table and a picture, beside the cost model of the device if it has one
     #[arg(long, conflicts_with = "ni", group = "drawn")]
     sweep: bool,
-    /// What several devices gain over one: N x N, and block steps with the largest number of sources, on the first 1, 2,
-    /// 4, ... of the devices up to all of them (without --devices: all that are visible); as a table and as a picture
+    /// Compare several devices with one: N x N, and block steps with the largest number of sources,
+    /// on the first 1, 2, 4, ... devices up to all of them (without --devices: all visible ones);
+    /// shown as a table and a picture
     #[arg(long, group = "drawn")]
     speedup: bool,
-    /// The picture; an older one of this name is replaced [default: kyoho-bench.svg; of --speedup kyoho-speedup.svg]
+    /// The file of the picture; an older file of this name is replaced [default: kyoho-bench.svg;
+    /// with --speedup kyoho-speedup.svg]
     #[arg(long, value_name = "FILE.svg", requires = "drawn")]
     plot: Option<PathBuf>,
-    /// Seconds that a row, with --speedup on each number of devices, may take; those that would take longer, as foreseen
-    /// from smaller blocks, are left out
+    /// The most seconds for a row, with --speedup on each number of devices; a row that would take
+    /// longer, by the time of smaller blocks, is left out
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "drawn")]
     limit: f64,
-    /// Seconds for each row, with --speedup on each number of devices; at least three calls are timed however long they
-    /// take
+    /// Seconds for each row, with --speedup on each number of devices; at least three calls are
+    /// timed however long they take
     #[arg(long, default_value_t = 0.3)]
     seconds: f64,
-    /// Prints a JSON array instead of a table
+    /// Print a JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// The launch shape that a GPU takes wherever it fits a block, by its place in `SHAPES`; for work on kernels
+    /// The launch shape that a GPU uses for every block that it fits, by its place in `SHAPES`; for
+    /// work on kernels
     #[arg(long, hide = true, value_parser = clap::value_parser!(u8).range(..SHAPES.len() as i64))]
     shape: Option<u8>,
     #[command(flatten)]

@@ -23,25 +23,25 @@ pub struct Arguments {
     /// Bodies of the Plummer model
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     n: u32,
-    /// Where the Plummer model's random numbers begin
+    /// The seed of the Plummer model's random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Softening length: the larger, the longer may steps be
+    /// Softening length; a larger one allows longer steps
     #[arg(long, default_value_t = 0.25)]
     eps: f64,
     /// Orders: 4, 6, 8, each at most once
     #[arg(long, value_delimiter = ',', default_values_t = [4, 6, 8])]
     order: Vec<i32>,
-    /// Steps of the time unit that is integrated, at first: a power of two
+    /// Number of steps in the time unit at first, a power of two
     #[arg(long, default_value_t = 8)]
     steps: u32,
-    /// How often the step is halved
+    /// Number of times that the step is halved
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=16))]
     halvings: u32,
-    /// Draws the errors against the number of steps, with lines of the slopes of the orders
+    /// Draw the errors against the number of steps, with lines of the slopes of the orders
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Prints a JSON array instead of a table
+    /// Print a JSON array instead of a table
     #[arg(long)]
     json: bool,
     #[command(flatten)]

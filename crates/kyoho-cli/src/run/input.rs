@@ -63,7 +63,7 @@ pub fn fill(numbers: &mut [f64], row: &str, names: &str) -> std::result::Result<
             .parse()
             .ok()
             .filter(|value: &f64| value.is_finite())
-            .ok_or_else(|| format!("'{}' is no finite number", shortened(word)))?;
+            .ok_or_else(|| format!("'{}' is not a finite number", shortened(word)))?;
     }
     Ok(())
 }
@@ -88,9 +88,9 @@ mod tests {
     fn a_wrong_line_is_named_with_its_number() {
         assert_eq!(error("# c\n\n1 2 3\n"), "stars, line 3: 3 columns; expected 7: mass x y z vx vy vz");
         assert_eq!(error("1 2 3 4 5 6 7 8"), "stars, line 1: 8 columns; expected 7: mass x y z vx vy vz");
-        assert_eq!(error("1 2 3 4 5 6 7\n1 2 x 4 5 6 7"), "stars, line 2: 'x' is no finite number");
-        assert_eq!(error("1 2 nan 4 5 6 7"), "stars, line 1: 'nan' is no finite number");
-        assert_eq!(error("1 2 inf 4 5 6 7"), "stars, line 1: 'inf' is no finite number");
+        assert_eq!(error("1 2 3 4 5 6 7\n1 2 x 4 5 6 7"), "stars, line 2: 'x' is not a finite number");
+        assert_eq!(error("1 2 nan 4 5 6 7"), "stars, line 1: 'nan' is not a finite number");
+        assert_eq!(error("1 2 inf 4 5 6 7"), "stars, line 1: 'inf' is not a finite number");
         assert_eq!(error("-1 2 3 4 5 6 7"), "stars, line 1: the mass is -1; allowed: zero and above");
         assert_eq!(error("# nothing\n"), "stars: there are no bodies in it");
     }

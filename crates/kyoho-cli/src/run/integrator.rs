@@ -34,17 +34,18 @@ pub struct Counts {
 
 /// Something that advances bodies from one meeting to the next.
 pub trait Integrator {
-    /// Advances all bodies by one interval; `progress` hears the fraction that is done and the block steps so far.
+    /// Advances all bodies by one interval. `progress` receives the fraction that is done and the
+    /// number of block steps so far.
     fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>>;
 
-    /// The bodies, all at the end of the last interval.
+    /// Returns the bodies, all at the end of the last interval.
     fn bodies(&self) -> &[Body];
 
-    /// What was done so far.
+    /// Returns the counts of the work so far.
     fn counts(&self) -> Counts;
 }
 
-/// The integrator of a plan's order.
+/// Makes the integrator of a plan's order.
 pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator>> {
     Ok(match Scheme::of(plan.order) {
         Some(scheme) => Box::new(Hermite::new(system, plan.clone(), scheme, bodies)?),
@@ -52,7 +53,8 @@ pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Inte
     })
 }
 
-/// The closer one of the closest approach so far and those of a block; sink `k` is the body `members[k]`.
+/// Returns the closest approach so far, including those of a block, whose sink `k` is the body
+/// `members[k]`.
 pub fn closest(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
     members.iter().enumerate().fold(so_far, |so_far, (sink, body)| {
         let Some(nearest) = forces.nearest(sink) else { return so_far };

@@ -16,40 +16,45 @@ use kyoho::data::error::shown;
 #[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
-    /// A file of lines `mass x y z vx vy vz`; blank lines and what follows a # are comments. Or one
-    /// in HDF5 with masses, positions and velocities
+    /// A file of lines `mass x y z vx vy vz`, in which blank lines and text after a # are comments;
+    /// or a file in HDF5 with masses, positions and velocities
     pub input: Option<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
     pub plummer: Option<u32>,
-    /// Where the Plummer model's random numbers begin
+    /// The seed of the Plummer model's random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Goes on from a snapshot, with its settings where no option gives others
+    /// Go on from a snapshot, with its settings unless an option gives others
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// The time at which the run ends [default: 1]
     #[arg(long, value_name = "TIME")]
     pub t_end: Option<f64>,
-    /// Time between energies (and snapshots), when all bodies meet [default: a sixteenth of the run]
+    /// The time between two meetings of all bodies, with energies and snapshots [default: a
+    /// sixteenth of the run]
     #[arg(long, value_name = "TIME")]
     pub interval: Option<f64>,
     /// 4, 6, 8: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
     #[arg(long)]
     pub order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, in order 8 double]
+    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
+    /// double in order 8]
     #[arg(long)]
     pub precision: Option<String>,
-    /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order 8]
+    /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order
+    /// 8]
     #[arg(long)]
     pub eta: Option<f64>,
-    /// Accuracy parameter of the fourth-order criterion that is averaged with that of order 6 in mixed [default: 0.01]
+    /// Accuracy parameter of the fourth-order criterion, which is averaged with that of order 6 in
+    /// precision mixed [default: 0.01]
     #[arg(long)]
     pub eta4: Option<f64>,
     /// Softening length [default: 0]
     #[arg(long)]
     pub eps: Option<f64>,
-    /// The gravitational constant; masses are multiplied by it before the library gets them [default: 1]
+    /// The gravitational constant; masses are multiplied by it before the library gets them
+    /// [default: 1]
     #[arg(long = "G", value_name = "G")]
     pub gravity: Option<f64>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
@@ -61,16 +66,16 @@ pub struct Arguments {
     /// The shortest step of a body [default: the interval / 2^50]
     #[arg(long, value_name = "TIME")]
     pub dt_min: Option<f64>,
-    /// Writes a snapshot at the start and after each interval into this folder
+    /// The folder into which a snapshot is written at the start and after each interval
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// What snapshots are written as: text, hdf5 [default: text]
+    /// The format of snapshots: text, hdf5 [default: text]
     #[arg(long, value_name = "NAME", requires = "output")]
     pub format: Option<String>,
-    /// Draws the relative energy error against time
+    /// Draw the relative energy error against time
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Prints one JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

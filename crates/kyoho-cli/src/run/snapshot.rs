@@ -205,11 +205,11 @@ impl Snapshot<'_> {
     fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
         let line = |line: usize, reason: String| Failure::Line { path: path.into(), line, reason };
         if !content.starts_with(format!("{FIRST_LINE}\n").as_bytes()) {
-            return Err(Failure::file(path, format!("it is no snapshot: its first line is not '{FIRST_LINE}'")));
+            return Err(Failure::file(path, format!("it is not a snapshot: its first line is not '{FIRST_LINE}'")));
         }
         let text = str::from_utf8(content).map_err(|error| {
             let before = content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            line(before + 1, "a byte of it is no text".into())
+            line(before + 1, "it has a byte that is not text".into())
         })?;
         let (before, last) = text.strip_suffix('\n').unwrap_or(text).rsplit_once('\n').unwrap_or(("", text));
         let told = last.strip_prefix(LAST_LINE).and_then(|end| end.split_once(" bodies, sha256 "));
@@ -421,7 +421,7 @@ pub mod tests {
     fn what_is_broken_is_named() {
         let text = lines(Order::Fourth);
         let error = |lines: &str| error(&sealed(lines));
-        assert!(error("1 2 3 4 5 6 7\n").contains("it is no snapshot"));
+        assert!(error("1 2 3 4 5 6 7\n").contains("it is not a snapshot"));
         assert_eq!(error(&text.replace("# eta 0.02\n", "")), "snap: the line '# eta ...' is missing");
         assert_eq!(error(&text.replace("order 4", "order 5")), "snap, line 5: '5' cannot be the value of order");
         let one_body = text.trim_end().rsplit_once('\n').unwrap().0;

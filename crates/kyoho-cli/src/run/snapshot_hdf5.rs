@@ -110,13 +110,13 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
 /// Checks that these are the bytes that were written.
 fn check_bytes(content: &[u8]) -> std::result::Result<(), String> {
     let Some(told) = content.strip_prefix(SIGNATURE.as_bytes()) else {
-        return Err(format!("it is no snapshot: it does not begin with '{}'", SIGNATURE.trim_end()));
+        return Err(format!("it is not a snapshot: it does not begin with '{}'", SIGNATURE.trim_end()));
     };
     let digits = told.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let length = str::from_utf8(&told[..digits]).ok().and_then(|digits| digits.parse::<usize>().ok());
     match length {
         Some(length) if length != content.len() => {
-            Err(format!("it has {} bytes, of {length} by its first line: it was cut or added to", content.len()))
+            Err(format!("it has {} bytes, of {length} by its first line: it was truncated or extended", content.len()))
         }
         Some(_) if content.len() > USER_BLOCK && content[..USER_BLOCK] == user_block(&content[USER_BLOCK..]) => Ok(()),
         _ => Err(format!(
@@ -232,7 +232,7 @@ mod tests {
         let mut flipped = content.clone();
         flipped[length / 2] ^= 4;
         assert!(refused(flipped).contains("its bytes are not those that were written"));
-        assert!(refused(content[USER_BLOCK..].to_vec()).contains("it is no snapshot"));
+        assert!(refused(content[USER_BLOCK..].to_vec()).contains("it is not a snapshot"));
     }
 
     #[test]
