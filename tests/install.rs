@@ -1,4 +1,5 @@
-//! `make install` puts everything in place, and programs build against it with pkg-config or CMake alone.
+//! `make install` puts everything in place, and programs build against it with pkg-config or CMake
+//! alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

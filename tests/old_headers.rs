@@ -42,8 +42,8 @@ fn compare(path: &str, made: String) {
     assert!(text(path) == made, "run this test with KYOHO_BLESS=1, and look at what changed");
 }
 
-/// A row of the table of an interface: the name in C, the arguments with their types, and the names in
-/// Fortran.
+/// A row of the table of an interface: the name in C, the arguments with their types, and the names
+/// in Fortran.
 type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 /// Reads a table from which the library makes functions.

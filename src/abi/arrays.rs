@@ -11,8 +11,8 @@ use crate::data::{Error, Result};
 pub struct First<T>(pub *mut T);
 
 // SAFETY: the pointer alone reads nothing. Other threads only read through it, and only arrays that
-// the caller neither changes nor frees until the call returns. Arrays that may be the same memory are
-// written by the caller's own thread, once no other thread reads any more.
+// the caller neither changes nor frees until the call returns. Arrays that may be the same memory
+// are written by the caller's own thread, once no other thread reads any more.
 unsafe impl<T> Sync for First<T> {}
 
 /// An array that the caller gives.

@@ -90,7 +90,7 @@ pub enum Error {
         what: &'static str,
         /// Its value.
         value: i64,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: String,
     },
     /// An address is negative or above 2147483647.
@@ -116,7 +116,7 @@ pub enum Error {
         value: f64,
         /// The precision's name.
         precision: &'static str,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: String,
     },
     /// Calls came in an order that has no meaning.
@@ -147,7 +147,7 @@ pub enum Error {
         name: String,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: String,
     },
     /// The process has as many files open as it may.

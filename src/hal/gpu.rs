@@ -1,4 +1,5 @@
-//! A GPU, or a device that is programmed like one: memory, queues, programs, launches and their timing.
+//! A GPU, or a device that is programmed like one: memory, queues, programs, launches and their
+//! timing.
 //!
 //! A method is written once against [`Gpu`]. The arguments of a launch are data ([`Argument`]), so
 //! that a method of another kind needs no further function here.
@@ -17,14 +18,16 @@ pub trait Mapped: Send {
     /// The argument by which kernels get the memory.
     type Address: Copy;
 
-    /// Returns the address by which kernels reach the byte at this offset, if they can reach memory of the host.
+    /// Returns the address by which kernels reach the byte at this offset, if they can reach memory
+    /// of the host.
     fn device_address(&self, offset: usize) -> Option<Self::Address>;
 }
 
 /// Page-locked host memory in which copies begin or end.
 ///
 /// # Safety
-/// `bytes` bytes from its address on are initialised. The address stays the same and is a multiple of 128.
+/// `bytes` bytes from its address on are initialised. The address stays the same and is a multiple
+/// of 128.
 pub unsafe trait HostMemory: Mapped {
     /// Returns its size in bytes.
     fn bytes(&self) -> usize;

@@ -13,11 +13,13 @@ pub type Symbol = unsafe extern "C" fn();
 pub fn open(names: &[&str]) -> Result<impl Fn(&CStr) -> Option<Symbol> + use<>, String> {
     let mut reason = String::new();
     for name in names {
-        // SAFETY: opening a driver's library runs its constructors, which do not use this process's state.
+        // SAFETY: opening a driver's library runs its constructors, which do not use this process's
+        // state.
         match unsafe { Library::new(*name) } {
             Ok(library) => {
                 let library: &'static Library = Box::leak(Box::new(library));
-                // SAFETY: the symbols asked for are functions, which get their signatures in a table.
+                // SAFETY: the symbols asked for are functions, which get their signatures in a
+                // table.
                 return Ok(|name: &CStr| unsafe {
                     library.get::<Symbol>(name.to_bytes_with_nul()).ok().map(|symbol| *symbol)
                 });
@@ -31,8 +33,8 @@ pub fn open(names: &[&str]) -> Result<impl Fn(&CStr) -> Option<Symbol> + use<>, 
     Err(reason)
 }
 
-/// Defines a table of functions, one pointer for each, named as the library's symbol. `from` fills it
-/// from a search and returns the name of the first function that is missing.
+/// Defines a table of functions, one pointer for each, named as the library's symbol. `from` fills
+/// it from a search and returns the name of the first function that is missing.
 macro_rules! functions {
     ($($name:ident($($argument:ty),* $(,)?) -> $result:ty;)*) => {
         /// The functions of the driver that are used.

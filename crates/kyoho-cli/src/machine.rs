@@ -12,7 +12,8 @@ pub struct Machine {
     /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
     #[arg(long)]
     pub backend: Option<String>,
-    /// Devices of the backend: all, a count, or a list such as 0,2 or 3, [default: KYOHO_DEVICES and others]
+    /// Devices of the backend: all, a count, or a list such as 0,2 or 3, [default: KYOHO_DEVICES
+    /// and others]
     #[arg(long)]
     pub devices: Option<String>,
     /// CPU threads [default: KYOHO_THREADS and others]

@@ -40,7 +40,8 @@ enum Command {
     Verify(verify::Arguments),
     /// Integrate an N-body system: Hermite 4, 6 or 8 with block time steps, or a leapfrog
     Run(Box<run::Arguments>),
-    /// Check the orders of the integrators: energy errors with a shared step, halved again and again
+    /// Check the orders of the integrators: energy errors with a shared step, halved again and
+    /// again
     Converge(converge::Arguments),
     /// Print a Plummer model in standard N-body units, as lines that `run` reads
     Plummer(plummer::Arguments),

@@ -138,7 +138,8 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     let steps =
         if system.interaction().is_regular() { Rows::optional("kyoho_sinks.steps", sinks.steps)? } else { None };
     let common = sinks.softening2;
-    // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call lasts.
+    // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
+    // lasts.
     let sink = |row| unsafe {
         Sink {
             index: element(indices, row, 0),
@@ -211,8 +212,8 @@ impl ForceRows {
 /// `capacity` of them are in the list.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
-/// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of
-/// order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is
+/// of order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_neighbours(
     system: *mut kyoho_system,

@@ -33,7 +33,8 @@ fn number_of(level: log::Level) -> LogLevel {
 /// The listener passes the caller's context to the caller's function.
 struct Context(*mut c_void);
 
-// SAFETY: the library does nothing with it but hand it to the caller's function, which takes calls of any thread.
+// SAFETY: the library does nothing with it but hand it to the caller's function, which takes calls
+// of any thread.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -41,10 +42,10 @@ unsafe impl Sync for Context {}
 /// Has the process's log told to a function of yours, line by line; it takes the place of one that
 /// was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 ///
-/// `callback` receives `context`, the level of a line, and its text without a line end, which it may
-/// read until it returns. It receives lines up to `level`. It may be called by any thread and by
-/// several at a time, also within calls of yours. It must return, so that it may neither throw an
-/// exception nor jump, and it must not call the library. When this function has returned, the
+/// `callback` receives `context`, the level of a line, and its text without a line end, which it
+/// may read until it returns. It receives lines up to `level`. It may be called by any thread and
+/// by several at a time, also within calls of yours. It must return, so that it may neither throw
+/// an exception nor jump, and it must not call the library. When this function has returned, the
 /// callback that was set before has returned too and is not called any more.
 ///
 /// Errors: KYOHO_BAD_OPTION (no such level), KYOHO_CALL_ORDER (the callback calls this, or the

@@ -126,8 +126,8 @@ pub extern "C" fn kyoho_system_set_time(system: *mut kyoho_system, time: f64) ->
 const PREDICTED: usize = 1 << 16;
 
 /// The sources at `count` addresses from `first_address` on, predicted to the system's time: their
-/// positions and the derivatives that forces of the system's order need. Rows of addresses that were
-/// never written are NaN.
+/// positions and the derivatives that forces of the system's order need. Rows of addresses that
+/// were never written are NaN.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 /// KYOHO_BAD_OPTION (a stride that lets rows overlap, an array that the order has nothing for, or

@@ -137,8 +137,8 @@ pub struct kyoho_sources {
     pub count: i32,
     /// The address of the first source where there are no `addresses`; the others follow it.
     pub first_address: i32,
-    /// The address of each source, 0 or more; where one is named twice, the later one stays. Without
-    /// them: from `first_address` on.
+    /// The address of each source, 0 or more; where one is named twice, the later one stays.
+    /// Without them: from `first_address` on.
     pub addresses: kyoho_const_integers,
     /// Your name for each source: a sink with the same index does not feel it, and neighbours are
     /// told by it. Without them: the address.
@@ -153,11 +153,11 @@ pub struct kyoho_sources {
     pub velocities: kyoho_const_reals,
     /// The accelerations, in rows, not divided by 2; without them 0. Orders 4, 6 and 8 read them.
     pub accelerations: kyoho_const_reals,
-    /// The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them 0.
-    /// Orders 4, 6 and 8 read them.
+    /// The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them
+    /// 0. Orders 4, 6 and 8 read them.
     pub jerks: kyoho_const_reals,
-    /// The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0. Orders
-    /// 6 and 8 read them.
+    /// The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0.
+    /// Orders 6 and 8 read them.
     pub snaps: kyoho_const_reals,
     /// The crackles (time derivatives of the snaps), in rows, not divided by 120; without them 0.
     /// Orders 6 and 8 read them.
@@ -201,8 +201,8 @@ pub struct kyoho_sinks {
     pub softening2: f64,
     /// The square of the softening length, one for each sink, in place of `softening2`.
     pub softening2_each: kyoho_const_reals,
-    /// The square of the radius of each sink's neighbour list; without them 0, no lists. In a system
-    /// of regular forces they are what the neighbour criterion takes.
+    /// The square of the radius of each sink's neighbour list; without them 0, no lists. In a
+    /// system of regular forces they are what the neighbour criterion takes.
     pub radii2: kyoho_const_reals,
     /// The step of each sink, over which a source that comes near is a neighbour; without them 0.
     /// Only systems of regular forces read them.
@@ -214,8 +214,8 @@ pub struct kyoho_sinks {
     pub reserved: i32,
 }
 
-/// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want. Each
-/// array has an element, or a row of 3 numbers, for every sink; no more is written.
+/// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want.
+/// Each array has an element, or a row of 3 numbers, for every sink; no more is written.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_forces {
@@ -233,8 +233,8 @@ pub struct kyoho_forces {
     pub snaps: kyoho_reals,
     /// The crackles (time derivatives of the snaps), in rows, of order 8.
     pub crackles: kyoho_reals,
-    /// The index of the nearest source, softening not included; -1 where there is no source. Order 2
-    /// and regular forces have none.
+    /// The index of the nearest source, softening not included; -1 where there is no source. Order
+    /// 2 and regular forces have none.
     pub nearest: kyoho_integers,
     /// The square of the distance of the nearest source; infinite where there is no source. Order 2
     /// and regular forces have none.
@@ -328,7 +328,8 @@ pub unsafe trait Structure: Copy {
 
 macro_rules! structures {
     ($($structure:ident, $last_of_first:ident: $last:ty;)*) => {$(
-        // SAFETY: numbers, pointers and structures of them, all aligned to 8 bytes but pairs of `i32`.
+        // SAFETY: numbers, pointers and structures of them, all aligned to 8 bytes but pairs of
+        // `i32`.
         unsafe impl Structure for $structure {
             const NAME: &'static str = stringify!($structure);
             const FIRST_SIZE: usize = offset_of!($structure, $last_of_first) + size_of::<$last>();

@@ -14,8 +14,8 @@ use super::structures::{self, kyoho_interaction, kyoho_options, kyoho_statistics
 use super::{Held, LAST_ERROR, SYSTEMS, call, call_on, kyoho_backend, options};
 
 /// A system of sources and the devices that sum their forces. A pointer to it is a handle that the
-/// library looks up: it points to nothing, and one that was freed or never was a system is an error,
-/// not a danger.
+/// library looks up: it points to nothing, and one that was freed or never was a system is an
+/// error, not a danger.
 ///
 /// Several threads may use several systems at once; calls on one system wait for one another.
 #[allow(non_camel_case_types)]
@@ -123,8 +123,8 @@ pub unsafe extern "C" fn kyoho_system_create(
 /// cannot be had, the system keeps those that it had.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION,
-/// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED,
-/// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND,
+/// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *const kyoho_options) -> ResultCode {
     call_on(system, |system| {
@@ -137,8 +137,8 @@ pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *
 }
 
 /// Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
-/// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
-/// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+/// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF:
+/// it computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
 ///
 /// The bits of a force are those of the device that computed it, so they change where blocks change
 /// sides. The crossover has no effect on a system whose backend is the CPU.
@@ -216,8 +216,8 @@ pub unsafe extern "C" fn kyoho_system_device_count(system: *mut kyoho_system, co
 
 /// The name of one of the devices of a system, for people.
 ///
-/// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a zero
-/// byte; a name that is too long is cut.
+/// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a
+/// zero byte; a name that is too long is cut.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative
 /// size), KYOHO_BUFFER_TOO_SMALL (the name was cut).

@@ -77,7 +77,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor holds.
+    /// How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor
+    /// holds.
     pub fn occupancy(&self, threads: u32, dynamic_shared: usize) -> Result<usize> {
         let mut blocks = 0;
         // SAFETY: the pointer is to a local variable, the function is loaded.

@@ -109,7 +109,8 @@ impl Stream {
     /// Begins a copy from the host's memory.
     ///
     /// # Safety
-    /// `from` can be read and `to` be written for `bytes` until the copy is done, and `from` does not change meanwhile.
+    /// `from` can be read and `to` be written for `bytes` until the copy is done, and `from` does
+    /// not change meanwhile.
     #[inline]
     pub unsafe fn to_device(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.
@@ -120,7 +121,8 @@ impl Stream {
     /// Begins a copy to the host's memory.
     ///
     /// # Safety
-    /// `from` can be read and `to` be written for `bytes` until the copy is done, and nothing else uses `to` meanwhile.
+    /// `from` can be read and `to` be written for `bytes` until the copy is done, and nothing else
+    /// uses `to` meanwhile.
     #[inline]
     pub unsafe fn from_device(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.
@@ -131,7 +133,8 @@ impl Stream {
     /// Begins a copy inside the device.
     ///
     /// # Safety
-    /// `from` can be read and `to` be written for `bytes` until the copy is done, and they do not overlap.
+    /// `from` can be read and `to` be written for `bytes` until the copy is done, and they do not
+    /// overlap.
     #[inline]
     pub unsafe fn device_to_device(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.

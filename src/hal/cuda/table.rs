@@ -1,4 +1,5 @@
-//! The functions of the driver that are used, found by name, with signatures that return plain numbers.
+//! The functions of the driver that are used, found by name, with signatures that return plain
+//! numbers.
 
 use std::ffi::{CStr, c_char, c_void};
 

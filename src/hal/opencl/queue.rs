@@ -118,7 +118,8 @@ impl Queue {
         }
         let call = self.context.table()?.clEnqueueFillBuffer;
         let pattern: *const c_void = [0u8].as_ptr().cast();
-        // SAFETY: as in `write`; the pattern is one byte, which the driver has read when the call returns.
+        // SAFETY: as in `write`; the pattern is one byte, which the driver has read when the call
+        // returns.
         let code = unsafe { call(self.handle.0, memory.address().handle.0, pattern, 1, 0, bytes, 0, NONE, NONE) };
         self.check_memory(code, "clEnqueueFillBuffer", memory)
     }
@@ -149,8 +150,8 @@ impl Queue {
         let call = self.context.table()?.clEnqueueNDRangeKernel;
         let all = groups.saturating_mul(threads);
         let _launching = self.context.launches.read().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: queue and kernel exist; the driver has read the sizes when the call returns; the rest is the caller's
-        // promise.
+        // SAFETY: queue and kernel exist; the driver has read the sizes when the call returns; the
+        // rest is the caller's promise.
         let code =
             unsafe { call(self.handle.0, kernel.handle().0, 1, std::ptr::null(), &all, &threads, 0, NONE, event) };
         self.context.check(code, "clEnqueueNDRangeKernel")

@@ -1,8 +1,8 @@
 //! The numbers that the library and `kernels/` share: written here, and generated for the kernels.
 //!
-//! `kernels/generated/constants.h` has those that hold for every interaction, and the structures of launches;
-//! [`defines`] those of one interaction, which `kernels/generated/units.json` lists for CUDA and OpenCL's compilers get
-//! as options.
+//! `kernels/generated/constants.h` has those that hold for every interaction, and the structures of
+//! launches; [`defines`] those of one interaction, which `kernels/generated/units.json` lists for
+//! CUDA and OpenCL's compilers get as options.
 
 use crate::data::records::{RECORD_WORDS, index_word, lines_of_record};
 use crate::data::{CHUNK, Interaction, Precision};
@@ -72,7 +72,8 @@ mod tests {
 
     /// The files of each translation unit for CUDA, in their order.
     const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/unit.h"];
-    /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal numbers flushed.
+    /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal
+    /// numbers flushed.
     const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
 
     /// Returns the text of `kernels/generated/constants.h`.

@@ -1,4 +1,5 @@
-//! The Hermite schemes with block time steps (Makino & Aarseth 1992, PASJ 44, 141; Nitadori & Makino 2008).
+//! The Hermite schemes with block time steps (Makino & Aarseth 1992, PASJ 44, 141; Nitadori &
+//! Makino 2008).
 //!
 //! Times are fractions of the interval at whose end all bodies meet, and steps are powers of two of
 //! it. So sums of them are exact, no step crosses a meeting, and the times that the library sees
@@ -40,7 +41,8 @@ pub struct Hermite {
     schedule: Schedule,
     /// The bodies of the block, ascending.
     members: Vec<usize>,
-    /// For each body of the block the corrected body, its rounding errors and the step that it wants.
+    /// For each body of the block the corrected body, its rounding errors and the step that it
+    /// wants.
     outcomes: Vec<(Body, [Vector; 2], f64)>,
     approach: Option<Approach>,
     counts: Counts,

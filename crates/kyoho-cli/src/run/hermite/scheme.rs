@@ -1,4 +1,5 @@
-//! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), as data.
+//! The Hermite schemes of orders 4, 6 and 8 (Nitadori & Makino 2008, New Astronomy 13, 498), as
+//! data.
 //!
 //! A force of order `p` gives `p / 2` derivatives of the velocity. Those of both ends of a step
 //! define a polynomial of degree `p - 1` for the acceleration. It is integrated once for the
@@ -42,7 +43,8 @@ const fn term(factor: f64, start: f64, end: f64) -> Term {
     Term { factor, start, end }
 }
 
-/// The fourth-order scheme (Makino & Aarseth 1992, Publications of the Astronomical Society of Japan 44, 141).
+/// The fourth-order scheme (Makino & Aarseth 1992, Publications of the Astronomical Society of
+/// Japan 44, 141).
 pub static FOURTH: Scheme = Scheme {
     order: 4,
     interpolation: &[&[term(6.0, -1.0, 1.0), term(-2.0, 2.0, 1.0)], &[term(-12.0, -1.0, 1.0), term(6.0, 1.0, 1.0)]],
