@@ -81,7 +81,7 @@ static void options(void) {
     SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, create_on(4, 0, 1, "4000000000000000", 0, &system));
     SAYS(KYOHO_BAD_OPTION, "kyoho_options.precision is '4'", NULL,
          create_on(4, 4, KYOHO_BACKEND_CPU, NULL, 0, &system)); /* which no backend computes */
-    SAYS(KYOHO_UNSUPPORTED, "order 8 in precision mixed; it does: 2 single", NULL,
+    SAYS(KYOHO_UNSUPPORTED, "order 8 in precision mixed; it computes: 2 single", NULL,
          create_on(8, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, NULL, 0, &system));
     SAYS(KYOHO_NULL_ARGUMENT, "system is null", NULL, create_on(4, 0, 0, NULL, 0, NULL));
 

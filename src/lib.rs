@@ -5,7 +5,7 @@
 //! this way:
 //!
 //! ```text
-//! abi  ->  engine (what was written, who does what)  ->  method (predict, sum)  ->  engine (add)  ->  abi
+//! abi -> engine (what was written, who does what) -> method (predict, sum) -> engine (add) -> abi
 //! ```
 //!
 //! Each floor knows only those before it: [`data`] is plain data; [`law`] says what a pair adds;

@@ -129,8 +129,8 @@ pub enum Error {
     },
     /// This process is a fork of the one that opened what was to be used.
     #[error(
-        "process {process} is a fork of process {parent}, which opened the board; allowed: to open one here with \
-         {opener}, and to write the sources again"
+        "process {process} is a fork of process {parent}, which opened the board; open one in this process with \
+         {opener}, and write the sources again"
     )]
     Forked {
         /// This process.
@@ -151,7 +151,7 @@ pub enum Error {
         allowed: String,
     },
     /// The process has as many files open as it may.
-    #[error("no file descriptor is free for {file} ({reason}); allowed: fewer open files, or a higher 'ulimit -n'")]
+    #[error("no file descriptor is free for {file} ({reason}); close files, or raise the limit with 'ulimit -n'")]
     NoDescriptor {
         /// The file that was to be opened, if it is there.
         file: String,
@@ -159,7 +159,7 @@ pub enum Error {
         reason: String,
     },
     /// The caller's buffer is too small; it holds as much as fits.
-    #[error("{what} needs room for {needed}, the buffer holds {room}")]
+    #[error("{what} needs room for {needed} elements, but the buffer has room for {room}")]
     BufferTooSmall {
         /// The data that was to be written.
         what: &'static str,
@@ -173,11 +173,11 @@ pub enum Error {
     NoBackend {
         /// The backend's name.
         backend: &'static str,
-        /// Why not.
+        /// The reason why it is not there.
         reason: String,
     },
     /// The backend does not compute this order in this precision and scope.
-    #[error("backend '{backend}' does not compute {forces}; it does: {allowed}")]
+    #[error("backend '{backend}' does not compute {forces}; it computes: {allowed}")]
     Unsupported {
         /// The backend's name.
         backend: &'static str,

@@ -91,7 +91,7 @@ pub struct System {
     /// Devices may read it until they are dropped, before it is.
     journal: UpdateJournal,
     time: f64,
-    /// Whether sources are predicted to the time; else they are as they were written.
+    /// Whether sources are predicted to the time; otherwise they are as they were written.
     predicts: bool,
     neighbour_criterion: NeighbourCriterion,
     block: Block,

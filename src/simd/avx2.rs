@@ -26,7 +26,8 @@ vector! {
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         // The estimate y is good to 1.5 * 2^-12; with e = 1 - s y^2, y (1 + e/2 + 3/8 e^2) is off
-        // by 5/16 e^3 < 2e-10. SAFETY: see `Lanes`.
+        // by 5/16 e^3 < 2e-10.
+        // SAFETY: see `Lanes`.
         unsafe {
             let y = F32(_mm256_rsqrt_ps(self.0));
             let e = (self * y).neg_mul_add(y, F32::splat(1.0));

@@ -26,7 +26,8 @@ vector! {
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         // The estimate y is good to 2^-14; with e = 1 - s y^2, y (1 + e / 2) is off by 3/8 e^2 <
-        // 6e-9. SAFETY: see `Lanes`.
+        // 6e-9.
+        // SAFETY: see `Lanes`.
         unsafe {
             let y = F32(_mm512_rsqrt14_ps(self.0));
             let e = (self * y).neg_mul_add(y, F32::splat(1.0));
@@ -102,7 +103,8 @@ vector! {
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         // The estimate y is good to 2^-14; with e = 1 - s y^2, the series y (1 + e/2 + 3/8 e^2 +
-        // 5/16 e^3) is off by 35/128 e^4 < 1e-16. SAFETY: see `Lanes`.
+        // 5/16 e^3) is off by 35/128 e^4 < 1e-16.
+        // SAFETY: see `Lanes`.
         unsafe {
             let y = F64(_mm512_rsqrt14_pd(self.0));
             let e = (self * y).neg_mul_add(y, F64::splat(1.0));

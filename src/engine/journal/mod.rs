@@ -5,28 +5,29 @@
 //! states:
 //!
 //! ```text
-//!                          the last block still needs the sources as they were
-//!   written ----------------------------------------------------------> staged
-//!      |  |                                                                |
-//!      |  | the devices take no records, the record buffer is full,        | the next block begins
-//!      |  | or the host's copy has no such chunk                           v
-//!      |  +---------------------------------------------------------> listed  (in the host's copy; devices fetch it)
-//!      |                                                                ^  |
-//!      |  the devices take records                    spill             |  | a block begins
-//!      +------------------> recorded -----------------------------------+  v
-//!                              |  ^                                     known to the devices of the block
-//!               a block begins |  | written again                          ^
-//!                              v  |                                        |
-//!                            sent: devices read the record ----------------+
+//!                      the last block still needs the sources as they were
+//!   written --------------------------------------------------------> staged
+//!      |  |                                                              |
+//!      |  | the devices take no records, the record buffer is full,      | the next block begins
+//!      |  | or the host's copy has no such chunk                         v
+//!      |  +-------------------------------------------------------> listed
+//!      |                                                              ^  |
+//!      |  the devices take records               spill                |  | a block begins
+//!      +------------------> recorded ---------------------------------+  v
+//!                              |  ^                               known to the devices of it
+//!               a block begins |  | written again                        ^
+//!                              v  |                                      |
+//!                            sent: devices read the record --------------+
 //!                              |
 //!                              | the first device computes the block alone
 //!                              v
 //!                            missed by the others, until they next have a part
 //! ```
 //!
-//! A recorded write is *applied* to the host's copy before or after it is sent: after, as a rule,
-//! while the devices work; before, where the CPU computes the block. Devices that missed more than
-//! records tell compare all chunks with the host's copy.
+//! A recorded write is *applied* to the host's copy after it is sent, as a rule, while the devices
+//! work, or before, where the CPU computes the block. A listed write is in the host's copy, and its
+//! address in the list of those that devices have to fetch. Devices that missed writes without
+//! records compare all chunks with the host's copy.
 
 mod recorded;
 mod update_buffer;

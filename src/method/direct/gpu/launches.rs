@@ -38,7 +38,7 @@ pub struct BlockAddresses<A> {
     pub ticket: A,
     /// Sums, nearest distances and nearest indices.
     pub results: A,
-    /// Where the last thread block writes the sequence number of the step.
+    /// The place where the last thread block writes the sequence number of the step.
     pub flag: A,
 }
 

@@ -22,7 +22,8 @@ pub enum Accumulators {
     Long,
 }
 
-/// Who computes which pairs of a block. A shape never changes the order of addition.
+/// A launch shape: which threads compute which pairs of a block. It never changes the order of
+/// addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Its place among [`SHAPES`].

@@ -40,7 +40,7 @@ macro_rules! in_c {
 pub const STRUCTURES: [(&str, &[(&str, &str)]); 2] = [("PredictionTarget", TARGET_FIELDS), ("Step", STEP_FIELDS)];
 
 shared_structure! {
-    /// Where and how the sources are predicted, and which addresses take part.
+    /// The target of a prediction: the time, the units, and the addresses that take part.
     PredictionTarget, TARGET_FIELDS {
         /// The time of the block.
         time: f64,
@@ -82,7 +82,7 @@ impl PredictionTarget {
 shared_structure! {
     /// A launch of kernels for a block or a piece of one.
     Step, STEP_FIELDS {
-        /// Where and how the sources are predicted.
+        /// The target to which the sources are predicted.
         target: PredictionTarget,
         /// The power of two that sums of potentials are multiplied with, to be in the caller's
         /// units.
