@@ -123,8 +123,11 @@ impl System {
     }
 
     /// Makes a system with an interaction that need not be of the catalogue. Its order, precision
-    /// and scope choose the law.
+    /// and scope, in place of the setup's, choose the law, so its counts have to be the law's.
     pub fn with_interaction(machine: Box<dyn Machine>, interaction: Arc<Interaction>, setup: &Setup) -> Result<System> {
+        check_interaction(&interaction, setup.backend)?;
+        let Interaction { order, precision, scope, .. } = *interaction;
+        let setup = &Setup { order, precision, scope, ..setup.clone() };
         check_devices(setup)?;
         let mut journal = UpdateJournal::new(interaction.n_coefficients);
         let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
@@ -550,6 +553,22 @@ fn copiers(setup: &Setup) -> Threads {
     Threads::new(setup.threads.min(COPIERS))
 }
 
+/// Fails unless there is a law for an interaction and its counts are those of the law.
+fn check_interaction(interaction: &Interaction, backend: Backend) -> Result<()> {
+    let Interaction { order, precision, scope, .. } = *interaction;
+    let law = catalogue::interaction_of(order, precision, scope)
+        .ok_or_else(|| catalogue::unsupported(backend.name(), (order, precision, scope)))?;
+    let counts = |of: &Interaction| (of.n_coefficients, of.n_derivatives, of.n_outputs, of.nearest);
+    if counts(interaction) == counts(&law) {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        name: format!("n_coefficients, n_derivatives, n_outputs, nearest of {}", law.name()),
+        value: format!("{:?}", counts(interaction)),
+        allowed: format!("{:?}", counts(&law)),
+    })
+}
+
 fn check_devices(setup: &Setup) -> Result<()> {
     if let Some(Partition { ranges, sets }) = setup.partition
         && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SLICE_GROUPS && sets.is_power_of_two())
@@ -574,9 +593,8 @@ fn check_devices(setup: &Setup) -> Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {
-        let setup = Setup {
+    fn setup() -> Setup {
+        Setup {
             order: Order::Fourth,
             precision: Precision::Double,
             scope: Scope::Full,
@@ -588,12 +606,54 @@ mod tests {
             partition: None,
             crossover: None,
             fall_back: false,
-        };
-        let mut system = System::new(&setup).unwrap();
-        let sink =
-            Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] };
-        let source = Source::from_derivatives(0, 1.0, 0.0, [[1.0, 0.0, 0.0]]);
-        system.set_source(0, &source).unwrap();
+        }
+    }
+
+    fn sink() -> Sink {
+        Sink { index: 1, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] }
+    }
+
+    fn source(x: f64) -> Source {
+        Source::from_derivatives(0, 1.0, 0.0, [[x, 0.0, 0.0]])
+    }
+
+    fn made_at_run_time(change: impl FnOnce(&mut Interaction)) -> Result<System> {
+        let mut interaction = Interaction::clone(&catalogue::CATALOGUE[5]);
+        change(&mut interaction);
+        System::with_interaction(Box::new(ThisMachine), Arc::new(interaction), &setup())
+    }
+
+    #[test]
+    fn an_interaction_made_at_run_time_computes_within_its_own_bounds() {
+        let mut system = made_at_run_time(|interaction| {
+            interaction.bounds.position = 8.0;
+            interaction.documentation = "a box of side 16".into();
+        })
+        .unwrap();
+        assert_eq!(system.interaction().documentation, "a box of side 16");
+        let error = system.set_source(0, &source(9.0)).unwrap_err();
+        assert!(error.to_string().contains("magnitudes up to 8e0"), "{error}");
+        system.set_source(0, &source(2.0)).unwrap();
+        assert_eq!(system.force(1, true, [sink()]).unwrap().acceleration(0), [0.25, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn an_interaction_without_a_law_or_with_other_counts_is_rejected() {
+        let error = made_at_run_time(|interaction| interaction.n_coefficients = 9).err().unwrap();
+        assert!(error.to_string().contains("n_coefficients") && error.to_string().contains('9'), "{error}");
+        let error = made_at_run_time(|interaction| interaction.order = Order::Eighth).err().unwrap();
+        assert!(matches!(error, Error::BadOption { .. }), "{error}");
+        let error = made_at_run_time(|interaction| {
+            (interaction.order, interaction.precision) = (Order::Eighth, Precision::Single);
+        });
+        assert!(matches!(error, Err(Error::Unsupported { .. })));
+    }
+
+    #[test]
+    fn more_sinks_than_memory_holds_are_an_error_and_nothing_is_lost() {
+        let mut system = System::new(&setup()).unwrap();
+        let sink = sink();
+        system.set_source(0, &source(1.0)).unwrap();
         let error = system.start(1, true, std::iter::repeat_n(sink, usize::MAX / size_of::<Sink>())).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { what: "sinks", .. }), "{error}");
         let error = system.start_from_fn(1, true, usize::MAX / size_of::<Sink>(), |_| sink).unwrap_err();

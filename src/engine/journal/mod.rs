@@ -133,8 +133,9 @@ impl UpdateJournal {
 
     /// Writes to the host's copy, from which devices will fetch it, after all that was written
     /// before.
+    #[inline]
     pub fn apply(&mut self, address: usize, source: &Source) -> Result<()> {
-        if self.recorded.is_some() || !self.staged.is_empty() {
+        if self.recorded.as_ref().is_some_and(Recorded::is_open) || !self.staged.is_empty() {
             self.spill()?;
         }
         self.sources.write(address, source)

@@ -132,6 +132,12 @@ impl Recorded {
         Ok(())
     }
 
+    /// Whether it may hold records. After [`Recorded::spill`] it holds none until it takes them again.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.room > 0
+    }
+
     /// Takes records again.
     pub fn reopen(&mut self) {
         self.room = self.capacity;
