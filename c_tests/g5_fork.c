@@ -19,7 +19,7 @@ static int forces(void)
 static void child(void)
 {
     PROMISE("sources are refused", g5_set_xmj(0, N, b.x, b.mass) != 0);
-    PROMISE("with the reason", one_line("g5_set_xmj", "fork of process", "to open one here with g5_open"));
+    PROMISE("with the reason", one_line("g5_set_xmj", "fork of process", "open one in this process with g5_open"));
     PROMISE("forces fail", g5_calculate_force_on_x(b.x, acc, pot, N) != 0);
     PROMISE("and are NaN", isnan(acc[0][0]) && isnan(pot[N - 1]));
     said();
@@ -32,7 +32,7 @@ static void child(void)
 static void child_before_the_first_board(void)
 {
     PROMISE("sources are refused", g5_set_xmj(0, N, b.x, b.mass) != 0);
-    PROMISE("with the reason", one_line("g5_set_xmj", "fork of process", "to open one here with g5_open"));
+    PROMISE("with the reason", one_line("g5_set_xmj", "fork of process", "open one in this process with g5_open"));
     PROMISE("a child may open", g5_open() == 0 && forces() == 0);
     PROMISE("without a word", said()[0] == 0);
 }

@@ -57,7 +57,7 @@ static void child_that_uses_the_parents_board(void)
     char parent[32];
     snprintf(parent, sizeof parent, "fork of process %d", (int)getppid());
     PROMISE("a source is refused", set_body(0, 0, 1.0, zero, zero) != 0);
-    PROMISE("with the reason", one_line("g6_set_j_particle", parent, "to open one here with g6_open"));
+    PROMISE("with the reason", one_line("g6_set_j_particle", parent, "open one in this process with g6_open"));
     PROMISE("a time is refused", g6_set_ti(0, 0.125) != 0 && one_line("g6_set_ti", parent, ""));
     PROMISE("forces fail", get_forces(N, N, b.index, b.x, b.v, 1e-4, NULL, acc, jerk, pot, nn) != 0);
     PROMISE("with the reason", one_line("g6calc_firsthalf", parent, ""));

@@ -26,7 +26,7 @@ static void child(void)
 {
     int n = N;
     PROMISE("sources are refused", send_bodies() != 0);
-    PROMISE("with the reason", one_line("gpunb_send", "fork of process", "to open one here with gpunb_open"));
+    PROMISE("with the reason", one_line("gpunb_send", "fork of process", "open one in this process with gpunb_open"));
     PROMISE("forces fail", forces() != 0);
     PROMISE("and are NaN", isnan(acc[0][0]) && isnan(jerk[N - 1][2]) && isnan(pot[0]));
     said();

@@ -12,7 +12,7 @@ static void child(void)
 {
     PROMISE("forces fail", forces_on(bodies, N, N) != 0);
     PROMISE("with the reason",
-            one_line("calc_force_on_predictors", "fork of process", "to open one here with initialize"));
+            one_line("calc_force_on_predictors", "fork of process", "open one in this process with initialize"));
     PROMISE("and are NaN", isnan(acc_[0][0]) && isnan(snp_[N - 1][2]));
     PROMISE("a child may open a board of its own", initialize() == 0);
     set_bodies(bodies, N);

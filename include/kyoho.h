@@ -144,8 +144,8 @@ enum {
 };
 
 // A system of sources and the devices that sum their forces. A pointer to it is a handle that the
-// library looks up: it points to nothing, and one that was freed or never was a system is an error,
-// not a danger.
+// library looks up: it points to nothing, and one that was freed or never was a system is an
+// error, not a danger.
 //
 // Several threads may use several systems at once; calls on one system wait for one another.
 typedef struct kyoho_system kyoho_system;
@@ -273,8 +273,8 @@ typedef struct kyoho_sources {
     int32_t count;
     // The address of the first source where there are no `addresses`; the others follow it.
     int32_t first_address;
-    // The address of each source, 0 or more; where one is named twice, the later one stays. Without
-    // them: from `first_address` on.
+    // The address of each source, 0 or more; where one is named twice, the later one stays.
+    // Without them: from `first_address` on.
     struct kyoho_const_integers addresses;
     // Your name for each source: a sink with the same index does not feel it, and neighbours are
     // told by it. Without them: the address.
@@ -289,11 +289,11 @@ typedef struct kyoho_sources {
     struct kyoho_const_reals velocities;
     // The accelerations, in rows, not divided by 2; without them 0. Orders 4, 6 and 8 read them.
     struct kyoho_const_reals accelerations;
-    // The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them 0.
-    // Orders 4, 6 and 8 read them.
+    // The jerks (time derivatives of the accelerations), in rows, not divided by 6; without them
+    // 0. Orders 4, 6 and 8 read them.
     struct kyoho_const_reals jerks;
-    // The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0. Orders
-    // 6 and 8 read them.
+    // The snaps (time derivatives of the jerks), in rows, not divided by 24; without them 0.
+    // Orders 6 and 8 read them.
     struct kyoho_const_reals snaps;
     // The crackles (time derivatives of the snaps), in rows, not divided by 120; without them 0.
     // Orders 6 and 8 read them.
@@ -371,8 +371,8 @@ typedef struct kyoho_sinks {
     double softening2;
     // The square of the softening length, one for each sink, in place of `softening2`.
     struct kyoho_const_reals softening2_each;
-    // The square of the radius of each sink's neighbour list; without them 0, no lists. In a system
-    // of regular forces they are what the neighbour criterion takes.
+    // The square of the radius of each sink's neighbour list; without them 0, no lists. In a
+    // system of regular forces they are what the neighbour criterion takes.
     struct kyoho_const_reals radii2;
     // The step of each sink, over which a source that comes near is a neighbour; without them 0.
     // Only systems of regular forces read them.
@@ -398,8 +398,8 @@ typedef struct kyoho_integers {
     int64_t stride;
 } kyoho_integers;
 
-// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want. Each
-// array has an element, or a row of 3 numbers, for every sink; no more is written.
+// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want.
+// Each array has an element, or a row of 3 numbers, for every sink; no more is written.
 typedef struct kyoho_forces {
     // The size of this structure in bytes.
     int32_t structure_size;
@@ -415,8 +415,8 @@ typedef struct kyoho_forces {
     struct kyoho_reals snaps;
     // The crackles (time derivatives of the snaps), in rows, of order 8.
     struct kyoho_reals crackles;
-    // The index of the nearest source, softening not included; -1 where there is no source. Order 2
-    // and regular forces have none.
+    // The index of the nearest source, softening not included; -1 where there is no source. Order
+    // 2 and regular forces have none.
     struct kyoho_integers nearest;
     // The square of the distance of the nearest source; infinite where there is no source. Order 2
     // and regular forces have none.
@@ -470,13 +470,13 @@ kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyo
 // cannot be had, the system keeps those that it had.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION,
-// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED,
-// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND,
+// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_options *options);
 
 // Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
-// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
-// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF:
+// it computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
 //
 // The bits of a force are those of the device that computed it, so they change where blocks change
 // sides. The crossover has no effect on a system whose backend is the CPU.
@@ -516,8 +516,8 @@ kyoho_result kyoho_system_device_count(struct kyoho_system *system, int32_t *cou
 
 // The name of one of the devices of a system, for people.
 //
-// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a zero
-// byte; a name that is too long is cut.
+// `device` counts from 0. `buffer` has room for `size` bytes and receives the name, ended by a
+// zero byte; a name that is too long is cut.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such device, or a negative
 // size), KYOHO_BUFFER_TOO_SMALL (the name was cut).
@@ -562,8 +562,8 @@ kyoho_result kyoho_system_set_sources(struct kyoho_system *system,
 kyoho_result kyoho_system_set_time(struct kyoho_system *system, double time);
 
 // The sources at `count` addresses from `first_address` on, predicted to the system's time: their
-// positions and the derivatives that forces of the system's order need. Rows of addresses that were
-// never written are NaN.
+// positions and the derivatives that forces of the system's order need. Rows of addresses that
+// were never written are NaN.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 // KYOHO_BAD_OPTION (a stride that lets rows overlap, an array that the order has nothing for, or
@@ -617,8 +617,8 @@ kyoho_result kyoho_system_wait(struct kyoho_system *system, const struct kyoho_f
 // `capacity` of them are in the list.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
-// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is of
-// order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is
+// of order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
                                      int32_t sink,
                                      int32_t capacity,
@@ -628,10 +628,10 @@ kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
 // Has the process's log told to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 //
-// `callback` receives `context`, the level of a line, and its text without a line end, which it may
-// read until it returns. It receives lines up to `level`. It may be called by any thread and by
-// several at a time, also within calls of yours. It must return, so that it may neither throw an
-// exception nor jump, and it must not call the library. When this function has returned, the
+// `callback` receives `context`, the level of a line, and its text without a line end, which it
+// may read until it returns. It receives lines up to `level`. It may be called by any thread and
+// by several at a time, also within calls of yours. It must return, so that it may neither throw
+// an exception nor jump, and it must not call the library. When this function has returned, the
 // callback that was set before has returned too and is not called any more.
 //
 // Errors: KYOHO_BAD_OPTION (no such level), KYOHO_CALL_ORDER (the callback calls this, or the

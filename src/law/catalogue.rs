@@ -47,11 +47,11 @@ const SIXTH: (Order, usize, u32) = (Order::Sixth, 3, 97);
 const EIGHTH: (Order, usize, u32) = (Order::Eighth, 4, 144);
 
 /// Every order, precision and scope that some backend computes.
-pub static CATALOGUE: LazyLock<Vec<Arc<Interaction>>> =
-    LazyLock::new(|| built_in().into_iter().map(Arc::new).collect());
+pub static CATALOGUE: LazyLock<Vec<Arc<Interaction>>> = LazyLock::new(|| built_in().collect());
 
-fn built_in() -> Vec<Interaction> {
-    vec![
+/// Makes them one by one, because a small allocation of each does not fail where memory runs out.
+fn built_in() -> impl Iterator<Item = Arc<Interaction>> {
+    [
         entry(
             SECOND,
             Precision::Single,
@@ -88,6 +88,8 @@ fn built_in() -> Vec<Interaction> {
         ),
         regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
     ]
+    .into_iter()
+    .map(Arc::new)
 }
 
 /// Returns the precisions that some backend computes in some order.

@@ -751,17 +751,17 @@ fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
         .collect();
     found.sort();
     let computed = [
-        "2 double whole",
-        "2 mixed whole",
-        "2 single whole",
+        "2 double full",
+        "2 mixed full",
+        "2 single full",
+        "4 double full",
         "4 double regular",
-        "4 double whole",
+        "4 mixed full",
         "4 mixed regular",
-        "4 mixed whole",
-        "4 single whole",
-        "6 double whole",
-        "6 mixed whole",
-        "8 double whole",
+        "4 single full",
+        "6 double full",
+        "6 mixed full",
+        "8 double full",
     ];
     let expected: Vec<String> =
         computed.iter().flat_map(|what| [1, 2].map(|threads| format!("{what} {threads}"))).collect();
@@ -815,7 +815,7 @@ fn damaged_snapshots_are_refused() {
         let whole = std::fs::read(folder.join(format!("snapshot-000001.{extension}"))).unwrap();
         let mut flipped = whole.clone();
         flipped[whole.len() - 40] ^= 1;
-        for (content, reason) in [(&whole[..whole.len() - 3], "cut"), (&flipped, "bytes")] {
+        for (content, reason) in [(&whole[..whole.len() - 3], "truncated"), (&flipped, "bytes")] {
             let path = folder.join("damaged");
             std::fs::write(&path, content).unwrap();
             let error = failure(1, &format!("run --resume {} --t-end 1 --backend cpu", path.display()));

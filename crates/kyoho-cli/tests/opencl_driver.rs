@@ -75,9 +75,9 @@ fn devices_stand_in_the_order_of_kind_and_platform() {
   2: Fake C1, 132 compute units, 80 GiB, OpenCL 3.0, Platform C
      every order and precision; driver 1.2.3
   3: Fake A0, 132 compute units, 80 GiB, OpenCL 3.0, Platform A
-     a CPU, only where it is asked for: every order and precision, 16 sinks (32 bits) or 8 (64 bits) in a vector; driver 1.2.3
+     a CPU, only where it is asked for: every order and precision; driver 1.2.3
   4: Fake E0, 132 compute units, 80 GiB, OpenCL 3.0, Platform E
-     a CPU, only where it is asked for: every order and precision, 16 sinks (32 bits) or 8 (64 bits) in a vector; driver 1.2.3
+     a CPU, only where it is asked for: every order and precision; driver 1.2.3
   cannot: Fake C0: it has no 64-bit floating point (cl_khr_fp64)
   cannot: Platform D: clGetDeviceIDs: error -9999, which OpenCL has no name for\n";
     assert!(page.contains(expected), "{expected}\n is not in\n{page}");
