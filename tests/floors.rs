@@ -33,7 +33,7 @@ fn named(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the lines of a file on a floor that name a floor above.
-fn upward<'a>(own: usize, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+fn upward(own: usize, text: &str) -> impl Iterator<Item = (usize, &str)> {
     let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
     code.filter(move |(_, line)| named(line).any(|name| floor(name).is_none_or(|floor| floor > own)))
 }

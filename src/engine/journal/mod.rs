@@ -14,7 +14,7 @@
 //!      |                                                              ^  |
 //!      |  the devices take records               spill                |  | a block begins
 //!      +------------------> recorded ---------------------------------+  v
-//!                              |  ^                               known to the devices of it
+//!                              |  ^                               known to its devices
 //!               a block begins |  | written again                        ^
 //!                              v  |                                      |
 //!                            sent: devices read the record --------------+

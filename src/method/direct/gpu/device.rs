@@ -164,14 +164,7 @@ impl<G: Gpu> GpuDevice<G> {
     /// slices.
     fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let interaction = &self.options.interaction.clone();
-        let work = Work {
-            interaction: &interaction,
-            plan,
-            ni,
-            chunks: chunks.div_ceil(sets),
-            slices: SLICES / sets,
-            predicted,
-        };
+        let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
         reduction::shape(&self.costs, work, self.options.shape)
     }
 
@@ -265,10 +258,10 @@ impl<G: Gpu> GpuDevice<G> {
             step.ni = piece.sinks.len() as i32;
             step.stride = piece.stride as i32;
             step.sequence = piece.sequence;
-            step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(&interaction)) as i32;
+            step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(&interaction, (sinks, block.sink_units()), piece.stride);
+            let at = self.inbox.pack(interaction, (sinks, block.sink_units()), piece.stride);
             step.sinks_from = (at.start / pack::ROW) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);

@@ -1,9 +1,9 @@
 //! All pairs on GPUs, and on devices that are programmed like them: written once against
 //! [`crate::hal::gpu::Gpu`].
 //!
-//! [`device`] is the device of the engine. The reduction plan of a block ([`reduction`]) fixes the
-//! order of addition; the block is computed in the launch shape ([`shapes`]) that the cost model
-//! ([`model`]) finds the fastest. [`launches`] has the kernels.
+//! `device` is the device of the engine. The reduction plan of a block (`reduction`) fixes the
+//! order of addition; the block is computed in the launch shape (`shapes`) that the cost model
+//! (`model`) finds the fastest. `launches` has the kernels.
 
 mod calibration;
 pub mod chunks;
