@@ -163,7 +163,7 @@ impl<G: Gpu> GpuDevice<G> {
     /// Returns the seconds by the model, and the shape, for some sinks and one of this many sets of
     /// slices.
     fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
-        let interaction = &self.options.interaction.clone();
+        let interaction = &self.options.interaction;
         let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
         reduction::shape(&self.costs, work, self.options.shape)
     }
