@@ -48,7 +48,7 @@ static void handles(void) {
         GIVES(KYOHO_BAD_HANDLE, kyoho_system_statistics(never[i], &statistics));
         GIVES(KYOHO_BAD_HANDLE, move_to(never[i], 0, NULL, 0));
         GIVES(KYOHO_BAD_HANDLE, kyoho_system_set_crossover(never[i], 0));
-        SAYS(KYOHO_BAD_HANDLE, "no system", never[i], kyoho_system_free(never[i]));
+        SAYS(KYOHO_BAD_HANDLE, "not a system", never[i], kyoho_system_free(never[i]));
     }
     GIVES(KYOHO_OK, kyoho_system_free(system));
     GIVES(KYOHO_BAD_HANDLE, kyoho_system_free(system));

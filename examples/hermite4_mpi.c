@@ -5,7 +5,7 @@
  *     mpicc -O2 hermite4_mpi.c -lkyoho -lm -o hermite4_mpi
  *     KYOHO_PRECISION=double mpirun -np 4 ./hermite4_mpi plummer1024.txt 1.0
  *
- * Every rank knows all bodies and holds some of them as sources, dealt round-robin. At every block step each rank
+ * Every rank knows all bodies and holds some of them as sources, distributed round-robin. At every block step each rank
  * computes the force of its sources on all active bodies, the parts of all ranks are added, and every rank corrects
  * all active bodies in the same way; so all know the same bodies, and only forces travel. This is how phi-GRAPE uses
  * many boards (Harfst et al. 2007, New Astronomy 12, 357).

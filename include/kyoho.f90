@@ -33,7 +33,7 @@ module kyoho
     ! The outcome of a call.
     integer(c_int32_t), parameter, public :: KYOHO_OK = 0
     integer(c_int32_t), parameter, public :: KYOHO_NULL_ARGUMENT = 10    ! an argument is null
-    integer(c_int32_t), parameter, public :: KYOHO_BAD_HANDLE = 11       ! the handle is no system
+    integer(c_int32_t), parameter, public :: KYOHO_BAD_HANDLE = 11       ! the handle is not a system
     integer(c_int32_t), parameter, public :: KYOHO_BAD_COUNT = 12        ! negative or too large
     integer(c_int32_t), parameter, public :: KYOHO_BAD_ADDRESS = 13      ! negative or too large
     integer(c_int32_t), parameter, public :: KYOHO_NOT_FINITE = 14       ! NaN or infinite
@@ -292,7 +292,7 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
-        ! Frees a system; its handle is no system from then on, and freeing it again is
+        ! Frees a system; its handle is not a system from then on, and freeing it again is
         ! KYOHO_BAD_HANDLE.
         function kyoho_system_free(system) bind(c, name="kyoho_system_free") result(code)
             import

@@ -484,8 +484,8 @@ kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_o
 // Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (another negative number).
 kyoho_result kyoho_system_set_crossover(struct kyoho_system *system, int64_t pairs);
 
-// Frees a system; its handle is no system from then on. A call that is under way on it is waited
-// for.
+// Frees a system; its handle is not a system from then on. A call that is under way on it is
+// waited for.
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 kyoho_result kyoho_system_free(struct kyoho_system *system);
@@ -494,7 +494,7 @@ kyoho_result kyoho_system_free(struct kyoho_system *system);
 // value, what is allowed. The text is empty if no call failed, and it stays until the next failing
 // call on the system, or until the system is freed.
 //
-// With NULL, or with a handle that is no system, it is that of `kyoho_last_error`.
+// With NULL, or with a handle that is not a system, it is that of `kyoho_last_error`.
 const char *kyoho_system_last_error(struct kyoho_system *system);
 
 // The text of the last failing call of the calling thread, whatever it was on. It is empty if no
@@ -625,7 +625,7 @@ kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
                                      int32_t *list,
                                      int32_t *count);
 
-// Has the process's log told to a function of yours, line by line; it takes the place of one that
+// Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 //
 // `callback` receives `context`, the level of a line, and its text without a line end, which it

@@ -78,7 +78,7 @@ pub enum Error {
         argument: &'static str,
     },
     /// The handle is null, was freed, or never was one.
-    #[error("the handle {handle:#x} is no system: it is null, was freed, or never was one")]
+    #[error("the handle {handle:#x} is not a system: it is null, was freed, or never was one")]
     BadHandle {
         /// The handle's value.
         handle: usize,

@@ -39,7 +39,7 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-/// Has the process's log told to a function of yours, line by line; it takes the place of one that
+/// Sends the process's log to a function of yours, line by line; it takes the place of one that
 /// was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 ///
 /// `callback` receives `context`, the level of a line, and its text without a line end, which it

@@ -54,7 +54,7 @@ pub extern "C" fn kyoho_result_text(result: i32) -> *const c_char {
         None => c"no result of kyoho",
         Some(ResultCode::Ok) => c"success",
         Some(ResultCode::NullArgument) => c"an argument that must point somewhere is null",
-        Some(ResultCode::BadHandle) => c"the handle is no system",
+        Some(ResultCode::BadHandle) => c"the handle is not a system",
         Some(ResultCode::BadCount) => c"a count is negative or too large",
         Some(ResultCode::BadAddress) => c"an address is negative or too large",
         Some(ResultCode::NotFinite) => c"a number is NaN or infinite",
@@ -152,8 +152,8 @@ pub extern "C" fn kyoho_system_set_crossover(system: *mut kyoho_system, pairs: i
     })
 }
 
-/// Frees a system; its handle is no system from then on. A call that is under way on it is waited
-/// for.
+/// Frees a system; its handle is not a system from then on. A call that is under way on it is
+/// waited for.
 ///
 /// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 #[unsafe(no_mangle)]
@@ -165,7 +165,7 @@ pub extern "C" fn kyoho_system_free(system: *mut kyoho_system) -> ResultCode {
 /// value, what is allowed. The text is empty if no call failed, and it stays until the next failing
 /// call on the system, or until the system is freed.
 ///
-/// With NULL, or with a handle that is no system, it is that of `kyoho_last_error`.
+/// With NULL, or with a handle that is not a system, it is that of `kyoho_last_error`.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_system_last_error(system: *mut kyoho_system) -> *const c_char {
     SYSTEMS.with(system.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())

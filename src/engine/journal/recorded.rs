@@ -132,7 +132,8 @@ impl Recorded {
         Ok(())
     }
 
-    /// Whether it may hold records. After [`Recorded::spill`] it holds none until it takes them again.
+    /// Whether it may hold records. After [`Recorded::spill`] it holds none until it takes them
+    /// again.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.room > 0

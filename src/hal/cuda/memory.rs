@@ -131,7 +131,7 @@ impl Registered {
         let (driver, pointer) = (context.driver, Handle(pointer.cast_mut().cast::<c_void>()));
         // SAFETY: the caller's promise.
         let code = unsafe { (driver.table.cuMemHostRegister_v2)(pointer.0, bytes, PORTABLE_AND_MAPPED) };
-        // Another system of the same process may have registered it, which holds for all contexts.
+        // Another device of the same system may have registered it, which holds for all contexts.
         let is_owner = code != ALREADY_REGISTERED;
         if is_owner {
             driver.check_memory(context.number, code, "cuMemHostRegister", "page-locked memory", bytes)?;

@@ -61,7 +61,7 @@ impl OpenCl {
     }
 
     /// Whether the host checks the end of each kernel. After a kernel that failed, NVIDIA's driver
-    /// refuses all further work anyway, and the check takes 9 us there.
+    /// refuses all further work, so it is not asked there: the check takes 9 us.
     fn asks_kernels(&self) -> bool {
         !self.context.properties().is_nvidia
     }

@@ -122,7 +122,7 @@ pub const STEPS: Check = Check {
             let moving = Sink { derivatives: kyoho::data::padded([[0.0; 3], [-1.0, 0.25, 0.0]]), ..sink(step) };
             twin.compare(findings, "a sink that moves", 300, true, &[moving])?;
         }
-        // These sinks are no sources and have no neighbours in common.
+        // The sinks are bodies of a Plummer model, each with a step of its own.
         let sources = plummer(1000);
         let mut twin = Twin::with(target, &sources)?;
         let mut sinks = target.sinks_of(&sources[..40], 0.0);
