@@ -82,13 +82,18 @@ pub struct Kernels<G: Gpu> {
     end_threads: usize,
 }
 
+/// Returns the names of an interaction's kernels: those of the shapes stand last.
+fn names(interaction: &Interaction) -> Vec<&'static str> {
+    let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
+    let mut names = vec!["fetch", "predict_sources", "end_block", finder];
+    names.extend(SHAPES.map(|shape| shape.name));
+    names
+}
+
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
-        let mut names = vec!["fetch", "predict_sources", "end_block", finder];
-        names.extend(SHAPES.map(|shape| shape.name));
-        let mut kernels = code::load(gpu, interaction, &names)?;
+        let mut kernels = code::load(gpu, interaction, &names(interaction))?;
         let force = kernels.split_off(4);
         let mut others = kernels.into_iter();
         let mut next = || others.next().expect("a kernel for each name");
@@ -309,4 +314,22 @@ fn force_launch<'a, G: Gpu>(
 ) -> Launch<'a, G> {
     let blocks = (step.blocks * step.segments * step.slices) as usize;
     Launch { kernel, blocks, threads: SHAPES[shape].threads, overlaps, arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::constants::unit;
+    use super::*;
+    use crate::law::catalogue::CATALOGUE;
+
+    #[test]
+    fn every_kernel_that_is_asked_for_is_in_the_packs() {
+        let resources = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated/resources.txt"));
+        for entry in CATALOGUE.iter() {
+            for name in names(entry) {
+                let start = format!("{} sm_90 {name} ", unit(entry));
+                assert!(resources.lines().any(|line| line.starts_with(&start)), "{start}");
+            }
+        }
+    }
 }
