@@ -35,12 +35,10 @@ impl Body {
     /// order predicts. Its mass is multiplied by `gravity`, so that accelerations are in the body's
     /// units.
     pub fn source(&self, order: Order, number: usize, gravity: f64, time: f64) -> Source {
-        let (index, mass, motion) = (number as i32, gravity * self.mass, self.motion());
-        match order {
-            Order::Second | Order::Fourth => Source::from_derivatives::<4>(index, mass, time, first(motion)),
-            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, first(motion)),
-            Order::Eighth => Source::from_derivatives(index, mass, time, motion),
-        }
+        let mut source = Source::from_derivatives(number as i32, gravity * self.mass, time, self.motion());
+        // A Hermite scheme of order p predicts from p derivatives, the position among them.
+        source.coefficients[(order as usize).max(4)..].fill([0.0; 3]);
+        source
     }
 
     /// Returns the body as a sink at its own time.
@@ -54,12 +52,6 @@ impl Body {
         let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
         [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
     }
-}
-
-/// Returns the first `N` of some vectors.
-fn first<const N: usize, const M: usize>(vectors: [Vector; M]) -> [Vector; N] {
-    const { assert!(N <= M) };
-    std::array::from_fn(|place| vectors[place])
 }
 
 /// Makes a sink without neighbour list from position, velocity, acceleration and jerk.

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use kyoho::data::Interaction;
+use kyoho::law::catalogue::CATALOGUE;
 use serde_json::Value;
 
 fn kyoho() -> Command {
@@ -750,21 +753,11 @@ fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
         })
         .collect();
     found.sort();
-    let computed = [
-        "2 double full",
-        "2 mixed full",
-        "2 single full",
-        "4 double full",
-        "4 double regular",
-        "4 mixed full",
-        "4 mixed regular",
-        "4 single full",
-        "6 double full",
-        "6 mixed full",
-        "8 double full",
-    ];
-    let expected: Vec<String> =
-        computed.iter().flat_map(|what| [1, 2].map(|threads| format!("{what} {threads}"))).collect();
+    let name =
+        |entry: &Arc<Interaction>| format!("{} {} {}", entry.order as i32, entry.precision.name(), entry.scope.name());
+    let mut expected: Vec<String> =
+        CATALOGUE.iter().map(name).flat_map(|name| [1, 2].map(|threads| format!("{name} {threads}"))).collect();
+    expected.sort();
     assert_eq!(found, expected);
 }
 

@@ -92,6 +92,30 @@ impl Limits {
     }
 }
 
+/// The rounding of a precision.
+pub struct Rounding {
+    /// Half a unit in the last place of the numbers in which pairs are computed.
+    pub pair: f64,
+    /// The relative error of a coordinate in a pair.
+    pub coordinate: f64,
+    /// The smallest distance whose square is a normal number.
+    pub smallest_distance: f64,
+}
+
+impl Rounding {
+    /// Returns the rounding of a precision.
+    pub fn of(precision: Precision) -> Rounding {
+        let (pair, coordinate, smallest) = match precision {
+            Precision::Single => {
+                (f64::from(f32::EPSILON) / 2.0, f64::from(f32::EPSILON) / 2.0, f32::MIN_POSITIVE.into())
+            }
+            Precision::Mixed => (f64::from(f32::EPSILON) / 2.0, 2f64.powi(-48), f32::MIN_POSITIVE.into()),
+            Precision::Double => (f64::EPSILON / 2.0, f64::EPSILON / 2.0, f64::MIN_POSITIVE),
+        };
+        Rounding { pair, coordinate, smallest_distance: smallest.sqrt() }
+    }
+}
+
 /// Sources at time 0, sinks, and the forces on them in double-double.
 pub struct Problem {
     /// The sources, at the addresses 0, 1, ...
@@ -218,13 +242,6 @@ fn is_nearest(
     let Some((named, size)) = named else { return false };
     let nearest = expected.0.sqrt().to_f64();
     let blur = 16.0 * target.rounding() * nearest + 4.0 * target.coordinate_rounding() * (norm(place) + size);
-    (named - nearest).abs() <= blur && (found.0.sqrt() - nearest).abs() <= blur.max(smallest_distance(target))
-}
-
-/// Returns the smallest distance whose square is a normal number.
-fn smallest_distance(target: &Target) -> f64 {
-    match target.setup.precision {
-        Precision::Single | Precision::Mixed => f64::from(f32::MIN_POSITIVE).sqrt(),
-        Precision::Double => f64::MIN_POSITIVE.sqrt(),
-    }
+    (named - nearest).abs() <= blur
+        && (found.0.sqrt() - nearest).abs() <= blur.max(Rounding::of(target.setup.precision).smallest_distance)
 }

@@ -84,3 +84,16 @@ impl Check {
 pub fn run(target: &Target) -> Vec<Outcome> {
     CHECKS.iter().filter(|check| check.applies_to(target)).map(|check| check.outcome(target)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CHECKS;
+
+    #[test]
+    fn checks_have_names_of_their_own() {
+        let mut names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CHECKS.len());
+    }
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use std::fmt;
 
+use crate::accuracy::Rounding;
 use crate::models;
 use kyoho::data::{Interaction, Order, Partition, Precision, Scope, Sink, Source};
 use kyoho::engine::Setup;
@@ -42,18 +43,12 @@ impl Target {
 
     /// Returns half a unit in the last place of the numbers in which pairs are computed.
     pub fn rounding(&self) -> f64 {
-        match self.setup.precision {
-            Precision::Single | Precision::Mixed => f64::from(f32::EPSILON) / 2.0,
-            Precision::Double => f64::EPSILON / 2.0,
-        }
+        Rounding::of(self.setup.precision).pair
     }
 
     /// Returns the relative error of a coordinate in a pair.
     pub fn coordinate_rounding(&self) -> f64 {
-        match self.setup.precision {
-            Precision::Mixed => 2f64.powi(-48),
-            _ => self.rounding(),
-        }
+        Rounding::of(self.setup.precision).coordinate
     }
 }
 

@@ -1,95 +1,42 @@
-//! The conformance suite on all devices of this machine.
+//! The conformance suite on all devices of this machine: one test for each entry of the catalogue.
 
-use kyoho::data::{Order, Precision, Scope};
+use std::sync::Arc;
+
+use kyoho::data::Interaction;
 use kyoho::law::catalogue::CATALOGUE;
-use kyoho_verify::{CHECKS, Selection, run, targets};
+use kyoho_verify::{Selection, run, targets};
+use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Runs the suite for the full forces of one order and precision. The tests of a file run side by
-/// side.
-fn conforms(order: Order, precision: Precision) {
-    conforms_in(order, precision, Scope::Full);
-}
-
-/// Runs the suite for one entry of the catalogue.
-fn conforms_in(order: Order, precision: Precision, scope: Scope) {
-    let (order, precision, scope) = (Some(order), Some(precision), Some(scope));
-    let selection = Selection { order, precision, scope, ..Selection::default() };
-    let targets = targets(&selection);
-    assert!(!targets.is_empty(), "nothing on this machine computes {order:?} {precision:?} {scope:?}");
+/// Runs the suite for one entry.
+fn conforms(entry: &Interaction) -> Result<(), Failed> {
+    let (order, precision, scope) = (Some(entry.order), Some(entry.precision), Some(entry.scope));
+    let targets = targets(&Selection { order, precision, scope, ..Selection::default() });
+    if targets.is_empty() {
+        return Err("nothing on this machine computes it".into());
+    }
     let mut failures = Vec::new();
     for target in targets {
         for outcome in run(&target) {
-            let told = outcome.findings.failures().iter();
-            failures.extend(told.map(|failure| format!("{target}: {}: {failure}", outcome.check.name)));
+            let found = outcome.findings.failures().iter();
+            failures.extend(found.map(|failure| format!("{target}: {}: {failure}", outcome.check.name)));
         }
     }
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{} failures:\n{}", failures.len(), failures.join("\n")).into())
+    }
 }
 
-#[test]
-fn order_2_single_conforms() {
-    conforms(Order::Second, Precision::Single);
+/// Returns the name of an entry's test.
+fn name(entry: &Interaction) -> String {
+    format!("order_{}_{}_{}_conforms", entry.order as i32, entry.precision.name(), entry.scope.name())
 }
 
-#[test]
-fn order_2_mixed_conforms() {
-    conforms(Order::Second, Precision::Mixed);
-}
-
-#[test]
-fn order_2_double_conforms() {
-    conforms(Order::Second, Precision::Double);
-}
-
-#[test]
-fn order_4_single_conforms() {
-    conforms(Order::Fourth, Precision::Single);
-}
-
-#[test]
-fn order_4_mixed_conforms() {
-    conforms(Order::Fourth, Precision::Mixed);
-}
-
-#[test]
-fn order_4_double_conforms() {
-    conforms(Order::Fourth, Precision::Double);
-}
-
-#[test]
-fn order_6_mixed_conforms() {
-    conforms(Order::Sixth, Precision::Mixed);
-}
-
-#[test]
-fn order_6_double_conforms() {
-    conforms(Order::Sixth, Precision::Double);
-}
-
-#[test]
-fn order_8_double_conforms() {
-    conforms(Order::Eighth, Precision::Double);
-}
-
-#[test]
-fn order_4_regular_mixed_conforms() {
-    conforms_in(Order::Fourth, Precision::Mixed, Scope::Regular);
-}
-
-#[test]
-fn order_4_regular_double_conforms() {
-    conforms_in(Order::Fourth, Precision::Double, Scope::Regular);
-}
-
-#[test]
-fn the_tests_of_this_file_cover_the_catalogue() {
-    assert_eq!(CATALOGUE.len(), 11);
-}
-
-#[test]
-fn checks_have_names_of_their_own() {
-    let mut names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), CHECKS.len());
+fn main() {
+    let test = |entry: &Arc<Interaction>| {
+        let entry = entry.clone();
+        Trial::test(name(&entry), move || conforms(&entry))
+    };
+    libtest_mimic::run(&Arguments::from_args(), CATALOGUE.iter().map(test).collect()).exit();
 }

@@ -214,7 +214,8 @@ impl Snapshot<'_> {
         let (before, last) = text.strip_suffix('\n').unwrap_or(text).rsplit_once('\n').unwrap_or(("", text));
         let told = last.strip_prefix(LAST_LINE).and_then(|end| end.split_once(" bodies, sha256 "));
         let Some((count, told)) = told.filter(|_| text.ends_with('\n')) else {
-            let reason = format!("it is the last but not '{LAST_LINE}...': the file was truncated, or something follows it");
+            let reason =
+                format!("it is the last but not '{LAST_LINE}...': the file was truncated, or something follows it");
             return Err(line(text.lines().count(), reason));
         };
         let lines = &text[..before.len() + 1];
