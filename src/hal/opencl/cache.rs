@@ -65,6 +65,11 @@ impl Folder {
         Folder { path: caches.map(|path| path.join("kyoho")) }
     }
 
+    /// Whether programs are kept at all.
+    pub fn is_there(&self) -> bool {
+        self.path.is_some()
+    }
+
     /// Returns the program of this key if it is there and whole. A file that is damaged or belongs
     /// to another program is removed.
     pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
