@@ -1,7 +1,8 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all of them
-# make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with DROPIN=1 also in the
-#                place of the libraries that old codes link: libsapporo, libg6, libg5, libpg5, libpg6
+# make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
+#                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
+#                libg5, libpg5, libpg6
 
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -1,4 +1,5 @@
-/* Opening and closing the GRAPE-6 interface. The runner gives the expected g6_npipes() as the argument. */
+/* Opening and closing the GRAPE-6 interface. The runner gives the expected g6_npipes() as the
+ * argument. */
 #include <dirent.h>
 #include <unistd.h>
 

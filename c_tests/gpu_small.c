@@ -1,12 +1,12 @@
-/* A few small blocks of each kind in every order and precision, compared with a plain sum. They are
- * small enough for a checker of the device's memory. They are computed on one device and on one that
- * is named three times, with the same bits. It prints one line for each order and precision; see
- * gpu_library.h.
+/* A few small blocks of each kind in every order and precision, compared with a plain sum. They
+ * are small enough for a checker of the device's memory. They are computed on one device and on
+ * one that is named three times, with the same bits. It prints one line for each order and
+ * precision; see gpu_library.h.
  *
  *     compute-sanitizer --tool memcheck ./gpu_small path/to/libkyoho.so [cuda, opencl or cpu] [order] [precision]
  *
- * With `few` as a further argument there are fewer sources and only small blocks, for which racecheck
- * takes a minute.
+ * With `few` as a further argument there are fewer sources and only small blocks, for which
+ * racecheck takes a minute.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,4 +1,5 @@
-/* Orders 6 and 8: forces to the snap and the crackle, of sources that are predicted from up to seven derivatives. */
+/* Orders 6 and 8: forces to the snap and the crackle, of sources that are predicted from up to
+ * seven derivatives. */
 #include "native_check.h"
 
 enum { N = 300, SINKS = 40, COEFFICIENTS = 8, VECTORS = 4 };

@@ -1,4 +1,5 @@
-/* Forces of Sapporo2's interface of order 6: values, prediction, softening, neighbours, blocks of any size. */
+/* Forces of Sapporo2's interface of order 6: values, prediction, softening, neighbours, blocks
+ * of any size. */
 #include "sapporo6_board.h"
 
 enum { N = 300 };

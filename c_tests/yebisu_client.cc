@@ -1,5 +1,5 @@
-/* A client in C++ that declares Yebisu's interface itself: with structures that have constructors, functions that
- * return nothing, and references. */
+/* A client in C++ that declares Yebisu's interface itself: with structures that have
+ * constructors, functions that return nothing, and references. */
 #include <cassert>
 #include <vector>
 

@@ -1,4 +1,5 @@
-/* Forces of Yebisu's interface that are softened by the sinks: values, prediction, structures, both forms of calls. */
+/* Forces of Yebisu's interface that are softened by the sinks: values, prediction, structures,
+ * both forms of calls. */
 #include <stddef.h>
 
 #include "yebisu_board.h"

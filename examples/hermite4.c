@@ -4,13 +4,13 @@
  *     cc -O2 hermite4.c -lkyoho -lm -o hermite4
  *     ./hermite4 plummer1024.txt 1.0
  *
- * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin
- * with # are skipped); the second argument is the time to integrate to, a multiple of 1/8. The energy
- * is printed at both ends.
+ * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that
+ * begin with # are skipped); the second argument is the time to integrate to, a multiple of 1/8.
+ * The energy is printed at both ends.
  *
- * Each body has a time step of its own, a power of two. At every block step the bodies whose steps end
- * first are predicted, feel the force of all bodies predicted to that time, are corrected, and get new
- * steps by Aarseth's criterion (Makino & Aarseth 1992, PASJ 44, 141).
+ * Each body has a time step of its own, a power of two. At every block step the bodies whose
+ * steps end first are predicted, feel the force of all bodies predicted to that time, are
+ * corrected, and get new steps by Aarseth's criterion (Makino & Aarseth 1992, PASJ 44, 141).
  */
 #include <kyoho.h>
 

@@ -1,17 +1,20 @@
 /*
- * A fourth-order Hermite integrator with block time steps for the GPUs of many machines: MPI, and in each rank the
- * GRAPE-6 interface of Kyoho. Physics, input and output are those of hermite4.c.
+ * A fourth-order Hermite integrator with block time steps for the GPUs of many machines: MPI,
+ * and in each rank the GRAPE-6 interface of Kyoho. Physics, input and output are those of
+ * hermite4.c.
  *
  *     mpicc -O2 hermite4_mpi.c -lkyoho -lm -o hermite4_mpi
  *     KYOHO_PRECISION=double mpirun -np 4 ./hermite4_mpi plummer1024.txt 1.0
  *
- * Every rank knows all bodies and holds some of them as sources, distributed round-robin. At every block step each rank
- * computes the force of its sources on all active bodies, the parts of all ranks are added, and every rank corrects
- * all active bodies in the same way; so all know the same bodies, and only forces travel. This is how phi-GRAPE uses
- * many boards (Harfst et al. 2007, New Astronomy 12, 357).
+ * Every rank knows all bodies and holds some of them as sources, distributed round-robin. At
+ * every block step each rank computes the force of its sources on all active bodies, the parts
+ * of all ranks are added, and every rank corrects all active bodies in the same way; so all know
+ * the same bodies, and only forces travel. This is how phi-GRAPE uses many boards (Harfst et al.
+ * 2007, New Astronomy 12, 357).
  *
- * For the ranks to agree on the next block, they must have the same bits: the sums come from one rank, and what is made
- * of them is made by the same instructions, as all ranks run one program. docs/mpi.md says more.
+ * For the ranks to agree on the next block, they must have the same bits: the sums come from one
+ * rank, and what is made of them is made by the same instructions, as all ranks run one program.
+ * docs/mpi.md says more.
  */
 #include <g6.h>
 
@@ -27,7 +30,7 @@
 #define LONGEST 0.125       /* the longest step */
 #define SHORTEST 9.094947017729282e-13 /* 2^-40 */
 #define LEVELS 64           /* more than there are powers of two from the shortest to the longest */
-#define BOARD 0             /* a process has one, whose GPU the library chooses by the rank's number on its machine */
+#define BOARD 0             /* a process has one; its rank on the machine chooses the GPU */
 
 struct body {
     int index;
@@ -37,8 +40,8 @@ struct body {
 
 static int rank, ranks;
 
-/* The sinks of a block as the interface wants them, and their forces in one piece for the sum: three numbers of
- * acceleration for each sink, then three of jerk, then the potential. */
+/* The sinks of a block as the interface wants them, and their forces in one piece for the sum:
+ * three numbers of acceleration for each sink, then three of jerk, then the potential. */
 static int *sink_index;
 static double (*sink_x)[3], (*sink_v)[3], *radius2, *forces;
 
@@ -95,7 +98,8 @@ static struct body *share_bodies(const char *path, int *count) {
     return bodies;
 }
 
-/* The bodies that this rank holds become sources as they are; body i has address i / ranks in rank i % ranks. */
+/* The bodies that this rank holds become sources as they are; body i has address i / ranks in
+ * rank i % ranks. */
 static void send(struct body *b, int count) {
     for (; count > 0; b++, count--) {
         double k18[3] = {0, 0, 0}, j6[3], a2[3];
@@ -126,8 +130,9 @@ static void force(int n, double time, struct body *b, int count) {
                                                  radius2, acc + i, jerk + i, pot + i));
     }
     double computed = MPI_Wtime();
-    /* MPI_Allreduce may give two ranks sums that differ in the last bit, if it adds in a different order in each.
-     * Mostly it does not, but MPI does not promise it, and one bit would in time give the ranks different blocks. */
+    /* MPI_Allreduce may give two ranks sums that differ in the last bit, if it adds in a
+     * different order in each. Mostly it does not, but MPI does not promise it, and one bit
+     * would in time give the ranks different blocks. */
     if (rank == 0)
         MPI_Reduce(MPI_IN_PLACE, forces, 7 * count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     else
@@ -162,7 +167,8 @@ static void predict(const struct body *b, double time, struct body *p) {
     }
 }
 
-/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next step. */
+/* Corrects a predicted body p, with its new force, after the step from b, and chooses its next
+ * step. */
 static void correct(const struct body *b, double time, struct body *p) {
     double dt = time - b->time, snap[3], crackle[3];
     for (int k = 0; k < 3; k++) {
@@ -187,9 +193,10 @@ static int by_index(const void *a, const void *b) {
     return (i > j) - (i < j);
 }
 
-/* The order of the bodies goes from short steps to long ones, so a block is the first of them: steps are powers of two
- * that begin at multiples of themselves, and whenever one ends, all shorter ones do. A block is then sorted by index,
- * as hermite4.c has it, because the last bits of a force depend on where its sink stands in the block. */
+/* The order of the bodies goes from short steps to long ones, so a block is the first of them:
+ * steps are powers of two that begin at multiples of themselves, and whenever one ends, all
+ * shorter ones do. A block is then sorted by index, as hermite4.c has it, because the last bits
+ * of a force depend on where its sink stands in the block. */
 static int next_block(const struct body *bodies, int n, int *order, double *time) {
     int active = 0;
     *time = bodies[order[0]].time + bodies[order[0]].step;
@@ -198,7 +205,8 @@ static int next_block(const struct body *bodies, int n, int *order, double *time
     return active;
 }
 
-/* Puts the bodies of a block back into the order by their new steps, which are shorter than all that do not end now. */
+/* Puts the bodies of a block back into the order by their new steps, which are shorter than all
+ * that do not end now. */
 static void sort_by_step(const struct body *block, int active, int *order) {
     int place[LEVELS + 1] = {0};
     for (int i = 0; i < active; i++) place[ilogb(block[i].step / SHORTEST) + 1]++;

@@ -4,14 +4,14 @@
  *     cc -O2 hermite6.c -lkyoho -lm -o hermite6
  *     ./hermite6 plummer1024.txt 1.0
  *
- * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that begin
- * with # are skipped); the second argument is the time to integrate to, a multiple of 1/8. The energy
- * is printed at both ends.
+ * The file has a line `mass x y z vx vy vz` for each body (G = 1; empty lines and lines that
+ * begin with # are skipped); the second argument is the time to integrate to, a multiple of 1/8.
+ * The energy is printed at both ends.
  *
- * The scheme is that of Nitadori & Makino (2008, New Astronomy 13, 498), with block time steps as in
- * hermite4.c. Forces have two derivatives, jerk and snap. Those at both ends of a step make a
- * polynomial of fifth degree for the acceleration: it corrects the body, chooses its next step, and
- * gives the crackle, with which it is predicted.
+ * The scheme is that of Nitadori & Makino (2008, New Astronomy 13, 498), with block time steps
+ * as in hermite4.c. Forces have two derivatives, jerk and snap. Those at both ends of a step
+ * make a polynomial of fifth degree for the acceleration: it corrects the body, chooses its next
+ * step, and gives the crackle, with which it is predicted.
  */
 #include <kyoho.h>
 

@@ -1,10 +1,12 @@
-! What the programs share that call the library as NBODY6 and NBODY6++GPU do: bodies, blocks of regular forces whose
-! lists are made shorter until they fit, and slow sums. What is not as promised is written to stderr.
+! What the programs share that call the library as NBODY6 and NBODY6++GPU do: bodies, blocks of
+! regular forces whose lists are made shorter until they fit, and slow sums. What is not as promised
+! is written to stderr.
 module caller
     use, intrinsic :: iso_fortran_env, only: dp => real64, error_unit
     implicit none
 
-    ! The bodies that are sent are those from `first` on, as before them come the components of close pairs.
+    ! The bodies that are sent are those from `first` on, as before them come the components of
+    ! close pairs.
     integer, parameter :: n = 1500, first = 7, sent = n - first + 1
     integer, parameter :: nimax = 1024, lmax = 120, nbmax = lmax - 5
     ! What was there before a call.
@@ -40,7 +42,8 @@ contains
         if (failures <= 20) write (error_unit, '(2a)') 'not so: ', what
     end subroutine
 
-    ! Bodies of a cube with a dense middle, one in ten of them ten times as heavy as the others, two at one place.
+    ! Bodies of a cube with a dense middle, one in ten of them ten times as heavy as the others, two
+    ! at one place.
     subroutine make_bodies
         integer :: seeds, i
         character(len=20) :: precision
@@ -79,8 +82,9 @@ contains
         list = untouched
     end subroutine
 
-    ! The regular forces on all bodies that were sent, block by block, with smaller radii where lists are too long. A
-    ! source of mass m is a neighbour within sqrt(m/scale) radii, or within one if no scale is given.
+    ! The regular forces on all bodies that were sent, block by block, with smaller radii where
+    ! lists are too long. A source of mass m is a neighbour within sqrt(m/scale) radii, or within
+    ! one if no scale is given.
     subroutine all_blocks(force, scale)
         procedure(block_force) :: force
         real(dp), intent(in), optional :: scale

@@ -66,7 +66,8 @@ program nbody6pp
 
 contains
 
-    ! Each of three processes asks for the potentials of a part of the bodies, counted from the first that is passed.
+    ! Each of three processes asks for the potentials of a part of the bodies, counted from the
+    ! first that is passed.
     subroutine parts_of_the_potentials
         integer, parameter :: processes = 3
         real(dp) :: part(n)

@@ -1,5 +1,5 @@
-! A program that gfortran's -ffpe-trap=invalid,zero,overflow ends where it divides by zero, on g6, g5 and the native
-! calls. What is not as promised is written to stderr.
+! A program that gfortran's -ffpe-trap=invalid,zero,overflow ends where it divides by zero, on g6,
+! g5 and the native calls. What is not as promised is written to stderr.
 program traps
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: dp => real64, error_unit

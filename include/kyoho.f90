@@ -283,7 +283,8 @@ module kyoho
         !     subroutine procedure(context, level, text) bind(c)
         !         type(c_ptr), value :: context, text
         !         integer(c_int32_t), value :: level
-        ! It may be called by any thread, and must not call the library. c_null_funptr takes it away.
+        ! It may be called by any thread, and must not call the library. c_null_funptr takes it
+        ! away.
         function kyoho_set_log(callback, context, level) bind(c, name="kyoho_set_log") result(code)
             import
             type(c_funptr), value :: callback
@@ -388,8 +389,8 @@ module kyoho
     end interface
 
     ! Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED;
-    ! backend, devices, threads and crossover as in kyoho_system_create. Sources, time and counts are
-    ! kept; the last block is forgotten.
+    ! backend, devices, threads and crossover as in kyoho_system_create. Sources, time and counts
+    ! are kept; the last block is forgotten.
     interface kyoho_system_move
         function kyoho_system_move_raw(system, options) bind(c, name="kyoho_system_move") result(code)
             import
@@ -417,8 +418,8 @@ module kyoho
     ! what was there. On an error in what you gave, nothing is written. Arrays: masses(count),
     ! positions(3,count) and their time derivatives without factors: velocities(3,count),
     ! accelerations(3,count) and jerks(3,count) in orders 4, 6 and 8, snaps(3,count) and
-    ! crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in 8;
-    ! times(count), indices(count), addresses(count). Without indices the index is the address,
+    ! crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in
+    ! 8; times(count), indices(count), addresses(count). Without indices the index is the address,
     ! without the others they are 0.
     interface kyoho_system_set_sources
         function kyoho_system_set_sources_raw(system, sources) &
@@ -433,13 +434,13 @@ module kyoho
 
     ! Computes the forces of the sources at addresses below nj, predicted to the system's time, on
     ! count sinks. Arrays: positions(3,count), velocities(3,count) from order 4 on,
-    ! sink_accelerations(3,count) from order 6 on, sink_jerks(3,count) in order 8, all at the system's
-    ! time; indices(count), as sources with a sink's index are left out, unless exclusion is
-    ! KYOHO_EXCLUDE_NOTHING; softening2_each(count) instead of softening2, radii2(count) for neighbour
-    ! lists; for regular forces steps(count) and neighbour_criterion. Of the results those that are
-    ! wanted: potentials(count) (negative), accelerations(3,count); from order 4 on jerks(3,count),
-    ! nearest(count) (indices, -1 where there is no source), nearest_distance2(count); from order 6 on
-    ! snaps(3,count); in order 8 crackles(3,count).
+    ! sink_accelerations(3,count) from order 6 on, sink_jerks(3,count) in order 8, all at the
+    ! system's time; indices(count), as sources with a sink's index are left out, unless exclusion
+    ! is KYOHO_EXCLUDE_NOTHING; softening2_each(count) instead of softening2, radii2(count) for
+    ! neighbour lists; for regular forces steps(count) and neighbour_criterion. Of the results those
+    ! that are wanted: potentials(count) (negative), accelerations(3,count); from order 4 on
+    ! jerks(3,count), nearest(count) (indices, -1 where there is no source),
+    ! nearest_distance2(count); from order 6 on snaps(3,count); in order 8 crackles(3,count).
     interface kyoho_system_force
         function kyoho_system_force_raw(system, nj, sinks, forces) &
                 bind(c, name="kyoho_system_force") result(code)
@@ -467,8 +468,8 @@ module kyoho
         module procedure kyoho_system_start_arrays
     end interface
 
-    ! Waits for the block that kyoho_system_start began and writes its forces; count is the number of
-    ! its sinks.
+    ! Waits for the block that kyoho_system_start began and writes its forces; count is the number
+    ! of its sinks.
     interface kyoho_system_wait
         function kyoho_system_wait_raw(system, forces) bind(c, name="kyoho_system_wait") result(code)
             import
@@ -479,9 +480,10 @@ module kyoho
         module procedure kyoho_system_wait_arrays
     end interface
 
-    ! positions(3,count) of the sources at addresses from first_address on, predicted to the system's
-    ! time, and of them what is wanted of velocities(3,count) from order 4 on, accelerations(3,count)
-    ! from order 6 on, jerks(3,count) in order 8; NaN where there is no source.
+    ! positions(3,count) of the sources at addresses from first_address on, predicted to the
+    ! system's time, and of them what is wanted of velocities(3,count) from order 4 on,
+    ! accelerations(3,count) from order 6 on, jerks(3,count) in order 8; NaN where there is no
+    ! source.
     interface kyoho_system_predict
         function kyoho_system_predict_raw(system, first_address, count, predictions) &
                 bind(c, name="kyoho_system_predict") result(code)

@@ -1,7 +1,8 @@
 # Kyoho for CMake:
 #     find_package(kyoho 0.2 REQUIRED)
 #     target_link_libraries(program PRIVATE kyoho::kyoho)
-# kyoho::static is the static library. A Fortran program adds ${kyoho_FORTRAN_MODULE} to its sources.
+# kyoho::static is the static library. A Fortran program adds ${kyoho_FORTRAN_MODULE} to its
+# sources.
 get_filename_component(_kyoho_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(kyoho_FORTRAN_MODULE "${_kyoho_prefix}/include/kyoho.f90")
 if(NOT TARGET kyoho::kyoho)

@@ -19,7 +19,9 @@ pub use block::{
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
 pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
-pub use partition::{Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice};
+pub use partition::{
+    Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
+};
 pub use records::{Record, RecordLine, Records};
 pub(crate) use sinks::by_kind;
 pub use sinks::{SinkSlice, Sinks};

@@ -33,6 +33,12 @@ pub fn chunks_below(nj: usize) -> usize {
     nj.div_ceil(CHUNK)
 }
 
+/// Rounds a count, at least 1, up to a number in which only this many leading bits are not zero.
+pub fn rounded_up(count: usize, leading_bits: u32) -> usize {
+    let unit = (count.max(1).ilog2() + 1).saturating_sub(leading_bits);
+    count.max(1).div_ceil(1 << unit) << unit
+}
+
 /// The partition of a block among devices: its sinks are divided into ranges, and for each range
 /// the slices into sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

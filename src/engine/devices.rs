@@ -1,9 +1,8 @@
 //! The devices of a system: which of them compute a block, and which go on when some fail.
 
-use std::sync::Arc;
-
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::data::{
     Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Result, ResultCode, Sources, Sums,

@@ -1,7 +1,7 @@
 //! The choice of the partition of blocks among several devices: the one that is fastest by their
 //! models. No partition changes a bit of a force.
 
-use crate::data::{Partition, SLICE_GROUPS, chunks_below};
+use crate::data::{Partition, SLICE_GROUPS, chunks_below, rounded_up};
 use crate::method::Device;
 
 /// The number of partitions that are remembered.
@@ -14,11 +14,9 @@ pub struct Partitions {
     known: Vec<(usize, usize, Partition)>,
 }
 
-/// Rounds up to a number with three leading bits, so that blocks of about the same size are
-/// partitioned alike.
+/// Rounds the size of a block up, so that blocks of about the same size are partitioned alike.
 fn rounded(count: usize) -> usize {
-    let unit = count.max(1).ilog2().saturating_sub(2);
-    count.max(1).div_ceil(1 << unit) << unit
+    rounded_up(count, 3)
 }
 
 /// Returns the partition of all slices among as many devices as can have sets of them, for devices

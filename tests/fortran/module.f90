@@ -1,4 +1,5 @@
-! The Fortran module: plain arrays, arrays inside derived types, texts, and errors. Prints broken promises.
+! The Fortran module: plain arrays, arrays inside derived types, texts, and errors. Prints broken
+! promises.
 program module_test
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: error_unit
@@ -324,8 +325,8 @@ contains
         end do
     end function
 
-    ! The derivatives of m r (r^2 + eps2)^(-3/2), by Leibniz's rule: with s = r^2 + eps2 and w = s^(-3/2), those of w
-    ! follow from s w' = -3/2 s' w.
+    ! The derivatives of m r (r^2 + eps2)^(-3/2), by Leibniz's rule: with s = r^2 + eps2 and w =
+    ! s^(-3/2), those of w follow from s w' = -3/2 s' w.
     subroutine sum_derivatives(m, vectors, sources, sinks, sums)
         integer, intent(in) :: m, vectors
         real(dp), intent(in) :: sources(3, n, 0:3), sinks(:, :, 0:)

@@ -1,8 +1,7 @@
 //! The targets of the suite.
 
-use std::sync::Arc;
-
 use std::fmt;
+use std::sync::Arc;
 
 use crate::accuracy::Rounding;
 use crate::models;

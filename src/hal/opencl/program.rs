@@ -86,8 +86,8 @@ impl Program {
         }
     }
 
-    /// Keeps the program in the user's folder, if there is one. PoCL compiles every kernel for every
-    /// size when it is asked for the binary, so it is not asked in vain.
+    /// Keeps the program in the user's folder, if there is one. PoCL compiles every kernel for
+    /// every size when it is asked for the binary, so it is not asked in vain.
     fn keep(&self, folder: &Folder, key: &Key) {
         if !folder.is_there() {
             return;

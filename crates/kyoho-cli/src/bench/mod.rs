@@ -9,9 +9,8 @@ mod speedup;
 mod sweep;
 mod table;
 
-use std::sync::Arc;
-
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;

@@ -2,7 +2,7 @@
 //! fixes the order of addition, so it may depend on nothing but the numbers of sinks and sources,
 //! the order and the precision: never on a device, its constants, or a time that was measured.
 
-use crate::data::{Interaction, Partition, SLICES};
+use crate::data::{Interaction, Partition, SLICES, rounded_up};
 
 use super::model::{self, Costs, Work, seconds};
 use super::shapes::SHAPES;
@@ -18,11 +18,10 @@ pub struct ReductionPlan {
     pub segments: usize,
 }
 
-/// Rounds up to a number with two leading bits, so that blocks of about the same size have one
-/// plan, which is found once and not in each block step.
+/// Rounds the size of a block up, so that blocks of about the same size have one plan, which is
+/// found once and not in each block step.
 pub fn rounded(count: usize) -> usize {
-    let unit = (count.max(1).ilog2()).saturating_sub(1);
-    count.max(1).div_ceil(1 << unit) << unit
+    rounded_up(count, 2)
 }
 
 /// The most numbers of segments that are tried.
