@@ -71,22 +71,6 @@ FUNCTION Body body_of_rows(const VECTOR rows[ROWS])
     return body;
 }
 
-FUNCTION Body sink_of_rows(const VECTOR rows[SINK_ROWS])
-{
-    Body sink = body_of_rows(rows);
-#if REGULAR && IS_DOUBLE
-    REAL numbers[2 * SINK_ROWS];
-    UNROLL
-    for (int row = 0; row < SINK_ROWS; ++row)
-        numbers[2 * row] = rows[row].x, numbers[2 * row + 1] = rows[row].y;
-    const int first = 1 + 3 * N_DERIVATIVES;
-    sink.by_mass = numbers[first], sink.plain = numbers[first + 1], sink.step = numbers[first + 2];
-#elif REGULAR
-    sink.by_mass = rows[ROWS].x, sink.plain = rows[ROWS].y, sink.step = rows[ROWS].z;
-#endif
-    return sink;
-}
-
 // The q-th derivative of the series of one component, after dt: that of dt^k is k (k - 1) ... (k -
 // q + 1) dt^(k - q).
 FUNCTION double evaluate(int q, const double coefficients[N_COEFFICIENTS], double dt)

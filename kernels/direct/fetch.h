@@ -1,10 +1,10 @@
 // Records and sinks on their way to where the sums are made.
 
-// Puts records in their places and copies `count` vectors of sinks, from memory of the host or of
+// Puts records in their places and copies `count` numbers of sinks, from memory of the host or of
 // the device.
 KERNEL(FETCH_THREADS, 1)
 fetch(GLOBAL const double *records, int record_count, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges,
-    GLOBAL const int *slots, int is_dense, GLOBAL const VECTOR *from, GLOBAL VECTOR *to, int count)
+    GLOBAL const int *slots, int is_dense, GLOBAL const double *from, GLOBAL double *to, int count)
 {
     LET_NEXT_KERNEL_START;
     AFTER_EARLIER_KERNELS;

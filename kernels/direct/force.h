@@ -22,7 +22,7 @@
 
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
-    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL double *partial_sums,
+    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL double *partial_sums,
     GLOBAL double *partial_distances, GLOBAL uint *partial_accumulators, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
@@ -61,7 +61,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     const int segment_number = BLOCK / step.blocks, first_sink = BLOCK % step.blocks * BLOCK_SINKS;
     const Segment segment = segment_of(&step, segment_number);
 
-    Body sink[SINKS];
+    Sink sink[SINKS];
     int sink_index[SINKS];
     REAL best[SINKS];
     uint best_accumulator[SINKS];
@@ -69,12 +69,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     for (int i = 0; i < SINKS; ++i) {
         const int wanted = first_sink + i * TEAMS + team;
         const int number = wanted < step.ni ? wanted : step.ni - 1;
-        VECTOR rows[SINK_ROWS];
-        UNROLL
-        for (int row = 0; row < SINK_ROWS; ++row)
-            rows[row] = sinks[row * step.stride + number];
-        sink[i] = sink_of_rows(rows);
-        sink_index[i] = indices_of(sinks, &step)[number];
+        sink[i] = load_sink(sinks, number, &step);
+        sink_index[i] = index_of_sink(sinks, number);
         best[i] = NO_DISTANCE2;
         best_accumulator[i] = 0;
     }

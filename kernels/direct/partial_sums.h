@@ -17,7 +17,7 @@ typedef struct {
 #define COLUMNS_AT_ONCE 8
 
 FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
-    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks,
+    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
     GLOBAL const double *partial_sums, GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators,
     GLOBAL double *results, LOCAL_POINTER End *end)
 {
@@ -151,13 +151,11 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
             predict(source, chunk * CHUNK + place, step->target, rows);
         }
         const Body source = body_of_rows(rows);
-        UNROLL
-        for (int row = 0; row < ROWS; ++row)
-            rows[row] = sinks[row * step->stride + number];
-        const Body body = body_of_rows(rows);
+        Sink body;
+        load_position(sinks, number, step, &body);
         REAL r[3];
         position_difference(&source, &body, r);
-        const int own_index = indices_of(sinks, step)[number];
+        const int own_index = index_of_sink(sinks, number);
         const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != own_index;
         if (is_other && (double)squared(r) == end->distances[0][sink])
             ATOMIC_MIN(&end->places[0][sink], place);
@@ -167,9 +165,11 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
         const int to = first_sink + sink;
         const int chunk = (int)(end->accumulators[0][sink] / accumulators), place = end->places[0][sink];
         const int there = place < CHUNK;
-        distances_of(results, step)[to] = there ? end->distances[0][sink] * step->distance2_unit : (double)INFINITY_32;
-        nearest_of(results, step)[to] =
-            there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
+        if (there)
+            put_nearest(results, step, to, end->distances[0][sink] * step->distance2_unit,
+                indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place]);
+        else
+            put_nearest(results, step, to, (double)INFINITY_32, 0);
     }
 #endif
 }
@@ -180,7 +180,7 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
 
 KERNEL(END_THREADS, END_RESIDENT)
 end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const VECTOR *sinks, GLOBAL const double *partial_sums,
+    GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL const double *partial_sums,
     GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {

@@ -29,31 +29,7 @@ FUNCTION Segment segment_of(const Step *step, int number)
     return segment;
 }
 
-// Where the indices of sinks stand, behind their rows, and behind these the records that the force
-// kernel puts in their places itself.
-FUNCTION GLOBAL const int *indices_of(GLOBAL const VECTOR *sinks, const Step *step)
-{
-    return (GLOBAL const int *)(sinks + SINK_ROWS * step->stride);
-}
-
-FUNCTION GLOBAL const double *records_of(GLOBAL const VECTOR *sinks, const Step *step)
-{
-    return (GLOBAL const double *)(indices_of(sinks, step) + step->stride);
-}
-
-// Results are the sums sink by sink, and behind the room for `stride` of them their nearest
-// distances, then the indices of the nearest sources.
-FUNCTION GLOBAL double *distances_of(GLOBAL double *results, const Step *step)
-{
-    return results + (long)N_OUTPUTS * step->stride;
-}
-
-FUNCTION GLOBAL int *nearest_of(GLOBAL double *results, const Step *step)
-{
-    return (GLOBAL int *)(distances_of(results, step) + step->stride);
-}
-
-// A word of a record: time, mass, Taylor coefficients and, in the last but one, index and address.
+// 64 bits of a record or of a sink: a number, or an index and, in records, an address.
 typedef union {
     double number;
     struct {
@@ -61,6 +37,70 @@ typedef union {
         uint address;
     } place;
 } Word;
+
+// The index of a sink. Sinks stand as the host's copy of the block has them, in the caller's units:
+// index, squared softening, squared radius, vectors and, for regular forces, the step.
+FUNCTION int index_of_sink(GLOBAL const double *sinks, int number)
+{
+    Word value;
+    value.number = sinks[(long)number * SINK_NUMBERS];
+    return value.place.index;
+}
+
+// The position of a sink in the numbers and units of a pair.
+FUNCTION void load_position(GLOBAL const double *sinks, int number, const Step *step, Sink *sink)
+{
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        const double position = sinks[(long)number * SINK_NUMBERS + 3 + k] * step->target.position_factor;
+        sink->position[k] = (REAL)position;
+#if IS_MIXED
+        sink->low[k] = (REAL)(position - (double)sink->position[k]);
+#endif
+    }
+}
+
+// A sink in the numbers and units of a pair.
+FUNCTION Sink load_sink(GLOBAL const double *sinks, int number, const Step *step)
+{
+    GLOBAL const double *numbers = sinks + (long)number * SINK_NUMBERS;
+    const double factors[4] = {step->target.position_factor, step->target.velocity_factor,
+        step->target.acceleration_factor, step->target.jerk_factor};
+    Sink sink;
+    load_position(sinks, number, step, &sink);
+    sink.weight = (REAL)(numbers[1] * step->distance2_factor);
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        UNROLL
+        for (int q = 1; q < N_DERIVATIVES; ++q)
+            sink.higher[q - 1][k] = (REAL)(numbers[3 + 3 * q + k] * factors[q]);
+    }
+#if REGULAR
+    const double radius2 = numbers[2] > 0.0 ? numbers[2] : 0.0;
+    sink.by_mass = (REAL)(radius2 * step->by_mass_factor);
+    sink.plain = (REAL)(radius2 * step->plain_factor);
+    sink.step = (REAL)(numbers[SINK_NUMBERS - 1] * step->time_factor);
+#endif
+    return sink;
+}
+
+// The records that the force kernel puts in their places itself stand behind the sinks.
+FUNCTION GLOBAL const double *records_of(GLOBAL const double *sinks, const Step *step)
+{
+    return sinks + (long)step->ni * SINK_NUMBERS;
+}
+
+// Results are the sums sink by sink, and behind the room for `stride` of them the nearest source of
+// each: the squared distance, and the index in the lower half of another 64 bits.
+FUNCTION void put_nearest(GLOBAL double *results, const Step *step, int sink, double distance2, int index)
+{
+    GLOBAL double *nearest = results + (long)N_OUTPUTS * step->stride + 2 * (long)sink;
+    Word value;
+    value.place.index = index;
+    value.place.address = 0;
+    nearest[0] = distance2;
+    nearest[1] = value.number;
+}
 
 // Puts word `word` of a record of the source at an address, whose chunk has this slot, in its
 // place.

@@ -8,7 +8,8 @@
 #define NOWHERE (-1)
 #define SHORT 32
 #define BATCH 256
-#define BATCH_ROWS 4
+#define SORTED 2048
+#define LARGEST_INDEX 2147483647
 #define FETCH_THREADS 256
 #define END_SINKS 4
 #define SHAPES 8
@@ -80,6 +81,10 @@ typedef struct {
     double snap_unit;
     double crackle_unit;
     double distance2_unit;
+    double distance2_factor;
+    double by_mass_factor;
+    double plain_factor;
+    double time_factor;
     int ni;
     int stride;
     int chunks;

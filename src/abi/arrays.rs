@@ -47,6 +47,7 @@ impl<T: Copy> Input<T> {
     }
 
     /// The item at a place.
+    #[inline]
     pub fn get(&self, place: usize) -> T {
         assert!(place < self.count, "place {place} of an array of {}", self.count);
         // SAFETY: the place is inside the array that the caller of `new` promised.
@@ -91,6 +92,25 @@ impl<T: Copy> Output<T> {
             // SAFETY: the place is inside the array that the caller of `new` promised, and nothing
             // else refers to it here.
             unsafe { self.first.add(place).write_unaligned(item) }
+        }
+    }
+
+    /// Writes items one after another, from a place on.
+    pub fn set_from(&self, place: usize, items: impl ExactSizeIterator<Item = T>) {
+        let count = items.len();
+        assert!(
+            place <= self.count && count <= self.count - place,
+            "{count} items from place {place} on of an array of {}",
+            self.count
+        );
+        if !self.first.is_null() {
+            // SAFETY: these places are inside the array that the caller of `new` promised, and
+            // nothing else refers to it here.
+            let first = unsafe { self.first.add(place) };
+            for (place, item) in items.take(count).enumerate() {
+                // SAFETY: see above.
+                unsafe { first.add(place).write_unaligned(item) }
+            }
         }
     }
 

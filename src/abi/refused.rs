@@ -17,6 +17,11 @@ impl Refused {
         Refused { ends: BTreeMap::new() }
     }
 
+    /// Whether no source was refused.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Notes that the sources at these addresses were refused.
     pub fn refuse(&mut self, mut addresses: Range<usize>) {
         if addresses.is_empty() {
@@ -30,10 +35,15 @@ impl Refused {
     }
 
     /// Notes that the sources at these addresses were written.
+    #[inline]
     pub fn accept(&mut self, addresses: Range<usize>) {
-        if self.ends.is_empty() || addresses.is_empty() {
-            return;
+        if !self.ends.is_empty() && !addresses.is_empty() {
+            self.remove(addresses);
         }
+    }
+
+    #[cold]
+    fn remove(&mut self, addresses: Range<usize>) {
         while let Some((start, end)) = self.last_before(addresses.end).filter(|(_, end)| *end > addresses.start) {
             self.ends.remove(&start);
             if end > addresses.end {

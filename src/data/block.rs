@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::AnyBitPattern;
+
 use super::{Result, SLICE_GROUPS, Sinks, Units, memory};
 
 /// The number of vectors that a sink can have: position, velocity, acceleration, jerk.
@@ -42,11 +44,16 @@ pub enum NeighbourCriterion {
 /// The conversion of the sinks of a block into the units of pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct SinkUnits {
-    distance2: f64,
-    derivatives: [f64; MAX_DERIVATIVES],
-    by_mass: f64,
-    plain: f64,
-    time: f64,
+    /// The factor of squared softenings.
+    pub distance2: f64,
+    /// The factors of positions, velocities, ...
+    pub derivatives: [f64; MAX_DERIVATIVES],
+    /// The factor of squared radii that multiply masses in the neighbour criterion, or zero.
+    pub by_mass: f64,
+    /// The factor of squared radii that stand alone in the neighbour criterion, or zero.
+    pub plain: f64,
+    /// The factor of steps.
+    pub time: f64,
 }
 
 impl SinkUnits {
@@ -113,8 +120,9 @@ impl Block {
     }
 }
 
-/// The nearest source of a sink.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The nearest source of a sink. Devices hand it in as these bytes.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, AnyBitPattern)]
 pub struct Nearest {
     /// The squared distance without softening; infinite where there is no source.
     pub distance2: f64,

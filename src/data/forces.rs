@@ -34,7 +34,7 @@ impl Forces<'_> {
 
     /// Iterates over all that was summed for each sink: potential, acceleration and, where the
     /// order has them, jerk, snap and crackle. There are no rows unless a sink has `N` numbers.
-    pub fn rows<const N: usize>(&self) -> impl Iterator<Item = &[f64; N]> {
+    pub fn rows<const N: usize>(&self) -> impl ExactSizeIterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
         rows[..if N == self.interaction.n_outputs { rows.len() } else { 0 }].iter()
     }
@@ -70,6 +70,12 @@ impl Forces<'_> {
         nearest.distance2.is_finite().then_some(*nearest)
     }
 
+    /// The nearest source of each sink, where the order finds one; at an infinite distance where
+    /// there is none.
+    pub fn nearest_sources(&self) -> &[Nearest] {
+        self.nearest
+    }
+
     fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
         let row = &self.values[sink * self.interaction.n_outputs..][..self.interaction.n_outputs];
         match row.get(1 + 3 * k..4 + 3 * k) {
@@ -79,8 +85,9 @@ impl Forces<'_> {
     }
 }
 
-/// Whether all numbers are finite, in one pass without a branch.
-fn are_finite(values: &[f64]) -> bool {
+/// Whether all numbers are finite, in one pass over their bits without a branch.
+#[inline]
+pub(crate) fn are_finite(values: &[f64]) -> bool {
     const EXPONENT: u64 = 0x7ff << 52;
     // The highest exponent carries into the sign's bit when one is added to it.
     let carry = |value: &f64| (value.to_bits() & EXPONENT) + (1 << 52);

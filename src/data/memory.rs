@@ -4,7 +4,10 @@
 //! Allocations that are small whatever the caller gives, such as the message of an error, are made
 //! as usual.
 
+use std::fmt;
 use std::ops::{Deref, DerefMut};
+
+use bytemuck::{Pod, Zeroable};
 
 use super::{Error, Result};
 
@@ -56,6 +59,48 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>, what: &'static str) -> R
         push(&mut all, item, what)?;
     }
     Ok(all)
+}
+
+/// The unit in which the system provides memory, and devices make it fast to read.
+pub const PAGE: usize = 4096;
+
+#[repr(C, align(4096))]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Page([u8; PAGE]);
+
+/// Memory in whole pages, which devices may page-lock. It is zero at first.
+#[derive(Default, Clone)]
+pub struct Pages(Box<[Page]>);
+
+impl Pages {
+    /// Allocates at least this many bytes.
+    pub fn new(bytes: usize, what: &'static str) -> Result<Pages> {
+        let no_memory = |()| Error::OutOfMemory { what, bytes };
+        Ok(Pages(bytemuck::try_zeroed_slice_box(bytes.div_ceil(PAGE)).map_err(no_memory)?))
+    }
+
+    /// Returns its size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.len() * PAGE
+    }
+
+    /// Returns all of it as items of a kind.
+    #[inline]
+    pub fn as_slice<T: Pod>(&self) -> &[T] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    /// Returns all of it as items of a kind, which may be written.
+    #[inline]
+    pub fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+impl fmt::Debug for Pages {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "{} bytes", self.bytes())
+    }
 }
 
 /// Returns the error that there is no memory for this many items.

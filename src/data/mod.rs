@@ -23,7 +23,6 @@ pub use partition::{
     Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
 };
 pub use records::{Record, RecordLine, Records};
-pub(crate) use sinks::by_kind;
 pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
     Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded,

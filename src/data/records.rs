@@ -11,8 +11,35 @@ use super::{MAX_COEFFICIENTS, Source};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 pub struct RecordLine([u64; RECORD_WORDS]);
 
+/// The number of words of Taylor coefficients that a line has room for.
+const LINE_OF_COEFFICIENTS: usize = 12;
+
 /// The number of words of 64 bits in a line.
 pub const RECORD_WORDS: usize = 16;
+
+/// The bits of the numbers of a source with at most four Taylor coefficients, as its record has
+/// them: time, mass, and the components of the coefficients.
+pub type Numbers = [u64; LINE_OF_COEFFICIENTS + 2];
+
+/// Returns the bits of the numbers of a source.
+#[inline(always)]
+pub fn numbers(mass: f64, time: f64, coefficients: [[f64; 3]; 4]) -> Numbers {
+    let [[x, y, z], [vx, vy, vz], [ax, ay, az], [jx, jy, jz]] = coefficients;
+    // Written out, so that the numbers stay in registers.
+    [time, mass, x, y, z, vx, vy, vz, ax, ay, az, jx, jy, jz].map(f64::to_bits)
+}
+
+impl RecordLine {
+    /// Becomes the record of a source at an address.
+    #[inline(always)]
+    pub fn set(&mut self, address: u32, index: i32, numbers: Numbers) {
+        let RecordLine(words) = self;
+        for (place, number) in numbers.into_iter().enumerate() {
+            words[place] = number;
+        }
+        words[index_word(RECORD_WORDS)] = u64::from(address) << 32 | u64::from(index.cast_unsigned());
+    }
+}
 
 /// Returns the number of lines of the record of a source with this many Taylor coefficients.
 pub const fn lines_of_record(n_coefficients: usize) -> usize {
@@ -41,9 +68,10 @@ pub fn write(lines: &mut [RecordLine], address: u32, source: &Source) {
 fn put<const WORDS: usize>(words: &mut [u64; WORDS], address: u32, source: &Source) {
     words[0] = source.time.to_bits();
     words[1] = source.mass.to_bits();
-    let coefficients = &mut words[2..(2 + 3 * MAX_COEFFICIENTS).min(index_word(WORDS))];
-    for (word, component) in coefficients.iter_mut().zip(source.coefficients.as_flattened()) {
-        *word = component.to_bits();
+    // As many at a time as a compiler copies without a call.
+    let coefficients: &[[u64; LINE_OF_COEFFICIENTS]] = bytemuck::cast_slice(&source.coefficients);
+    for (words, coefficients) in words[2..].chunks_exact_mut(LINE_OF_COEFFICIENTS).zip(coefficients) {
+        words.copy_from_slice(coefficients);
     }
     words[index_word(WORDS)] = u64::from(address) << 32 | u64::from(source.index.cast_unsigned());
 }

@@ -2,15 +2,21 @@
 
 use std::ops::Range;
 
-use super::{Interaction, MAX_DERIVATIVES, Result, Sink, memory};
+use super::memory::{self, Pages};
+use super::{Interaction, MAX_DERIVATIVES, Result, Sink};
 
 /// The count of numbers of a sink before its vectors: its index, the squared softening and the
 /// squared radius.
 const HEAD: usize = 3;
 
 /// Returns the count of numbers of a sink; behind the vectors it has its step, if any.
-const fn width(vectors: usize, steps: bool) -> usize {
+const fn width_of(vectors: usize, steps: bool) -> usize {
     HEAD + 3 * vectors + steps as usize
+}
+
+/// Returns the count of numbers of a sink of an interaction.
+pub fn width(interaction: &Interaction) -> usize {
+    width_of(interaction.n_derivatives, interaction.is_regular())
 }
 
 /// Makes a call that is compiled for each number of vectors of a sink, with and without steps.
@@ -31,15 +37,15 @@ macro_rules! by_kind {
         $call
     }};
 }
-pub(crate) use by_kind;
-
 /// The sinks of a block, with the vectors that the order needs and no others, and with steps where
 /// the scope needs them.
 ///
 /// The memory of larger blocks is kept, and only overwritten.
 #[derive(Debug, Clone)]
 pub struct Sinks {
-    numbers: Vec<f64>,
+    pages: Pages,
+    /// Memory that was too small, which devices may have page-locked.
+    outgrown: Vec<Pages>,
     /// The number of sinks of the block; the memory may hold more.
     count: usize,
     vectors: usize,
@@ -48,7 +54,7 @@ pub struct Sinks {
 
 impl Default for Sinks {
     fn default() -> Sinks {
-        Sinks { numbers: Vec::new(), count: 0, vectors: MAX_DERIVATIVES, steps: true }
+        Sinks { pages: Pages::default(), outgrown: Vec::new(), count: 0, vectors: MAX_DERIVATIVES, steps: true }
     }
 }
 
@@ -62,17 +68,14 @@ pub struct SinkSlice<'a> {
 
 impl<'a> SinkSlice<'a> {
     fn width(&self) -> usize {
-        width(self.vectors, self.steps)
+        width_of(self.vectors, self.steps)
     }
 
-    /// Returns the number of vectors of a sink.
-    pub fn vectors(&self) -> usize {
-        self.vectors
-    }
-
-    /// Whether the sinks have steps.
-    pub fn have_steps(&self) -> bool {
-        self.steps
+    /// Returns the numbers of the sinks, one sink after another: the index in the lower half of 64
+    /// bits, the squared softening, the squared radius, the vectors and, in regular forces, the
+    /// step.
+    pub fn numbers(&self) -> &'a [f64] {
+        self.numbers
     }
 
     /// Returns the number of sinks.
@@ -94,7 +97,7 @@ impl<'a> SinkSlice<'a> {
     /// set.
     #[inline(always)]
     pub fn with<const VECTORS: usize, const STEPS: bool>(&self, place: usize) -> Sink {
-        let width = width(VECTORS, STEPS);
+        let width = width_of(VECTORS, STEPS);
         let row = &self.numbers[place * width..][..width];
         let mut derivatives = [[0.0; 3]; MAX_DERIVATIVES];
         for (vector, numbers) in derivatives[..VECTORS].iter_mut().zip(row[HEAD..].chunks_exact(3)) {
@@ -129,14 +132,14 @@ impl<'a> SinkSlice<'a> {
 /// Writes a sink that has `VECTORS` vectors, and a step if `STEPS` is set.
 #[inline(always)]
 fn put<const VECTORS: usize, const STEPS: bool>(row: &mut [f64], sink: &Sink) {
-    let row = &mut row[..width(VECTORS, STEPS)];
+    let row = &mut row[..width_of(VECTORS, STEPS)];
     row[0] = f64::from_bits(u64::from(sink.index.cast_unsigned()));
     (row[1], row[2]) = (sink.softening2, sink.radius2);
     for (numbers, vector) in row[HEAD..].chunks_exact_mut(3).zip(&sink.derivatives) {
         numbers.copy_from_slice(vector);
     }
     if STEPS {
-        row[width(VECTORS, STEPS) - 1] = sink.step;
+        row[width_of(VECTORS, STEPS) - 1] = sink.step;
     }
 }
 
@@ -162,6 +165,13 @@ pub(crate) struct Limits {
 }
 
 impl Sinks {
+    /// Makes sinks of an interaction.
+    pub fn of(interaction: &Interaction, sinks: impl IntoIterator<Item = Sink>) -> Result<Sinks> {
+        let mut all = Sinks::default();
+        all.collect(sinks.into_iter(), interaction)?;
+        Ok(all)
+    }
+
     /// Returns the number of sinks.
     pub fn len(&self) -> usize {
         self.count
@@ -175,7 +185,7 @@ impl Sinks {
     /// Returns all sinks.
     pub fn all(&self) -> SinkSlice<'_> {
         let Sinks { vectors, steps, .. } = *self;
-        SinkSlice { numbers: &self.numbers[..self.count * width(vectors, steps)], vectors, steps }
+        SinkSlice { numbers: &self.pages.as_slice()[..self.count * width_of(vectors, steps)], vectors, steps }
     }
 
     /// Returns the sinks at some places.
@@ -190,11 +200,9 @@ impl Sinks {
         let (mut scan, limits) = (SinkScan::NOTHING, Limits::of(interaction));
         for sink in sinks {
             let first = self.count * width;
-            if self.numbers.len() < first + width {
-                self.reserve(1, width)?;
-                self.numbers.resize(first + width, 0.0);
-            }
-            scan = scan.and(fill(&mut self.numbers[first..first + width], self.count, &|_| sink, limits));
+            self.reserve(1, width)?;
+            let row = &mut self.pages.as_mut_slice()[first..first + width];
+            scan = scan.and(fill(row, self.count, &FromFn(|_| sink), limits));
             self.count += 1;
         }
         Ok(scan)
@@ -205,43 +213,74 @@ impl Sinks {
     pub(crate) fn places(&mut self, count: usize, interaction: &Interaction) -> Result<(&mut [f64], usize)> {
         let width = self.empty(interaction);
         self.reserve(count, width)?;
-        if self.numbers.len() < count * width {
-            self.numbers.resize(count * width, 0.0);
-        }
         self.count = count;
-        Ok((&mut self.numbers[..count * width], width))
+        Ok((&mut self.pages.as_mut_slice()[..count * width], width))
     }
 
     /// Forgets the sinks; returns how many numbers a sink to come has.
     fn empty(&mut self, interaction: &Interaction) -> usize {
         (self.count, self.vectors, self.steps) = (0, interaction.n_derivatives, interaction.is_regular());
-        width(self.vectors, self.steps)
+        width_of(self.vectors, self.steps)
     }
 
     /// Reserves memory for this many more sinks.
     fn reserve(&mut self, more: usize, width: usize) -> Result<()> {
-        let wanted = self.count.saturating_add(more).saturating_mul(width);
-        let more = wanted.saturating_sub(self.numbers.len());
-        memory::reserve(&mut self.numbers, more, "sinks")
+        let wanted = self.count.saturating_add(more).saturating_mul(width * size_of::<f64>());
+        let had = self.pages.bytes();
+        if wanted > had {
+            memory::reserve(&mut self.outgrown, 1, "sinks")?;
+            let mut larger = Pages::new(wanted.max(2 * had), "sinks")?;
+            let filled = self.count * width;
+            larger.as_mut_slice::<f64>()[..filled].copy_from_slice(&self.pages.as_slice()[..filled]);
+            self.outgrown.push(std::mem::replace(&mut self.pages, larger));
+        }
+        Ok(())
+    }
+
+    /// Returns the memory of the sinks.
+    pub fn memory(&self) -> &[u8] {
+        self.pages.as_slice()
+    }
+
+    /// Takes the memory that was too small. Devices have to unregister it before it is freed.
+    pub(crate) fn take_outgrown(&mut self) -> impl Iterator<Item = Pages> {
+        self.outgrown.drain(..)
+    }
+}
+
+/// The sinks of a block as the caller has them, each of which can be made from its number.
+pub trait NumberedSinks: Sync {
+    /// Makes a sink. It should be inlined wherever it is called, since a sink is larger than the
+    /// numbers that most orders need of it.
+    fn sink(&self, number: usize) -> Sink;
+}
+
+/// A function that makes sinks.
+pub(crate) struct FromFn<F>(pub F);
+
+impl<F: Fn(usize) -> Sink + Sync> NumberedSinks for FromFn<F> {
+    #[inline(always)]
+    fn sink(&self, number: usize) -> Sink {
+        self.0(number)
     }
 }
 
 /// Makes sinks, from the one of the number `first` on, and returns their summary.
-pub(crate) fn fill(places: &mut [f64], first: usize, sink: &impl Fn(usize) -> Sink, limits: Limits) -> SinkScan {
-    by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sink, limits))
+pub(crate) fn fill(places: &mut [f64], first: usize, sinks: &impl NumberedSinks, limits: Limits) -> SinkScan {
+    by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sinks, limits))
 }
 
 /// Makes sinks as [`fill`] does, with `VECTORS` vectors, and steps if `STEPS` is set.
 fn fill_with<const VECTORS: usize, const STEPS: bool>(
     places: &mut [f64],
     first: usize,
-    sink: &impl Fn(usize) -> Sink,
+    sinks: &impl NumberedSinks,
     limits: Limits,
 ) -> SinkScan {
     let limits = Limits { vectors: VECTORS, steps: STEPS, ..limits };
     let mut scan = SinkScan::NOTHING;
-    for (row, number) in places.chunks_exact_mut(width(VECTORS, STEPS)).zip(first..) {
-        let sink = sink(number);
+    for (row, number) in places.chunks_exact_mut(width_of(VECTORS, STEPS)).zip(first..) {
+        let sink = sinks.sink(number);
         scan.take(&sink, limits);
         put::<VECTORS, STEPS>(row, &sink);
     }
@@ -292,19 +331,6 @@ impl SinkScan {
     pub(crate) fn and(self, other: SinkScan) -> SinkScan {
         let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
         SinkScan { good: self.good & other.good, radius: self.radius | other.radius, largest }
-    }
-}
-
-impl FromIterator<Sink> for Sinks {
-    fn from_iter<I: IntoIterator<Item = Sink>>(sinks: I) -> Sinks {
-        let mut all = Sinks::default();
-        for sink in sinks {
-            let first = all.numbers.len();
-            all.numbers.resize(first + width(MAX_DERIVATIVES, true), 0.0);
-            put::<MAX_DERIVATIVES, true>(&mut all.numbers[first..], &sink);
-            all.count += 1;
-        }
-        all
     }
 }
 

@@ -10,7 +10,7 @@ use super::{CHUNK, Error, Interaction, MAX_DERIVATIVES, Result, Units, chunk_of,
 pub const MAX_COEFFICIENTS: usize = 8;
 
 /// A source (j-particle): a mass whose position is a Taylor series in time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Source {
     /// The caller's name for it; sinks with the same index do not feel it.
     pub index: i32,
@@ -245,12 +245,12 @@ impl Sources {
         }
     }
 
-    /// Counts a source among those that units are chosen for. Its address has a chunk, and it will
-    /// be put there.
+    /// Counts a source of these sizes among those that units are chosen for. Its address has a
+    /// chunk, and it will be put there.
     #[inline]
-    pub fn count_sizes(&mut self, address: usize, source: &Source) {
+    pub fn count_sizes(&mut self, address: usize, sizes: Sizes) {
         if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
-            self.census.count(&mut chunk.sizes[address % CHUNK], Census::sizes_of(source, self.n_coefficients));
+            self.census.count(&mut chunk.sizes[address % CHUNK], sizes);
         }
     }
 
@@ -284,14 +284,16 @@ impl Sources {
     /// Writes the source at an address, which devices have to fetch.
     #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
-        self.put(address, source)?;
+        self.follow(address, source)?;
+        self.count_sizes(address, Census::sizes_of(source, self.n_coefficients));
         self.note_written(address);
         Ok(())
     }
 
-    /// Writes the source at an address, for devices that have it or get it in another way.
+    /// Writes the source at an address whose sizes were counted, for devices that have it or get it
+    /// in another way.
     #[inline]
-    pub fn put(&mut self, address: usize, source: &Source) -> Result<()> {
+    pub fn follow(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
         if number >= self.chunks.len() {
             self.census.make_room()?;
@@ -305,7 +307,6 @@ impl Sources {
         self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;
         chunk.write(place, source, self.stamp);
-        self.census.count(&mut chunk.sizes[place], Census::sizes_of(source, self.n_coefficients));
         Ok(())
     }
 

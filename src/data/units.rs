@@ -135,6 +135,15 @@ impl Census {
         self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
 
+    /// Returns the sizes of a source by the bits of its mass, position and velocity. Its order has
+    /// two to four Taylor coefficients.
+    #[inline(always)]
+    pub fn sizes(mass: u64, position: [u64; 3], velocity: [u64; 3]) -> Sizes {
+        let size = |bits: u64| (bits << 1 >> 53) as u16 / WIDTH as u16;
+        let largest = |[x, y, z]: [u64; 3]| (x << 1).max(y << 1).max(z << 1) >> 1;
+        [size(mass), size(largest(position)), size(largest(velocity)), 0]
+    }
+
     /// Returns the sizes of a source, of which the order has this many Taylor coefficients.
     #[inline(always)]
     pub fn sizes_of(source: &Source, n_coefficients: usize) -> Sizes {

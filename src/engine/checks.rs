@@ -1,11 +1,46 @@
 //! Checks of the sources and sinks that a caller gives.
 
-use crate::data::sinks::sum_of_components;
+use crate::data::forces::are_finite;
+use crate::data::records::Numbers;
 use crate::data::{Error, MAX_COEFFICIENTS, Result, Sink, Source};
 
 use super::System;
 
 impl System {
+    /// Whether a source is good, by the bits of its numbers.
+    #[inline]
+    pub(super) fn is_good_source(&self, address: usize, source: &Source) -> bool {
+        let largest = self.interaction.bounds;
+        let within = |value: f64, largest: f64| value.to_bits() << 1 <= largest.to_bits() << 1;
+        let [x, y, z] = source.coefficients[0];
+        let coefficients = source.coefficients[..self.interaction.n_coefficients].as_flattened();
+        (address <= i32::MAX as usize)
+            & within(x, largest.position)
+            & within(y, largest.position)
+            & within(z, largest.position)
+            & within(source.mass, largest.mass)
+            & are_finite(coefficients)
+            & source.time.is_finite()
+    }
+
+    /// Whether a source of at most four coefficients is good, by the bits of its numbers.
+    #[inline(always)]
+    pub(super) fn are_good_numbers(&self, address: usize, numbers: Numbers) -> bool {
+        const ONE: u64 = 1 << 52;
+        let largest = self.interaction.bounds;
+        let within = |bits: u64, largest: f64| bits << 1 <= largest.to_bits() << 1;
+        let [_, mass, x, y, z, ..] = numbers;
+        // The highest exponent carries into the sign's bit when one is added to it.
+        let carried = numbers.into_iter().fold(0, |all, bits| all | ((bits & !(1 << 63)) + ONE));
+        (self.interaction.n_coefficients <= 4)
+            & (address <= i32::MAX as usize)
+            & (carried >> 63 == 0)
+            & within(x, largest.position)
+            & within(y, largest.position)
+            & within(z, largest.position)
+            & within(mass, largest.mass)
+    }
+
     /// Fails unless [`System::set_source`] would take a source at an address: every number has to
     /// be finite and in the precision's range.
     pub fn check_source(&self, address: usize, source: &Source) -> Result<()> {
@@ -19,21 +54,14 @@ impl System {
         let within = |what: &str, value: f64, largest: f64| {
             if value.abs() <= largest { Ok(()) } else { Err(self.too_large(name(what), value, largest)) }
         };
-        // A sum is finite only if all its terms are. It may overflow, too: then the terms are
-        // checked one by one.
         let coefficients = &source.coefficients[..self.interaction.n_coefficients];
         let largest = self.interaction.bounds;
-        if !(source.mass + source.time + sum_of_components(coefficients)).is_finite() {
-            finite("the mass", source.mass)?;
-            finite("the time", source.time)?;
-            for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
-                coefficient.iter().try_for_each(|value| finite(what, *value))?;
-            }
+        finite("the mass", source.mass)?;
+        finite("the time", source.time)?;
+        for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
+            coefficient.iter().try_for_each(|value| finite(what, *value))?;
         }
-        let position = &source.coefficients[0];
-        if position.iter().any(|value| value.abs() > largest.position) {
-            position.iter().try_for_each(|value| within("the position", *value, largest.position))?;
-        }
+        source.coefficients[0].iter().try_for_each(|value| within("the position", *value, largest.position))?;
         within("the mass", source.mass, largest.mass)
     }
 

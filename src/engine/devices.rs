@@ -12,7 +12,7 @@ use crate::hal::{Backend, DeviceDescription};
 use crate::method::{Device, DeviceOptions, Machine};
 
 use super::Setup;
-use super::journal::UpdateJournal;
+use super::journal::{RecordRoom, UpdateJournal};
 use super::partitions::{self, Partitions};
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small
@@ -45,6 +45,9 @@ pub struct Devices {
 /// The number of pairs of a sink and a source that one device searches for neighbours before
 /// another is awake.
 const PAIRS_OF_LISTS: usize = 1 << 24;
+
+/// The factor by which the memory of records may grow, where more is written for each block.
+const MOST_GROWTH: usize = 32;
 
 /// How far the devices are with a block.
 #[derive(Debug, Default)]
@@ -242,10 +245,46 @@ impl Devices {
         journal.make_room(self.machine.records(), count).map_err(|error| (None, error))?;
         let buffers: Vec<&[RecordLine]> = journal.memory().collect();
         for (device, number) in self.all.iter_mut().zip(&setup.devices) {
-            let mut each = buffers.iter();
+            let mut each = buffers.iter().map(|buffer| bytemuck::cast_slice(buffer));
             each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
         }
         Ok(())
+    }
+
+    /// Unregisters memory that is to be freed. No block is under way.
+    pub fn unregister(&mut self, memory: &[u8]) -> Result<()> {
+        self.all.iter_mut().try_for_each(|device| device.unregister(memory))
+    }
+
+    /// Makes room for more records if more are written for each block. Without such room, what is
+    /// written is fetched from the host's copy, which takes longer. No block is under way.
+    pub fn make_room(&mut self, journal: &mut UpdateJournal) -> Result<()> {
+        let most = MOST_GROWTH * self.machine.records();
+        let Some(room) = journal.wanted_room(most, self.all.len()) else { return Ok(()) };
+        let registered = room.and_then(|room| {
+            let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
+            registered.map(|()| room)
+        });
+        match registered {
+            Ok(room) => {
+                let old = journal.exchange_room(room)?;
+                old.iter()
+                    .flat_map(RecordRoom::memory)
+                    .try_for_each(|lines| self.unregister(bytemuck::cast_slice(lines)))
+            }
+            Err(error) => {
+                log::warn!("there is no room for more records of sources: {error}");
+                Ok(())
+            }
+        }
+    }
+
+    fn register(&mut self, memory: &[u8]) -> Result<()> {
+        let registered = self.all.iter_mut().try_for_each(|device| device.register(memory));
+        if registered.is_err() {
+            self.unregister(memory)?;
+        }
+        registered
     }
 
     fn options(&self, setup: &Setup) -> DeviceOptions {
@@ -409,6 +448,12 @@ impl Devices {
     /// not fail then.
     pub fn know_block(&self) -> bool {
         self.knows_block
+    }
+
+    /// Returns the number of sinks whose lists are made together.
+    pub fn lists_at_once(&self) -> usize {
+        let at_work = if self.on_host { &self.host } else { &self.all };
+        at_work.iter().map(|device| device.lists_at_once()).min().unwrap_or(1)
     }
 
     /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`]

@@ -7,7 +7,7 @@ use crate::engine::{Setup, System};
 use crate::hal::Backend;
 use crate::hal::fake::Shared;
 use crate::law::catalogue::interaction;
-use crate::method::direct::gpu::tests::{block, open, output, script, source};
+use crate::method::direct::gpu::tests::{open, output, script, sinks, source};
 use crate::method::{self, Device, DeviceOptions, Machine, ThisMachine};
 use crate::simd::Level;
 
@@ -52,7 +52,7 @@ fn write_all(system: &mut System, numbers: Range<usize>) {
 
 /// Returns the first output of each sink of a block of a system, which may fail.
 fn potentials(system: &mut System, ni: usize, nj: usize) -> Result<Vec<f64>> {
-    let forces = system.force(nj, true, block(ni, nj).sinks.all().iter())?;
+    let forces = system.force(nj, true, sinks(ni))?;
     Ok((0..ni).map(|sink| forces.potential(sink)).collect())
 }
 
@@ -69,7 +69,7 @@ fn assignments_on_one_device_give_records_back_when_none_is_at_work() {
     let three_times = Setup { devices: vec![0, 0, 0], ..setup(Backend::Cuda, false) };
     let mut system = System::on(Box::new(FakeMachine(script.clone())), &three_times).unwrap();
     write_all(&mut system, 0..3000);
-    system.start(3000, true, block(40, 3000).sinks.all().iter()).unwrap();
+    system.start(3000, true, sinks(40)).unwrap();
     script.get().calls.clear();
     drop(system);
     let calls = script.get().calls.clone();
@@ -85,7 +85,7 @@ fn without_memory_for_more_sources_the_system_keeps_all_and_goes_on_where_it_is_
     let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
     let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup(Backend::Cuda, false)).unwrap();
     write_all(&mut system, 0..300);
-    let of_gpu: Vec<f64> = block(40, 300).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
+    let of_gpu: Vec<f64> = sinks(40).map(|sink| output(sink.index, 0, 0)).collect();
     assert_eq!(potentials(&mut system, 40, 300).unwrap(), of_gpu);
     write_all(&mut system, 300..3000);
     script.get().has_no_memory = true;
@@ -119,7 +119,7 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
         write_all(&mut system, 100..600);
         script.get().calls.clear();
         script.get().failing = Some(place..usize::MAX);
-        system.start(600, true, block(40, 600).sinks.all().iter()).unwrap();
+        system.start(600, true, sinks(40)).unwrap();
         write_all(&mut system, 600..900);
         let has_failed = |system: &System| system.setup().backend == Backend::Cpu;
         let found: Vec<f64> = {
@@ -127,7 +127,7 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
             (0..40).map(|sink| forces.potential(sink)).collect()
         };
         let in_step = has_failed(&system);
-        let of_gpu: Vec<f64> = block(40, 600).sinks.all().iter().map(|sink| output(sink.index, 0, 0)).collect();
+        let of_gpu: Vec<f64> = sinks(40).map(|sink| output(sink.index, 0, 0)).collect();
         assert_eq!(found, if in_step { potentials_of_cpu(40, 600) } else { of_gpu }, "call {place}");
         assert_eq!(potentials(&mut system, 40, 900).unwrap() == expected, has_failed(&system), "call {place}");
         script.get().failing = None;

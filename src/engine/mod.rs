@@ -12,7 +12,8 @@ mod sinks;
 use std::sync::Arc;
 
 use crate::data::forces::check_finite;
-use crate::data::sinks::SinkScan;
+use crate::data::records::Numbers;
+use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
     Block, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result,
     SLICE_GROUPS, Scope, Sink, Sinks, Source, Sums,
@@ -213,6 +214,9 @@ impl System {
     /// see it.
     #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
+        if self.record_source(address, source) {
+            return Ok(());
+        }
         self.check_source(address, source)?;
         if !self.journal.record(address, source) {
             self.write(address, source)?;
@@ -221,8 +225,28 @@ impl System {
         Ok(())
     }
 
-    /// Writes a source that could not be recorded.
+    /// Writes the source at an address as [`System::set_source`] does, if devices take it as a
+    /// record and it is good at first sight; else it does nothing and returns false. It computes in
+    /// integers alone.
     #[inline]
+    pub fn record_source(&mut self, address: usize, source: &Source) -> bool {
+        let is_recorded = self.is_good_source(address, source) && self.journal.record(address, source);
+        self.statistics.writes += u64::from(is_recorded);
+        is_recorded
+    }
+
+    /// Writes a source as [`System::record_source`] does, given by its index and the bits of its
+    /// numbers, if the order keeps at most four coefficients. Those that it does not keep have to be
+    /// zero.
+    #[inline(always)]
+    pub fn record_numbers(&mut self, address: usize, index: i32, numbers: Numbers) -> bool {
+        let is_recorded =
+            self.are_good_numbers(address, numbers) && self.journal.record_numbers(address, index, numbers);
+        self.statistics.writes += u64::from(is_recorded);
+        is_recorded
+    }
+
+    /// Writes a source that could not be recorded.
     fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
         if is_much && self.stage == Stage::Done {
@@ -284,8 +308,19 @@ impl System {
         count: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
+        self.start_numbered(nj, skip_own_index, count, &FromFn(sink))
+    }
+
+    /// Begins the forces on `count` sinks as [`System::start_from_fn`] does.
+    pub fn start_numbered(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        count: usize,
+        given: &impl NumberedSinks,
+    ) -> Result<()> {
         self.require_no_block("start")?;
-        let scan = sinks::make(&mut self.candidates, count, sink, &self.interaction, &self.threads)?;
+        let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
         self.start_candidates(nj, skip_own_index, scan)
     }
 
@@ -298,6 +333,9 @@ impl System {
 
     /// Begins the block of the candidates.
     fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan) -> Result<()> {
+        for memory in self.candidates.take_outgrown() {
+            self.devices.unregister(memory.as_slice())?;
+        }
         if !scan.good {
             let mut all = self.candidates.all().iter().enumerate();
             all.try_for_each(|(number, sink)| self.check_sink(number, &sink))?;
@@ -305,6 +343,7 @@ impl System {
         let on_host = self.devices.choose(self.candidates.len(), nj)?;
         self.stage = Stage::Idle;
         self.lists.reset();
+        self.devices.make_room(&mut self.journal)?;
         self.journal.prepare(self.devices.take_records(), on_host)?;
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
         self.lists_wanted = scan.radius && self.interaction.has_lists();
@@ -319,7 +358,7 @@ impl System {
         Ok(())
     }
 
-    /// Starts the block on the devices; the host's copy of the sources follows while they work.
+    /// Starts the block on the devices.
     fn begin(&mut self) -> Result<()> {
         if self.devices.on_host() {
             self.devices.start(&mut self.journal, false, &self.block)?;
@@ -339,6 +378,7 @@ impl System {
     /// the host's copy, which is as it was when the block began. Gives the error back where no
     /// others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
+        self.journal.settle()?;
         loop {
             if !self.devices.on_host() {
                 self.journal.all_is_written();

@@ -6,9 +6,8 @@ use crate::data::{Block, Result, Sources, memory};
 
 use super::devices::Devices;
 
-/// The number of sinks whose lists are made together: enough to share the prediction of the
-/// sources, few enough to bound the memory.
-const BATCH: usize = 256;
+/// The most lists whose memory is kept for the next block.
+const MOST_KEPT: usize = 4096;
 
 /// The lists of some sinks of the last block.
 #[derive(Debug, Default)]
@@ -22,7 +21,7 @@ impl Lists {
     /// Forgets the lists of the last block.
     pub fn reset(&mut self) {
         self.sinks = 0..0;
-        self.found.truncate(BATCH);
+        self.found.truncate(MOST_KEPT);
     }
 
     /// Returns the bytes in use.
@@ -45,8 +44,9 @@ impl Lists {
         if self.sinks.contains(&sink) {
             return Ok(());
         }
-        let first = sink / BATCH * BATCH;
-        self.make(first..block.sinks.len().min(first + BATCH), devices, sources, block)
+        let batch = devices.lists_at_once();
+        let first = sink / batch * batch;
+        self.make(first..block.sinks.len().min(first + batch), devices, sources, block)
     }
 
     /// Returns the list of one sink that was prepared.
@@ -58,8 +58,9 @@ impl Lists {
         self.sinks = 0..0;
         memory::lengthen(&mut self.found, sinks.len(), "the table of neighbour lists", Vec::new)?;
         self.found.iter_mut().for_each(Vec::clear);
-        for first in sinks.clone().step_by(BATCH) {
-            let batch = first..sinks.end.min(first + BATCH);
+        let at_once = devices.lists_at_once();
+        for first in sinks.clone().step_by(at_once) {
+            let batch = first..sinks.end.min(first + at_once);
             let found = &mut self.found[first - sinks.start..][..batch.len()];
             devices.neighbours(sources, block, batch, found)?;
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
-use crate::data::sinks::{Limits, SinkScan, fill};
-use crate::data::{Interaction, Result, Sink, Sinks, memory};
+use crate::data::sinks::{Limits, NumberedSinks, SinkScan, fill};
+use crate::data::{Interaction, Result, Sinks, memory};
 use crate::hal::threads::Threads;
 
 /// Fewer sinks are copied sooner than other threads are awake.
-const MANY: usize = 1 << 15;
+const MANY: usize = 1 << 13;
 
 /// The number of sinks that a thread copies at a time.
 const PIECE: usize = 1 << 11;
@@ -16,21 +16,21 @@ const PIECE: usize = 1 << 11;
 pub fn make(
     sinks: &mut Sinks,
     count: usize,
-    sink: impl Fn(usize) -> Sink + Sync,
+    given: &impl NumberedSinks,
     interaction: &Interaction,
     threads: &Threads,
 ) -> Result<SinkScan> {
     let (places, width) = sinks.places(count, interaction)?;
     let limits = Limits::of(interaction);
     if count < MANY || threads.count() == 1 {
-        return Ok(fill(places, 0, &sink, limits));
+        return Ok(fill(places, 0, given, limits));
     }
     let mut scans = Vec::new();
     memory::reserve(&mut scans, threads.count(), "summaries of sinks")?;
     let scans = Mutex::new(scans);
     let pieces = places.chunks_mut(PIECE * width).enumerate();
     let work = |(number, places): (usize, &mut [f64]), scan: &mut SinkScan| {
-        *scan = scan.and(fill(places, number * PIECE, &sink, limits));
+        *scan = scan.and(fill(places, number * PIECE, given, limits));
     };
     threads.run(pieces, &scans, || SinkScan::NOTHING, work);
     let scans = scans.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());

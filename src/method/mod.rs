@@ -7,9 +7,7 @@ use std::sync::Arc;
 use direct::cpu;
 use direct::gpu::GpuDevice;
 
-use crate::data::{
-    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Result, Sources, Updates,
-};
+use crate::data::{Assignment, Block, Error, Interaction, PartialSums, Partition, Result, Sources, Updates};
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
 use crate::hal::{Backend, DeviceDescription};
@@ -44,9 +42,15 @@ pub trait Device: Send {
         false
     }
 
-    /// Registers memory from which records will be sent until the device is dropped, so that the
-    /// device may make it fast to read.
-    fn register(&mut self, _memory: &[RecordLine]) -> Result<()> {
+    /// Registers memory of records or sinks, so that the device may make it fast to read, until it is
+    /// unregistered or the device is dropped.
+    fn register(&mut self, _memory: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Unregisters memory that is to be freed, if the device has registered it, as it may do with
+    /// the memory of sinks by itself. No block is under way.
+    fn unregister(&mut self, _memory: &[u8]) -> Result<()> {
         Ok(())
     }
 
@@ -72,6 +76,12 @@ pub trait Device: Send {
         sinks: std::ops::Range<usize>,
         found: &mut [Vec<i32>],
     ) -> Result<()>;
+
+    /// Returns the number of sinks whose lists are made together: enough to share the prediction of
+    /// the sources, few enough to bound the memory, and the time where only one list is asked for.
+    fn lists_at_once(&self) -> usize {
+        256
+    }
 
     /// Returns the seconds that a block of `ni` sinks and `nj` sources takes by the device's model,
     /// where it has one, when it is partitioned so among `devices` like this one.

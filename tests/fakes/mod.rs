@@ -268,7 +268,7 @@ impl Gpu {
         match sources.written() {
             Written::Addresses(addresses) if !everything => {
                 for address in addresses {
-                    self.copy.put(*address as usize, &sources.read(*address as usize).expect("it was written"))?;
+                    self.copy.follow(*address as usize, &sources.read(*address as usize).expect("it was written"))?;
                     let chunk = *address as usize / CHUNK;
                     self.stamps.insert(chunk, sources.chunk(chunk).expect("it was written").stamp());
                 }
@@ -281,7 +281,7 @@ impl Gpu {
                         continue;
                     }
                     for address in number * CHUNK..(number + 1) * CHUNK {
-                        sources.read(address).map_or(Ok(()), |source| self.copy.put(address, &source))?;
+                        sources.read(address).map_or(Ok(()), |source| self.copy.follow(address, &source))?;
                     }
                     self.fakes.notes().fetched.1 += 1;
                 }
@@ -311,7 +311,7 @@ impl Gpu {
             // device is dropped.
             let lines: Vec<RecordLine> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
             for record in Records::new(&lines, lines_of_record).iter() {
-                self.copy.put(record.address() as usize, &record.source()).expect("its chunk is there");
+                self.copy.follow(record.address() as usize, &record.source()).expect("its chunk is there");
             }
         }
     }
@@ -358,10 +358,17 @@ impl Device for Gpu {
         true
     }
 
-    fn register(&mut self, memory: &[RecordLine]) -> Result<()> {
+    fn register(&mut self, memory: &[u8]) -> Result<()> {
         self.fakes.notes().call(At::Register, self.backend, self.number)?;
         let first = memory.as_ptr().expose_provenance();
         self.memory.push(first..first + size_of_val(memory));
+        Ok(())
+    }
+
+    fn unregister(&mut self, memory: &[u8]) -> Result<()> {
+        assert!(self.work.is_none() && self.left == 0, "memory of a block that is under way");
+        let first = memory.as_ptr().expose_provenance();
+        self.memory.retain(|range| range.start != first);
         Ok(())
     }
 

@@ -15,7 +15,8 @@ use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
 use crate::config::DeviceChoice;
 use crate::data::memory::{self, Boxed};
-use crate::data::{Error, Order, Precision, Result, Sink, Source, padded};
+use crate::data::sinks::NumberedSinks;
+use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, padded, records};
 use crate::engine::{Setup, System};
 
 /// The precision of the interface if the environment names none.
@@ -40,7 +41,7 @@ pub type SinkInputs = (Input<[f64; 3]>, Option<Input<f64>>);
 /// The state of the last force calculation.
 enum Pending {
     Nothing,
-    Started,
+    Started { sinks: usize },
     Failed,
     Ended,
 }
@@ -55,8 +56,26 @@ pub struct Board {
     softening2: Vec<f64>,
     sinks_are_refused: bool,
     pending: Pending,
-    /// Accelerations and potentials of the last force calculation.
-    forces: Vec<([f64; 3], f64)>,
+}
+
+/// The sinks of a board.
+struct SinksOfBoard<'a> {
+    positions: &'a [[f64; 3]],
+    softening2: &'a [f64],
+    common: f64,
+}
+
+impl NumberedSinks for SinksOfBoard<'_> {
+    #[inline(always)]
+    fn sink(&self, number: usize) -> Sink {
+        Sink {
+            index: 0,
+            softening2: self.softening2.get(number).copied().unwrap_or(self.common),
+            radius2: 0.0,
+            step: 0.0,
+            derivatives: padded([self.positions[number]]),
+        }
+    }
 }
 
 /// A board that is never moved or freed as long as the process lives.
@@ -185,7 +204,6 @@ impl Board {
             softening2: Vec::new(),
             sinks_are_refused: false,
             pending: Pending::Nothing,
-            forces: Vec::new(),
         }
     }
 
@@ -212,8 +230,12 @@ impl Board {
         let mut written = addresses.start;
         let mut outcome = Ok(());
         for (row, address) in addresses.clone().enumerate() {
-            let coefficients = padded([positions.get(row)]);
-            let source = Source { index: address as i32, mass: masses.get(row), time: 0.0, coefficients };
+            let (mass, position) = (masses.get(row), positions.get(row));
+            let numbers = records::numbers(mass, 0.0, padded([position]));
+            if system.record_numbers(address, address as i32, numbers) {
+                continue;
+            }
+            let source = Source { index: address as i32, mass, time: 0.0, coefficients: padded([position]) };
             if let Err(error) = system.set_source(address, &source) {
                 refused.accept(written..address);
                 written = address + 1;
@@ -269,17 +291,10 @@ impl Board {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
         let common = f64::from_bits(COMMON_SOFTENING2.load(Ordering::Relaxed));
-        let (positions, own) = (&self.sinks, &self.softening2);
-        let sink = |number: usize| Sink {
-            index: 0,
-            softening2: own.get(number).copied().unwrap_or(common),
-            radius2: 0.0,
-            step: 0.0,
-            derivatives: padded([positions[number]]),
-        };
+        let sinks = SinksOfBoard { positions: &self.sinks, softening2: &self.softening2, common };
         if let Some(system) = &mut self.system {
-            system.get(OPENER)?.start_from_fn(nj, false, positions.len(), sink)?;
-            self.pending = Pending::Started;
+            system.get(OPENER)?.start_numbered(nj, false, self.sinks.len(), &sinks)?;
+            self.pending = Pending::Started { sinks: self.sinks.len() };
         }
         Ok(())
     }
@@ -293,38 +308,41 @@ impl Board {
         acceleration: Output<[f64; 3]>,
         potential: Output<f64>,
     ) -> Outcome<()> {
-        match self.pending {
+        let started = match self.pending {
             Pending::Nothing => return Err(Error::CallOrder { call: function, when: "without g5_run" }.into()),
             Pending::Failed => return Err(Failure::AlreadyReported),
-            Pending::Started => {
-                self.pending = Pending::Failed;
-                self.forces.clear();
-                if let Some(system) = &mut self.system {
-                    let (all, mut room) = (&mut self.forces, Ok(()));
-                    system.get(OPENER)?.wait_each(|first, forces| {
-                        all.truncate(first);
-                        room = room.clone().and_then(|()| memory::reserve(all, forces.len(), "forces"));
-                        // The potential of this interface is positive, and contains the term of the
-                        // sink itself if it is a source.
-                        let rows = forces.rows().map(|[potential, x, y, z]| ([*x, *y, *z], -potential));
-                        all.extend(rows.take(if room.is_ok() { forces.len() } else { 0 }));
-                    })?;
-                    room?;
+            Pending::Started { sinks } => Some(sinks),
+            Pending::Ended => None,
+        };
+        let system = self.system.as_mut().ok_or(Failure::AlreadyReported)?.get(OPENER)?;
+        // The potential of this interface is positive, and contains the term of the sink itself if
+        // it is a source.
+        let write = |first: usize, forces: Forces| {
+            let rows = || forces.rows::<4>().take(ni.saturating_sub(first));
+            acceleration.set_from(first, rows().map(|[_, x, y, z]| [*x, *y, *z]));
+            potential.set_from(first, rows().map(|[potential, ..]| -potential));
+        };
+        let is_right = acceleration.require().and(potential.require());
+        if let Some(sinks) = started {
+            self.pending = Pending::Failed;
+            let is_written = is_right.is_ok() && ni <= sinks;
+            system.wait_each(|first, forces| {
+                if is_written {
+                    write(first, forces);
                 }
-                self.pending = Pending::Ended;
+            })?;
+            self.pending = Pending::Ended;
+            if is_written {
+                return Ok(());
             }
-            Pending::Ended => {}
         }
-        if ni > self.forces.len() {
-            let allowed = format!("0 to {}, the sinks of the last g5_run", self.forces.len());
+        let forces = system.forces()?;
+        if ni > forces.len() {
+            let allowed = format!("0 to {}, the sinks of the last g5_run", forces.len());
             return Err(Error::BadCount { what: "ni", value: ni as i64, allowed }.into());
         }
-        acceleration.require()?;
-        potential.require()?;
-        for (sink, (vector, number)) in self.forces[..ni].iter().enumerate() {
-            acceleration.set(sink, *vector);
-            potential.set(sink, *number);
-        }
+        is_right?;
+        write(0, forces);
         Ok(())
     }
 

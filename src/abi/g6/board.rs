@@ -1,14 +1,16 @@
 //! The one logical board of a process. The number that a call carries has no effect.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::arrays::Output;
 use crate::abi::diagnostics::{Failure, Outcome};
+use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::{DeviceChoice, Settings};
-use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
+use crate::data::records::Numbers;
+use crate::data::sinks::NumberedSinks;
+use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Source};
 
 const INTERFACE: Interface = Interface {
     name: "g6",
@@ -39,11 +41,12 @@ pub struct Board {
     npipes_failed: bool,
 }
 
-static BOARD: Mutex<Board> = Mutex::new(Board::new());
+static BOARD: Lock<Board> = Lock::new(Board::new());
 
 /// Locks the board of the process for one call.
-pub fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+#[inline]
+pub fn board() -> Guard<'static, Board> {
+    BOARD.lock()
 }
 
 /// The arrays that the end of a force calculation fills, one row for each sink.
@@ -138,8 +141,20 @@ impl Board {
         Ok(settings.npipes)
     }
 
+    /// Writes a source, given by its index and the bits of its numbers, if that can be done soon, and
+    /// returns whether it was.
+    #[inline(always)]
+    pub fn record_numbers(&mut self, address: usize, index: i32, numbers: Numbers) -> bool {
+        // A closure would get the numbers through memory.
+        match self.opened.if_open() {
+            Some(system) if self.refused.is_empty() => system.record_numbers(address, index, numbers),
+            _ => false,
+        }
+    }
+
     /// Writes a source. If it is refused, every force that needs its address fails until it is
     /// written again.
+    #[inline]
     pub fn set_source(&mut self, address: usize, source: Result<&Source>) -> Outcome<()> {
         let written = match source {
             Ok(source) => self.opened.system().and_then(|system| Ok(system.set_source(address, source)?)),
@@ -163,8 +178,8 @@ impl Board {
         set
     }
 
-    /// Begins the force on `ni` sinks. `sink` makes each from its number.
-    pub fn begin(&mut self, nj: usize, softening2: f64, ni: usize, sink: impl Fn(usize) -> Sink + Sync) -> Outcome<()> {
+    /// Begins the force on `ni` sinks.
+    pub fn begin(&mut self, nj: usize, softening2: f64, ni: usize, sinks: &impl NumberedSinks) -> Outcome<()> {
         self.reset();
         self.softening2 = softening2;
         self.pending = Pending::Failed;
@@ -175,7 +190,7 @@ impl Board {
         if let Some(address) = self.refused.below(nj) {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
-        self.opened.system()?.start_from_fn(nj, true, ni, sink)?;
+        self.opened.system()?.start_numbered(nj, true, ni, sinks)?;
         self.pending = Pending::Started { sinks: ni };
         Ok(())
     }
@@ -205,21 +220,17 @@ impl Board {
         let softening2 = self.softening2;
         self.opened.system()?.wait_each(|first, forces| {
             let wanted = forces.len().min(ni.saturating_sub(first));
-            for (sink, [potential, ax, ay, az, jx, jy, jz]) in (first..).zip(forces.rows()).take(wanted) {
-                results.acceleration.set(sink, [*ax, *ay, *az]);
-                results.jerk.set(sink, [*jx, *jy, *jz]);
-                results.potential.set(sink, *potential);
-            }
-            let nearest = || (0..wanted).map(|sink| (first + sink, forces.nearest(sink)));
+            let rows = || forces.rows::<7>().take(wanted);
+            results.acceleration.set_from(first, rows().map(|[_, x, y, z, ..]| [*x, *y, *z]));
+            results.jerk.set_from(first, rows().map(|[_, _, _, _, x, y, z]| [*x, *y, *z]));
+            results.potential.set_from(first, rows().map(|[potential, ..]| *potential));
+            let nearest = forces.nearest_sources().iter().take(wanted);
             if let Some(indices) = results.nearest {
-                let index = |nearest: Option<Nearest>| nearest.map_or(NO_NEIGHBOUR, |found| found.index);
-                nearest().for_each(|(sink, nearest)| indices.set(sink, index(nearest)));
+                let index = |found: &Nearest| if found.distance2.is_finite() { found.index } else { NO_NEIGHBOUR };
+                indices.set_from(first, nearest.clone().map(index));
             }
             if let Some(distances) = results.nearest_distance {
-                for (sink, nearest) in nearest() {
-                    let distance2 = nearest.map_or(f64::INFINITY, |found| found.distance2);
-                    distances.set(sink, (distance2 + softening2).sqrt() as f32);
-                }
+                distances.set_from(first, nearest.map(|found| (found.distance2 + softening2).sqrt() as f32));
             }
         })?;
         self.pending = Pending::Ended;

@@ -4,10 +4,12 @@ use std::ffi::c_int;
 use std::ops::Range;
 
 use crate::abi::arrays::{self, Input, Output};
+use crate::abi::boundary;
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
 use crate::config::Settings;
-use crate::data::{Error, Result, Sink, Source, padded};
+use crate::data::sinks::NumberedSinks;
+use crate::data::{Error, Result, Sink, Source, padded, records};
 
 use super::board::{NPIPES_OF_BROKEN, Results, board};
 
@@ -74,13 +76,36 @@ pub fn set_time(time: Result<f64>) -> c_int {
     answer("g6_set_ti", || board().set_time(time).map(|()| 0), FAILED)
 }
 
-/// Writes a source at an address.
-pub fn set_source(function: &'static str, address: Result<c_int>, source: impl FnOnce() -> Result<Source>) -> c_int {
+/// The address of a source, and its numbers: index, mass, time, and the Taylor coefficients.
+pub type Written = (c_int, c_int, f64, f64, [[f64; 3]; 4]);
+
+/// Writes a source. `read` reads it from the caller's memory.
+#[inline(always)]
+pub fn set_source(function: &'static str, address: Result<c_int>, read: impl Fn() -> Result<Written>) -> c_int {
+    // Programs call this for every body of every step. So most are written in integers alone,
+    // whatever the floating-point environment, and go from the caller's memory to the record through
+    // registers.
+    let recorded = || {
+        let (address, index, mass, time, coefficients) = read()?;
+        let numbers = records::numbers(mass, time, coefficients);
+        Ok(address >= 0 && board().record_numbers(address as usize, index, numbers))
+    };
+    if boundary::protect(recorded) == Ok(true) {
+        return 0;
+    }
+    set_source_of_board(function, address, read())
+}
+
+#[cold]
+fn set_source_of_board(function: &'static str, address: Result<c_int>, written: Result<Written>) -> c_int {
     let body = || {
         let address = address.and_then(arrays::address)?;
-        // Programs call this for every body of every step, so that the source is made once and not
-        // moved.
-        let source = source();
+        let source = written.map(|(_, index, mass, time, coefficients)| Source {
+            index,
+            mass,
+            time,
+            coefficients: padded(coefficients),
+        });
         board().set_source(address, source.as_ref().map_err(Error::clone)).map(|()| 0)
     };
     answer(function, body, FAILED)
@@ -90,6 +115,7 @@ pub fn set_source(function: &'static str, address: Result<c_int>, source: impl F
 ///
 /// # Safety
 /// Unless null, three numbers can be read.
+#[inline(always)]
 pub unsafe fn vector(argument: &'static str, first: *const f64) -> Result<[f64; 3]> {
     // SAFETY: the caller's promise.
     unsafe { arrays::scalar(argument, first.cast()) }
@@ -105,6 +131,28 @@ pub struct SinkArrays {
     pub vi: *const [f64; 3],
     /// The squared radii of their neighbour lists.
     pub h2: *const f64,
+}
+
+/// The caller's sinks.
+struct SinkInputs {
+    index: Input<c_int>,
+    position: Input<[f64; 3]>,
+    velocity: Input<[f64; 3]>,
+    radius2: Input<f64>,
+    softening2: f64,
+}
+
+impl NumberedSinks for SinkInputs {
+    #[inline(always)]
+    fn sink(&self, number: usize) -> Sink {
+        Sink {
+            index: self.index.get(number),
+            softening2: self.softening2,
+            radius2: self.radius2.get(number),
+            step: 0.0,
+            derivatives: padded([self.position.get(number), self.velocity.get(number)]),
+        }
+    }
 }
 
 /// Begins a force calculation; returns 0, or non-zero on an error.
@@ -132,14 +180,8 @@ pub unsafe fn first_half(nj: Result<c_int>, ni: Result<c_int>, arrays: SinkArray
             ni,
             &[("index", index.bytes()), ("xi", position.bytes()), ("vi", velocity.bytes()), ("h2", radius2.bytes())],
         )?;
-        let sink = |sink| Sink {
-            index: index.get(sink),
-            softening2,
-            radius2: radius2.get(sink),
-            step: 0.0,
-            derivatives: padded([position.get(sink), velocity.get(sink)]),
-        };
-        board().begin(nj, softening2, ni, sink).map(|()| 0)
+        let sinks = SinkInputs { index, position, velocity, radius2, softening2 };
+        board().begin(nj, softening2, ni, &sinks).map(|()| 0)
     };
     answer_or("g6calc_firsthalf", body, FAILED, || board().fail())
 }

@@ -21,20 +21,15 @@ functions! {
     g6_set_j_particle(cid: c_int, address: c_int, index: c_int, tj: f64, dtj: f64, mass: f64,
                       k18: *mut f64, j6: *mut f64, a2: *mut f64, v: *mut f64, x: *mut f64)
         fortran(g6_set_j_particle_, g6_set_j_particle__) reads(address, index, tj, mass) =>
-        calls::set_source("g6_set_j_particle", address(), || Ok(Source {
-            index: index()?,
-            mass: mass()?,
-            time: tj()?,
-            coefficients: padded([vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?]),
-        }));
+        calls::set_source("g6_set_j_particle", address(), || {
+            let coefficients = [vector("x", x)?, vector("v", v)?, vector("a2", a2)?, vector("j6", j6)?];
+            Ok((address()?, index()?, mass()?, tj()?, coefficients))
+        });
     g6_set_j_particle_mxonly(cid: c_int, address: c_int, index: c_int, mass: f64, x: *mut f64)
         fortran(g6_set_j_particle_mxonly_, g6_set_j_particle_mxonly__) reads(address, index, mass) =>
-        calls::set_source("g6_set_j_particle_mxonly", address(), || Ok(Source {
-            index: index()?,
-            mass: mass()?,
-            time: 0.0,
-            coefficients: padded([vector("x", x)?]),
-        }));
+        calls::set_source("g6_set_j_particle_mxonly", address(), || {
+            Ok((address()?, index()?, mass()?, 0.0, padded([vector("x", x)?])))
+        });
     g6_initialize_jp_buffer(cid: c_int, size: c_int)
         fortran(g6_initialize_jp_buffer_, g6_initialize_jp_buffer__) reads() => 0;
     g6_flush_jp_buffer(cid: c_int) fortran(g6_flush_jp_buffer_, g6_flush_jp_buffer__) reads() => 0;

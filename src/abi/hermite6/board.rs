@@ -1,8 +1,9 @@
 //! The one board of a process, which has a system of order 6 and the softenings of its sources.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 use crate::abi::diagnostics::{Failure, Outcome};
+use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::DeviceChoice;
@@ -82,11 +83,11 @@ fn largest_softening2(system: &System) -> f64 {
     system.interaction().bounds.position.powi(2)
 }
 
-static BOARD: LazyLock<Mutex<Board>> = LazyLock::new(|| Mutex::new(Board::new()));
+static BOARD: LazyLock<Lock<Board>> = LazyLock::new(|| Lock::new(Board::new()));
 
 /// Locks the board of the process for one call.
-pub fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn board() -> Guard<'static, Board> {
+    BOARD.lock()
 }
 
 impl Board {

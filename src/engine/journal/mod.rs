@@ -34,7 +34,8 @@ mod update_buffer;
 
 use std::collections::HashMap;
 
-use crate::data::records::lines_of_record;
+use crate::data::records::{Numbers, lines_of_record};
+use crate::data::units::Census;
 use crate::data::{RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
 
 use recorded::Recorded;
@@ -60,6 +61,34 @@ pub struct UpdateJournal {
 struct Lag {
     /// Whether more was written than the records that they missed.
     everything: bool,
+}
+
+/// Memory for records.
+pub struct RecordRoom {
+    recorded: Recorded,
+    missed: Option<UpdateBuffer>,
+}
+
+impl RecordRoom {
+    /// Iterates over its memory.
+    pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
+        memory_of(Some(&self.recorded), self.missed.as_ref())
+    }
+}
+
+fn memory_of<'a>(
+    recorded: Option<&'a Recorded>,
+    missed: Option<&'a UpdateBuffer>,
+) -> impl Iterator<Item = &'a [RecordLine]> {
+    recorded.into_iter().flat_map(Recorded::buffers).chain(missed.map(UpdateBuffer::memory))
+}
+
+/// Returns memory for the records that all of these devices but the first miss.
+fn missed(records: usize, n_coefficients: usize, devices: usize) -> Result<Option<UpdateBuffer>> {
+    match devices {
+        0 | 1 => Ok(None),
+        _ => UpdateBuffer::new(records, lines_of_record(n_coefficients)).map(Some),
+    }
 }
 
 /// The updates of a block: for the first device, and for the others.
@@ -95,8 +124,7 @@ impl UpdateJournal {
 
     /// Returns how many addresses hold a source.
     pub fn count(&self) -> usize {
-        let unapplied = self.recorded.as_ref().map_or(Records::NONE, Recorded::unapplied);
-        let unapplied = unapplied.iter().map(|record| record.address());
+        let unapplied = self.recorded.iter().flat_map(Recorded::unapplied);
         let new = (self.staged.iter().map(|(address, _)| *address).chain(unapplied))
             .filter(|address| !self.sources.is_set(*address as usize));
         self.sources.count() + distinct(new)
@@ -116,9 +144,20 @@ impl UpdateJournal {
         let Some(recorded) = &mut self.recorded else { return false };
         let is_taken = recorded.take(address, source, &self.sources);
         if is_taken {
-            self.sources.count_sizes(address, source);
+            self.sources.count_sizes(address, Census::sizes_of(source, self.sources.n_coefficients()));
         }
         is_taken
+    }
+
+    /// Records a write as [`UpdateJournal::record`] does, of a source with four coefficients.
+    #[inline(always)]
+    pub fn record_numbers(&mut self, address: usize, index: i32, numbers: Numbers) -> bool {
+        let Some(recorded) = &mut self.recorded else { return false };
+        let Some([line]) = recorded.place(address, &self.sources) else { return false };
+        line.set(address as u32, index, numbers);
+        let [_, mass, x, y, z, vx, vy, vz, ..] = numbers;
+        self.sources.count_sizes(address, Census::sizes(mass, [x, y, z], [vx, vy, vz]));
+        true
     }
 
     /// Stages a write until the next block.
@@ -156,28 +195,57 @@ impl UpdateJournal {
         Ok(())
     }
 
+    /// Brings the host's copy to the sources of the last block, for those that compute it again.
+    pub fn settle(&mut self) -> Result<()> {
+        match &mut self.recorded {
+            Some(recorded) => recorded.settle(&mut self.sources),
+            None => Ok(()),
+        }
+    }
+
     /// Counts all sources as written, for devices that have fetched nothing yet.
     pub fn all_is_written(&mut self) {
         self.sources.all_is_written();
     }
 
-    /// Makes room for this many records, which this many devices will read.
+    /// Makes room for this many records, which this many devices will read, unless there is.
     pub fn make_room(&mut self, records: usize, devices: usize) -> Result<()> {
         let n_coefficients = self.sources.n_coefficients();
         if self.recorded.is_none() {
             self.recorded = Some(Recorded::new(records, n_coefficients)?);
         }
-        self.missed = match devices {
-            0 | 1 => None,
-            _ => Some(UpdateBuffer::new(records, lines_of_record(n_coefficients))?),
-        };
+        self.missed = missed(records, n_coefficients, devices)?;
         Ok(())
+    }
+
+    /// Returns room for more records, which this many devices will read, where more are written for
+    /// each block than there is room for, up to `most`. It is asked once for each block.
+    pub fn wanted_room(&mut self, most: usize, devices: usize) -> Option<Result<RecordRoom>> {
+        let recorded = self.recorded.as_mut().filter(|recorded| recorded.capacity() < most)?;
+        if !recorded.is_crowded() {
+            return None;
+        }
+        let records = self.sources.count().next_power_of_two().min(most);
+        let n_coefficients = self.sources.n_coefficients();
+        (records > recorded.capacity()).then(|| {
+            let missed = missed(records, n_coefficients, devices)?;
+            Ok(RecordRoom { recorded: Recorded::new(records, n_coefficients)?, missed })
+        })
+    }
+
+    /// Takes other room for records, and returns what it had. No block is under way.
+    pub fn exchange_room(&mut self, room: RecordRoom) -> Result<Option<RecordRoom>> {
+        self.spill()?;
+        // Devices that lag have missed what was kept for them.
+        self.lag.iter_mut().for_each(|lag| lag.everything = true);
+        let missed = std::mem::replace(&mut self.missed, room.missed);
+        let recorded = self.recorded.replace(room.recorded);
+        Ok(recorded.map(|recorded| RecordRoom { recorded, missed }))
     }
 
     /// Iterates over the memory that devices read records from.
     pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
-        let recorded = self.recorded.iter().flat_map(Recorded::buffers);
-        recorded.chain(self.missed.iter().map(UpdateBuffer::memory))
+        memory_of(self.recorded.as_ref(), self.missed.as_ref())
     }
 
     /// Forgets the devices after they were given back: nothing reads records any more, and none
@@ -195,6 +263,10 @@ impl UpdateJournal {
         }
         if !takes_records {
             self.recorded = None;
+        }
+        if self.is_listed() || self.lag.is_some_and(|lag| lag.everything) {
+            // Devices fetch from the host's copy.
+            self.settle()?;
         }
         match &mut self.recorded {
             Some(recorded) if on_host => recorded.apply(&mut self.sources),
@@ -254,8 +326,8 @@ impl UpdateJournal {
         self.sources.forget_written();
     }
 
-    /// Notes that the records of a block were sent: the next ones go elsewhere, and the host's copy
-    /// follows.
+    /// Notes that the records of a block were sent: the next ones go elsewhere. The host's copy
+    /// follows later.
     pub fn sent(&mut self) -> Result<()> {
         match &mut self.recorded {
             Some(recorded) => recorded.sent(&mut self.sources),
@@ -275,6 +347,7 @@ impl UpdateJournal {
         addresses: impl IntoIterator<Item = usize>,
         make: impl Fn(Source) -> T,
     ) -> Result<Vec<Option<T>>> {
+        self.settle()?;
         let mut staged: HashMap<u32, &Source> = HashMap::new();
         let count = self.staged.len();
         staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;

@@ -1,49 +1,71 @@
 //! The latest writes as records, for devices that have a copy of all sources: the host's copy
-//! follows while they work.
+//! follows when it is needed.
 //!
 //! One buffer takes what is written; the other holds what the devices of the block under way may
-//! still read. A record waits until it is sent to the devices, and until it is *applied* in the
-//! host's copy; some are applied before they are sent.
+//! still read. A record waits until it is sent to the devices, and until it is *applied* to the
+//! host's copy: as a rule while the devices work on the block that they were sent for. Where they are
+//! of half of all sources and more, they wait for the next ones, and those whose address is among
+//! these are not applied: sources that are written for every block never are.
 
+use crate::data::memory::{self, Pages};
 use crate::data::records::{self, lines_of_record};
 use crate::data::{RecordLine, Records, Result, Source, Sources, chunk_of};
 
-use super::update_buffer::{self, PAGE, Page, UpdateBuffer};
+use super::update_buffer::{self, UpdateBuffer};
 
 /// The writes since the last block as records, at most one for each address, and the records that
 /// were sent for that block.
 pub struct Recorded {
     current: UpdateBuffer,
-    sent: Box<[Page]>,
+    /// The records of the last block, and their addresses until they are applied.
+    sent: Pages,
+    addresses_sent: Vec<u32>,
+    lines_of_record: usize,
     capacity: usize,
     /// The number of records that the current buffer takes: none while sources are written to the
     /// host's copy.
     room: usize,
-    /// The number of records that are applied, which are the first ones.
+    /// Whether there was no room for some write since the last block.
+    overflowed: bool,
+    /// The number of blocks, one after another, for which there was not enough room.
+    crowded: u32,
+    /// The number of current records that are applied, which are the first ones.
     applied: usize,
 }
 
 impl Recorded {
     /// Makes empty buffers for this many records of sources with this many Taylor coefficients.
     pub fn new(capacity: usize, n_coefficients: usize) -> Result<Recorded> {
-        let lines = lines_of_record(n_coefficients);
+        let lines_of_record = lines_of_record(n_coefficients);
+        let mut addresses_sent = Vec::new();
+        let current = UpdateBuffer::new(capacity, lines_of_record)?;
+        memory::reserve(&mut addresses_sent, current.capacity(), "addresses of records")?;
         Ok(Recorded {
-            current: UpdateBuffer::new(capacity, lines)?,
-            sent: update_buffer::pages(capacity, lines)?,
+            current,
+            sent: update_buffer::pages(capacity, lines_of_record)?,
+            addresses_sent,
+            lines_of_record,
             capacity,
             room: capacity,
+            overflowed: false,
+            crowded: 0,
             applied: 0,
         })
     }
 
     /// Returns the memory that records are sent from.
     pub fn buffers(&self) -> [&[RecordLine]; 2] {
-        [self.current.memory(), bytemuck::cast_slice(&self.sent)]
+        [self.current.memory(), self.sent.as_slice()]
+    }
+
+    /// Returns the number of records that a block can have.
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
-        self.current.bytes() + self.sent.len() * PAGE
+        self.current.bytes() + self.sent.bytes() + self.addresses_sent.capacity() * 4
     }
 
     /// Returns the records that were written since the last block, each address once.
@@ -51,10 +73,9 @@ impl Recorded {
         self.current.records()
     }
 
-    /// Returns those of [`Recorded::fresh`] that the host's copy has not.
-    pub fn unapplied(&self) -> Records<'_> {
-        let [_, unapplied] = self.fresh().split_at(self.applied);
-        unapplied
+    /// Returns the addresses of records that are not applied; some are named twice.
+    pub fn unapplied(&self) -> impl Iterator<Item = u32> + Clone {
+        self.addresses_sent.iter().chain(&self.current.addresses()[self.applied..]).copied()
     }
 
     /// Returns the source at an address, if it was written since the last block.
@@ -69,18 +90,40 @@ impl Recorded {
     /// chunk yet, it returns false, and the source has to be written to the host's copy.
     #[inline]
     pub fn take(&mut self, address: usize, source: &Source, sources: &Sources) -> bool {
+        self.place(address, sources).map(|lines| records::write(lines, address as u32, source)).is_some()
+    }
+
+    /// Returns the memory for the record of an address, which has to be written; none where
+    /// [`Recorded::take`] takes nothing.
+    #[inline(always)]
+    pub fn place(&mut self, address: usize, sources: &Sources) -> Option<&mut [RecordLine]> {
         let is_full = self.current.len() >= self.room;
         let bit = chunk_of(address) % update_buffer::CHUNKS;
-        let Some(group) = self.current.group_mut(address).filter(|group| group.known >> bit & 1 == 1) else {
-            return self.learn(address, sources) && self.take(address, source, sources);
-        };
-        if is_full && !group.has(address) {
-            return false;
+        let group = self.current.group_mut(address).filter(|group| group.known >> bit & 1 == 1);
+        let is_new = group.is_some_and(|group| !is_full && !group.note(address));
+        let place =
+            if is_new { self.current.one_more(address as u32) } else { self.place_of_another(address, sources)? };
+        Some(self.current.record_mut(place))
+    }
+
+    /// Returns the place of the record of an address that was noted already, or whose chunk was
+    /// not met, or for which there is no room.
+    #[cold]
+    fn place_of_another(&mut self, address: usize, sources: &Sources) -> Option<usize> {
+        let is_full = self.current.len() >= self.room;
+        if !self.learn(address, sources) {
+            return None;
         }
-        let was_there = group.note(address);
-        let place = if was_there { self.place_of_unapplied(address) } else { self.current.one_more() };
-        records::write(self.current.record_mut(place), address as u32, source);
-        true
+        let group = self.current.group_mut(address)?;
+        if group.has(address) {
+            return Some(self.place_of_unapplied(address));
+        }
+        if is_full {
+            self.overflowed = true;
+            return None;
+        }
+        group.note(address);
+        Some(self.current.one_more(address as u32))
     }
 
     /// Takes records of the chunk of an address from now on, if the host's copy has it.
@@ -107,19 +150,46 @@ impl Recorded {
         self.applied
     }
 
-    /// Brings the host's copy up to date; the records are still to be sent.
+    /// Brings the host's copy to the sources of the last block.
+    pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
+        self.settle_unless(sources, |_, _| false)
+    }
+
+    /// Applies the records that were sent but for those that need not be.
+    fn settle_unless(
+        &mut self,
+        sources: &mut Sources,
+        is_needless: impl Fn(&UpdateBuffer, usize) -> bool,
+    ) -> Result<()> {
+        let sent = Records::new(self.sent.as_slice(), self.lines_of_record);
+        for (place, address) in self.addresses_sent.iter().enumerate() {
+            if !is_needless(&self.current, *address as usize) {
+                sources.follow(*address as usize, &sent.get(place).source())?;
+            }
+        }
+        self.addresses_sent.clear();
+        Ok(())
+    }
+
+    /// Brings the host's copy up to date; the current records are still to be sent.
     pub fn apply(&mut self, sources: &mut Sources) -> Result<()> {
-        self.unapplied().iter().try_for_each(|record| sources.put(record.address() as usize, &record.source()))?;
+        self.settle(sources)?;
+        let [_, unapplied] = self.current.records().split_at(self.applied);
+        unapplied.iter().try_for_each(|record| sources.follow(record.address() as usize, &record.source()))?;
         self.applied = self.current.len();
         Ok(())
     }
 
-    /// Takes the next records elsewhere and brings the host's copy up to date, after the records
-    /// were sent, or kept for devices that had no part in the block.
+    /// Takes the next records elsewhere, after the current ones were sent, or kept for devices that
+    /// had no part in the block.
     pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
-        self.apply(sources)?;
-        self.clear(self.capacity);
-        self.current.exchange(&mut self.sent);
+        self.settle_unless(sources, UpdateBuffer::has)?;
+        self.current.exchange(&mut self.sent, &mut self.addresses_sent);
+        if 2 * self.addresses_sent.len() < sources.count() {
+            // The devices are at work on the block meanwhile.
+            self.settle(sources)?;
+        }
+        (self.applied, self.room) = (0, self.capacity);
         Ok(())
     }
 
@@ -127,9 +197,17 @@ impl Recorded {
     /// before [`Recorded::sent`] or [`Recorded::reopen`].
     pub fn spill(&mut self, sources: &mut Sources) -> Result<()> {
         self.apply(sources)?;
-        self.fresh().iter().for_each(|record| sources.note_written(record.address() as usize));
-        self.clear(0);
+        self.current.addresses().iter().for_each(|address| sources.note_written(*address as usize));
+        self.current.clear();
+        (self.applied, self.room) = (0, 0);
         Ok(())
+    }
+
+    /// Whether there was not enough room for this block and for the one before. It is asked once
+    /// for each block.
+    pub fn is_crowded(&mut self) -> bool {
+        self.crowded = if std::mem::take(&mut self.overflowed) { self.crowded + 1 } else { 0 };
+        self.crowded > 1
     }
 
     /// Whether it may hold records. After [`Recorded::spill`] it holds none until it takes them
@@ -142,11 +220,6 @@ impl Recorded {
     /// Takes records again.
     pub fn reopen(&mut self) {
         self.room = self.capacity;
-    }
-
-    fn clear(&mut self, room: usize) {
-        self.current.clear();
-        (self.applied, self.room) = (0, room);
     }
 }
 
@@ -187,12 +260,31 @@ mod tests {
         assert_eq!(recorded.read(6), None);
         recorded.sent(&mut sources).unwrap();
         assert_eq!((recorded.fresh().len(), recorded.read(299)), (0, None));
-        assert_eq!(sources.read(299), Some(source(3.0)));
         assert!(recorded.take(5, &source(4.0), &sources));
         assert!(recorded.take(300, &source(5.0), &sources) && recorded.take(5, &source(6.0), &sources));
         assert_eq!(addresses(recorded.fresh()), [5, 300]);
         assert_eq!((recorded.read(5), recorded.read(300)), (Some(source(6.0)), Some(source(5.0))));
-        assert_eq!(sources.read(5), Some(source(3.0)), "what is sent is not what is written now");
+        recorded.settle(&mut sources).unwrap();
+        let masses = [5, 299, 300].map(|address| sources.read(address).unwrap().mass);
+        assert_eq!(masses, [3.0; 3], "what is sent is not what is written now");
+    }
+
+    #[test]
+    fn a_record_that_was_sent_is_applied_with_the_next_ones_unless_its_address_is_among_them() {
+        let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
+        let mass = |sources: &Sources, address: usize| sources.read(address).map(|source| source.mass);
+        for block in [1.0, 2.0, 3.0] {
+            assert!(recorded.take(1, &source(block), &sources));
+            assert!(recorded.take(10 + block as usize, &source(block), &sources));
+            recorded.sent(&mut sources).unwrap();
+        }
+        assert_eq!([1, 11, 12, 13].map(|address| mass(&sources, address)), [None, Some(1.0), Some(2.0), None]);
+        let mut unapplied: Vec<u32> = recorded.unapplied().collect();
+        unapplied.sort_unstable();
+        assert_eq!(unapplied, [1, 13]);
+        recorded.settle(&mut sources).unwrap();
+        assert_eq!([1, 13].map(|address| mass(&sources, address)), [Some(3.0), Some(3.0)]);
+        assert_eq!(recorded.unapplied().count(), 0);
     }
 
     #[test]
@@ -217,9 +309,11 @@ mod tests {
         let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(recorded.take(address, &source(1.0), &sources)));
         recorded.apply(&mut sources).unwrap();
-        assert_eq!(recorded.unapplied().len(), 0);
+        assert_eq!(recorded.unapplied().count(), 0);
         [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(recorded.take(address, &source(2.0), &sources)));
-        assert_eq!(addresses(recorded.unapplied()), [0, 3, 5, 9]);
+        let mut unapplied: Vec<u32> = recorded.unapplied().collect();
+        unapplied.sort_unstable();
+        assert_eq!(unapplied, [0, 3, 5, 9]);
         assert_eq!(addresses(recorded.fresh()), [0, 1, 2, 3, 4, 5, 9]);
         recorded.apply(&mut sources).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();

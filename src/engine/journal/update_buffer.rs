@@ -1,27 +1,22 @@
 //! Records of sources, at most one for each address, one after another in memory that devices may
 //! read.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 
-use crate::data::{CHUNK, Error, Record, RecordLine, Records, Result, Source, records};
+use crate::data::memory::{self, Pages};
+use crate::data::{CHUNK, Record, RecordLine, Records, Result, Source, records};
 
-pub(super) const PAGE: usize = 4096;
-const LINES_OF_PAGE: usize = PAGE / size_of::<RecordLine>();
-
-/// A page of memory, the unit in which devices make it fast to read.
-#[repr(C, align(4096))]
-#[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct Page([RecordLine; LINES_OF_PAGE]);
-
-/// Allocates whole pages for this many records, each of this many lines.
-pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Box<[Page]>> {
-    let pages = records.saturating_mul(lines_of_record).div_ceil(LINES_OF_PAGE);
-    let no_memory = |()| Error::OutOfMemory { what: "records of sources", bytes: pages.saturating_mul(PAGE) };
-    let mut buffer: Box<[Page]> = bytemuck::try_zeroed_slice_box(pages).map_err(no_memory)?;
+/// Allocates memory for this many records, each of this many lines.
+pub(super) fn pages(records: usize, lines_of_record: usize) -> Result<Pages> {
+    let bytes = records.saturating_mul(lines_of_record * size_of::<RecordLine>());
+    let mut pages = Pages::new(bytes, "records of sources")?;
     // The system provides a page only when it is first written.
     let source = Source::from_derivatives::<0>(0, 0.0, 0.0, []);
-    buffer.iter_mut().for_each(|page| records::write(&mut page.0[..lines_of_record], u32::MAX, &source));
-    Ok(buffer)
+    let page = memory::PAGE / size_of::<RecordLine>();
+    for lines in pages.as_mut_slice::<RecordLine>().chunks_mut(page) {
+        records::write(&mut lines[..lines_of_record], u32::MAX, &source);
+    }
+    Ok(pages)
 }
 
 /// The table of the records of `CHUNKS` chunks. Its bits are few enough to stay in a near cache.
@@ -60,12 +55,15 @@ pub(super) const CHUNKS: usize = 64;
 /// The number of addresses of a group.
 pub(super) const ADDRESSES: usize = CHUNKS * CHUNK;
 
+/// The number of addresses whose bits are cleared one by one sooner than those of a group.
+const FEW: usize = 32;
+
 /// Records, and a table of the place of each address's record.
 pub(super) struct UpdateBuffer {
-    pages: Box<[Page]>,
+    pages: Pages,
     lines_of_record: usize,
-    /// The number of records.
-    length: usize,
+    /// The addresses of the records, which are read sooner here than in the records.
+    addresses: Vec<u32>,
     /// The number of records that are numbered, which are the first ones. Records are numbered when
     /// an address comes again, which most never do.
     numbered: usize,
@@ -76,22 +74,26 @@ impl UpdateBuffer {
     /// Makes room for this many records, each of this many lines.
     pub fn new(capacity: usize, lines_of_record: usize) -> Result<UpdateBuffer> {
         let pages = pages(capacity, lines_of_record)?;
-        Ok(UpdateBuffer { pages, lines_of_record, length: 0, numbered: 0, groups: Vec::new() })
+        let mut addresses = Vec::new();
+        let room = pages.as_slice::<RecordLine>().len() / lines_of_record;
+        memory::reserve(&mut addresses, room, "addresses of records")?;
+        Ok(UpdateBuffer { pages, lines_of_record, addresses, numbered: 0, groups: Vec::new() })
     }
 
     /// Returns all of the memory.
     pub fn memory(&self) -> &[RecordLine] {
-        bytemuck::cast_slice(&self.pages)
+        self.pages.as_slice()
     }
 
     /// Returns the number of records that there is room for.
-    fn capacity(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         self.memory().len() / self.lines_of_record
     }
 
     /// Returns the bytes in use.
     pub fn bytes(&self) -> usize {
-        self.pages.len() * PAGE
+        self.pages.bytes()
+            + self.addresses.capacity() * 4
             + self.groups.capacity() * size_of::<Option<Box<Group>>>()
             + self.groups.iter().flatten().count() * size_of::<Group>()
     }
@@ -99,18 +101,23 @@ impl UpdateBuffer {
     /// Returns the records, each address once.
     #[inline]
     pub fn records(&self) -> Records<'_> {
-        Records::new(&self.memory()[..self.length * self.lines_of_record], self.lines_of_record)
+        Records::new(&self.memory()[..self.len() * self.lines_of_record], self.lines_of_record)
     }
 
     /// Returns the number of records.
     #[inline]
     pub fn len(&self) -> usize {
-        self.length
+        self.addresses.len()
+    }
+
+    /// Returns the addresses of the records.
+    pub fn addresses(&self) -> &[u32] {
+        &self.addresses
     }
 
     /// Whether there is room for this many more.
     pub fn has_room(&self, count: usize) -> bool {
-        self.length + count <= self.capacity()
+        self.len() + count <= self.capacity()
     }
 
     /// Returns the group of chunks that an address belongs to, if it is there.
@@ -143,39 +150,40 @@ impl UpdateBuffer {
     /// Returns the memory of the record at a place.
     #[inline]
     pub fn record_mut(&mut self, place: usize) -> &mut [RecordLine] {
-        let lines: &mut [RecordLine] = bytemuck::cast_slice_mut(&mut self.pages);
+        let lines: &mut [RecordLine] = self.pages.as_mut_slice();
         &mut lines[place * self.lines_of_record..][..self.lines_of_record]
     }
 
-    /// Returns the place of one more record, of an address that was noted.
+    /// Returns the place of one more record, of an address that was noted. There is room for it.
     #[inline]
-    pub fn one_more(&mut self) -> usize {
-        self.length += 1;
-        self.length - 1
+    pub fn one_more(&mut self, address: u32) -> usize {
+        self.addresses.push(address);
+        self.addresses.len() - 1
     }
 
     /// Returns the place of the record of an address that has one.
     #[cold]
     pub fn place(&mut self, address: usize) -> usize {
-        for place in self.numbered..self.length {
+        for place in self.numbered..self.len() {
             self.number(place);
         }
-        self.numbered = self.length;
+        self.numbered = self.len();
         self.noted(address).places[address % ADDRESSES] as usize
     }
 
     /// Exchanges two records that are numbered.
     pub fn swap(&mut self, one: usize, other: usize) {
-        let lines: &mut [RecordLine] = bytemuck::cast_slice_mut(&mut self.pages);
+        let lines: &mut [RecordLine] = self.pages.as_mut_slice();
         for line in 0..self.lines_of_record {
             lines.swap(one * self.lines_of_record + line, other * self.lines_of_record + line);
         }
+        self.addresses.swap(one, other);
         self.number(one);
         self.number(other);
     }
 
     fn number(&mut self, place: usize) {
-        let address = self.records().get(place).address() as usize;
+        let address = self.addresses[place] as usize;
         self.noted(address).places[address % ADDRESSES] = place as u32;
     }
 
@@ -190,7 +198,7 @@ impl UpdateBuffer {
         if self.group_mut(address).is_none() && self.make_group(address).is_none() {
             return false;
         }
-        let is_full = self.length == self.capacity();
+        let is_full = self.len() == self.capacity();
         let group = self.noted(address);
         let place = if group.has(address) {
             self.place(address)
@@ -198,7 +206,7 @@ impl UpdateBuffer {
             return false;
         } else {
             group.note(address);
-            self.one_more()
+            self.one_more(record.address())
         };
         self.record_mut(place).copy_from_slice(record.lines());
         true
@@ -206,17 +214,31 @@ impl UpdateBuffer {
 
     /// Forgets all records.
     pub fn clear(&mut self) {
-        for place in 0..self.length {
-            let address = self.records().get(place).address() as usize;
-            self.noted(address).present[address % ADDRESSES / 64] = 0;
-        }
-        (self.length, self.numbered) = (0, 0);
+        self.clear_table();
+        self.addresses.clear();
     }
 
-    /// Exchanges the pages for others of the same length. There must be no records.
-    pub fn exchange(&mut self, other: &mut Box<[Page]>) {
-        debug_assert!(self.length == 0 && other.len() == self.pages.len());
-        std::mem::swap(&mut self.pages, other);
+    fn clear_table(&mut self) {
+        if self.addresses.len() / FEW < self.groups.len() {
+            for address in self.addresses.iter().map(|address| *address as usize) {
+                if let Some(group) = &mut self.groups[address / ADDRESSES] {
+                    group.present[address % ADDRESSES / 64] = 0;
+                }
+            }
+        } else {
+            self.groups.iter_mut().flatten().for_each(|group| group.present.fill(0));
+        }
+        self.numbered = 0;
+    }
+
+    /// Exchanges the pages and the addresses for others of the same length, and forgets all
+    /// records.
+    pub fn exchange(&mut self, pages: &mut Pages, addresses: &mut Vec<u32>) {
+        debug_assert!(pages.bytes() == self.pages.bytes());
+        self.clear_table();
+        std::mem::swap(&mut self.pages, pages);
+        std::mem::swap(&mut self.addresses, addresses);
+        self.addresses.clear();
     }
 }
 
@@ -267,6 +289,6 @@ mod tests {
     #[test]
     fn memory_begins_at_a_page() {
         let update_buffer = UpdateBuffer::new(100, 1).unwrap();
-        assert!(update_buffer.capacity() >= 100 && update_buffer.memory().as_ptr().addr().is_multiple_of(PAGE));
+        assert!(update_buffer.capacity() >= 100 && update_buffer.memory().as_ptr().addr().is_multiple_of(memory::PAGE));
     }
 }

@@ -501,7 +501,7 @@ impl<E: Element> Device for CpuDevice<E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Precision, Sink, Source};
+    use crate::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Precision, Sink, Sinks, Source};
     use crate::law::catalogue::interaction;
     use crate::simd::Level;
 
@@ -534,7 +534,7 @@ mod tests {
             let sink =
                 Sink { index: -1, softening2: 1.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] };
             let block = Block {
-                sinks: std::iter::repeat_n(sink, sinks).collect(),
+                sinks: Sinks::of(&device.options.interaction, std::iter::repeat_n(sink, sinks)).unwrap(),
                 skip_own_index: true,
                 time: 1.0,
                 nj: sources.count(),

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::data::{CHUNK, Interaction, Result, SLICES};
+use crate::data::{CHUNK, Interaction, Result, SLICES, sinks};
 use crate::hal::DeviceKind;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
@@ -77,9 +77,9 @@ impl<'a, G: Gpu> Bench<'a, G> {
             *resident = kernels.resident_blocks(gpu, shape)?.unwrap_or(*resident).max(1);
         }
         let most = (0..SHAPES.len()).map(|shape| sinks(&costs, interaction, shape)).max().unwrap_or(1);
-        let sinks = most.next_multiple_of(STRIDE);
+        let stride = most.next_multiple_of(STRIDE);
         let chunks = SLICES * CHUNKS_OF_SLICE;
-        let (rows, sink_rows) = (pack::rows(interaction), pack::sink_rows(interaction));
+        let (rows, sink_bytes) = (pack::rows(interaction), 8 * sinks::width(interaction));
         let queue = gpu.queue()?;
         let mut held = Vec::new();
         let mut zeros = |bytes: usize| -> Result<Address<G>> {
@@ -92,13 +92,13 @@ impl<'a, G: Gpu> Bench<'a, G> {
         let octets = zeros(chunks * pack::chunk_numbers(interaction) * 8)?;
         let indices = zeros(chunks * CHUNK * 4)?;
         let predicted = zeros(chunks * CHUNK * rows * pack::ROW)?;
-        let terms = SLICES * sinks;
+        let terms = SLICES * stride;
         let partial_sums = [zeros(terms * interaction.n_outputs * 8)?, zeros(terms * 8)?, zeros(terms * 4)?];
         let ticket = zeros(4)?;
-        let body = zeros(sinks * (sink_rows * pack::ROW + 4))?;
+        let body = zeros(stride * sink_bytes)?;
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where
         // the sources are.
-        let mut bodies = gpu.allocate_host(sinks * sink_rows * pack::ROW, "a measurement")?;
+        let mut bodies = gpu.allocate_host(stride * sink_bytes, "a measurement")?;
         bodies.as_mut_slice::<u8>().fill(0x3f);
         // SAFETY: both have that length; the copy is waited for before one of them is dropped.
         unsafe {
@@ -107,7 +107,7 @@ impl<'a, G: Gpu> Bench<'a, G> {
         }
         gpu.synchronize(&queue)?;
         let mut outbox = Outbox::new(gpu)?;
-        outbox.make_room(gpu, sinks * (interaction.n_outputs + 2) * 8, 1)?;
+        outbox.make_room(gpu, stride * (interaction.n_outputs + 2) * 8, 1)?;
         let [results, flag] = outbox.addresses(0);
         let store = StoreAddresses { octets, indices, ranges: indices, slots: indices, predicted };
         let memory = BlockAddresses { store, sinks: body, partial_sums, ticket, results, flag };
@@ -126,6 +126,9 @@ impl<'a, G: Gpu> Bench<'a, G> {
                 nj: i32::MAX,
                 predicts: 1,
             },
+            distance2_factor: 1.0,
+            by_mass_factor: 1.0,
+            time_factor: 1.0,
             ni: ni as i32,
             stride: ni.next_multiple_of(STRIDE) as i32,
             chunks: (SLICES * CHUNKS_OF_SLICE) as i32,

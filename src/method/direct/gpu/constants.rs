@@ -5,7 +5,7 @@
 //! CUDA and OpenCL's compilers get as options.
 
 use crate::data::records::{RECORD_WORDS, index_word, lines_of_record};
-use crate::data::{CHUNK, Interaction, Precision};
+use crate::data::{CHUNK, Interaction, Precision, sinks};
 
 use super::pack;
 use super::shapes::SHAPES;
@@ -33,7 +33,7 @@ pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
         ("N_OUTPUTS", number(interaction.n_outputs)),
         ("SOURCE_ROWS", number(pack::chunk_numbers(interaction) / CHUNK)),
         ("ROWS", number(pack::rows(interaction))),
-        ("SINK_ROWS", number(pack::sink_rows(interaction))),
+        ("SINK_NUMBERS", number(sinks::width(interaction))),
         ("RECORD_WORDS", number(words)),
         ("INDEX_WORD", number(index_word(words))),
         ("END_RESIDENT", number(tuning.end_resident)),
@@ -65,7 +65,7 @@ mod tests {
     use super::super::chunks::NOWHERE;
     use super::super::launches::FETCH_THREADS;
     use super::super::model::END_SINKS;
-    use super::super::neighbour_batches::{BATCH, ROWS as BATCH_ROWS};
+    use super::super::neighbour_lists::BATCH;
     use super::super::shapes::SHORT;
     use super::super::step;
     use super::*;
@@ -75,6 +75,9 @@ mod tests {
     /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal
     /// numbers flushed.
     const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
+
+    /// The length up to which devices sort neighbour lists.
+    const SORTED: usize = 2048;
 
     /// Returns the text of `kernels/generated/constants.h`.
     fn header() -> String {
@@ -89,7 +92,8 @@ mod tests {
             ("NOWHERE", format!("({NOWHERE})")),
             ("SHORT", SHORT.to_string()),
             ("BATCH", BATCH.to_string()),
-            ("BATCH_ROWS", BATCH_ROWS.to_string()),
+            ("SORTED", SORTED.to_string()),
+            ("LARGEST_INDEX", i32::MAX.to_string()),
             ("FETCH_THREADS", FETCH_THREADS.to_string()),
             ("END_SINKS", END_SINKS.to_string()),
             ("SHAPES", SHAPES.len().to_string()),

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::data::{
-    Assignment, Block, Error, Interaction, Nearest, PartialSums, Partition, RecordLine, Records, Result, SLICES,
-    Sources, Updates, chunks_below, memory,
+    Assignment, Block, Error, Interaction, Nearest, PartialSums, Partition, Records, Result, SLICES, Sinks, Sources,
+    Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
@@ -14,9 +14,8 @@ use super::calibration::costs;
 use super::inbox::Inbox;
 use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
 use super::model::{self, CROSSOVER, Costs, PIECE, Work};
-use super::neighbour_batches::NeighbourBatches;
+use super::neighbour_lists::{MOST_SINKS, NeighbourLists};
 use super::outbox::Outbox;
-use super::pack::{self, Vector};
 use super::reduction::{self, ReductionPlan};
 use super::shapes::SHAPES;
 use super::step::{PredictionTarget, Step};
@@ -29,9 +28,11 @@ const COPIED: usize = 32 << 10;
 const RECORDS_OF_FORCE: usize = 64;
 /// The most bytes that the partial sums of a piece may take.
 const PARTIAL_SUMS_BYTES: usize = 256 << 20;
+/// The number of sinks of the last piece of a block in pieces.
+const SMALL_PIECE: usize = 1024;
 /// The number of queues, which take pieces in turn.
 const QUEUES: usize = 2;
-/// Rows of sinks are a multiple of this many sinks apart, so that all that follows them is aligned.
+/// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
 
 /// The sinks of the assignment that are computed together.
@@ -66,11 +67,12 @@ pub struct GpuDevice<G: Gpu> {
     inbox: Inbox<G>,
     partial_sums: [PartialSumsMemory<G>; QUEUES],
     outbox: Outbox<G>,
-    /// Memory of records that kernels may reach, and where it lies.
-    registered: Vec<(Range<usize>, G::Registration)>,
+    /// Memory of records and sinks that kernels may reach, and where it lies. There is no
+    /// registration where it failed, which only costs time.
+    registered: Vec<(Range<usize>, Option<G::Registration>)>,
     /// Records on the device, where kernels do not reach memory of the host.
     records: G::Memory,
-    neighbour_batches: NeighbourBatches<G>,
+    neighbour_lists: NeighbourLists<G>,
     pieces: Vec<Piece>,
     /// The assignment of the device in the block under way.
     assignment: Assignment,
@@ -124,7 +126,7 @@ impl<G: Gpu> GpuDevice<G> {
             outbox: Outbox::new(&gpu)?,
             registered: Vec::new(),
             records: gpu.allocate(0, "records")?,
-            neighbour_batches: NeighbourBatches::new(&gpu, interaction)?,
+            neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
             pieces: Vec::new(),
             assignment: Assignment::whole(0),
             sequence: 0,
@@ -178,10 +180,13 @@ impl<G: Gpu> GpuDevice<G> {
         self.pieces.clear();
         let (mut first, mut start) = (0, 0);
         while first < ni {
+            let left = ni - first;
+            // The last pieces are smaller, since what the host does with the last one nothing hides.
+            let halves = first > 0 && left <= length && left > SMALL_PIECE;
+            let length = if halves { (left / 2).next_multiple_of(64) } else { length };
             let sinks = first..ni.min(first + length);
             let stride = sinks.len().next_multiple_of(STRIDE);
-            let results = start..start + stride * (8 * n_outputs + if nearest { 12 } else { 0 });
-            // A stride is even, so the doubles of the next piece are aligned.
+            let results = start..start + stride * (8 * n_outputs + if nearest { size_of::<Nearest>() } else { 0 });
             start = results.end;
             self.sequence = self.sequence.wrapping_add(1).max(1);
             let piece = Piece { sinks, stride, sequence: self.sequence, results };
@@ -189,6 +194,18 @@ impl<G: Gpu> GpuDevice<G> {
             first += length;
         }
         Ok(())
+    }
+
+    /// Registers the memory of a large block's sinks, once.
+    fn register_sinks(&mut self, sinks: &Sinks) {
+        let memory = sinks.memory();
+        let is_known = self.registered.iter().any(|(range, _)| *range == addresses(memory));
+        if size_of_val(sinks.all().numbers()) > COPIED && !is_known && self.registered.try_reserve(1).is_ok() {
+            // SAFETY: the engine keeps the memory until it is unregistered, or this device is
+            // dropped.
+            let registration = unsafe { self.gpu.register(memory) };
+            self.registered.push((addresses(memory), registration.ok()));
+        }
     }
 
     fn room_for_partial_sums(&mut self, segments: usize) -> Result<()> {
@@ -226,7 +243,8 @@ impl<G: Gpu> GpuDevice<G> {
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
-        self.inbox.make_room(&self.gpu, self.pieces.iter().map(|piece| piece.stride), lines)?;
+        self.register_sinks(&block.sinks);
+        self.inbox.make_room(&self.gpu, assignment.sinks.len(), lines)?;
 
         let mut step = Step {
             chunks: chunks as i32,
@@ -246,7 +264,7 @@ impl<G: Gpu> GpuDevice<G> {
         let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, Records::NONE] };
         for records in at_once.into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
-            unsafe { self.bring(0, &store, is_dense, 0..0, records)? };
+            unsafe { self.bring(0, &store, is_dense, (0..0, None), records)? };
         }
         // The end of the work that brings the sources and the first sinks, for which pieces in
         // other queues wait.
@@ -261,8 +279,15 @@ impl<G: Gpu> GpuDevice<G> {
             step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
-            let at = self.inbox.pack(interaction, (sinks, block.sink_units()), piece.stride);
-            step.sinks_from = (at.start / pack::ROW) as i32;
+            let numbers: &[u8] = bytemuck::cast_slice(sinks.numbers());
+            let at = self.inbox.place(numbers.len());
+            let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
+            let is_one_copy = is_first && by_force && is_small;
+            let in_place = registered(&self.registered, numbers).filter(|_| !is_small);
+            if in_place.is_none() {
+                self.inbox.put(&at, numbers);
+            }
+            step.sinks_from = (at.start / size_of::<f64>()) as i32;
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
             let partial_sums = &self.partial_sums[place];
@@ -280,13 +305,15 @@ impl<G: Gpu> GpuDevice<G> {
             // step says, the records and the inbox are not written until the block was waited for,
             // and memory is freed only when no block is under way.
             unsafe {
-                if is_first && by_force && at.len() + size_of_val(fresh.lines()) <= COPIED {
-                    let records = self.inbox.pack_records(fresh);
+                if is_one_copy {
+                    let records = self.inbox.put_records(fresh);
                     step.records = fresh.len() as i32;
                     self.inbox.copy(&self.gpu, &self.queues[place], at.start..records.end)?;
                 } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
-                    self.bring(place, &store, is_dense, at, fresh)?;
+                    self.bring(place, &store, is_dense, (at, in_place), fresh)?;
                     overlaps = true;
+                } else if in_place.is_some() {
+                    self.inbox.copy_from(numbers, &self.gpu, &self.queues[place], at)?;
                 } else {
                     self.inbox.copy(&self.gpu, &self.queues[place], at)?;
                 }
@@ -324,22 +351,22 @@ impl<G: Gpu> GpuDevice<G> {
         queue: usize,
         store: &StoreAddresses<Address<G>>,
         is_dense: bool,
-        sinks: Range<usize>,
+        (sinks, in_place): (Range<usize>, Option<Address<G>>),
         records: Records,
     ) -> Result<()> {
         let (on, words) = ((&self.gpu, &self.queues[queue]), records.words());
         let to = self.inbox.address();
         debug_assert!(sinks.start == 0, "sinks that are fetched are those of the first piece");
-        if let Some(from) = self.inbox.host_address(sinks.start) {
+        if let Some(from) = in_place.or_else(|| self.inbox.host_address(sinks.start)) {
             // A kernel that reads the host's memory begins sooner than a large copy.
-            let in_place = registered(&self.registered, records);
-            let records_from = in_place.or_else(|| {
-                let packed = self.inbox.pack_records(records).start;
+            let records_in_place = registered(&self.registered, bytemuck::cast_slice(records.lines()));
+            let records_from = records_in_place.or_else(|| {
+                let packed = self.inbox.put_records(records).start;
                 self.inbox.host_address(packed)
             });
             let lost = || Error::Internal { what: "memory of the host that was mapped is no longer mapped".into() };
             let records = FetchedRecords { from: records_from.ok_or_else(lost)?, count: records.len(), words };
-            let sinks = FetchedSinks { from, to, rows: sinks.len() / pack::ROW };
+            let sinks = FetchedSinks { from, to, numbers: sinks.len() / size_of::<f64>() };
             // SAFETY: the caller's promise; records and sinks lie in memory that kernels reach.
             return unsafe { self.kernels.fetch(on, store, is_dense, records, sinks) };
         }
@@ -357,7 +384,7 @@ impl<G: Gpu> GpuDevice<G> {
                 self.gpu.copy(on.1, from, Place::Device(&self.records, 0), bytes)?;
                 let records = FetchedRecords { from: self.records.address(), count: records.len(), words };
                 // The sinks come by a copy: none are fetched.
-                let sinks = FetchedSinks { from: to, to, rows: 0 };
+                let sinks = FetchedSinks { from: to, to, numbers: 0 };
                 self.kernels.fetch(on, store, is_dense, records, sinks)?;
             }
             if !sinks.is_empty() {
@@ -382,12 +409,7 @@ impl<G: Gpu> GpuDevice<G> {
         into.values[to.start * n_outputs..to.end * n_outputs]
             .copy_from_slice(&bytemuck::cast_slice(sums)[..count * n_outputs]);
         if nearest {
-            let (distances, indices) = rest.split_at(stride * 8);
-            let distances: &[f64] = &bytemuck::cast_slice(distances)[..count];
-            let indices: &[i32] = bytemuck::cast_slice(indices);
-            let found = distances.iter().zip(indices);
-            let nearest = found.map(|(distance2, index)| Nearest { distance2: *distance2, index: *index });
-            into.nearest[to].iter_mut().zip(nearest).for_each(|(into, nearest)| *into = nearest);
+            into.nearest[to].copy_from_slice(&bytemuck::cast_slice(rest)[..count]);
         }
         Ok(())
     }
@@ -424,12 +446,17 @@ impl<G: Gpu> Device for GpuDevice<G> {
         true
     }
 
-    fn register(&mut self, lines: &[RecordLine]) -> Result<()> {
+    fn register(&mut self, memory: &[u8]) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        // SAFETY: the engine keeps the memory until this device is dropped.
-        let registration = unsafe { self.gpu.register(bytemuck::cast_slice(lines))? };
-        let first = lines.as_ptr().addr();
-        memory::push(&mut self.registered, (first..first + size_of_val(lines), registration), "registered memory")
+        // SAFETY: the engine keeps the memory until it is unregistered, or this device is dropped.
+        let registration = unsafe { self.gpu.register(memory)? };
+        memory::push(&mut self.registered, (addresses(memory), Some(registration)), "registered memory")
+    }
+
+    fn unregister(&mut self, memory: &[u8]) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.registered.retain(|(range, _)| *range != addresses(memory));
+        Ok(())
     }
 
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
@@ -491,8 +518,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
                 self.predicted = Some((target, assignment));
             }
         }
-        let batch = (batch, block.sink_units());
-        self.neighbour_batches.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
+        self.neighbour_lists.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
+    }
+
+    fn lists_at_once(&self) -> usize {
+        MOST_SINKS
     }
 
     fn estimate(&self, ni: usize, nj: usize, partition: Partition, devices: usize) -> Option<f64> {
@@ -507,7 +537,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.inbox.bytes() + self.neighbour_batches.bytes() + self.outbox.bytes()
+        self.store.bytes() + self.inbox.bytes() + self.neighbour_lists.bytes() + self.outbox.bytes()
     }
 }
 
@@ -523,12 +553,15 @@ impl<G: Gpu> Drop for GpuDevice<G> {
     }
 }
 
-/// Returns the device's address of records in memory that was registered, if kernels reach it.
-fn registered<R: Mapped>(all: &[(Range<usize>, R)], records: Records) -> Option<R::Address> {
-    let first = records.lines().as_ptr().addr();
+/// Returns the device's address of memory that was registered, if kernels reach it.
+fn registered<R: Mapped>(all: &[(Range<usize>, Option<R>)], memory: &[u8]) -> Option<R::Address> {
+    let first = memory.as_ptr().addr();
     let (range, registration) = all.iter().find(|(range, _)| range.contains(&first))?;
-    registration.device_address(first - range.start)
+    registration.as_ref()?.device_address(first - range.start)
 }
 
-/// Rows of a body and its index must fill whole vectors.
-const _: () = assert!(size_of::<Vector>() == pack::ROW);
+/// Returns where memory lies.
+fn addresses(memory: &[u8]) -> Range<usize> {
+    let first = memory.as_ptr().addr();
+    first..first + memory.len()
+}

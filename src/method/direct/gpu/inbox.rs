@@ -3,10 +3,8 @@
 
 use std::ops::Range;
 
-use crate::data::{Interaction, RecordLine, Records, Result, SinkSlice, SinkUnits};
+use crate::data::{Interaction, RecordLine, Records, Result, sinks};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Mapped, Place};
-
-use super::pack::{self, Vector};
 
 /// Sinks and records of a block, piece after piece.
 pub struct Inbox<G: Gpu> {
@@ -27,7 +25,7 @@ impl<G: Gpu> Inbox<G> {
             host: gpu.allocate_host(bytes, "sinks")?,
             device: gpu.allocate(bytes, "sinks")?,
             filled: 0,
-            bytes_of_sink: pack::sink_rows(interaction) * pack::ROW + 4,
+            bytes_of_sink: 8 * sinks::width(interaction),
         })
     }
 
@@ -36,11 +34,9 @@ impl<G: Gpu> Inbox<G> {
         self.host.bytes()
     }
 
-    /// Forgets the last block and makes room for pieces with these strides, and for this many lines
-    /// of records.
-    pub fn make_room(&mut self, gpu: &G, strides: impl Iterator<Item = usize>, lines: usize) -> Result<()> {
-        let wanted =
-            strides.map(|stride| self.bytes_of_sink * stride).sum::<usize>() + lines * size_of::<RecordLine>() + 128;
+    /// Forgets the last block and makes room for this many sinks and lines of records.
+    pub fn make_room(&mut self, gpu: &G, sinks: usize, lines: usize) -> Result<()> {
+        let wanted = self.bytes_of_sink * sinks + lines * size_of::<RecordLine>();
         self.filled = 0;
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
@@ -50,23 +46,24 @@ impl<G: Gpu> Inbox<G> {
         Ok(())
     }
 
-    /// Packs the sinks of a piece, and returns where they are.
-    pub fn pack(&mut self, interaction: &Interaction, sinks: (SinkSlice, SinkUnits), stride: usize) -> Range<usize> {
+    /// Returns where the sinks of a piece, of this many bytes, will be.
+    pub fn place(&mut self, bytes: usize) -> Range<usize> {
         let start = self.filled;
-        let rows = pack::sink_rows(interaction) * stride;
-        let vectors = &mut self.host.as_mut_slice::<Vector>()[start / pack::ROW..];
-        let (vectors, indices) = vectors.split_at_mut(rows);
-        pack::sinks(interaction, sinks, stride, vectors, bytemuck::cast_slice_mut(&mut indices[..stride / 4]));
-        self.filled = start + rows * pack::ROW + stride * 4;
+        self.filled += bytes;
         start..self.filled
     }
 
-    /// Packs records behind the sinks, and returns where they are.
-    pub fn pack_records(&mut self, records: Records) -> Range<usize> {
-        let start = self.filled;
+    /// Copies the sinks of a piece to their place on the host.
+    pub fn put(&mut self, at: &Range<usize>, sinks: &[u8]) {
+        self.host.as_mut_slice::<u8>()[at.clone()].copy_from_slice(sinks);
+    }
+
+    /// Copies records behind the sinks, and returns where they are.
+    pub fn put_records(&mut self, records: Records) -> Range<usize> {
         let bytes: &[u8] = bytemuck::cast_slice(records.lines());
-        self.host.as_mut_slice::<u8>()[start..start + bytes.len()].copy_from_slice(bytes);
-        self.filled = start + bytes.len();
+        let start = self.filled;
+        self.filled += bytes.len();
+        self.host.as_mut_slice::<u8>()[start..self.filled].copy_from_slice(bytes);
         start..self.filled
     }
 
@@ -78,6 +75,17 @@ impl<G: Gpu> Inbox<G> {
     /// Returns the address by which kernels reach a byte of the host's memory, if they can.
     pub fn host_address(&self, offset: usize) -> Option<Address<G>> {
         self.host.device_address(offset)
+    }
+
+    /// Copies the sinks of a piece to their place on the device.
+    ///
+    /// # Safety
+    /// They are neither changed nor freed until the queue has done the copy.
+    pub unsafe fn copy_from(&self, sinks: &[u8], gpu: &G, queue: &G::Queue, at: Range<usize>) -> Result<()> {
+        assert!(at.end <= self.device.bytes() && at.len() == sinks.len());
+        let from = Place::Host(sinks.as_ptr().cast_mut());
+        // SAFETY: the caller's promise; both memories are that long.
+        unsafe { gpu.copy(queue, from, Place::Device(&self.device, at.start), at.len()) }
     }
 
     /// Copies a range to the device.

@@ -7,6 +7,7 @@ use crate::hal::gpu::{Address, Argument, Gpu, Launch};
 
 use super::code;
 use super::model::END_SINKS;
+use super::neighbour_lists::BATCH;
 use super::shapes::{SHAPES, end_threads};
 use super::step::Step;
 
@@ -29,8 +30,7 @@ pub struct StoreAddresses<A> {
 /// Memory that the kernels of a block read and write.
 pub struct BlockAddresses<A> {
     pub store: StoreAddresses<A>,
-    /// Rows of sinks, behind these their indices, and behind these the records that the force
-    /// kernel puts in their places.
+    /// Sinks, and behind these the records that the force kernel puts in their places.
     pub sinks: A,
     /// Partial sums, their nearest distances, and the accumulators of these.
     pub partial_sums: [A; 3],
@@ -50,13 +50,13 @@ pub struct FetchedRecords<A> {
     pub words: usize,
 }
 
-/// Rows of sinks on their way to the device.
+/// Sinks on their way to the device.
 #[derive(Debug, Clone, Copy)]
 pub struct FetchedSinks<A> {
     pub from: A,
     pub to: A,
-    /// Rows of 16 bytes.
-    pub rows: usize,
+    /// The count of their numbers.
+    pub numbers: usize,
 }
 
 /// The addresses of neighbour lists that are made.
@@ -75,7 +75,8 @@ pub struct Kernels<G: Gpu> {
     predict: G::Kernel,
     force: Vec<G::Kernel>,
     end: G::Kernel,
-    neighbours: G::Kernel,
+    find: G::Kernel,
+    sort: G::Kernel,
     /// Whether the lists have the regular neighbours, found among predicted sources.
     finds_regular_neighbours: bool,
     /// The threads of a thread block that ends sinks.
@@ -85,7 +86,7 @@ pub struct Kernels<G: Gpu> {
 /// Returns the names of an interaction's kernels: those of the shapes stand last.
 fn names(interaction: &Interaction) -> Vec<&'static str> {
     let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
-    let mut names = vec!["fetch", "predict_sources", "end_block", finder];
+    let mut names = vec!["fetch", "predict_sources", "end_block", finder, "sort_lists"];
     names.extend(SHAPES.map(|shape| shape.name));
     names
 }
@@ -94,14 +95,15 @@ impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
         let mut kernels = code::load(gpu, interaction, &names(interaction))?;
-        let force = kernels.split_off(4);
+        let force = kernels.split_off(5);
         let mut others = kernels.into_iter();
         let mut next = || others.next().expect("a kernel for each name");
         Ok(Kernels {
             fetch: next(),
             predict: next(),
             end: next(),
-            neighbours: next(),
+            find: next(),
+            sort: next(),
             force,
             finds_regular_neighbours: interaction.is_regular(),
             end_threads: end_threads(interaction, gpu.properties().most_threads),
@@ -113,7 +115,7 @@ impl<G: Gpu> Kernels<G> {
         gpu.resident_blocks(&self.force[shape], SHAPES[shape].threads)
     }
 
-    /// Puts records in their places and copies rows of sinks, from memory of the host or of the
+    /// Puts records in their places and copies sinks, from memory of the host or of the
     /// device.
     ///
     /// # Safety
@@ -127,8 +129,8 @@ impl<G: Gpu> Kernels<G> {
         records: FetchedRecords<Address<G>>,
         sinks: FetchedSinks<Address<G>>,
     ) -> Result<()> {
-        let (count, rows, is_dense) = (records.count as i32, sinks.rows as i32, i32::from(is_dense));
-        let wanted = (records.count * records.words).max(sinks.rows).div_ceil(FETCH_THREADS);
+        let (count, numbers, is_dense) = (records.count as i32, sinks.numbers as i32, i32::from(is_dense));
+        let wanted = (records.count * records.words).max(sinks.numbers).div_ceil(FETCH_THREADS);
         let arguments = [
             Argument::Memory(records.from),
             Argument::Bytes(bytes_of(&count)),
@@ -139,7 +141,7 @@ impl<G: Gpu> Kernels<G> {
             Argument::Bytes(bytes_of(&is_dense)),
             Argument::Memory(sinks.from),
             Argument::Memory(sinks.to),
-            Argument::Bytes(bytes_of(&rows)),
+            Argument::Bytes(bytes_of(&numbers)),
         ];
         let launch = Launch {
             kernel: &mut self.fetch,
@@ -250,8 +252,8 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Finds the neighbours of a batch of sinks: counts them, and lists as many as there is room
-    /// for.
+    /// Finds the neighbours of the step's sinks: counts them, lists as many as there is room for,
+    /// and sorts the lists that are complete and not too long.
     ///
     /// # Safety
     /// See [`Kernels::fetch`].
@@ -262,23 +264,29 @@ impl<G: Gpu> Kernels<G> {
         store: &StoreAddresses<Address<G>>,
         lists: ListAddresses<Address<G>>,
     ) -> Result<()> {
+        let [length, room] = [Argument::Memory(lists.lengths), Argument::Bytes(bytes_of(&lists.room))];
+        let batches = (step.ni as usize).div_ceil(BATCH);
+        let blocks = (step.chunks as usize).clamp(1, MOST_BLOCKS[1]);
+        let step = &Step { blocks: blocks as i32, ..*step };
         let arguments = [
             Argument::Bytes(bytes_of(step)),
             Argument::Memory(if self.finds_regular_neighbours { store.predicted } else { store.octets }),
             Argument::Memory(store.indices),
             Argument::Memory(store.slots),
             Argument::Memory(lists.sinks),
-            Argument::Memory(lists.lengths),
+            length,
             Argument::Memory(lists.lists),
-            Argument::Bytes(bytes_of(&lists.room)),
+            room,
         ];
-        let launch = Launch {
-            kernel: &mut self.neighbours,
-            blocks: (step.chunks as usize).clamp(1, MOST_BLOCKS[1]),
-            threads: CHUNK,
-            overlaps: false,
-            arguments: &arguments,
-        };
+        let find = &mut self.find;
+        let launch =
+            Launch { kernel: find, blocks: blocks * batches, threads: CHUNK, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch)? };
+        let arguments = [length, Argument::Memory(lists.lists), room];
+        let sort = &mut self.sort;
+        let blocks = step.ni as usize;
+        let launch = Launch { kernel: sort, blocks, threads: CHUNK, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { gpu.launch(queue, launch) }
     }

@@ -13,7 +13,7 @@ mod device;
 mod inbox;
 mod launches;
 pub mod model;
-mod neighbour_batches;
+mod neighbour_lists;
 #[cfg(test)]
 mod opencl_tests;
 mod outbox;

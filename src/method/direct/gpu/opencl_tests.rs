@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{
     Assignment, Block, Error, Interaction, MAX_DERIVATIVES, Nearest, NeighbourCriterion, Order, PartialSums, Partition,
-    Precision, Records, Result, ResultCode, Sink, Source, Sources, Units, Updates, records,
+    Precision, Records, Result, ResultCode, Sink, Sinks, Source, Sources, Units, Updates, records,
 };
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Context, OpenCl, forget};
@@ -46,7 +46,7 @@ fn block(ni: usize, nj: usize) -> Block {
         },
     };
     Block {
-        sinks: (0..ni).map(sink).collect(),
+        sinks: Sinks::of(&options().interaction, (0..ni).map(sink)).unwrap(),
         skip_own_index: true,
         time: 0.25,
         predicts: true,

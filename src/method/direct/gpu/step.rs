@@ -97,9 +97,19 @@ shared_structure! {
         crackle_unit: f64,
         /// The power of two that squared distances are multiplied with.
         distance2_unit: f64,
+        /// The power of two that the squared softening of a sink is multiplied with, to be in the
+        /// units of pairs.
+        distance2_factor: f64,
+        /// The factor of a sink's squared radius that multiplies the masses of sources in the
+        /// neighbour criterion.
+        by_mass_factor: f64,
+        /// The factor of a sink's squared radius that stands alone in the neighbour criterion.
+        plain_factor: f64,
+        /// The power of two that the step of a sink is multiplied with.
+        time_factor: f64,
         /// The number of sinks of this launch.
         ni: i32,
-        /// The distance between rows of sinks and of partial sums.
+        /// The distance between rows of partial sums.
         stride: i32,
         /// The number of chunks that hold addresses below nj.
         chunks: i32,
@@ -111,7 +121,7 @@ shared_structure! {
         slices: i32,
         /// The number of segments of each slice.
         segments: i32,
-        /// The number of thread blocks for each segment.
+        /// The number of thread blocks for each segment, or for each batch of neighbour lists.
         blocks: i32,
         /// Whether sources with the index of a sink are left out for it.
         skip_own_index: i32,
@@ -125,7 +135,7 @@ shared_structure! {
         records: i32,
         /// The number that the host waits for.
         sequence: u32,
-        /// The place where the rows of sinks begin, in vectors.
+        /// The place where the sinks begin, in doubles.
         sinks_from: i32,
         /// The place where the results begin, in doubles.
         results_from: i32,
@@ -136,6 +146,7 @@ impl Step {
     /// Returns a step with all that is the same for every launch of a block, and nothing else.
     pub fn of(block: &Block) -> Step {
         let unit = |derivative: usize| block.units.acceleration_unit(derivative);
+        let of_sinks = block.sink_units();
         Step {
             target: PredictionTarget::of(block),
             potential_unit: block.units.potential_unit(),
@@ -144,6 +155,10 @@ impl Step {
             snap_unit: unit(2),
             crackle_unit: unit(3),
             distance2_unit: block.units.distance2_unit(),
+            distance2_factor: of_sinks.distance2,
+            by_mass_factor: of_sinks.by_mass,
+            plain_factor: of_sinks.plain,
+            time_factor: of_sinks.time,
             ..Step::default()
         }
     }
