@@ -1,62 +1,142 @@
 //! The schedule of the bodies' steps.
 
-use std::collections::BTreeMap;
-
 use crate::failure::Result;
+use crate::run::options::SHORTEST;
 use kyoho::data::memory;
 
 /// The bodies by the time when each is due.
 ///
-/// Steps are powers of two, and a body's time is a multiple of its step. Therefore all bodies of a
-/// step are due at one time, and there are no more times than different steps. The next ones are
-/// found without a look at the others.
-#[derive(Debug, Default)]
+/// Times are counted in ticks. Steps are powers of two, and a body's time is a multiple of its
+/// step. So a body is due when the bits of the present time below some bit have become zero, and
+/// that bit, which was zero, has become one. That bit tells all times apart at which bodies are
+/// due, and it stays the same until then. So the next bodies are found, and a body is put among
+/// those of its time, without a look at others.
+#[derive(Debug)]
 pub struct Schedule {
-    /// The bodies by the bits of the time. The bits have the order of the times, because these are
-    /// positive.
-    due: BTreeMap<u64, Vec<usize>>,
-    /// Lists that are not in use, kept for their memory.
-    spare: Vec<Vec<usize>>,
+    /// The time for which bodies were taken last, in ticks.
+    now: u64,
+    /// A bit for each list of bodies that is not empty.
+    waiting: u64,
+    /// The bodies by the highest bit in which the time when they are due differs from `now`.
+    due: [Bodies; TIMES],
+}
+
+/// The number of ticks of an interval, which is that of the shortest steps.
+const TICKS: f64 = 1.0 / SHORTEST;
+
+/// The number of bits of a time. A body at the end of an interval is put up to an interval later.
+const TIMES: usize = ((2.0 * TICKS) as u64).ilog2() as usize + 1;
+
+impl Default for Schedule {
+    fn default() -> Schedule {
+        Schedule { now: 0, waiting: 0, due: std::array::from_fn(|_| Bodies::default()) }
+    }
 }
 
 impl Schedule {
-    /// Forgets all bodies.
+    /// Forgets all bodies, and begins at time zero.
     pub fn clear(&mut self) {
-        self.due.clear();
+        self.due.iter_mut().for_each(Bodies::clear);
+        (self.now, self.waiting) = (0, 0);
     }
 
-    /// Schedules a body for a time above zero.
+    /// Schedules a body for a time after that for which bodies were taken last.
+    #[inline(always)]
     pub fn put(&mut self, body: usize, time: f64) -> Result<()> {
-        let spare = &mut self.spare;
-        let bodies = self.due.entry(time.to_bits()).or_insert_with(|| spare.pop().unwrap_or_default());
-        Ok(memory::push(bodies, body, "the bodies that are due at a time")?)
+        let bit = ((time * TICKS) as u64 ^ self.now).ilog2();
+        self.waiting |= 1 << bit;
+        self.due[bit as usize].put(body)
     }
 
     /// Moves the bodies that are due next, ascending, into `members`, and returns their time. It is
     /// infinity if there are none.
     pub fn take(&mut self, members: &mut Vec<usize>) -> f64 {
         members.clear();
-        let Some((bits, mut bodies)) = self.due.pop_first() else { return f64::INFINITY };
-        // The list consists of a few ascending runs, one from each block that scheduled bodies
-        // there, which the sort merges.
-        bodies.sort();
-        std::mem::swap(members, &mut bodies);
-        self.spare.push(bodies);
-        f64::from_bits(bits)
+        if self.waiting == 0 {
+            return f64::INFINITY;
+        }
+        let bit = self.waiting.trailing_zeros();
+        self.waiting &= self.waiting - 1;
+        self.now = (self.now >> bit | 1) << bit;
+        self.due[bit as usize].take(members);
+        self.now as f64 * SHORTEST
     }
+}
+
+/// A set of bodies. They are found in ascending order without sorting.
+#[derive(Debug, Default)]
+struct Bodies {
+    /// A bit for each body.
+    words: Vec<u64>,
+    /// A bit for each of the words that is not zero.
+    groups: Vec<u64>,
+}
+
+impl Bodies {
+    #[inline(always)]
+    fn put(&mut self, body: usize) -> Result<()> {
+        let word = body / 64;
+        if word >= self.words.len() {
+            self.make_room(word)?;
+        }
+        self.words[word] |= 1 << (body % 64);
+        self.groups[word / 64] |= 1 << (word % 64);
+        Ok(())
+    }
+
+    #[cold]
+    fn make_room(&mut self, word: usize) -> Result<()> {
+        memory::lengthen(&mut self.words, word + 1, "the bodies that are due at a time", || 0)?;
+        Ok(memory::lengthen(&mut self.groups, word / 64 + 1, "the bodies that are due at a time", || 0)?)
+    }
+
+    /// Moves all bodies behind those in `members`.
+    fn take(&mut self, members: &mut Vec<usize>) {
+        for (first, group) in (0..).step_by(64).zip(&mut self.groups) {
+            for word in bits(std::mem::take(group)).map(|bit| first + bit) {
+                members.extend(bits(std::mem::take(&mut self.words[word])).map(|bit| 64 * word + bit));
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.words.fill(0);
+        self.groups.fill(0);
+    }
+}
+
+/// Iterates over the bits of a word that are set, ascending.
+#[inline]
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as usize;
+        let is_set = word != 0;
+        word &= word.wrapping_sub(1);
+        is_set.then_some(bit)
+    })
 }
 
 /// Returns the next step as a fraction of the interval. A step can become shorter at any time. It
 /// can at most double, and only at a multiple of the doubled step, so that blocks stay few.
+#[inline]
 pub fn next_step(now: f64, taken: f64, wanted: f64) -> f64 {
-    if wanted >= 2.0 * taken && taken < 1.0 && now % (2.0 * taken) == 0.0 {
+    if wanted >= 2.0 * taken && longest_before(now) >= 2.0 * taken {
         2.0 * taken
     } else {
         power_of_two(wanted).min(taken)
     }
 }
 
+/// Returns the longest step that can end at a time: the largest power of two of which it is a
+/// multiple.
+#[inline]
+fn longest_before(time: f64) -> f64 {
+    let ticks = (time * TICKS) as u64;
+    (ticks & ticks.wrapping_neg()) as f64 * SHORTEST
+}
+
 /// Returns the largest power of two that is not above a positive number.
+#[inline]
 pub fn power_of_two(number: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     f64::from_bits(number.to_bits() & EXPONENT)
@@ -102,7 +182,7 @@ mod tests {
                 schedule.put(body, next[body]).unwrap();
             }
             // There are at most as many times as different steps.
-            assert!(schedule.due.len() <= 13);
+            assert!(schedule.waiting.count_ones() <= 13);
         }
         assert!(blocks > 100 && members.len() == n);
         assert_eq!(schedule.take(&mut members), f64::INFINITY);
