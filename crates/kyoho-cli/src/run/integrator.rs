@@ -56,13 +56,14 @@ pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Inte
 /// Returns the closest approach so far, including those of a block, whose sink `k` is the body
 /// `members[k]`.
 pub fn closest(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
-    members.iter().enumerate().fold(so_far, |so_far, (sink, body)| {
-        let Some(nearest) = forces.nearest(sink) else { return so_far };
-        let distance = nearest.distance2.sqrt();
-        if so_far.is_some_and(|approach| approach.distance <= distance) {
-            return so_far;
-        }
-        let other = nearest.index as usize;
-        Some(Approach { distance, time, bodies: [other.min(*body), other.max(*body)] })
-    })
+    let distances2 = || (0..members.len()).filter_map(|sink| Some((sink, forces.nearest(sink)?.distance2)));
+    let least = distances2().fold(f64::INFINITY, |least, (_, distance2)| least.min(distance2));
+    let distance = least.sqrt();
+    if so_far.is_some_and(|approach| approach.distance <= distance) {
+        return so_far;
+    }
+    // Squares that differ may have one root, and then the first sink counts.
+    let (sink, _) = distances2().find(|(_, distance2)| distance2.sqrt() == distance)?;
+    let (body, other) = (members[sink], forces.nearest(sink)?.index as usize);
+    Some(Approach { distance, time, bodies: [other.min(body), other.max(body)] })
 }
