@@ -10,8 +10,13 @@ pub type Vector = [f64; 3];
 pub const DERIVATIVES: usize = 6;
 
 /// A body at the time to which it was last advanced.
+///
+/// The derivatives stand last, so that a low order reads the first of them with the rest.
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Body {
+    /// The next time step. It is zero before the forces of the start.
+    pub step: f64,
     /// The mass, not multiplied by the gravitational constant.
     pub mass: f64,
     /// The position.
@@ -21,8 +26,6 @@ pub struct Body {
     /// The derivatives of the velocity, from the acceleration on, that the integrator has. The
     /// others are zero.
     pub derivatives: [Vector; DERIVATIVES],
-    /// The next time step. It is zero before the forces of the start.
-    pub step: f64,
 }
 
 impl Body {
@@ -34,23 +37,36 @@ impl Body {
     /// Returns the body as a source for forces of an order, with the derivatives from which that
     /// order predicts. Its mass is multiplied by `gravity`, so that accelerations are in the body's
     /// units.
+    #[inline]
     pub fn source(&self, order: Order, number: usize, gravity: f64, time: f64) -> Source {
-        let mut source = Source::from_derivatives(number as i32, gravity * self.mass, time, self.motion());
+        let (index, mass) = (number as i32, gravity * self.mass);
         // A Hermite scheme of order p predicts from p derivatives, the position among them.
-        source.coefficients[(order as usize).max(4)..].fill([0.0; 3]);
-        source
+        match order {
+            Order::Second | Order::Fourth => Source::from_derivatives::<4>(index, mass, time, self.first()),
+            Order::Sixth => Source::from_derivatives::<6>(index, mass, time, self.first()),
+            Order::Eighth => Source::from_derivatives(index, mass, time, self.motion()),
+        }
     }
 
     /// Returns the body as a sink at its own time.
     pub fn sink(&self, number: usize, softening: f64) -> Sink {
-        let [position, velocity, acceleration, jerk, ..] = self.motion();
-        sink(number, softening, [position, velocity, acceleration, jerk])
+        sink(number, softening, self.first())
     }
 
     /// Returns position, velocity, and the derivatives of the velocity.
+    #[inline]
     pub fn motion(&self) -> [Vector; 2 + DERIVATIVES] {
-        let [acceleration, jerk, snap, crackle, fourth, fifth] = self.derivatives;
-        [self.position, self.velocity, acceleration, jerk, snap, crackle, fourth, fifth]
+        self.first()
+    }
+
+    /// Returns the first of the vectors of [`Body::motion`].
+    #[inline]
+    fn first<const N: usize>(&self) -> [Vector; N] {
+        std::array::from_fn(|place| match place {
+            0 => self.position,
+            1 => self.velocity,
+            _ => self.derivatives[place - 2],
+        })
     }
 }
 

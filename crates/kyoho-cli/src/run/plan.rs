@@ -37,6 +37,17 @@ impl Plan {
     pub fn averages(&self) -> bool {
         self.order == Order::Sixth && self.precision < Precision::Double
     }
+
+    /// Whether a wanted step is shorter than the shortest.
+    pub fn is_limited(&self, wanted: f64) -> bool {
+        wanted < self.shortest
+    }
+
+    /// Returns a wanted step within the limits.
+    pub fn allowed(&self, wanted: f64) -> f64 {
+        wanted.clamp(self.shortest, self.longest)
+    }
+
     /// Returns the step for a body that wants this one, as a fraction of the interval. It is a
     /// power of two, up to one.
     pub fn fraction(&self, wanted: f64) -> f64 {

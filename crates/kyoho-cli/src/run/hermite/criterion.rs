@@ -1,13 +1,12 @@
 //! The criterion of the length of steps.
 
 use crate::body::{Body, Vector, length};
-use crate::run::hermite::scheme::{Corrected, FOURTH, Scheme};
+use crate::run::hermite::scheme::{Corrected, FOURTH, Scheme, fourth_order_ends};
 use crate::run::plan::Plan;
 
 /// The criterion of the length of steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Criterion {
-    scheme: &'static Scheme,
     eta: f64,
     /// The accuracy parameter of the fourth-order criterion if it is averaged with that of the
     /// scheme's order.
@@ -26,23 +25,20 @@ const FIRST: f64 = 0.02;
 impl Criterion {
     /// Returns the criterion of a plan. The average with Aarseth's criterion is that of HiGPUs
     /// (Capuzzo-Dolcetta & Spera 2013, Computer Physics Communications 184, 2528).
-    pub fn new(plan: &Plan, scheme: &'static Scheme) -> Criterion {
-        Criterion { scheme, eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
+    pub fn new(plan: &Plan) -> Criterion {
+        Criterion { eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
     }
 
     /// Returns the step that a body wants after one that it has taken. It is infinite if no force
     /// changes.
-    pub fn wanted(&self, before: &Body, step: f64, corrected: &Corrected) -> f64 {
-        let order = self.scheme.order();
+    #[inline(always)]
+    pub fn wanted(&self, scheme: &Scheme, before: &Body, step: f64, corrected: &Corrected) -> f64 {
+        let order = scheme.order();
         let own = generalised(order, &corrected.ends, self.eta);
         if order == FOURTH.order() {
             return own;
         }
-        // These are the derivatives that a fourth-order scheme finds from acceleration and jerk
-        // alone.
-        let given = &corrected.ends[..FOURTH.given()];
-        let higher = FOURTH.interpolate(&before.derivatives[..FOURTH.given()], given, step);
-        let ends = FOURTH.ends(&higher, given, step);
+        let ends = fourth_order_ends(&before.derivatives[..FOURTH.given()], &corrected.ends[..FOURTH.given()], step);
         match self.average {
             Some(eta) => 0.5 * (generalised(FOURTH.order(), &ends, eta) + own),
             None => own.max(NOISE * generalised(FOURTH.order(), &ends, self.eta.powi(2))),
@@ -52,11 +48,11 @@ impl Criterion {
     /// Returns the first step, for which no higher derivatives are known. It is `eta / 2` of the
     /// time in which the acceleration changes, or of the time of free fall over the softened
     /// distance to the nearest body, which also serves for bodies at rest.
-    pub fn first(&self, body: &Body, distance: f64) -> f64 {
+    pub fn first(&self, scheme: &Scheme, body: &Body, distance: f64) -> f64 {
         let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
         let change = if j > 0.0 { a / j } else { f64::INFINITY };
         let fall = if a > 0.0 { (distance / a).sqrt() } else { f64::INFINITY };
-        let eta = if self.scheme.order() == FOURTH.order() { self.eta } else { self.eta.min(FIRST) };
+        let eta = if scheme.order() == FOURTH.order() { self.eta } else { self.eta.min(FIRST) };
         0.5 * eta * change.min(fall)
     }
 }
@@ -65,6 +61,7 @@ impl Criterion {
 /// 2))^(1 / (p - 3))`, where `A(s)^2` is `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th
 /// derivative of the acceleration. Aarseth's criterion is that of order 4 with the square root of
 /// eta.
+#[inline(always)]
 fn generalised(order: usize, ends: &[Vector], eta: f64) -> f64 {
     let size2 = |s: usize| {
         let [below, own, above] = [s - 1, s, s + 1].map(|s| length(&ends[s]));

@@ -5,17 +5,18 @@
 //! it. So sums of them are exact, no step crosses a meeting, and the times that the library sees
 //! begin at zero in each interval.
 
+mod block;
 mod criterion;
 mod schedule;
 mod scheme;
 
+use block::{Block, MANY, Moving, NEAR};
 use criterion::Criterion;
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use schedule::{Schedule, next_step};
+use schedule::Schedule;
 use scheme::given;
 
-use crate::body::{Body, Vector};
+use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::run::integrator::{Approach, Counts, Integrator, closest};
 use crate::run::plan::Plan;
@@ -33,24 +34,16 @@ pub struct Hermite {
     criterion: Criterion,
     /// The threads that correct the bodies of large blocks, if there are several.
     pool: Option<ThreadPool>,
+    /// The bodies at the last meeting.
     bodies: Vec<Body>,
-    /// The rounding errors of each body's position and velocity since the last meeting.
-    lost: Vec<[Vector; 2]>,
-    /// The time when each body was last advanced, as a fraction of the interval.
-    last: Vec<f64>,
+    /// The bodies between meetings.
+    moving: Vec<Moving>,
     schedule: Schedule,
     /// The bodies of the block, ascending.
     members: Vec<usize>,
-    /// For each body of the block the corrected body, its rounding errors and the step that it
-    /// wants.
-    outcomes: Vec<(Body, [Vector; 2], f64)>,
     approach: Option<Approach>,
     counts: Counts,
 }
-
-/// The smallest block whose bodies are corrected by several threads. Fewer bodies are corrected
-/// before other threads wake.
-const MANY: usize = 1 << 9;
 
 impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
@@ -59,17 +52,15 @@ impl Hermite {
         // If no threads can be started, the caller's thread does all work.
         let pool = (threads > 1 && n >= MANY).then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok());
         let mut hermite = Hermite {
-            criterion: Criterion::new(&plan, scheme),
+            criterion: Criterion::new(&plan),
             system,
             plan,
             scheme,
             pool: pool.flatten(),
             bodies,
-            lost: memory::filled(n, [[0.0; 3]; 2], "what rounding takes from the bodies")?,
-            last: memory::filled(n, 0.0, "the times of the bodies")?,
+            moving: memory::room(n, "bodies between meetings")?,
             schedule: Schedule::default(),
-            members: Vec::new(),
-            outcomes: Vec::new(),
+            members: memory::room(n, "the bodies of a block")?,
             approach: None,
             counts: Counts::default(),
         };
@@ -87,8 +78,9 @@ impl Hermite {
             known = if known == 0 { 2 } else { self.scheme.given() };
             self.pass(known)?;
         }
-        for number in 0..self.bodies.len() {
-            self.bodies[number].step = self.allowed(self.bodies[number].step);
+        for body in &mut self.bodies {
+            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
+            body.step = self.plan.allowed(body.step);
         }
         Ok(())
     }
@@ -107,7 +99,7 @@ impl Hermite {
             if distance == 0.0 {
                 return Err(Failure::SamePlace { bodies: [number + 1, nearest.index as usize + 1] });
             }
-            body.step = self.criterion.first(body, distance);
+            body.step = self.criterion.first(self.scheme, body, distance);
         }
         Ok(())
     }
@@ -120,60 +112,33 @@ impl Hermite {
         Ok(())
     }
 
-    /// Returns the wanted step within the limits.
-    fn allowed(&mut self, wanted: f64) -> f64 {
-        self.counts.limited_steps += u64::from(wanted < self.plan.shortest);
-        wanted.clamp(self.plan.shortest, self.plan.longest)
-    }
-
     /// Advances the bodies that are due next, and returns the fraction of the interval that is
     /// done.
     fn block_step(&mut self) -> Result<f64> {
         let now = self.schedule.take(&mut self.members);
-        let time = now * self.plan.interval;
-        let (members, bodies, last, lost) = (&self.members, &self.bodies, &self.last, &self.lost);
-        let (scheme, criterion, plan) = (self.scheme, self.criterion, &self.plan);
-        let step = |number: usize| (now - last[number]) * plan.interval;
-
+        let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
+        let (time, n) = (now * plan.interval, moving.len());
         self.system.set_time(time)?;
-        self.system.start_from_fn(bodies.len(), true, members.len(), |place| {
-            let number = members[place];
-            scheme.predict(&bodies[number], number, step(number), plan.softening)
-        })?;
-        let forces = self.system.wait()?;
-        self.approach = closest(self.approach, time, members, &forces);
-        let correct = |place: usize| {
-            let number = members[place];
-            let (body, step) = (&bodies[number], step(number));
-            let corrected = scheme.correct(body, &lost[number], step, &given(&forces, place));
-            let wanted = criterion.wanted(body, step, &corrected);
-            (corrected.body, corrected.lost, wanted)
-        };
-        self.outcomes.clear();
-        memory::reserve(&mut self.outcomes, members.len(), "corrected bodies")?;
-        match &self.pool {
-            Some(pool) if members.len() >= MANY => {
-                pool.install(|| (0..members.len()).into_par_iter().map(correct).collect_into_vec(&mut self.outcomes));
+        self.system.start_from_fn(n, true, members.len(), |place| block.sink(moving, members, place))?;
+        self.approach = closest(self.approach, time, members, &self.system.wait()?);
+        let pool = self.pool.as_ref().filter(|_| members.len() >= MANY);
+        if let Some(pool) = pool {
+            let forces = self.system.forces()?;
+            self.counts.limited_steps += pool.install(|| block.share(&forces, 0, moving, 0, members));
+        }
+        for (sink, members) in (0..).step_by(NEAR).zip(members.chunks(NEAR)) {
+            match pool {
+                Some(_) => block.fetch(moving, 0, members),
+                None => self.counts.limited_steps += block.advance(&self.system.forces()?, sink, moving, 0, members),
             }
-            _ => self.outcomes.extend((0..members.len()).map(correct)),
+            for number in members {
+                let body = &moving[*number].body;
+                self.schedule.put(*number, now + body.step / plan.interval)?;
+                self.system.set_source(*number, &body.source(plan.order, *number, plan.gravity, time))?;
+            }
         }
-        self.take_over(now)
-    }
-
-    /// Replaces the bodies of the block by the corrected ones, and schedules their next steps.
-    fn take_over(&mut self, now: f64) -> Result<f64> {
-        for place in 0..self.members.len() {
-            let number = self.members[place];
-            let (mut body, lost, wanted) = self.outcomes[place];
-            let wanted = self.allowed(wanted) / self.plan.interval;
-            let fraction = next_step(now, now - self.last[number], wanted);
-            body.step = fraction * self.plan.interval;
-            (self.bodies[number], self.lost[number], self.last[number]) = (body, lost, now);
-            self.schedule.put(number, now + fraction)?;
-            let time = now * self.plan.interval;
-            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, time))?;
-        }
-        self.counts.steps += self.members.len() as u64;
+        self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
         Ok(now)
     }
@@ -183,20 +148,25 @@ impl Integrator for Hermite {
     fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
         self.approach = None;
         self.send_all()?;
-        self.last.fill(0.0);
-        // Snapshots do not have the rounding errors, and a resumed run has to give the same bits.
-        self.lost.fill([[0.0; 3]; 2]);
         self.schedule.clear();
+        self.moving.clear();
         for (number, body) in self.bodies.iter().enumerate() {
-            self.schedule.put(number, self.plan.fraction(body.step))?;
+            let fraction = self.plan.fraction(body.step);
+            self.schedule.put(number, fraction)?;
+            // Snapshots do not have the rounding errors, and a resumed run has to give the same
+            // bits.
+            let body = Body { step: fraction * self.plan.interval, ..*body };
+            self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
         }
         loop {
             let done = self.block_step()?;
             progress(done, self.counts.block_steps);
             if done == 1.0 {
-                return Ok(self.approach);
+                break;
             }
         }
+        self.bodies.iter_mut().zip(&self.moving).for_each(|(body, moving)| *body = moving.body);
+        Ok(self.approach)
     }
 
     fn bodies(&self) -> &[Body] {
@@ -320,7 +290,7 @@ mod tests {
             let mut fractions = Vec::new();
             hermite.advance(&mut |fraction, _| fractions.push(fraction)).unwrap();
             assert!(fractions.is_sorted() && fractions.last() == Some(&1.0));
-            assert_eq!(hermite.last, [1.0, 1.0]);
+            assert_eq!(hermite.members, [0, 1]);
             assert_eq!(hermite.counts().steps, 2 * hermite.counts().block_steps);
         }
     }

@@ -6,28 +6,29 @@
 //! velocity and twice for the position, and its higher derivatives at the end of the step serve the
 //! next step and its length.
 
-use crate::body::{Body, DERIVATIVES, Vector, sink, vector};
+use crate::body::{Body, Vector, sink, vector};
 use kyoho::data::{Forces, Order, Sink};
 
 /// The number of derivatives of the velocity that a force can give: acceleration, jerk, snap,
 /// crackle.
-const GIVEN: usize = 4;
+const MOST: usize = 4;
 
 /// Returns the derivatives of a sink's velocity that a force gives. Those that its order does not
 /// have are zero.
-pub fn given(forces: &Forces, sink: usize) -> [Vector; GIVEN] {
+pub fn given(forces: &Forces, sink: usize) -> [Vector; MOST] {
     [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)]
 }
 
-/// The coefficients of a scheme.
+/// A scheme.
 #[derive(Debug)]
 pub struct Scheme {
     /// The order.
     order: usize,
-    /// The interpolated derivatives from the lowest on, each as terms in the given derivatives; see
-    /// [`Term`].
-    interpolation: &'static [&'static [Term]],
 }
+
+/// The coefficients of a scheme for which a force gives this many derivatives: the interpolated
+/// derivatives from the lowest on, each as terms in the given derivatives; see [`Term`].
+type Interpolation<const GIVEN: usize> = [[Term; GIVEN]; GIVEN];
 
 /// The term of an interpolated derivative, times a power of the step `h`, in the `i`-th given
 /// derivative: `factor h^i (start f0 + end f1)`, where `f0` and `f1` are its values at the start
@@ -45,29 +46,29 @@ const fn term(factor: f64, start: f64, end: f64) -> Term {
 
 /// The fourth-order scheme (Makino & Aarseth 1992, Publications of the Astronomical Society of
 /// Japan 44, 141).
-pub static FOURTH: Scheme = Scheme {
-    order: 4,
-    interpolation: &[&[term(6.0, -1.0, 1.0), term(-2.0, 2.0, 1.0)], &[term(-12.0, -1.0, 1.0), term(6.0, 1.0, 1.0)]],
-};
+pub static FOURTH: Scheme = Scheme { order: 4 };
 
-static SIXTH: Scheme = Scheme {
-    order: 6,
-    interpolation: &[
-        &[term(60.0, -1.0, 1.0), term(-12.0, 3.0, 2.0), term(3.0, -3.0, 1.0)],
-        &[term(-360.0, -1.0, 1.0), term(24.0, 8.0, 7.0), term(12.0, 3.0, -2.0)],
-        &[term(720.0, -1.0, 1.0), term(-360.0, 1.0, 1.0), term(60.0, -1.0, 1.0)],
-    ],
-};
+/// The sixth-order scheme.
+pub static SIXTH: Scheme = Scheme { order: 6 };
 
-static EIGHTH: Scheme = Scheme {
-    order: 8,
-    interpolation: &[
-        &[term(840.0, -1.0, 1.0), term(-120.0, 4.0, 3.0), term(60.0, -2.0, 1.0), term(-4.0, 4.0, 1.0)],
-        &[term(-10080.0, -1.0, 1.0), term(360.0, 15.0, 13.0), term(120.0, 10.0, -7.0), term(60.0, 2.0, 1.0)],
-        &[term(50400.0, -1.0, 1.0), term(-1440.0, 18.0, 17.0), term(360.0, -15.0, 13.0), term(-120.0, 4.0, 3.0)],
-        &[term(-100800.0, -1.0, 1.0), term(50400.0, 1.0, 1.0), term(10080.0, 1.0, -1.0), term(840.0, 1.0, 1.0)],
-    ],
-};
+/// The eighth-order scheme.
+pub static EIGHTH: Scheme = Scheme { order: 8 };
+
+const FOURTH_INTERPOLATION: Interpolation<2> =
+    [[term(6.0, -1.0, 1.0), term(-2.0, 2.0, 1.0)], [term(-12.0, -1.0, 1.0), term(6.0, 1.0, 1.0)]];
+
+const SIXTH_INTERPOLATION: Interpolation<3> = [
+    [term(60.0, -1.0, 1.0), term(-12.0, 3.0, 2.0), term(3.0, -3.0, 1.0)],
+    [term(-360.0, -1.0, 1.0), term(24.0, 8.0, 7.0), term(12.0, 3.0, -2.0)],
+    [term(720.0, -1.0, 1.0), term(-360.0, 1.0, 1.0), term(60.0, -1.0, 1.0)],
+];
+
+const EIGHTH_INTERPOLATION: Interpolation<4> = [
+    [term(840.0, -1.0, 1.0), term(-120.0, 4.0, 3.0), term(60.0, -2.0, 1.0), term(-4.0, 4.0, 1.0)],
+    [term(-10080.0, -1.0, 1.0), term(360.0, 15.0, 13.0), term(120.0, 10.0, -7.0), term(60.0, 2.0, 1.0)],
+    [term(50400.0, -1.0, 1.0), term(-1440.0, 18.0, 17.0), term(360.0, -15.0, 13.0), term(-120.0, 4.0, 3.0)],
+    [term(-100800.0, -1.0, 1.0), term(50400.0, 1.0, 1.0), term(10080.0, 1.0, -1.0), term(840.0, 1.0, 1.0)],
+];
 
 /// A body at the end of a step.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ pub struct Corrected {
     pub lost: [Vector; 2],
     /// The derivatives of its velocity at the end of the step. There are as many as the order, and
     /// the others are zero.
-    pub ends: [Vector; 2 * GIVEN],
+    pub ends: [Vector; 2 * MOST],
 }
 
 impl Scheme {
@@ -102,79 +103,126 @@ impl Scheme {
         self.order / 2
     }
 
+    /// Returns how many derivatives of the velocity a body keeps between steps.
+    pub fn kept(&self) -> usize {
+        self.order - 2
+    }
+
     /// Returns the body as a sink, predicted from all derivatives that a body of this order keeps.
+    #[inline(always)]
     pub fn predict(&self, body: &Body, number: usize, step: f64, softening: f64) -> Sink {
-        let motion = body.motion();
         // A pair of order p needs p / 2 vectors. Further ones are not read.
-        let vectors = std::array::from_fn(|first| {
-            if first < self.given() { series(&motion[first..self.order], step, 0) } else { [0.0; 3] }
-        });
+        let vectors = match self.order {
+            4 => predict::<2>(body, step),
+            6 => predict::<3>(body, step),
+            _ => predict::<4>(body, step),
+        };
         sink(number, softening, vectors)
     }
 
     /// Advances a body by a step at whose end the force is known. `lost` are the rounding errors of
     /// position and velocity, which the next step adds again. In a close encounter they would be
     /// the largest error.
-    pub fn correct(&self, body: &Body, lost: &[Vector; 2], step: f64, force: &[Vector; GIVEN]) -> Corrected {
-        let (given, powers) = (self.given(), powers(step));
-        let (start, end) = (&body.derivatives[..given], &force[..given]);
-        let higher = self.interpolate(start, end, step);
-        let known = |first: usize| series(&body.motion()[first..2 + given], step, 1);
-        // The correction by the `n`-th derivative of the velocity is proportional to step^n / n!
-        // after one integration.
-        let correction = |order: usize| {
-            (given..).zip(&higher[..given]).fold([0.0; 3], |sum, (derivative, value)| {
-                let power = derivative + order;
-                vector(|k| sum[k] + powers[power] / FACTORIALS[power] * value[k])
-            })
-        };
-        let (moved, position) = (correction(2), known(1));
-        let (sped, velocity) = (correction(1), known(2));
-        let mut corrected = Corrected { body: *body, lost: *lost, ends: [[0.0; 3]; 2 * GIVEN] };
-        let [lost_position, lost_velocity] = &mut corrected.lost;
-        add(&mut corrected.body.position, lost_position, vector(|k| moved[k] + step * position[k]));
-        add(&mut corrected.body.velocity, lost_velocity, vector(|k| sped[k] + step * velocity[k]));
-        corrected.ends = self.ends(&higher, end, step);
-        let kept = self.order - 2;
-        corrected.body.derivatives = [[0.0; 3]; DERIVATIVES];
-        corrected.body.derivatives[..kept].copy_from_slice(&corrected.ends[..kept]);
-        corrected
-    }
-
-    /// Returns the derivatives that follow the given ones at the start of a step, from the given
-    /// ones at both ends.
-    pub fn interpolate(&self, start: &[Vector], end: &[Vector], step: f64) -> [Vector; GIVEN] {
-        let (mut higher, powers) = ([[0.0; 3]; GIVEN], powers(step));
-        for (place, terms) in self.interpolation.iter().enumerate() {
-            let mut sum = [0.0; 3];
-            for (power, (Term { factor, start: before, end: after }, (x, y))) in
-                terms.iter().zip(start.iter().zip(end)).enumerate()
-            {
-                let factor = factor * powers[power];
-                sum = vector(|k| sum[k] + factor * (before * x[k] + after * y[k]));
-            }
-            let power = powers[self.given() + place];
-            higher[place] = sum.map(|component| component / power);
+    #[inline(always)]
+    pub fn correct(&self, body: &Body, lost: &[Vector; 2], step: f64, force: &[Vector; MOST]) -> Corrected {
+        match self.order {
+            4 => correct(&FOURTH_INTERPOLATION, body, lost, step, force),
+            6 => correct(&SIXTH_INTERPOLATION, body, lost, step, force),
+            _ => correct(&EIGHTH_INTERPOLATION, body, lost, step, force),
         }
-        higher
     }
+}
 
-    /// Returns all derivatives at the end of a step: the given ones, and those that were
-    /// interpolated for its start.
-    pub fn ends(&self, higher: &[Vector; GIVEN], end: &[Vector], step: f64) -> [Vector; 2 * GIVEN] {
-        let given = self.given();
-        std::array::from_fn(|number| match number {
-            number if number < given => end[number],
-            number if number < 2 * given => series(&higher[number - given..given], step, 0),
-            _ => [0.0; 3],
+// These functions are compiled for each order, so that no loop is left whose length depends on it.
+
+/// Returns the vectors of a sink, the first `GIVEN` of which are predicted.
+#[inline(always)]
+fn predict<const GIVEN: usize>(body: &Body, step: f64) -> [Vector; 4] {
+    let motion = body.motion();
+    let vector = |first: usize| if first < GIVEN { series(&motion[first..2 * GIVEN], step, 0) } else { [0.0; 3] };
+    [vector(0), vector(1), vector(2), vector(3)]
+}
+
+/// Advances a body; see [`Scheme::correct`].
+#[inline(always)]
+fn correct<const GIVEN: usize>(
+    interpolation: &Interpolation<GIVEN>,
+    body: &Body,
+    lost: &[Vector; 2],
+    step: f64,
+    force: &[Vector; MOST],
+) -> Corrected {
+    let powers = powers(step);
+    let (start, end) = (&body.derivatives[..GIVEN], &force[..GIVEN]);
+    let higher = interpolate(interpolation, start, end, step);
+    let motion = body.motion();
+    let known = |first: usize| series(&motion[first..2 + GIVEN], step, 1);
+    // The correction by the `n`-th derivative of the velocity is proportional to step^n / n!
+    // after one integration.
+    let correction = |order: usize| {
+        (GIVEN..).zip(&higher).fold([0.0; 3], |sum, (derivative, value)| {
+            let power = derivative + order;
+            vector(|k| sum[k] + powers[power] / FACTORIALS[power] * value[k])
         })
+    };
+    let (moved, position) = (correction(2), known(1));
+    let (sped, velocity) = (correction(1), known(2));
+    let mut corrected = Corrected { body: *body, lost: *lost, ends: ends(&higher, end, step) };
+    let [lost_position, lost_velocity] = &mut corrected.lost;
+    add(&mut corrected.body.position, lost_position, vector(|k| moved[k] + step * position[k]));
+    add(&mut corrected.body.velocity, lost_velocity, vector(|k| sped[k] + step * velocity[k]));
+    let kept = 2 * GIVEN - 2;
+    corrected.body.derivatives[..kept].copy_from_slice(&corrected.ends[..kept]);
+    corrected
+}
+
+/// Returns the derivatives at the end of a step that the fourth-order scheme finds from
+/// acceleration and jerk alone. The others are zero.
+#[inline(always)]
+pub fn fourth_order_ends(start: &[Vector], end: &[Vector], step: f64) -> [Vector; 2 * MOST] {
+    ends(&interpolate(&FOURTH_INTERPOLATION, start, end, step), end, step)
+}
+
+/// Returns the derivatives that follow the given ones at the start of a step, from the given ones
+/// at both ends.
+#[inline(always)]
+fn interpolate<const GIVEN: usize>(
+    interpolation: &Interpolation<GIVEN>,
+    start: &[Vector],
+    end: &[Vector],
+    step: f64,
+) -> [Vector; GIVEN] {
+    let (mut higher, powers) = ([[0.0; 3]; GIVEN], powers(step));
+    for place in 0..GIVEN {
+        let mut sum = [0.0; 3];
+        for power in 0..GIVEN {
+            let Term { factor, start: before, end: after } = interpolation[place][power];
+            let (factor, x, y) = (factor * powers[power], &start[power], &end[power]);
+            sum = vector(|k| sum[k] + factor * (before * x[k] + after * y[k]));
+        }
+        let power = powers[GIVEN + place];
+        higher[place] = sum.map(|component| component / power);
     }
+    higher
+}
+
+/// Returns all derivatives at the end of a step: the given ones, and those that were interpolated
+/// for its start. The others are zero.
+#[inline(always)]
+fn ends<const GIVEN: usize>(higher: &[Vector; GIVEN], end: &[Vector], step: f64) -> [Vector; 2 * MOST] {
+    let end = |number: usize| match number {
+        number if number < GIVEN => end[number],
+        number if number < 2 * GIVEN => series(&higher[number - GIVEN..], step, 0),
+        _ => [0.0; 3],
+    };
+    [end(0), end(1), end(2), end(3), end(4), end(5), end(6), end(7)]
 }
 
 /// The factorials of the numbers from 0 on.
 const FACTORIALS: [f64; 10] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0];
 
 /// Returns the powers of a step from 0 on.
+#[inline(always)]
 fn powers(step: f64) -> [f64; FACTORIALS.len()] {
     let mut powers = [1.0, step, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     for n in 2..powers.len() {
@@ -186,6 +234,7 @@ fn powers(step: f64) -> [f64; FACTORIALS.len()] {
 
 /// Returns the sum of `derivatives[n] step^n / (n + shift)!`. With a shift of 0 it is a Taylor
 /// series.
+#[inline(always)]
 fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
     derivatives
         .iter()
@@ -196,6 +245,7 @@ fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
 
 /// Adds terms to sums, and keeps the rounding errors for the next time (Kahan 1965, Communications
 /// of the ACM 8, 40).
+#[inline(always)]
 fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
     for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
         let term = term + *lost;

@@ -1,0 +1,122 @@
+//! The bodies between meetings, and the step of a block of them.
+//!
+//! The bodies of a block lie far from each other, in an array that no near cache holds, and to wait
+//! for them takes longer than the arithmetic. So all that a step needs of a body stands together,
+//! and bodies are read some at a time before they are needed.
+
+use crate::body::{Body, Vector};
+use crate::run::hermite::criterion::Criterion;
+use crate::run::hermite::schedule::next_step;
+use crate::run::hermite::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given};
+use crate::run::plan::Plan;
+use kyoho::data::{Forces, Sink};
+
+/// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
+/// other orders four.
+#[repr(C, align(64))]
+#[derive(Debug, Clone, Copy)]
+pub struct Moving {
+    /// The rounding errors of its position and velocity since the last meeting.
+    pub lost: [Vector; 2],
+    /// The body at the time when it was last advanced.
+    pub body: Body,
+}
+
+/// The number of bodies that are read before they are needed, which the nearest cache holds.
+pub const NEAR: usize = 1 << 6;
+
+/// The smallest block whose bodies are advanced by several threads. Fewer bodies are advanced
+/// before other threads wake, or are dearer to fetch from these afterwards.
+pub const MANY: usize = 1 << 11;
+
+/// A block that is advanced to one time.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    pub scheme: &'static Scheme,
+    pub criterion: Criterion,
+    pub plan: &'a Plan,
+    /// The time as a fraction of the interval.
+    pub now: f64,
+}
+
+impl Block<'_> {
+    /// Returns the member at a place as a sink, predicted to the time of the block.
+    #[inline]
+    pub fn sink(&self, moving: &[Moving], members: &[usize], place: usize) -> Sink {
+        if place.is_multiple_of(NEAR) {
+            self.fetch(moving, 0, &members[place..members.len().min(place + NEAR)]);
+        }
+        let (number, body) = (members[place], &moving[members[place]].body);
+        self.scheme.predict(body, number, body.step, self.plan.softening)
+    }
+
+    /// Reads some members into the nearest cache. They come sooner than one by one when they are
+    /// needed, because the reads do not wait for each other. `moving` are the bodies from `first`
+    /// on.
+    #[inline(always)]
+    pub fn fetch(&self, moving: &[Moving], first: usize, members: &[usize]) {
+        let last = self.scheme.kept() - 1;
+        let bits = members.iter().fold(0, |bits, number| {
+            let Moving { lost, body } = &moving[number - first];
+            // There is one number of each line.
+            let numbers = [lost[0][0], body.position[0], body.derivatives[1][0], body.derivatives[last][2]];
+            numbers.iter().fold(bits, |bits, number| bits | number.to_bits())
+        });
+        std::hint::black_box(bits);
+    }
+
+    /// Advances members, which are the sinks from `sink` on, on some of the pool's threads.
+    /// `moving` are the bodies from `first` on. Returns how many wanted steps were too short.
+    pub fn share(&self, forces: &Forces, sink: usize, moving: &mut [Moving], first: usize, members: &[usize]) -> u64 {
+        if members.len() < MANY {
+            let parts = (sink..).step_by(NEAR).zip(members.chunks(NEAR));
+            return parts.map(|(sink, members)| self.advance(forces, sink, moving, first, members)).sum();
+        }
+        let (fore, rear) = members.split_at(members.len() / 2);
+        let (moving_fore, moving_rear) = moving.split_at_mut(rear[0] - first);
+        let (one, other) = rayon::join(
+            || self.share(forces, sink, moving_fore, first, fore),
+            || self.share(forces, sink + fore.len(), moving_rear, rear[0], rear),
+        );
+        one + other
+    }
+
+    /// Advances up to `NEAR` members as [`Block::share`] does, on this thread.
+    pub fn advance(&self, forces: &Forces, sink: usize, moving: &mut [Moving], first: usize, members: &[usize]) -> u64 {
+        self.fetch(moving, first, members);
+        // Each order is compiled for itself.
+        match self.scheme.order() {
+            4 => self.advance_with(&FOURTH, forces, sink, moving, first, members),
+            6 => self.advance_with(&SIXTH, forces, sink, moving, first, members),
+            _ => self.advance_with(&EIGHTH, forces, sink, moving, first, members),
+        }
+    }
+
+    #[inline(always)]
+    fn advance_with(
+        &self,
+        scheme: &Scheme,
+        forces: &Forces,
+        sink: usize,
+        moving: &mut [Moving],
+        first: usize,
+        members: &[usize],
+    ) -> u64 {
+        let (kept, interval) = (scheme.kept(), self.plan.interval);
+        let mut limited = 0;
+        for (sink, number) in (sink..).zip(members) {
+            let Moving { lost, body } = &mut moving[number - first];
+            let corrected = scheme.correct(body, lost, body.step, &given(forces, sink));
+            let wanted = self.criterion.wanted(scheme, body, body.step, &corrected);
+            limited += u64::from(self.plan.is_limited(wanted));
+            // The step was made by the multiplication below, which the division undoes exactly.
+            let fraction = next_step(self.now, body.step / interval, self.plan.allowed(wanted) / interval);
+            *lost = corrected.lost;
+            body.step = fraction * interval;
+            (body.position, body.velocity) = (corrected.body.position, corrected.body.velocity);
+            // The others stay zero and are not touched.
+            body.derivatives[..kept].copy_from_slice(&corrected.body.derivatives[..kept]);
+        }
+        limited
+    }
+}
