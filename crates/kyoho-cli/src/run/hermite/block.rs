@@ -25,10 +25,6 @@ pub struct Moving {
 /// The number of bodies that are read before they are needed, which the nearest cache holds.
 pub const NEAR: usize = 1 << 6;
 
-/// The smallest block whose bodies are advanced by several threads. Fewer bodies are advanced
-/// before other threads wake, or are dearer to fetch from these afterwards.
-pub const MANY: usize = 1 << 11;
-
 /// A block that is advanced to one time.
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
@@ -44,20 +40,19 @@ impl Block<'_> {
     #[inline]
     pub fn sink(&self, moving: &[Moving], members: &[usize], place: usize) -> Sink {
         if place.is_multiple_of(NEAR) {
-            self.fetch(moving, 0, &members[place..members.len().min(place + NEAR)]);
+            self.fetch(moving, &members[place..members.len().min(place + NEAR)]);
         }
         let (number, body) = (members[place], &moving[members[place]].body);
         self.scheme.predict(body, number, body.step, self.plan.softening)
     }
 
     /// Reads some members into the nearest cache. They come sooner than one by one when they are
-    /// needed, because the reads do not wait for each other. `moving` are the bodies from `first`
-    /// on.
+    /// needed, because the reads do not wait for each other.
     #[inline(always)]
-    pub fn fetch(&self, moving: &[Moving], first: usize, members: &[usize]) {
+    fn fetch(&self, moving: &[Moving], members: &[usize]) {
         let last = self.scheme.kept() - 1;
         let bits = members.iter().fold(0, |bits, number| {
-            let Moving { lost, body } = &moving[number - first];
+            let Moving { lost, body } = &moving[*number];
             // There is one number of each line.
             let numbers = [lost[0][0], body.position[0], body.derivatives[1][0], body.derivatives[last][2]];
             numbers.iter().fold(bits, |bits, number| bits | number.to_bits())
@@ -65,30 +60,15 @@ impl Block<'_> {
         std::hint::black_box(bits);
     }
 
-    /// Advances members, which are the sinks from `sink` on, on some of the pool's threads.
-    /// `moving` are the bodies from `first` on. Returns how many wanted steps were too short.
-    pub fn share(&self, forces: &Forces, sink: usize, moving: &mut [Moving], first: usize, members: &[usize]) -> u64 {
-        if members.len() < MANY {
-            let parts = (sink..).step_by(NEAR).zip(members.chunks(NEAR));
-            return parts.map(|(sink, members)| self.advance(forces, sink, moving, first, members)).sum();
-        }
-        let (fore, rear) = members.split_at(members.len() / 2);
-        let (moving_fore, moving_rear) = moving.split_at_mut(rear[0] - first);
-        let (one, other) = rayon::join(
-            || self.share(forces, sink, moving_fore, first, fore),
-            || self.share(forces, sink + fore.len(), moving_rear, rear[0], rear),
-        );
-        one + other
-    }
-
-    /// Advances up to `NEAR` members as [`Block::share`] does, on this thread.
-    pub fn advance(&self, forces: &Forces, sink: usize, moving: &mut [Moving], first: usize, members: &[usize]) -> u64 {
-        self.fetch(moving, first, members);
+    /// Advances up to `NEAR` members, which are the sinks from `sink` on. Returns how many wanted
+    /// steps were too short.
+    pub fn advance(&self, forces: &Forces, sink: usize, moving: &mut [Moving], members: &[usize]) -> u64 {
+        self.fetch(moving, members);
         // Each order is compiled for itself.
         match self.scheme.order() {
-            4 => self.advance_with(&FOURTH, forces, sink, moving, first, members),
-            6 => self.advance_with(&SIXTH, forces, sink, moving, first, members),
-            _ => self.advance_with(&EIGHTH, forces, sink, moving, first, members),
+            4 => self.advance_with(&FOURTH, forces, sink, moving, members),
+            6 => self.advance_with(&SIXTH, forces, sink, moving, members),
+            _ => self.advance_with(&EIGHTH, forces, sink, moving, members),
         }
     }
 
@@ -99,13 +79,12 @@ impl Block<'_> {
         forces: &Forces,
         sink: usize,
         moving: &mut [Moving],
-        first: usize,
         members: &[usize],
     ) -> u64 {
         let (kept, interval) = (scheme.kept(), self.plan.interval);
         let mut limited = 0;
         for (sink, number) in (sink..).zip(members) {
-            let Moving { lost, body } = &mut moving[number - first];
+            let Moving { lost, body } = &mut moving[*number];
             let corrected = scheme.correct(body, lost, body.step, &given(forces, sink));
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected);
             limited += u64::from(self.plan.is_limited(wanted));

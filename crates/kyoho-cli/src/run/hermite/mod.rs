@@ -10,9 +10,8 @@ mod criterion;
 mod schedule;
 mod scheme;
 
-use block::{Block, MANY, Moving, NEAR};
+use block::{Block, Moving, NEAR};
 use criterion::Criterion;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use schedule::Schedule;
 use scheme::given;
 
@@ -32,8 +31,6 @@ pub struct Hermite {
     plan: Plan,
     scheme: &'static Scheme,
     criterion: Criterion,
-    /// The threads that correct the bodies of large blocks, if there are several.
-    pool: Option<ThreadPool>,
     /// The bodies at the last meeting.
     bodies: Vec<Body>,
     /// The bodies between meetings.
@@ -48,15 +45,12 @@ pub struct Hermite {
 impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
     pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
-        let (n, threads) = (bodies.len(), system.setup().threads);
-        // If no threads can be started, the caller's thread does all work.
-        let pool = (threads > 1 && n >= MANY).then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok());
+        let n = bodies.len();
         let mut hermite = Hermite {
             criterion: Criterion::new(&plan),
             system,
             plan,
             scheme,
-            pool: pool.flatten(),
             bodies,
             moving: memory::room(n, "bodies between meetings")?,
             schedule: Schedule::default(),
@@ -122,16 +116,8 @@ impl Hermite {
         self.system.set_time(time)?;
         self.system.start_from_fn(n, true, members.len(), |place| block.sink(moving, members, place))?;
         self.approach = closest(self.approach, time, members, &self.system.wait()?);
-        let pool = self.pool.as_ref().filter(|_| members.len() >= MANY);
-        if let Some(pool) = pool {
-            let forces = self.system.forces()?;
-            self.counts.limited_steps += pool.install(|| block.share(&forces, 0, moving, 0, members));
-        }
         for (sink, members) in (0..).step_by(NEAR).zip(members.chunks(NEAR)) {
-            match pool {
-                Some(_) => block.fetch(moving, 0, members),
-                None => self.counts.limited_steps += block.advance(&self.system.forces()?, sink, moving, 0, members),
-            }
+            self.counts.limited_steps += block.advance(&self.system.forces()?, sink, moving, members);
             for number in members {
                 let body = &moving[*number].body;
                 self.schedule.put(*number, now + body.step / plan.interval)?;
@@ -322,8 +308,7 @@ mod tests {
         let run = |threads: usize| {
             let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
             let mut hermite =
-                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(2 * MANY, 3).unwrap(), threads);
-            assert_eq!(hermite.pool.is_some(), threads > 1);
+                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(1 << 10, 3).unwrap(), threads);
             hermite.advance(&mut |_, _| ()).unwrap();
             hermite.bodies().to_vec()
         };
