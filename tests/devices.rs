@@ -163,6 +163,29 @@ fn what_others_miss_is_sent_before_there_is_no_room_for_it() {
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 
+#[test]
+fn where_more_is_written_for_each_block_than_there_is_room_for_the_room_grows_if_the_devices_let_it() {
+    let sources = grid(6, 3000);
+    for (devices, registers) in [(vec![0], true), (vec![0, 1], true), (vec![0, 1], false)] {
+        let fakes = Fakes::new(64);
+        let mut twin = twin(&fakes, &target(&devices, None), &sources);
+        let mut findings = Findings::default();
+        if !registers {
+            devices.iter().for_each(|device| fakes.break_device(At::Register, *device));
+        }
+        let mut has_fetched = Vec::new();
+        for step in 0..5 {
+            let before = fakes.notes().fetched;
+            (0..200).for_each(|k| twin.set_source(3 * k + step, &sources[k]).unwrap());
+            twin.compare(&mut findings, "a block", 3000, true, &sinks(&sources, 120)).unwrap();
+            has_fetched.push(fakes.notes().fetched != before);
+        }
+        // The first block has all sources. Once the room has grown, records tell all.
+        assert_eq!(has_fetched, [true, true, !registers, !registers, !registers], "{devices:?}");
+        assert!(findings.passed(), "{:#?}", findings.failures());
+    }
+}
+
 /// Returns the bits of the forces of some blocks, and the devices at the end. A device fails before
 /// one of the blocks.
 fn play(fakes: &Fakes, setup: &Setup, fail: impl Fn(usize)) -> Result<(Vec<u64>, Vec<usize>)> {

@@ -135,8 +135,8 @@ impl Census {
         self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
 
-    /// Returns the sizes of a source by the bits of its mass, position and velocity. Its order has
-    /// two to four Taylor coefficients.
+    /// Returns the sizes of a source by the bits of its mass, position and velocity, which is zero
+    /// where the order keeps none. The order has at most four Taylor coefficients.
     #[inline(always)]
     pub fn sizes(mass: u64, position: [u64; 3], velocity: [u64; 3]) -> Sizes {
         let size = |bits: u64| (bits << 1 >> 53) as u16 / WIDTH as u16;

@@ -261,30 +261,29 @@ impl Devices {
     pub fn make_room(&mut self, journal: &mut UpdateJournal) -> Result<()> {
         let most = MOST_GROWTH * self.machine.records();
         let Some(room) = journal.wanted_room(most, self.all.len()) else { return Ok(()) };
-        let registered = room.and_then(|room| {
-            let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
-            registered.map(|()| room)
-        });
-        match registered {
-            Ok(room) => {
-                let old = journal.exchange_room(room)?;
-                old.iter()
-                    .flat_map(RecordRoom::memory)
-                    .try_for_each(|lines| self.unregister(bytemuck::cast_slice(lines)))
-            }
+        let warn = |error| log::warn!("there is no room for more records of sources: {error}");
+        let room = match room {
+            Ok(room) => room,
             Err(error) => {
-                log::warn!("there is no room for more records of sources: {error}");
-                Ok(())
+                warn(error);
+                return Ok(());
             }
-        }
+        };
+        journal.spill()?;
+        let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
+        let unused = match registered {
+            Ok(()) => journal.exchange_room(room),
+            Err(error) => {
+                warn(error);
+                Some(room)
+            }
+        };
+        let mut memory = unused.iter().flat_map(RecordRoom::memory);
+        memory.try_for_each(|lines| self.unregister(bytemuck::cast_slice(lines)))
     }
 
     fn register(&mut self, memory: &[u8]) -> Result<()> {
-        let registered = self.all.iter_mut().try_for_each(|device| device.register(memory));
-        if registered.is_err() {
-            self.unregister(memory)?;
-        }
-        registered
+        self.all.iter_mut().try_for_each(|device| device.register(memory))
     }
 
     fn options(&self, setup: &Setup) -> DeviceOptions {

@@ -214,10 +214,9 @@ impl System {
     /// see it.
     #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
-        if self.record_source(address, source) {
-            return Ok(());
+        if !self.is_good_source(address, source) {
+            self.check_source(address, source)?;
         }
-        self.check_source(address, source)?;
         if !self.journal.record(address, source) {
             self.write(address, source)?;
         }
@@ -225,23 +224,15 @@ impl System {
         Ok(())
     }
 
-    /// Writes the source at an address as [`System::set_source`] does, if devices take it as a
-    /// record and it is good at first sight; else it does nothing and returns false. It computes in
-    /// integers alone.
-    #[inline]
-    pub fn record_source(&mut self, address: usize, source: &Source) -> bool {
-        let is_recorded = self.is_good_source(address, source) && self.journal.record(address, source);
-        self.statistics.writes += u64::from(is_recorded);
-        is_recorded
-    }
-
-    /// Writes a source as [`System::record_source`] does, given by its index and the bits of its
-    /// numbers, if the order keeps at most four coefficients. Those that it does not keep have to be
-    /// zero.
+    /// Writes a source as [`System::set_source`] does, given by its index and the bits of its
+    /// numbers, if devices take it as a record and it is good at first sight; else it does nothing
+    /// and returns false. The order has to keep at most four coefficients, and those that it does
+    /// not keep have to be zero. It computes in integers alone.
     #[inline(always)]
     pub fn record_numbers(&mut self, address: usize, index: i32, numbers: Numbers) -> bool {
-        let is_recorded =
-            self.are_good_numbers(address, numbers) && self.journal.record_numbers(address, index, numbers);
+        let is_recorded = self.journal.takes_records()
+            && self.are_good_numbers(address, numbers)
+            && self.journal.record_numbers(address, index, numbers);
         self.statistics.writes += u64::from(is_recorded);
         is_recorded
     }

@@ -137,6 +137,12 @@ impl UpdateJournal {
         self.sources.bytes() + recorded + missed + self.staged.capacity() * size_of::<(u32, Source)>()
     }
 
+    /// Whether writes may be recorded.
+    #[inline(always)]
+    pub fn takes_records(&self) -> bool {
+        self.recorded.is_some()
+    }
+
     /// Records a write for devices that take records. Where that cannot be, it returns false, and
     /// the write has to be staged or applied.
     #[inline]
@@ -233,14 +239,14 @@ impl UpdateJournal {
         })
     }
 
-    /// Takes other room for records, and returns what it had. No block is under way.
-    pub fn exchange_room(&mut self, room: RecordRoom) -> Result<Option<RecordRoom>> {
-        self.spill()?;
+    /// Takes other room for records, and returns what it had, of which nothing is left after
+    /// [`UpdateJournal::spill`]. No block is under way.
+    pub fn exchange_room(&mut self, room: RecordRoom) -> Option<RecordRoom> {
         // Devices that lag have missed what was kept for them.
         self.lag.iter_mut().for_each(|lag| lag.everything = true);
         let missed = std::mem::replace(&mut self.missed, room.missed);
         let recorded = self.recorded.replace(room.recorded);
-        Ok(recorded.map(|recorded| RecordRoom { recorded, missed }))
+        recorded.map(|recorded| RecordRoom { recorded, missed })
     }
 
     /// Iterates over the memory that devices read records from.
