@@ -61,6 +61,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     type Index: Copy;
     /// The number of lanes.
     const COUNT: usize;
+    /// Whether the registers are so few that the loop over a tile works in blocks.
+    const IN_BLOCKS: bool;
 
     /// Returns a vector with this number in every lane.
     fn splat(value: Self::Element) -> Self;
@@ -91,6 +93,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     fn positive(self) -> Self::Mask;
     /// Returns a mask that is true where this is less than the other.
     fn less(self, other: Self) -> Self::Mask;
+    /// Returns the smaller number, and the other one where this is none.
+    fn min(self, other: Self) -> Self;
     /// Returns a mask that is true where both are true.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Returns a bit for each lane, the lowest for the first, which is one where the mask is true.

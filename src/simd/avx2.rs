@@ -9,7 +9,7 @@ use super::vector::vector;
 
 vector! {
     /// Eight lanes of 32 bits.
-    F32(__m256): 8 lanes of f32, mask __m256, index __m256i;
+    F32(__m256): 8 lanes of f32, mask __m256, index __m256i, in blocks true;
     _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
     _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps;
 
@@ -44,6 +44,11 @@ vector! {
     fn less(self, other: Self) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see `Lanes`.
+        unsafe { F32(_mm256_min_ps(self.0, other.0)) }
     }
     #[inline(always)]
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
@@ -97,7 +102,7 @@ vector! {
 
 vector! {
     /// Four lanes of 64 bits; an index is as wide as a number, so that masks fit.
-    F64(__m256d): 4 lanes of f64, mask __m256d, index __m256i;
+    F64(__m256d): 4 lanes of f64, mask __m256d, index __m256i, in blocks true;
     _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd,
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd;
 
@@ -137,6 +142,11 @@ vector! {
     fn less(self, other: Self) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see `Lanes`.
+        unsafe { F64(_mm256_min_pd(self.0, other.0)) }
     }
     #[inline(always)]
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {

@@ -9,7 +9,7 @@ use super::vector::vector;
 
 vector! {
     /// Sixteen lanes of 32 bits.
-    F32(__m512): 16 lanes of f32, mask __mmask16, index __m512i;
+    F32(__m512): 16 lanes of f32, mask __mmask16, index __m512i, in blocks false;
     _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps,
     _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps;
 
@@ -43,6 +43,11 @@ vector! {
     fn less(self, other: Self) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see `Lanes`.
+        unsafe { F32(_mm512_min_ps(self.0, other.0)) }
     }
     #[inline(always)]
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
@@ -91,7 +96,7 @@ vector! {
 
 vector! {
     /// Eight lanes of 64 bits.
-    F64(__m512d): 8 lanes of f64, mask __mmask8, index __m256i;
+    F64(__m512d): 8 lanes of f64, mask __mmask8, index __m256i, in blocks false;
     _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd,
     _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd;
 
@@ -121,6 +126,11 @@ vector! {
     fn less(self, other: Self) -> Self::Mask {
         // SAFETY: see `Lanes`.
         unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see `Lanes`.
+        unsafe { F64(_mm512_min_pd(self.0, other.0)) }
     }
     #[inline(always)]
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {

@@ -51,6 +51,7 @@ macro_rules! portable {
             type Mask = [bool; $count];
             type Index = [i32; $count];
             const COUNT: usize = $count;
+            const IN_BLOCKS: bool = false;
 
             #[inline(always)]
             fn splat(value: $element) -> Self {
@@ -105,6 +106,10 @@ macro_rules! portable {
             #[inline(always)]
             fn less(self, other: Self) -> Self::Mask {
                 std::array::from_fn(|lane| self.0[lane] < other.0[lane])
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                self.zip(other, |a, b| if a < b { a } else { b })
             }
             #[inline(always)]
             fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {

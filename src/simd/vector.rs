@@ -5,7 +5,7 @@
 macro_rules! vector {
     (
         $(#[$documentation:meta])*
-        $name:ident($raw:ty): $count:literal lanes of $element:ty, mask $mask:ty, index $index:ty;
+        $name:ident($raw:ty): $count:literal lanes of $element:ty, mask $mask:ty, index $index:ty, in blocks $in_blocks:literal;
         $add:ident, $sub:ident, $mul:ident, $mul_add:ident, $neg_mul_add:ident, $splat:ident, $load:ident, $store:ident;
         $($rest:tt)*
     ) => {
@@ -43,6 +43,7 @@ macro_rules! vector {
             type Mask = $mask;
             type Index = $index;
             const COUNT: usize = $count;
+            const IN_BLOCKS: bool = $in_blocks;
 
             #[inline(always)]
             fn splat(value: $element) -> Self {
