@@ -199,15 +199,20 @@ impl<L: Lanes> PairSums<L> {
 /// The nearest source of each lane: its squared distance and its index.
 struct NearestLanes<L: Lanes> {
     distance2: L,
+    bound2: L,
     index: L::Index,
 }
 
 impl<L: Lanes> NearestLanes<L> {
     #[inline(always)]
     fn load(sums: &LaneSums<L::Element>) -> NearestLanes<L> {
-        // SAFETY: both have MAX_LANES numbers.
+        // SAFETY: each has MAX_LANES numbers.
         unsafe {
-            NearestLanes { distance2: L::load(sums.distance2.as_ptr()), index: L::index_load(sums.nearest.as_ptr()) }
+            NearestLanes {
+                distance2: L::load(sums.distance2.as_ptr()),
+                bound2: L::load(sums.bound2.as_ptr()),
+                index: L::index_load(sums.nearest.as_ptr()),
+            }
         }
     }
 
@@ -218,6 +223,13 @@ impl<L: Lanes> NearestLanes<L> {
             self.distance2.store(sums.distance2.as_mut_ptr());
             L::index_store(self.index, sums.nearest.as_mut_ptr());
         }
+    }
+
+    /// Whether in some lane a source at this distance may be the nearest of all. A source at the
+    /// bound is as near as one before, which need not be the one that is taken in the end.
+    #[inline(always)]
+    fn may_be_at(&self, r2: L) -> bool {
+        L::bits(r2.less(self.distance2)) & !L::bits(self.bound2.less(r2)) != 0
     }
 
     /// Takes a source that is nearer, unless its index is the sink's.
@@ -407,8 +419,8 @@ fn block<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool,
         }
         scratch.write(ROOT, step, s2);
     }
-    // The nearest source is looked for in the few blocks that have a nearer one than those before.
-    if I::NEAREST && L::bits(least.less(scratch.nearest.distance2)) != 0 {
+    // The nearest source is looked for in the few blocks that may have it.
+    if I::NEAREST && scratch.nearest.may_be_at(least) {
         for (step, place) in steps() {
             let (_, r2) = sinks.squares::<I>([0, 1, 2].map(|k| distance(scratch, k, step, place)));
             // SAFETY: as for `source`.

@@ -218,6 +218,9 @@ pub struct LaneSums<E> {
     pub values: [[f64; MAX_LANES]; MAX_OUTPUTS],
     /// The smallest squared distance by lane.
     pub distance2: [E; MAX_LANES],
+    /// Beyond this distance a source in the lane cannot be the nearest of all, so that `distance2`
+    /// may leave it out.
+    pub bound2: [E; MAX_LANES],
     /// The index of the source at that distance.
     pub nearest: [i32; MAX_LANES],
 }
@@ -228,14 +231,25 @@ impl<E: Element> LaneSums<E> {
         LaneSums {
             values: [[0.0; MAX_LANES]; MAX_OUTPUTS],
             distance2: [E::INFINITY; MAX_LANES],
+            bound2: [E::INFINITY; MAX_LANES],
             nearest: [0; MAX_LANES],
         }
     }
 
-    /// Clears the first `n_outputs` sums, and the nearest sources.
+    /// Clears the first `n_outputs` sums, and the nearest sources. Their distances are the bounds
+    /// of further sums of the same sinks.
     pub fn clear(&mut self, n_outputs: usize) {
         self.values[..n_outputs].fill([0.0; MAX_LANES]);
+        for (bound2, distance2) in self.bound2.iter_mut().zip(&mut self.distance2) {
+            *bound2 = if *distance2 < *bound2 { *distance2 } else { *bound2 };
+            *distance2 = E::INFINITY;
+        }
+    }
+
+    /// Clears the bounds and the nearest sources, for other sinks.
+    pub fn forget_nearest(&mut self) {
         self.distance2 = [E::INFINITY; MAX_LANES];
+        self.bound2 = [E::INFINITY; MAX_LANES];
     }
 
     /// Returns the nearest source of a lane.

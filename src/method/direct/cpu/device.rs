@@ -297,9 +297,10 @@ impl<E: Element> Shared<'_, E> {
             sums.reserve(sinks, self.n_outputs, self.nearest)?;
             sums.reset(sinks, self.n_outputs, self.nearest);
         }
+        task.lane_sums.truncate(units.len());
+        memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
+        task.lane_sums.iter_mut().for_each(LaneSums::forget_nearest);
         for place in task.slices.clone() {
-            task.lane_sums.truncate(units.len());
-            memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
             task.lane_sums.iter_mut().for_each(|sums| sums.clear(self.n_outputs));
             let slice = self.assignment.set + self.assignment.sets * place;
             for number in chunks_of_slice(slice, self.chunks) {
