@@ -2,9 +2,9 @@
 //!
 //! A pair is a long chain of operations each of which waits for the one before, 50 to 100 cycles in
 //! all, so several pairs must be under way at a time. Where there are 32 registers, one loop makes
-//! whole pairs, and the CPU begins the next ones meanwhile ([`step`]). With 16 registers its sums and
+//! whole pairs, and the CPU begins the next ones meanwhile (`step`). With 16 registers its sums and
 //! constants would be in memory, and fewer pairs fit into the older CPUs that have no more. There
-//! the work is divided ([`block`]): for some steps of the loop first all squared distances are made,
+//! the work is divided (`block`): for some steps of the loop first all squared distances are made,
 //! then all roots, all factors, all sums. Each of these short loops has a short chain and few
 //! numbers. The operations are the same, in the same order of addition.
 
