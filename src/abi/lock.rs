@@ -55,7 +55,9 @@ impl<T> Lock<T> {
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         let this = this_thread();
-        if self.owner.load(Ordering::Relaxed) == this {
+        // An owner that is inside already, as in a function that the library calls back, waits for
+        // ever, as it would for a mutex.
+        if self.owner.load(Ordering::Relaxed) == this && !self.is_inside.load(Ordering::Relaxed) {
             self.is_inside.store(true, Ordering::Relaxed);
             // The processor may still look before the note is seen by others: those that take the
             // right away have the system order the two.
@@ -65,16 +67,21 @@ impl<T> Lock<T> {
             }
             self.is_inside.store(false, Ordering::Release);
         }
-        self.hold(this);
-        Guard { lock: self, is_owner: false }
+        Guard { lock: self, is_owner: self.hold(this) }
     }
 
+    /// Waits for the lock, and returns whether this thread has it as its owner.
     #[cold]
-    fn hold(&self, this: usize) {
+    fn hold(&self, this: usize) -> bool {
         wait_until(|| !self.is_held.swap(true, Ordering::Acquire));
         match self.owner.load(Ordering::Relaxed) {
-            // It takes effect when this thread no longer holds the lock.
-            NOBODY => self.owner.store(if order_all_threads() { this } else { EVERYBODY }, Ordering::Relaxed),
+            NOBODY if order_all_threads() => {
+                self.is_inside.store(true, Ordering::Relaxed);
+                self.owner.store(this, Ordering::Relaxed);
+                self.is_held.store(false, Ordering::Release);
+                return true;
+            }
+            NOBODY => self.owner.store(EVERYBODY, Ordering::Relaxed),
             EVERYBODY => (),
             _ => {
                 self.owner.store(EVERYBODY, Ordering::SeqCst);
@@ -85,6 +92,7 @@ impl<T> Lock<T> {
                 wait_until(|| !self.is_inside.load(Ordering::Acquire));
             }
         }
+        false
     }
 }
 

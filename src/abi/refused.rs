@@ -35,15 +35,10 @@ impl Refused {
     }
 
     /// Notes that the sources at these addresses were written.
-    #[inline]
     pub fn accept(&mut self, addresses: Range<usize>) {
-        if !self.ends.is_empty() && !addresses.is_empty() {
-            self.remove(addresses);
+        if self.ends.is_empty() || addresses.is_empty() {
+            return;
         }
-    }
-
-    #[cold]
-    fn remove(&mut self, addresses: Range<usize>) {
         while let Some((start, end)) = self.last_before(addresses.end).filter(|(_, end)| *end > addresses.start) {
             self.ends.remove(&start);
             if end > addresses.end {

@@ -285,7 +285,7 @@ impl Sources {
     #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         self.follow(address, source)?;
-        self.count_sizes(address, Census::sizes_of(source, self.n_coefficients));
+        self.count_sizes(address, Census::sizes_of(source.mass, &source.coefficients[..self.n_coefficients]));
         self.note_written(address);
         Ok(())
     }

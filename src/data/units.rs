@@ -2,7 +2,7 @@
 //! distances and speeds lie in the middle of the range of single precision too, whatever the caller
 //! measures them in. A power of two changes no digit.
 
-use super::{Bounds, MAX_DERIVATIVES, Result, Source, memory};
+use super::{Bounds, MAX_DERIVATIVES, Result, memory};
 
 /// The binary exponents of the powers of two that numbers of pairs are multiplied with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -135,26 +135,12 @@ impl Census {
         self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
 
-    /// Returns the sizes of a source by the bits of its mass, position and velocity, which is zero
-    /// where the order keeps none. The order has at most four Taylor coefficients.
+    /// Returns the sizes of a source with this mass and these Taylor coefficients.
     #[inline(always)]
-    pub fn sizes(mass: u64, position: [u64; 3], velocity: [u64; 3]) -> Sizes {
-        let size = |bits: u64| (bits << 1 >> 53) as u16 / WIDTH as u16;
-        let largest = |[x, y, z]: [u64; 3]| (x << 1).max(y << 1).max(z << 1) >> 1;
-        [size(mass), size(largest(position)), size(largest(velocity)), 0]
-    }
-
-    /// Returns the sizes of a source, of which the order has this many Taylor coefficients.
-    #[inline(always)]
-    pub fn sizes_of(source: &Source, n_coefficients: usize) -> Sizes {
-        let mut sizes = [size_of_largest(&[source.mass]), size_of_largest(&source.coefficients[0]), 0, 0];
-        if n_coefficients > 1 {
-            sizes[2] = size_of_largest(&source.coefficients[1]);
-        }
-        if n_coefficients > 4 {
-            sizes[3] = size_of_largest(&source.coefficients[2]);
-        }
-        sizes
+    pub fn sizes_of(mass: f64, coefficients: &[[f64; 3]]) -> Sizes {
+        let size = |vector: usize| coefficients.get(vector).map_or(0, |vector| size_of_largest(vector));
+        let third = if coefficients.len() > 4 { size(2) } else { 0 };
+        [size_of_largest(&[mass]), size(0), size(1), third]
     }
 
     /// Counts the sizes that a source has now in the place of those that it had. Room was made
@@ -236,6 +222,7 @@ impl Census {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Source;
 
     fn source(mass: f64, x: f64, speed: f64) -> Source {
         Source::from_derivatives(1, mass, 0.0, [[x, 0.0, 0.0], [0.0, -speed, 0.0]])
@@ -247,7 +234,7 @@ mod tests {
         census.make_room().unwrap();
         let mut sizes = [Sizes::default(); 8];
         for (place, source) in written {
-            let now = Census::sizes_of(source, 4);
+            let now = Census::sizes_of(source.mass, &source.coefficients[..4]);
             census.count(&mut sizes[*place], now);
         }
         census

@@ -154,7 +154,6 @@ impl Board {
 
     /// Writes a source. If it is refused, every force that needs its address fails until it is
     /// written again.
-    #[inline]
     pub fn set_source(&mut self, address: usize, source: Result<&Source>) -> Outcome<()> {
         let written = match source {
             Ok(source) => self.opened.system().and_then(|system| Ok(system.set_source(address, source)?)),

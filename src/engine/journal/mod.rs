@@ -150,7 +150,10 @@ impl UpdateJournal {
         let Some(recorded) = &mut self.recorded else { return false };
         let is_taken = recorded.take(address, source, &self.sources);
         if is_taken {
-            self.sources.count_sizes(address, Census::sizes_of(source, self.sources.n_coefficients()));
+            self.sources.count_sizes(
+                address,
+                Census::sizes_of(source.mass, &source.coefficients[..self.sources.n_coefficients()]),
+            );
         }
         is_taken
     }
@@ -161,8 +164,9 @@ impl UpdateJournal {
         let Some(recorded) = &mut self.recorded else { return false };
         let Some([line]) = recorded.place(address, &self.sources) else { return false };
         line.set(address as u32, index, numbers);
-        let [_, mass, x, y, z, vx, vy, vz, ..] = numbers;
-        self.sources.count_sizes(address, Census::sizes(mass, [x, y, z], [vx, vy, vz]));
+        let [_, mass, x, y, z, vx, vy, vz, ..] = numbers.map(f64::from_bits);
+        // The velocity is zero where the order keeps none.
+        self.sources.count_sizes(address, Census::sizes_of(mass, &[[x, y, z], [vx, vy, vz]]));
         true
     }
 
