@@ -115,6 +115,11 @@ module kyoho
         integer(c_int64_t) :: stride = 0
     end type
 
+    type, bind(c), public :: kyoho_const_long_integers
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
     ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an
     ! element or a row of 3 for every source.
     type, bind(c), public :: kyoho_sources
@@ -171,6 +176,37 @@ module kyoho
         type(kyoho_reals) :: nearest_distance2              ! without softening, infinite for no source
     end type
 
+    ! Interaction lists: groups of sinks, each with the sources that act on it. These are ranges of
+    ! the system's sources (first_addresses, source_counts), lists of them (source_offsets,
+    ! addresses), or sources of this call (source_offsets, sources); the other fields stay null.
+    type, bind(c), public :: kyoho_lists
+        integer(c_int32_t) :: structure_size = 104
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
+        integer(c_int32_t) :: group_count = 0               ! the number of groups
+        integer(c_int32_t) :: reserved = 0
+        type(kyoho_const_integers) :: sink_offsets          ! the first sink of each group, from 0 on,
+                                                            ! and at last the number of sinks
+        type(kyoho_const_long_integers) :: source_offsets   ! the first place of each group in addresses
+                                                            ! or sources, at last the number of these
+        type(kyoho_const_integers) :: addresses             ! list after list
+        type(kyoho_const_integers) :: first_addresses       ! of each group
+        type(kyoho_const_integers) :: source_counts         ! the number of addresses of each group
+        type(c_ptr) :: sources = c_null_ptr                 ! c_loc of a kyoho_sources, group after group;
+                                                            ! without addresses and first_address
+    end type
+
+    ! Many systems of a few bodies each, in which bodies feel those of their own system.
+    type, bind(c), public :: kyoho_batch
+        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
+        integer(c_int32_t) :: system_count = 0              ! the number of systems
+        integer(c_int32_t) :: reserved = 0
+        type(kyoho_const_integers) :: offsets               ! the first body of each system, from 0 on,
+                                                            ! and at last the number of bodies
+        real(c_double) :: softening2 = 0                    ! the square of the softening length
+        type(kyoho_const_reals) :: softening2_each          ! one for each body instead
+    end type
+
     ! Where predicted sources are written to, as kyoho_forces.
     type, bind(c), public :: kyoho_predictions
         integer(c_int32_t) :: structure_size = 72
@@ -189,7 +225,9 @@ module kyoho
         integer(c_int64_t) :: writes = 0                    ! sources written, each time counted
         integer(c_int64_t) :: blocks = 0                    ! blocks whose forces were computed
         integer(c_int64_t) :: sinks = 0                     ! sinks of those blocks
-        integer(c_int64_t) :: interactions = 0              ! pairs of a sink and an address below nj
+        integer(c_int64_t) :: interactions = 0              ! pairs of a sink and an address below nj,
+                                                            ! an entry of its list, or a body of its
+                                                            ! system
         integer(c_int64_t) :: bytes = 0                     ! bytes of host memory in use
     end type
 
@@ -217,6 +255,8 @@ module kyoho
     public :: kyoho_system_device_count, kyoho_system_device_name
     public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_predict
     public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
+    public :: kyoho_system_force_lists, kyoho_system_start_lists
+    public :: kyoho_system_force_batch, kyoho_system_start_batch
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -468,8 +508,9 @@ module kyoho
         module procedure kyoho_system_start_arrays
     end interface
 
-    ! Waits for the block that kyoho_system_start began and writes its forces; count is the number
-    ! of its sinks.
+    ! Waits for the block that kyoho_system_start began, or for the forces that
+    ! kyoho_system_start_lists or kyoho_system_start_batch began, and writes them; count is the
+    ! number of sinks or bodies.
     interface kyoho_system_wait
         function kyoho_system_wait_raw(system, forces) bind(c, name="kyoho_system_wait") result(code)
             import
@@ -478,6 +519,79 @@ module kyoho
             integer(c_int32_t) :: code
         end function
         module procedure kyoho_system_wait_arrays
+    end interface
+
+    ! Computes the forces on groups of sinks, on each of which act the sources of its own list
+    ! alone, predicted to the system's time. sink_offsets(group_count+1) has the first sink of each
+    ! group, counted from 0, and at last their number, count. The arrays of sinks and of results are
+    ! those of kyoho_system_force, without radii2. The sources of the groups are given in one of
+    ! three forms:
+    !   - ranges of the system's sources: first_addresses(group_count), source_counts(group_count)
+    !   - lists of the system's sources: addresses, list after list, and
+    !     source_offsets(group_count+1), of 64 bits, with the first place of each list, counted from
+    !     0, and at last the number of all places
+    !   - sources of this call, which the system does not keep: source_count of them, group after
+    !     group, in source_masses, source_positions and the other arrays of
+    !     kyoho_system_set_sources, and source_offsets as above; without source_indices their
+    !     numbers, from 0 on, are their indices
+    interface kyoho_system_force_lists
+        function kyoho_system_force_lists_raw(system, lists, sinks, forces) &
+                bind(c, name="kyoho_system_force_lists") result(code)
+            import
+            type(c_ptr), value :: system
+            type(kyoho_lists), intent(in) :: lists
+            type(kyoho_sinks), intent(in) :: sinks
+            type(kyoho_forces), intent(inout) :: forces
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_force_lists_arrays
+    end interface
+
+    ! Begins what kyoho_system_force_lists does and returns while devices may be at work. Lists and
+    ! sinks are copied.
+    interface kyoho_system_start_lists
+        function kyoho_system_start_lists_raw(system, lists, sinks) &
+                bind(c, name="kyoho_system_start_lists") result(code)
+            import
+            type(c_ptr), value :: system
+            type(kyoho_lists), intent(in) :: lists
+            type(kyoho_sinks), intent(in) :: sinks
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_start_lists_arrays
+    end interface
+
+    ! Computes the forces on the bodies of many systems, predicted to the system's time; on each act
+    ! the others of its own system alone, those with another index. offsets(system_count+1) has the
+    ! first body of each system, counted from 0, and at last their number, count. The bodies are not
+    ! kept among the sources: masses(count), positions(3,count), velocities(3,count) and the other
+    ! arrays of kyoho_system_set_sources; without indices their numbers, from 0 on, are their
+    ! indices. softening2_each(count) instead of softening2. Results as in kyoho_system_force.
+    interface kyoho_system_force_batch
+        function kyoho_system_force_batch_raw(system, batch, bodies, forces) &
+                bind(c, name="kyoho_system_force_batch") result(code)
+            import
+            type(c_ptr), value :: system
+            type(kyoho_batch), intent(in) :: batch
+            type(kyoho_sources), intent(in) :: bodies
+            type(kyoho_forces), intent(inout) :: forces
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_force_batch_arrays
+    end interface
+
+    ! Begins what kyoho_system_force_batch does and returns while devices may be at work. The bodies
+    ! are copied.
+    interface kyoho_system_start_batch
+        function kyoho_system_start_batch_raw(system, batch, bodies) &
+                bind(c, name="kyoho_system_start_batch") result(code)
+            import
+            type(c_ptr), value :: system
+            type(kyoho_batch), intent(in) :: batch
+            type(kyoho_sources), intent(in) :: bodies
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_start_batch_arrays
     end interface
 
     ! positions(3,count) of the sources at addresses from first_address on, predicted to the
@@ -584,19 +698,9 @@ contains
         integer(c_int32_t) :: code
         type(kyoho_sources) :: sources
 
-        sources%count = count
+        sources = sources_of(count, masses, positions, velocities, accelerations, jerks, snaps, crackles, &
+            sixth_derivatives, seventh_derivatives, times, indices)
         sources%first_address = first_address
-        sources%masses = const_reals(masses)
-        sources%positions = const_reals(positions)
-        sources%velocities = const_reals(velocities)
-        sources%accelerations = const_reals(accelerations)
-        sources%jerks = const_reals(jerks)
-        sources%snaps = const_reals(snaps)
-        sources%crackles = const_reals(crackles)
-        sources%sixth_derivatives = const_reals(sixth_derivatives)
-        sources%seventh_derivatives = const_reals(seventh_derivatives)
-        sources%times = const_reals(times)
-        sources%indices = const_integers(indices)
         sources%addresses = const_integers(addresses)
         code = kyoho_system_set_sources_raw(system, sources)
     end function
@@ -662,6 +766,152 @@ contains
         code = kyoho_system_wait_raw(system, forces)
     end function
 
+    function kyoho_system_force_lists_arrays(system, group_count, sink_offsets, count, positions, &
+            velocities, softening2, indices, softening2_each, potentials, accelerations, jerks, nearest, &
+            nearest_distance2, snaps, crackles, sink_accelerations, sink_jerks, exclusion, &
+            first_addresses, source_counts, source_offsets, addresses, source_count, source_masses, &
+            source_positions, source_velocities, source_accelerations, source_jerks, source_snaps, &
+            source_crackles, source_sixth_derivatives, source_seventh_derivatives, source_times, &
+            source_indices) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: group_count, count
+        integer(c_int32_t), intent(in), target :: sink_offsets(group_count + 1)
+        real(c_double), intent(in), target :: positions(3, count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
+        real(c_double), intent(in), optional :: softening2
+        integer(c_int32_t), intent(in), target, optional :: indices(count)
+        integer(c_int32_t), intent(in), optional :: exclusion, source_count
+        integer(c_int32_t), intent(in), target, optional :: first_addresses(group_count)
+        integer(c_int32_t), intent(in), target, optional :: source_counts(group_count)
+        integer(c_int64_t), intent(in), target, optional :: source_offsets(group_count + 1)
+        integer(c_int32_t), intent(in), target, optional :: addresses(*), source_indices(*)
+        real(c_double), intent(in), target, optional :: source_masses(*), source_times(*)
+        real(c_double), intent(in), target, optional :: source_positions(3, *), source_velocities(3, *)
+        real(c_double), intent(in), target, optional :: source_accelerations(3, *), source_jerks(3, *)
+        real(c_double), intent(in), target, optional :: source_snaps(3, *), source_crackles(3, *)
+        real(c_double), intent(in), target, optional :: source_sixth_derivatives(3, *)
+        real(c_double), intent(in), target, optional :: source_seventh_derivatives(3, *)
+        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count)
+        real(c_double), intent(inout), target, optional :: jerks(3, count), snaps(3, count)
+        real(c_double), intent(inout), target, optional :: crackles(3, count)
+        integer(c_int32_t), intent(inout), target, optional :: nearest(count)
+        real(c_double), intent(inout), target, optional :: nearest_distance2(count)
+        integer(c_int32_t) :: code
+        type(kyoho_lists) :: lists
+        type(kyoho_sources), target :: own
+        type(kyoho_sinks) :: sinks
+        type(kyoho_forces) :: forces
+
+        own = sources_of(source_count, source_masses, source_positions, source_velocities, &
+            source_accelerations, source_jerks, source_snaps, source_crackles, source_sixth_derivatives, &
+            source_seventh_derivatives, source_times, source_indices)
+        lists = lists_of(group_count, sink_offsets, first_addresses, source_counts, source_offsets, addresses)
+        if (present(source_count) .or. present(source_masses) .or. present(source_positions)) &
+            lists%sources = c_loc(own)
+        sinks = sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
+            softening2_each, exclusion=exclusion)
+        forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
+        code = kyoho_system_force_lists_raw(system, lists, sinks, forces)
+    end function
+
+    function kyoho_system_start_lists_arrays(system, group_count, sink_offsets, count, positions, &
+            velocities, softening2, indices, softening2_each, sink_accelerations, sink_jerks, exclusion, &
+            first_addresses, source_counts, source_offsets, addresses, source_count, source_masses, &
+            source_positions, source_velocities, source_accelerations, source_jerks, source_snaps, &
+            source_crackles, source_sixth_derivatives, source_seventh_derivatives, source_times, &
+            source_indices) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: group_count, count
+        integer(c_int32_t), intent(in), target :: sink_offsets(group_count + 1)
+        real(c_double), intent(in), target :: positions(3, count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), target, optional :: sink_accelerations(3, count), sink_jerks(3, count)
+        real(c_double), intent(in), optional :: softening2
+        integer(c_int32_t), intent(in), target, optional :: indices(count)
+        integer(c_int32_t), intent(in), optional :: exclusion, source_count
+        integer(c_int32_t), intent(in), target, optional :: first_addresses(group_count)
+        integer(c_int32_t), intent(in), target, optional :: source_counts(group_count)
+        integer(c_int64_t), intent(in), target, optional :: source_offsets(group_count + 1)
+        integer(c_int32_t), intent(in), target, optional :: addresses(*), source_indices(*)
+        real(c_double), intent(in), target, optional :: source_masses(*), source_times(*)
+        real(c_double), intent(in), target, optional :: source_positions(3, *), source_velocities(3, *)
+        real(c_double), intent(in), target, optional :: source_accelerations(3, *), source_jerks(3, *)
+        real(c_double), intent(in), target, optional :: source_snaps(3, *), source_crackles(3, *)
+        real(c_double), intent(in), target, optional :: source_sixth_derivatives(3, *)
+        real(c_double), intent(in), target, optional :: source_seventh_derivatives(3, *)
+        integer(c_int32_t) :: code
+        type(kyoho_lists) :: lists
+        type(kyoho_sources), target :: own
+        type(kyoho_sinks) :: sinks
+
+        own = sources_of(source_count, source_masses, source_positions, source_velocities, &
+            source_accelerations, source_jerks, source_snaps, source_crackles, source_sixth_derivatives, &
+            source_seventh_derivatives, source_times, source_indices)
+        lists = lists_of(group_count, sink_offsets, first_addresses, source_counts, source_offsets, addresses)
+        if (present(source_count) .or. present(source_masses) .or. present(source_positions)) &
+            lists%sources = c_loc(own)
+        sinks = sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
+            softening2_each, exclusion=exclusion)
+        code = kyoho_system_start_lists_raw(system, lists, sinks)
+    end function
+
+    function kyoho_system_force_batch_arrays(system, system_count, offsets, count, masses, positions, &
+            velocities, softening2, indices, softening2_each, potentials, accelerations, jerks, nearest, &
+            nearest_distance2, snaps, crackles, times, body_accelerations, body_jerks, body_snaps, &
+            body_crackles, body_sixth_derivatives, body_seventh_derivatives) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: system_count, count
+        integer(c_int32_t), intent(in), target :: offsets(system_count + 1)
+        real(c_double), intent(in), target :: masses(count), positions(3, count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), optional :: softening2
+        integer(c_int32_t), intent(in), target, optional :: indices(count)
+        real(c_double), intent(in), target, optional :: times(count), body_accelerations(3, count)
+        real(c_double), intent(in), target, optional :: body_jerks(3, count), body_snaps(3, count)
+        real(c_double), intent(in), target, optional :: body_crackles(3, count)
+        real(c_double), intent(in), target, optional :: body_sixth_derivatives(3, count)
+        real(c_double), intent(in), target, optional :: body_seventh_derivatives(3, count)
+        real(c_double), intent(inout), target, optional :: potentials(count), accelerations(3, count)
+        real(c_double), intent(inout), target, optional :: jerks(3, count), snaps(3, count)
+        real(c_double), intent(inout), target, optional :: crackles(3, count)
+        integer(c_int32_t), intent(inout), target, optional :: nearest(count)
+        real(c_double), intent(inout), target, optional :: nearest_distance2(count)
+        integer(c_int32_t) :: code
+        type(kyoho_sources) :: bodies
+        type(kyoho_forces) :: forces
+
+        bodies = sources_of(count, masses, positions, velocities, body_accelerations, body_jerks, &
+            body_snaps, body_crackles, body_sixth_derivatives, body_seventh_derivatives, times, indices)
+        forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
+        code = kyoho_system_force_batch_raw(system, &
+            batch_of(system_count, offsets, softening2, softening2_each), bodies, forces)
+    end function
+
+    function kyoho_system_start_batch_arrays(system, system_count, offsets, count, masses, positions, &
+            velocities, softening2, indices, softening2_each, times, body_accelerations, body_jerks, &
+            body_snaps, body_crackles, body_sixth_derivatives, body_seventh_derivatives) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: system_count, count
+        integer(c_int32_t), intent(in), target :: offsets(system_count + 1)
+        real(c_double), intent(in), target :: masses(count), positions(3, count)
+        real(c_double), intent(in), target, optional :: velocities(3, count), softening2_each(count)
+        real(c_double), intent(in), optional :: softening2
+        integer(c_int32_t), intent(in), target, optional :: indices(count)
+        real(c_double), intent(in), target, optional :: times(count), body_accelerations(3, count)
+        real(c_double), intent(in), target, optional :: body_jerks(3, count), body_snaps(3, count)
+        real(c_double), intent(in), target, optional :: body_crackles(3, count)
+        real(c_double), intent(in), target, optional :: body_sixth_derivatives(3, count)
+        real(c_double), intent(in), target, optional :: body_seventh_derivatives(3, count)
+        integer(c_int32_t) :: code
+        type(kyoho_sources) :: bodies
+
+        bodies = sources_of(count, masses, positions, velocities, body_accelerations, body_jerks, &
+            body_snaps, body_crackles, body_sixth_derivatives, body_seventh_derivatives, times, indices)
+        code = kyoho_system_start_batch_raw(system, &
+            batch_of(system_count, offsets, softening2, softening2_each), bodies)
+    end function
+
     function kyoho_system_predict_arrays(system, first_address, count, positions, velocities, &
             accelerations, jerks) result(code)
         type(c_ptr), intent(in) :: system
@@ -688,6 +938,62 @@ contains
         if (present(backend)) options%backend = backend
         if (present(threads)) options%threads = threads
         if (present(crossover)) options%crossover = crossover
+    end function
+
+    ! The structure for plain arrays of sources; a count that was not given is 0.
+    function sources_of(count, masses, positions, velocities, accelerations, jerks, snaps, crackles, &
+            sixth_derivatives, seventh_derivatives, times, indices) result(sources)
+        integer(c_int32_t), intent(in), optional :: count
+        real(c_double), intent(in), target, optional :: masses(*), positions(*), velocities(*)
+        real(c_double), intent(in), target, optional :: accelerations(*), jerks(*), snaps(*), crackles(*)
+        real(c_double), intent(in), target, optional :: sixth_derivatives(*), seventh_derivatives(*)
+        real(c_double), intent(in), target, optional :: times(*)
+        integer(c_int32_t), intent(in), target, optional :: indices(*)
+        type(kyoho_sources) :: sources
+
+        if (present(count)) sources%count = count
+        sources%masses = const_reals(masses)
+        sources%positions = const_reals(positions)
+        sources%velocities = const_reals(velocities)
+        sources%accelerations = const_reals(accelerations)
+        sources%jerks = const_reals(jerks)
+        sources%snaps = const_reals(snaps)
+        sources%crackles = const_reals(crackles)
+        sources%sixth_derivatives = const_reals(sixth_derivatives)
+        sources%seventh_derivatives = const_reals(seventh_derivatives)
+        sources%times = const_reals(times)
+        sources%indices = const_integers(indices)
+    end function
+
+    ! The structure for plain arrays of interaction lists, without the sources of the call.
+    function lists_of(group_count, sink_offsets, first_addresses, source_counts, source_offsets, &
+            addresses) result(lists)
+        integer(c_int32_t), intent(in) :: group_count
+        integer(c_int32_t), intent(in), target :: sink_offsets(*)
+        integer(c_int32_t), intent(in), target, optional :: first_addresses(*), source_counts(*), addresses(*)
+        integer(c_int64_t), intent(in), target, optional :: source_offsets(*)
+        type(kyoho_lists) :: lists
+
+        lists%group_count = group_count
+        lists%sink_offsets = const_integers(sink_offsets)
+        lists%first_addresses = const_integers(first_addresses)
+        lists%source_counts = const_integers(source_counts)
+        if (present(source_offsets)) lists%source_offsets%data = c_loc(source_offsets)
+        lists%addresses = const_integers(addresses)
+    end function
+
+    ! The structure for plain arrays of a batch.
+    function batch_of(system_count, offsets, softening2, softening2_each) result(batch)
+        integer(c_int32_t), intent(in) :: system_count
+        integer(c_int32_t), intent(in), target :: offsets(*)
+        real(c_double), intent(in), optional :: softening2
+        real(c_double), intent(in), target, optional :: softening2_each(*)
+        type(kyoho_batch) :: batch
+
+        batch%system_count = system_count
+        batch%offsets = const_integers(offsets)
+        if (present(softening2)) batch%softening2 = softening2
+        batch%softening2_each = const_reals(softening2_each)
     end function
 
     ! The structure for plain arrays of sinks.

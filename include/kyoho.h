@@ -166,7 +166,7 @@ typedef struct kyoho_options {
     // The backend. 0: what KYOHO_BACKEND says, else the first that has a device; if nobody chose
     // one and a device fails, then or later, the next backend goes on, and the log says so.
     kyoho_backend backend;
-    // Threads of the CPU backend, of which up to eight copy the sinks of large blocks for any
+    // Threads of the CPU backend, of which up to twelve copy the sinks of large blocks for any
     // backend, the caller's own included. 0: what the environment says (KYOHO_THREADS,
     // OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
     int32_t threads;
@@ -229,11 +229,12 @@ typedef struct kyoho_statistics {
     uint64_t sources;
     // Sources written, each time counted.
     uint64_t writes;
-    // Blocks whose forces were computed.
+    // Blocks whose forces were computed; the sinks of interaction lists are one, and the bodies of
+    // a batch.
     uint64_t blocks;
     // Sinks of those blocks.
     uint64_t sinks;
-    // Pairs of a sink and an address below nj.
+    // Pairs of a sink and an address below nj, an entry of its list, or a body of its system.
     uint64_t interactions;
     // Bytes of host memory in use.
     uint64_t bytes;
@@ -372,7 +373,8 @@ typedef struct kyoho_sinks {
     // The square of the softening length, one for each sink, in place of `softening2`.
     struct kyoho_const_reals softening2_each;
     // The square of the radius of each sink's neighbour list; without them 0, no lists. In a
-    // system of regular forces they are what the neighbour criterion takes.
+    // system of regular forces they are what the neighbour criterion takes. Forces of interaction
+    // lists take none.
     struct kyoho_const_reals radii2;
     // The step of each sink, over which a source that comes near is a neighbour; without them 0.
     // Only systems of regular forces read them.
@@ -428,6 +430,79 @@ typedef struct kyoho_forces {
     {(int32_t)sizeof(kyoho_forces), \
      0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
+// Integers of 64 bits that the library reads. Otherwise as `kyoho_const_reals`.
+typedef struct kyoho_const_long_integers {
+    // The first one. NULL: there are none.
+    const int64_t *data;
+    // Bytes from one to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_const_long_integers;
+
+// Interaction lists: groups of sinks, each with the sources that act on it. Begin with
+// KYOHO_LISTS_INIT. The sources of the groups are given in one of three forms, and the fields of
+// the others stay NULL:
+//
+// - ranges of the system's sources: `first_addresses` and `source_counts`;
+// - lists of the system's sources: `addresses`, divided by `source_offsets`;
+// - sources of this call, which the system does not keep: `sources`, divided by `source_offsets`.
+typedef struct kyoho_lists {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
+    // The number of groups, 0 or more.
+    int32_t group_count;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // The first sink of each group and, behind the last group, the number of sinks: `group_count +
+    // 1` numbers that begin with 0 and do not decrease. The sinks of group g are those from
+    // `sink_offsets[g]` to below `sink_offsets[g + 1]`.
+    struct kyoho_const_integers sink_offsets;
+    // The first place of each group among `addresses` or `sources` and, behind the last group, the
+    // number of these: `group_count + 1` numbers that begin with 0 and do not decrease.
+    struct kyoho_const_long_integers source_offsets;
+    // The addresses of sources, list after list. One may be in many lists, and where it is twice in
+    // one it acts twice.
+    struct kyoho_const_integers addresses;
+    // The first address of each group.
+    struct kyoho_const_integers first_addresses;
+    // The number of addresses of each group.
+    struct kyoho_const_integers source_counts;
+    // The sources of this call, group after group. Their `addresses` and `first_address` have no
+    // meaning and stay NULL and 0; without `indices` their numbers, from 0 on, are their indices.
+    const struct kyoho_sources *sources;
+} kyoho_lists;
+
+// A kyoho_lists with nothing set.
+#define KYOHO_LISTS_INIT \
+    {(int32_t)sizeof(kyoho_lists), \
+     0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0}
+
+// Many systems of a few bodies each, in which bodies feel those of their own system. Begin with
+// KYOHO_BATCH_INIT.
+typedef struct kyoho_batch {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // KYOHO_MEMORY_HOST.
+    kyoho_memory memory;
+    // The number of systems, 0 or more.
+    int32_t system_count;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // The first body of each system and, behind the last system, the number of bodies:
+    // `system_count + 1` numbers that begin with 0 and do not decrease.
+    struct kyoho_const_integers offsets;
+    // The square of the softening length, for every body.
+    double softening2;
+    // The square of the softening length, one for each body, in place of `softening2`.
+    struct kyoho_const_reals softening2_each;
+} kyoho_batch;
+
+// A kyoho_batch with nothing set.
+#define KYOHO_BATCH_INIT \
+    {(int32_t)sizeof(kyoho_batch), \
+     0, 0, 0, {0, 0}, 0, {0, 0}}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -475,8 +550,12 @@ kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyo
 kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_options *options);
 
 // Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
-// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF:
-// it computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
+// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+//
+// For lists and batches, whose pairs are the sinks times the sources of each group, summed, the
+// CPU takes over only below a crossover that was set, here or by KYOHO_CROSSOVER: otherwise the
+// bits of a group would follow from the number of groups.
 //
 // The bits of a force are those of the device that computed it, so they change where blocks change
 // sides. The crossover has no effect on a system whose backend is the CPU.
@@ -577,7 +656,8 @@ kyoho_result kyoho_system_predict(struct kyoho_system *system,
 // some sinks.
 //
 // Sources and a sink at no distance and without softening exert no force on one another. Addresses
-// below `nj` that were never written have no source. On an error no array is written.
+// below `nj` that were never written have no source. On an error in what you gave no array is
+// written; where a sum overflows or a device fails, the forces on some sinks may have been.
 //
 // In a system of regular forces the neighbours of a sink exert no force on it;
 // `kyoho_system_neighbours` lists them.
@@ -600,7 +680,8 @@ kyoho_result kyoho_system_start(struct kyoho_system *system,
                                 int32_t nj,
                                 const struct kyoho_sinks *sinks);
 
-// Waits for the block that `kyoho_system_start` began and writes its forces.
+// Waits for the block that `kyoho_system_start` began, or for what `kyoho_system_start_lists` or
+// `kyoho_system_start_batch` began, and writes the forces.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
 // overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
@@ -617,13 +698,70 @@ kyoho_result kyoho_system_wait(struct kyoho_system *system, const struct kyoho_f
 // `capacity` of them are in the list.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
-// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is
-// of order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, the last forces
+// were of interaction lists or of a batch, or the system is of order 2), KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
                                      int32_t sink,
                                      int32_t capacity,
                                      int32_t *list,
                                      int32_t *count);
+
+// Computes the forces on groups of sinks, on each of which act the sources of its own list alone,
+// predicted to the system's time. No bit of the forces on a group depends on the other groups of
+// the call, unless a crossover was set: see `kyoho_system_set_crossover`.
+//
+// Sinks, exclusion by index and forces are as in `kyoho_system_force`, but there are no neighbour
+// lists, and `radii2` stay NULL. Addresses in the lists that were never written have no source;
+// those beyond the highest that was written are an error. Everything is checked before anything is
+// computed, so that after an error in what you gave the last block is still there; on any error no
+// array is written.
+//
+// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
+// or end with another number than that of the sinks or sources; a negative count),
+// KYOHO_BAD_ADDRESS (an address that is negative or beyond the sources), KYOHO_BAD_OPTION (arrays
+// of more than one form, or of none), KYOHO_UNSUPPORTED (a system of regular forces).
+kyoho_result kyoho_system_force_lists(struct kyoho_system *system,
+                                      const struct kyoho_lists *lists,
+                                      const struct kyoho_sinks *sinks,
+                                      const struct kyoho_forces *forces);
+
+// Begins what `kyoho_system_force_lists` does, and returns while devices may be at work;
+// `kyoho_system_wait` waits for the forces. Lists and sinks are copied, and the sources of the
+// call. Sources of the system that are written before `kyoho_system_wait` do not change these
+// forces.
+//
+// Errors: as `kyoho_system_force_lists`.
+kyoho_result kyoho_system_start_lists(struct kyoho_system *system,
+                                      const struct kyoho_lists *lists,
+                                      const struct kyoho_sinks *sinks);
+
+// Computes the forces on the bodies of many systems, predicted to the system's time. On each body
+// act the others of its own system alone; those with its index are left out. `bodies` are not kept
+// among the sources; they are given as those of `kyoho_lists`. Each array of `forces` has an
+// element, or a row, for every body.
+//
+// Everything is checked before anything is computed, so that after an error in what you gave the
+// last block is still there, and no array is written; where a sum overflows or a device fails, the
+// forces on some sinks may have been.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that decrease, do not
+// begin with 0 or end with another number than that of the bodies; a negative count),
+// KYOHO_BAD_OPTION, KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+// KYOHO_CALL_ORDER (a block is under way), KYOHO_UNSUPPORTED (a system of regular forces),
+// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_force_batch(struct kyoho_system *system,
+                                      const struct kyoho_batch *batch,
+                                      const struct kyoho_sources *bodies,
+                                      const struct kyoho_forces *forces);
+
+// Begins what `kyoho_system_force_batch` does, and returns while devices may be at work;
+// `kyoho_system_wait` waits for the forces. The bodies are copied.
+//
+// Errors: as `kyoho_system_force_batch`.
+kyoho_result kyoho_system_start_batch(struct kyoho_system *system,
+                                      const struct kyoho_batch *batch,
+                                      const struct kyoho_sources *bodies);
 
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.

@@ -3,7 +3,14 @@
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 
-#define KERNEL(threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident)
+// The thread blocks that a multiprocessor holds at most.
+#if __CUDA_ARCH__ == 860
+#define MOST_RESIDENT 16
+#else
+#define MOST_RESIDENT 24
+#endif
+#define KERNEL(threads, resident) \
+    extern "C" __global__ void __launch_bounds__(threads, (resident) < MOST_RESIDENT ? (resident) : MOST_RESIDENT)
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL __shared__

@@ -17,6 +17,7 @@ fn header() -> String {
         "src/abi/native/interactions.rs",
         "src/abi/native/sources.rs",
         "src/abi/native/block.rs",
+        "src/abi/native/lists.rs",
         "src/abi/native/log.rs",
     ];
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
@@ -174,7 +175,13 @@ fn components(lines: &[&str], begin: &str) -> Vec<(String, String)> {
     let body = lines[first..].iter().take_while(|line| !line.starts_with('}') && !line.starts_with("end type"));
     body.filter(|line| !line.is_empty())
         .map(|line| {
-            let arrays = ["kyoho_const_reals", "kyoho_reals", "kyoho_const_integers", "kyoho_integers"];
+            let arrays = [
+                "kyoho_const_reals",
+                "kyoho_reals",
+                "kyoho_const_integers",
+                "kyoho_const_long_integers",
+                "kyoho_integers",
+            ];
             let arrays = arrays.map(|array| (array, [format!("struct {array}"), format!("type({array})")]));
             // Choices have names in C, and are integers of 32 bits in both languages.
             let kinds = [

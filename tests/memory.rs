@@ -25,11 +25,13 @@ use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
-use kyoho::data::{Error, Forces, Interaction, Order, Precision, Result, ResultCode, Sink, Source};
+use kyoho::data::{Error, Forces, Interaction, MAX_COEFFICIENTS, Order, Precision, Result, ResultCode, Sink, Source};
+use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
 use kyoho::hal::Backend;
-use kyoho::law::catalogue::CATALOGUE;
+use kyoho::law::catalogue::{self, CATALOGUE};
 use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_verify::hand_over_sinks;
 use kyoho_verify::models::{plummer, sinks_of};
 
 /// The smallest size that can be refused. `docs/interfaces.md` says that the process ends if it
@@ -298,6 +300,63 @@ fn a_system_with_several_threads_or_devices_survives_every_failure() {
             try_all("3 threads", || life(opened(&several)));
             try_all("2 devices", || life(opened(&two_devices)));
         }
+    }
+}
+
+/// Computes the forces on groups with lists in each form, and of a batch, with blocks in between.
+fn life_with_lists(mut system: System) -> Vec<u64> {
+    const SINKS: usize = 150;
+    let sources = plummer(SOURCES);
+    let sinks = sinks_of(&sources[..SINKS], 0.01);
+    for (address, source) in sources.iter().enumerate() {
+        again(|| system.set_source(address, source));
+    }
+    let copy = |from: &[f64], first: usize, to: &mut [f64]| to.copy_from_slice(&from[first..][..to.len()]);
+    let masses: Vec<f64> = sources.iter().map(|source| source.mass).collect();
+    let positions: Vec<f64> = sources.iter().flat_map(|source| source.coefficients[0]).collect();
+    let masses = |first: usize, to: &mut [f64]| copy(&masses, first, to);
+    let positions = |first: usize, to: &mut [f64]| copy(&positions, 3 * first, to);
+    let mut derivatives = [None; MAX_COEFFICIENTS];
+    derivatives[0] = Some(&positions as _);
+    let own =
+        |count| GivenBodies { count, masses: Some(&masses), derivatives, softening2: 0.01, ..GivenBodies::default() };
+    let addresses = |first: usize, to: &mut [i32]| {
+        (first..).zip(to).for_each(|(place, address)| *address = (place * 7 % SOURCES) as i32);
+    };
+    let (sink_offsets, source_offsets) = ([0, 3, 3, SINKS as i64], [0, 600, 650, SOURCES as i64]);
+    let offsets: &(dyn Fn(usize) -> i64 + Sync) = &|number| source_offsets[number];
+    let mut bits = Vec::new();
+    for step in 0..6 {
+        let start = |system: &mut System, sinks: &GivenBodies| {
+            let sources = match step % 4 {
+                0 => GivenSources::Ranges(&|group| [100, [500, 0, 600][group]]),
+                1 => GivenSources::Addresses { offsets, addresses: &addresses },
+                2 => GivenSources::Own { offsets, sources: own(SOURCES) },
+                _ => return system.start_batch(3, &|number| sink_offsets[number], &own(SINKS)),
+            };
+            let given = GivenLists { groups: 3, sink_offsets: &|number| sink_offsets[number], sources };
+            system.start_lists(true, sinks, &given)
+        };
+        hand_over_sinks(&sinks, |sinks| {
+            again(|| start(&mut system, sinks).and_then(|()| system.wait().map(|_| ())));
+        });
+        note_forces(&mut bits, &system.forces().unwrap());
+        if step % 3 == 0 {
+            again(|| system.force(SOURCES, true, sinks.iter().copied()).map(|_| ()));
+        }
+    }
+    bits
+}
+
+#[test]
+fn interaction_lists_survive_every_failure() {
+    if is_alone("interaction_lists_survive_every_failure") {
+        let one = setup(&catalogue::interaction(Order::Fourth, Precision::Double).unwrap(), Backend::Cpu, 1);
+        try_all("one device", || life_with_lists(opened(&one)));
+        let several = Setup { devices: vec![0; 3], ..one };
+        // Systems share the threads of one that lives, so that none is started under test.
+        let _threads = System::new(&several).unwrap();
+        try_all("several devices", || life_with_lists(opened(&several)));
     }
 }
 

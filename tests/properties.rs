@@ -6,14 +6,14 @@ mod fakes;
 use fakes::{At, Fakes, How};
 use proptest::prelude::*;
 
-use kyoho::Setup;
-use kyoho::data::{Interaction, Partition, Result, ResultCode, Sink, Source};
+use kyoho::data::{Forces, Interaction, Partition, Result, ResultCode, Scope, Sink, Source};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho::method::{Machine, ThisMachine};
 use kyoho::simd::Level;
+use kyoho::{Setup, System};
 use kyoho_verify::models::{Random, grid};
-use kyoho_verify::{Findings, Selection, Target, Twin, targets};
+use kyoho_verify::{Findings, PlainBatch, PlainLists, Selection, Target, Twin, targets};
 
 /// A call on the interface.
 #[derive(Debug, Clone)]
@@ -30,6 +30,10 @@ enum Call {
     Force(Block),
     /// Writes sources, and perhaps sets a time, between start and wait.
     StartAndWrite { block: Block, address: usize, count: usize, time: Option<i32>, seed: u64 },
+    /// Computes the forces on groups of sinks, and writes sources before it waits for them.
+    ForceGroups { groups: Groups, address: usize, count: usize },
+    /// Computes the forces in systems of as many bodies.
+    ForceBatch { sizes: Vec<usize>, seed: u64 },
     /// Makes the neighbour lists of the last block.
     Lists,
     /// Reads predicted sources from an address on.
@@ -50,6 +54,57 @@ struct Block {
     seed: u64,
 }
 
+/// Groups of sinks with lists of sources.
+#[derive(Debug, Clone)]
+struct Groups {
+    form: Form,
+    /// The number of sinks of each group, and the length of its list.
+    sizes: Vec<(usize, usize)>,
+    skip_own_index: bool,
+    seed: u64,
+}
+
+/// The form of the lists of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Ranges,
+    Addresses,
+    Own,
+}
+
+impl Groups {
+    /// Makes the lists of sources of a system that has some below this address.
+    fn lists(&self, end: usize) -> PlainLists {
+        let mut random = Random::new(self.seed);
+        let sizes = self.sizes.iter().copied();
+        match self.form {
+            Form::Ranges => {
+                let mut range = |length: usize| {
+                    let first = random.below(end);
+                    first..end.min(first + length)
+                };
+                PlainLists::of_ranges(&sizes.map(|(ni, length)| (ni, range(length))).collect::<Vec<_>>())
+            }
+            Form::Addresses => {
+                // The rounding of many equal terms would add up.
+                let mut list = |length: usize| {
+                    let (first, step) = (random.below(end), 1 + random.below(4));
+                    (0..length.min(2 * end)).map(|place| (first + step * place) % end).collect()
+                };
+                PlainLists::of_addresses(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+            }
+            Form::Own => {
+                let mut list = |length: usize| sources(random.bits(), length);
+                PlainLists::of_sources(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    fn sinks(&self) -> Vec<Sink> {
+        sinks(self.seed, self.sizes.iter().map(|(ni, _)| ni).sum())
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Mistake {
     Position,
@@ -57,6 +112,10 @@ enum Mistake {
     Time,
     Sink,
     Wait,
+    Offset,
+    Address,
+    OwnSource,
+    Batch,
 }
 
 /// Draws indices. Few are different, so that sinks have the indices of sources, and some are
@@ -117,13 +176,25 @@ fn block() -> impl Strategy<Value = Block> {
         .prop_map(|(nj, skip_own_index, ni, seed)| Block { nj, skip_own_index, ni, seed })
 }
 
+fn groups() -> impl Strategy<Value = Groups> {
+    let form = prop::sample::select(vec![Form::Ranges, Form::Addresses, Form::Own]);
+    let ni = prop_oneof![4 => 0..5usize, 1 => 0..40usize];
+    let length = prop_oneof![4 => 0..40usize, 1 => 0..600usize];
+    (form, prop::collection::vec((ni, length), 0..6), prop::bool::weighted(0.8), any::<u64>())
+        .prop_map(|(form, sizes, skip_own_index, seed)| Groups { form, sizes, skip_own_index, seed })
+}
+
 fn call() -> impl Strategy<Value = Call> {
     let mistake = prop_oneof![
         Just(Mistake::Position),
         Just(Mistake::Mass),
         Just(Mistake::Time),
         Just(Mistake::Sink),
-        Just(Mistake::Wait)
+        Just(Mistake::Wait),
+        Just(Mistake::Offset),
+        Just(Mistake::Address),
+        Just(Mistake::OwnSource),
+        Just(Mistake::Batch),
     ];
     prop_oneof![
         3 => (address(), any::<u64>()).prop_map(|(address, seed)| Call::SetSource { address, seed }),
@@ -134,6 +205,10 @@ fn call() -> impl Strategy<Value = Call> {
         4 => block().prop_map(Call::Force),
         2 => (block(), address(), 0..30usize, prop::option::of(time()), any::<u64>())
             .prop_map(|(block, address, count, time, seed)| Call::StartAndWrite { block, address, count, time, seed }),
+        3 => (groups(), address(), 0..30usize)
+            .prop_map(|(groups, address, count)| Call::ForceGroups { groups, address, count }),
+        1 => (prop::collection::vec(0..9usize, 0..6), any::<u64>())
+            .prop_map(|(sizes, seed)| Call::ForceBatch { sizes, seed }),
         2 => Just(Call::Lists),
         1 => address().prop_map(Call::Predicted),
         1 => address().prop_map(Call::Sources),
@@ -143,13 +218,18 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 fn failure() -> impl Strategy<Value = (At, How)> {
-    let at = prop::sample::select(vec![At::Open, At::Register, At::Start, At::Wait, At::Neighbours]);
+    let at = prop::sample::select(vec![At::Open, At::Register, At::Start, At::Groups, At::Wait, At::Neighbours]);
     (at, prop::sample::select(vec![How::Breaks, How::RunsOutOfMemory]))
 }
 
 /// Draws any order, precision and level of this machine, on some threads and devices.
 fn target() -> impl Strategy<Value = Target> {
-    let plain: Vec<Target> = targets(&Selection::default())
+    target_of(&Selection::default())
+}
+
+/// Draws one of a selection.
+fn target_of(selection: &Selection) -> impl Strategy<Value = Target> + use<> {
+    let plain: Vec<Target> = targets(selection)
         .into_iter()
         .filter(|target| target.setup.threads == 1 && target.setup.devices.len() == 1)
         .collect();
@@ -206,6 +286,32 @@ impl Play {
                 self.write(*address, 3, *count, *seed)?;
                 time.map_or(Ok(()), |time| self.twin.set_time(f64::from(time) * TICK))?;
                 self.twin.finish(&mut self.findings, "a block with writes before wait")
+            }
+            Call::ForceGroups { groups, address, count } => {
+                let lists = groups.lists(self.twin.model.end());
+                if target.interaction().is_regular() {
+                    let started = lists.start(&mut self.twin.system, groups.skip_own_index, &groups.sinks());
+                    self.findings.expect(started.is_err(), || "regular forces on groups".into());
+                    return Ok(());
+                }
+                self.twin.start_lists(&lists, groups.skip_own_index, &groups.sinks())?;
+                self.lists = false;
+                self.write(*address, 3, *count, groups.seed)?;
+                self.twin.finish(&mut self.findings, "groups")
+            }
+            Call::ForceBatch { sizes, seed } => {
+                let mut random = Random::new(*seed);
+                let systems: Vec<_> = sizes.iter().map(|count| sources(random.bits(), *count)).collect();
+                let mut batch = PlainBatch::of(&systems, 0.0);
+                batch.softening2.iter_mut().for_each(|softening2| *softening2 = random.below(3) as f64 / 16.0);
+                if target.interaction().is_regular() {
+                    let started = batch.start(&mut self.twin.system);
+                    self.findings.expect(started.is_err(), || "regular forces in a batch".into());
+                    return Ok(());
+                }
+                self.twin.start_batch(&batch)?;
+                self.lists = false;
+                self.twin.finish(&mut self.findings, "a batch")
             }
             Call::Lists if self.lists => self.twin.compare_lists(&mut self.findings, "lists"),
             Call::Lists => {
@@ -269,6 +375,24 @@ impl Play {
                 system.start(100, true, block).is_err()
             }
             Mistake::Wait => system.wait().is_err(),
+            Mistake::Offset => {
+                let mut lists = PlainLists::of_ranges(&[(7, 0..0), (13, 0..0)]);
+                lists.sink_offsets[1] = 21;
+                lists.start(system, true, &block).is_err()
+            }
+            Mistake::Address => {
+                let lists = PlainLists::of_addresses(&[(20, vec![self.twin.model.end()])]);
+                lists.start(system, true, &block).is_err()
+            }
+            Mistake::OwnSource => {
+                source.coefficients[0][2] = f64::NAN;
+                PlainLists::of_sources(&[(20, vec![source])]).start(system, true, &block).is_err()
+            }
+            Mistake::Batch => {
+                let mut batch = PlainBatch::of(&[vec![source; 3]], 0.0);
+                batch.offsets[1] = 2;
+                batch.start(system).is_err()
+            }
         }
     }
 }
@@ -279,21 +403,31 @@ fn play(machine: Box<dyn Machine>, target: &Target, calls: &[Call]) -> Result<Fi
     Ok(play.findings)
 }
 
-/// Returns every bit of the forces on a block.
-fn bits(target: &Target, written: &[Source], time: i32, block: &Block) -> Result<Vec<u64>> {
-    let mut system = kyoho::System::new(&target.setup)?;
+/// Makes a system with some sources, at a time.
+fn system(target: &Target, written: &[Source], time: i32) -> Result<System> {
+    let mut system = System::new(&target.setup)?;
     for (address, source) in written.iter().enumerate() {
         system.set_source(address, source)?;
     }
     system.set_time(f64::from(time) * TICK)?;
-    let forces = system.force(block.nj, block.skip_own_index, sinks(block.seed, block.ni))?;
+    Ok(system)
+}
+
+/// Returns every bit of the forces on a block.
+fn bits(target: &Target, written: &[Source], time: i32, block: &Block) -> Result<Vec<Vec<u64>>> {
+    let mut system = system(target, written, time)?;
+    Ok(bits_of(system.force(block.nj, block.skip_own_index, sinks(block.seed, block.ni))?))
+}
+
+/// Returns every bit of the force on each sink.
+fn bits_of(forces: Forces) -> Vec<Vec<u64>> {
     let numbers = |sink: usize| {
         let derivatives = [forces.acceleration(sink), forces.jerk(sink), forces.snap(sink), forces.crackle(sink)];
         let nearest = forces.nearest(sink).map_or([0, 0], |found| [found.distance2.to_bits(), found.index as u64]);
         let sums = [forces.potential(sink)].into_iter().chain(derivatives.into_iter().flatten());
         sums.map(f64::to_bits).chain(nearest).collect::<Vec<_>>()
     };
-    Ok((0..forces.len()).flat_map(numbers).collect())
+    (0..forces.len()).map(numbers).collect()
 }
 
 proptest! {
@@ -377,6 +511,36 @@ proptest! {
         let plain = bits(&target.with(1, &[0]), &written, time, &block).expect("a good block");
         let target = Target { setup: Setup { partition, ..target.setup } };
         prop_assert_eq!(bits(&target, &written, time, &block).expect("a good block"), plain);
+    }
+
+    #[test]
+    fn what_stands_beside_a_group_never_changes_a_bit_of_its_forces(
+        target in target_of(&Selection { scope: Some(Scope::Full), ..Selection::default() }),
+        count in 0..3000usize,
+        seed in any::<u64>(),
+        time in time(),
+        groups in groups(),
+    ) {
+        let written = sources(seed, count);
+        let lists = groups.lists(count);
+        let sinks = groups.sinks();
+        let of = |target: &Target, lists: &PlainLists, sinks: &[Sink]| {
+            let mut system = system(target, &written, time)?;
+            lists.start(&mut system, groups.skip_own_index, sinks)?;
+            system.wait().map(bits_of)
+        };
+        let mut alone = Vec::new();
+        for group in 0..lists.groups() {
+            let range = lists.sinks_of(group);
+            alone.push(of(&target.with(1, &[0]), &lists.picked(&[group]), &sinks[range]).expect("a good group"));
+        }
+        let mut order: Vec<usize> = (0..lists.groups()).rev().collect();
+        order.rotate_left(seed as usize % lists.groups().max(1));
+        let expected: Vec<_> = order.iter().flat_map(|group| alone[*group].clone()).collect();
+        let sinks: Vec<Sink> = order.iter().flat_map(|group| &sinks[lists.sinks_of(*group)]).copied().collect();
+        let found = of(&target, &lists.picked(&order), &sinks).expect("good groups");
+        let other = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        prop_assert_eq!((other, found.len()), (None, expected.len()), "the first sink with other bits, in {:?}", order);
     }
 }
 

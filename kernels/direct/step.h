@@ -48,33 +48,53 @@ FUNCTION int index_of_sink(GLOBAL const double *sinks, int number)
 }
 
 // The position of a sink in the numbers and units of a pair.
-FUNCTION void load_position(GLOBAL const double *sinks, int number, const Step *step, Sink *sink)
+FUNCTION void set_position(Sink *sink, const double position[3], const Step *step)
 {
     UNROLL
     for (int k = 0; k < 3; ++k) {
-        const double position = sinks[(long)number * SINK_NUMBERS + 3 + k] * step->target.position_factor;
-        sink->position[k] = (REAL)position;
+        const double scaled = position[k] * step->target.position_factor;
+        sink->position[k] = (REAL)scaled;
 #if IS_MIXED
-        sink->low[k] = (REAL)(position - (double)sink->position[k]);
+        sink->low[k] = (REAL)(scaled - (double)sink->position[k]);
 #endif
     }
 }
 
-// A sink in the numbers and units of a pair.
-FUNCTION Sink load_sink(GLOBAL const double *sinks, int number, const Step *step)
+FUNCTION void load_position(GLOBAL const double *sinks, int number, const Step *step, Sink *sink)
 {
-    GLOBAL const double *numbers = sinks + (long)number * SINK_NUMBERS;
+    GLOBAL const double *numbers = sinks + (long)number * SINK_NUMBERS + 3;
+    const double position[3] = {numbers[0], numbers[1], numbers[2]};
+    set_position(sink, position, step);
+}
+
+// A sink of full forces in the numbers and units of a pair.
+FUNCTION Sink sink_of(const double vectors[N_DERIVATIVES][3], double softening2, const Step *step)
+{
     const double factors[4] = {step->target.position_factor, step->target.velocity_factor,
         step->target.acceleration_factor, step->target.jerk_factor};
     Sink sink;
-    load_position(sinks, number, step, &sink);
-    sink.weight = (REAL)(numbers[1] * step->distance2_factor);
+    set_position(&sink, vectors[0], step);
+    sink.weight = (REAL)(softening2 * step->distance2_factor);
     UNROLL
     for (int k = 0; k < 3; ++k) {
         UNROLL
         for (int q = 1; q < N_DERIVATIVES; ++q)
-            sink.higher[q - 1][k] = (REAL)(numbers[3 + 3 * q + k] * factors[q]);
+            sink.higher[q - 1][k] = (REAL)(vectors[q][k] * factors[q]);
     }
+    return sink;
+}
+
+FUNCTION Sink load_sink(GLOBAL const double *sinks, int number, const Step *step)
+{
+    GLOBAL const double *numbers = sinks + (long)number * SINK_NUMBERS;
+    double vectors[N_DERIVATIVES][3];
+    UNROLL
+    for (int q = 0; q < N_DERIVATIVES; ++q) {
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            vectors[q][k] = numbers[3 + 3 * q + k];
+    }
+    Sink sink = sink_of(vectors, numbers[1], step);
 #if REGULAR
     const double radius2 = numbers[2] > 0.0 ? numbers[2] : 0.0;
     sink.by_mass = (REAL)(radius2 * step->by_mass_factor);

@@ -13,6 +13,16 @@
 #define FETCH_THREADS 256
 #define END_SINKS 4
 #define SHAPES 8
+#define LIST_THREADS 32
+#define LIST_STRANDS 8
+#define LIST_SEGMENT 1024
+#define SIZE_WIDTH 4
+#define SINK_REACH 12
+#define MOST_RAISED 44
+#define LONGEST_UNIT 250
+#define HEAVIEST_UNIT 1000
+#define LISTED_ADDRESSES 1
+#define LISTED_OWN 2
 
 #define FORCE_NAME_0 force_32_few_fe
 #define LANES_0 32
@@ -101,4 +111,54 @@ typedef struct {
     uint sequence;
     int sinks_from;
     int results_from;
+    int form;
+    int is_batch;
+    int first_sink;
+    int reserved;
+    double softening2;
 } Step;
+
+typedef struct {
+    long offset;
+    long stride;
+} Column;
+
+typedef struct {
+    Column masses;
+    Column times;
+    Column indices;
+    Column softening2;
+    Column positions;
+    Column velocities;
+    Column accelerations;
+    Column jerks;
+    Column snaps;
+    Column crackles;
+    Column sixth_derivatives;
+    Column seventh_derivatives;
+} Columns;
+
+typedef struct {
+    long first_source;
+    int sources;
+    int first_sink;
+    int sinks;
+    int lane_bits;
+    int partial;
+    int group;
+} ListItem;
+
+typedef struct {
+    int first_sink;
+    int sinks;
+    int partial;
+    int segments;
+} ListPart;
+
+typedef struct {
+    long first_source;
+    int sources;
+    int sinks;
+    int first_sink;
+    int reserved;
+} ListGroup;

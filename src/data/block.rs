@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
 
-use super::{Result, SLICE_GROUPS, Sinks, Units, memory};
+use super::{InteractionLists, Result, SLICE_GROUPS, Sinks, Units, memory};
 
 /// The number of vectors that a sink can have: position, velocity, acceleration, jerk.
 pub const MAX_DERIVATIVES: usize = 4;
@@ -105,18 +105,38 @@ pub struct Block {
     pub units: Units,
     /// The rule by which a source is a neighbour, where neighbours are left out of the sums.
     pub neighbour_criterion: NeighbourCriterion,
+    /// The sources of each group of sinks; without lists all sources below nj act on every sink.
+    pub lists: Option<InteractionLists>,
 }
 
 impl Block {
+    /// Returns the number of sinks.
+    pub fn count(&self) -> usize {
+        self.lists.as_ref().map_or(self.sinks.len(), |lists| lists.sinks.len())
+    }
+
+    /// Returns the number of pairs of a sink and an address whose source acts on it.
+    pub fn pairs(&self) -> u64 {
+        match &self.lists {
+            Some(lists) => lists.pairs(),
+            None => (self.sinks.len() as u64).saturating_mul(self.nj as u64),
+        }
+    }
+
     /// Returns the conversion of its sinks into the units of pairs.
     pub fn sink_units(&self) -> SinkUnits {
-        let distance2 = self.units.distance2_factor();
+        self.units_of_sinks(self.units)
+    }
+
+    /// Returns the conversion of sinks into some units, by the block's neighbour criterion.
+    pub fn units_of_sinks(&self, units: Units) -> SinkUnits {
+        let distance2 = units.distance2_factor();
         let (by_mass, plain) = match self.neighbour_criterion {
-            NeighbourCriterion::ByMass => (distance2 / self.units.mass_factor(), 0.0),
+            NeighbourCriterion::ByMass => (distance2 / units.mass_factor(), 0.0),
             NeighbourCriterion::Plain => (0.0, distance2),
         };
-        let derivatives = std::array::from_fn(|derivative| self.units.derivative_factor(derivative));
-        SinkUnits { distance2, derivatives, by_mass, plain, time: self.units.time_factor() }
+        let derivatives = std::array::from_fn(|derivative| units.derivative_factor(derivative));
+        SinkUnits { distance2, derivatives, by_mass, plain, time: units.time_factor() }
     }
 }
 

@@ -99,6 +99,26 @@ pub enum Error {
         /// The address.
         address: i64,
     },
+    /// An offset or a count of interaction lists is not allowed.
+    #[error("{what} is {value}; allowed: {allowed}")]
+    BadList {
+        /// The number's name, and whose it is.
+        what: String,
+        /// Its value.
+        value: i64,
+        /// The values that are allowed.
+        allowed: String,
+    },
+    /// An interaction list names an address beyond the sources.
+    #[error("{what} is {address}; allowed: {}", addresses_below(*.end))]
+    BadListedAddress {
+        /// The place of the address in the lists.
+        what: String,
+        /// The address.
+        address: i64,
+        /// The end of the addresses that were written.
+        end: usize,
+    },
     /// A number is NaN or infinite.
     #[error("{what} is {value}; allowed: finite numbers")]
     NotFinite {
@@ -210,6 +230,14 @@ pub enum Error {
     },
 }
 
+/// Returns the addresses below an end in words.
+fn addresses_below(end: usize) -> String {
+    match end {
+        0 => "none, as no source was written".into(),
+        end => format!("0 to {} (the highest that was written)", end - 1),
+    }
+}
+
 impl Error {
     /// Returns the error that no file descriptor is free for this file, if that is why it could not
     /// be opened.
@@ -223,8 +251,8 @@ impl Error {
         match self {
             Error::NullArgument { .. } => ResultCode::NullArgument,
             Error::BadHandle { .. } => ResultCode::BadHandle,
-            Error::BadCount { .. } => ResultCode::BadCount,
-            Error::BadAddress { .. } => ResultCode::BadAddress,
+            Error::BadCount { .. } | Error::BadList { .. } => ResultCode::BadCount,
+            Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
             Error::NotFinite { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
             Error::CallOrder { .. } | Error::Forked { .. } => ResultCode::CallOrder,

@@ -5,6 +5,7 @@ pub mod block;
 pub mod error;
 pub mod forces;
 pub mod interaction;
+pub mod lists;
 pub mod memory;
 pub mod partition;
 pub mod records;
@@ -19,6 +20,7 @@ pub use block::{
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
 pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
+pub use lists::{AddressTable, Bodies, BodyColumns, InteractionLists, ListedSources, SinkGroup};
 pub use partition::{
     Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
 };

@@ -102,7 +102,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    fn new(n_coefficients: usize) -> Result<Chunk> {
+    /// Makes a chunk of places without sources.
+    pub(crate) fn new(n_coefficients: usize) -> Result<Chunk> {
         let length = (TAYLOR + 3 * n_coefficients) * (CHUNK / OCTET);
         let rows = bytemuck::try_zeroed_slice_box(length)
             .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
@@ -153,7 +154,13 @@ impl Chunk {
         self.stamp
     }
 
-    fn write(&mut self, place: usize, source: &Source, stamp: u64) {
+    /// Forgets all sources.
+    pub(crate) fn clear(&mut self) {
+        (self.range, self.set) = (IndexRange::EMPTY, [0; CHUNK / 64]);
+    }
+
+    /// Writes the source at a place, and the stamp of the chunk with it.
+    pub(crate) fn write(&mut self, place: usize, source: &Source, stamp: u64) {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &mut self.rows[place / OCTET * rows..][..rows];
         let lane = place % OCTET;

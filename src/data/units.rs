@@ -77,23 +77,23 @@ fn power(exponent: i32) -> f64 {
 
 /// The number of binary exponents that count as one size. A census of sizes changes only where a
 /// source leaves its size.
-const WIDTH: i32 = 4;
+pub const WIDTH: i32 = 4;
 /// The number of sizes that doubles have. The first is that of zero.
 const SIZES: usize = (2048 / WIDTH) as usize;
 /// Of this many sources one may be larger than those that units are chosen for, so that a body that
 /// escapes, or that was lost, does not take digits from all others.
 const OUTER: u32 = 8;
 /// A sink that is at most this many binary exponents farther out than the sources has their units.
-const REACH: i32 = 12;
+pub const REACH: i32 = 12;
 /// Sinks farther out than that make the unit of length longer by this many binary exponents at
 /// most. So a star that rounding has moved from the origin is felt by its planets, and beside a
 /// sink that was lost most others keep their forces.
-const MOST_RAISED: i32 = 44;
+pub const MOST_RAISED: i32 = 44;
 /// The largest magnitude of the exponents for lengths and rates; [`HEAVIEST`] is that for masses.
 /// Within these all factors are normal numbers, so that sums are brought back exactly.
-const LONGEST: i32 = 250;
+pub const LONGEST: i32 = 250;
 /// See [`LONGEST`].
-const HEAVIEST: i32 = 1000;
+pub const HEAVIEST: i32 = 1000;
 
 /// Returns the size of the largest of some numbers, from the bits of their magnitudes.
 fn size_of_largest(numbers: &[f64]) -> u16 {
@@ -193,23 +193,59 @@ impl Census {
     pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], bounds: &Bounds, n_derivatives: usize) -> Units {
         let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
         let raised = of_sinks(0).map(|exponent| exponent - REACH);
-        let far = match self.typical(1) {
-            Some(far) => raised.map_or(far, |raised| raised.clamp(far, far + MOST_RAISED)),
-            None => raised.unwrap_or(0),
-        };
+        let far = raised_by(self.typical(1), raised);
+        let fast = |derivative: usize| self.typical(1 + derivative).or(of_sinks(derivative));
+        Units::chosen(exponent(self.largest[0]), far, fast, bounds, n_derivatives)
+    }
+}
+
+/// Returns the binary exponent of the unit of length for sources at a distance, raised by sinks that
+/// are much farther out.
+fn raised_by(sources: Option<i32>, sinks: Option<i32>) -> i32 {
+    match sources {
+        Some(far) => sinks.map_or(far, |raised| raised.clamp(far, far + MOST_RAISED)),
+        None => sinks.unwrap_or(0),
+    }
+}
+
+impl Units {
+    /// Returns the units for pairs of some sources, whose masses and vectors have these largest
+    /// magnitudes, and of some sinks, whose vectors have those.
+    pub fn of_group(
+        mass: f64,
+        sources: &[f64; MAX_DERIVATIVES],
+        sinks: &[f64; MAX_DERIVATIVES],
+        bounds: &Bounds,
+        n_derivatives: usize,
+    ) -> Units {
+        let size = |value: f64| exponent(size_of_largest(&[value]));
+        let far = raised_by(size(sources[0]), size(sinks[0]).map(|exponent| exponent - REACH));
+        let fast = |derivative: usize| size(sources[derivative]).or(size(sinks[derivative]));
+        Units::chosen(size(mass), far, fast, bounds, n_derivatives)
+    }
+
+    /// Returns the units in which a coordinate with the binary exponent `far` is about 1, and so are
+    /// the first derivatives that are not zero, whose exponents `fast` returns.
+    fn chosen(
+        heaviest: Option<i32>,
+        far: i32,
+        fast: impl Fn(usize) -> Option<i32>,
+        bounds: &Bounds,
+        n_derivatives: usize,
+    ) -> Units {
         let mut units = Units::CALLERS;
         if bounds.scales_lengths {
             units.length = (-far).clamp(-LONGEST, LONGEST);
             units.speed = units.length;
-            for derivative in 1..n_derivatives.min(1 + COUNTED) {
-                if let Some(fast) = self.typical(1 + derivative).or(of_sinks(derivative)) {
+            for derivative in 1..n_derivatives.min(COUNTED) {
+                if let Some(fast) = fast(derivative) {
                     let rate = (-fast - units.length).div_euclid(derivative as i32);
                     units.speed = units.length + rate.clamp(-LONGEST, LONGEST);
                     break;
                 }
             }
         }
-        if let Some(heaviest) = exponent(self.largest[0]) {
+        if let Some(heaviest) = heaviest {
             let weight = heaviest - 3 * (far + units.length);
             let wanted = weight.clamp(bounds.weights.0, bounds.weights.1) - weight;
             let kept = wanted.clamp(bounds.masses.0 - heaviest, bounds.masses.1 - heaviest);

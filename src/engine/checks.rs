@@ -2,7 +2,7 @@
 
 use crate::data::forces::are_finite;
 use crate::data::records::Numbers;
-use crate::data::{Error, MAX_COEFFICIENTS, Result, Sink, Source};
+use crate::data::{Error, Interaction, MAX_COEFFICIENTS, Result, Sink, Source};
 
 use super::System;
 
@@ -47,62 +47,7 @@ impl System {
         if address > i32::MAX as usize {
             return Err(Error::BadAddress { address: address.min(i64::MAX as usize) as i64 });
         }
-        let name = |what: &str| format!("{what} of the source at address {address}");
-        let finite = |what: &str, value: f64| {
-            if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: name(what), value }) }
-        };
-        let within = |what: &str, value: f64, largest: f64| {
-            if value.abs() <= largest { Ok(()) } else { Err(self.too_large(name(what), value, largest)) }
-        };
-        let coefficients = &source.coefficients[..self.interaction.n_coefficients];
-        let largest = self.interaction.bounds;
-        finite("the mass", source.mass)?;
-        finite("the time", source.time)?;
-        for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
-            coefficient.iter().try_for_each(|value| finite(what, *value))?;
-        }
-        source.coefficients[0].iter().try_for_each(|value| within("the position", *value, largest.position))?;
-        within("the mass", source.mass, largest.mass)
-    }
-
-    /// Fails unless a block may have this sink.
-    pub(super) fn check_sink(&self, number: usize, sink: &Sink) -> Result<()> {
-        let name = |what: &str| format!("{what} of sink {number}");
-        for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..self.interaction.n_derivatives]) {
-            if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
-                return Err(Error::NotFinite { what: name(what), value: *value });
-            }
-        }
-        if self.interaction.is_regular() && !sink.step.is_finite() {
-            return Err(Error::NotFinite { what: name("the step"), value: sink.step });
-        }
-        let largest = self.interaction.bounds.position;
-        if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
-            return Err(self.too_large(name("the position"), *value, largest));
-        }
-        for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
-            if !value.is_finite() {
-                return Err(Error::NotFinite { what: name(what), value });
-            }
-        }
-        if !(0.0..=largest * largest).contains(&sink.softening2) {
-            return Err(Error::OutOfRange {
-                what: name("the squared softening"),
-                value: sink.softening2,
-                precision: self.interaction.precision.name(),
-                allowed: format!("0 to {:e}", largest * largest),
-            });
-        }
-        Ok(())
-    }
-
-    fn too_large(&self, what: String, value: f64, largest: f64) -> Error {
-        Error::OutOfRange {
-            what,
-            value,
-            precision: self.interaction.precision.name(),
-            allowed: format!("magnitudes up to {largest:e}"),
-        }
+        check_numbers(&self.interaction, source, |what| format!("{what} of the source at address {address}"))
     }
 }
 
@@ -117,3 +62,63 @@ const DERIVATIVES: [&str; MAX_COEFFICIENTS] = [
     "the sixth derivative",
     "the seventh derivative",
 ];
+
+/// Fails unless every number of a source is finite and in the precision's range. `name` says
+/// whose a quantity is.
+pub(super) fn check_numbers(interaction: &Interaction, source: &Source, name: impl Fn(&str) -> String) -> Result<()> {
+    let finite = |what: &str, value: f64| {
+        if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: name(what), value }) }
+    };
+    let within = |what: &str, value: f64, largest: f64| {
+        if value.abs() <= largest { Ok(()) } else { Err(too_large(interaction, name(what), value, largest)) }
+    };
+    let coefficients = &source.coefficients[..interaction.n_coefficients];
+    let largest = interaction.bounds;
+    finite("the mass", source.mass)?;
+    finite("the time", source.time)?;
+    for (what, coefficient) in DERIVATIVES.iter().zip(coefficients) {
+        coefficient.iter().try_for_each(|value| finite(what, *value))?;
+    }
+    source.coefficients[0].iter().try_for_each(|value| within("the position", *value, largest.position))?;
+    within("the mass", source.mass, largest.mass)
+}
+
+/// Fails unless a block may have this sink. `whose` says what sinks are to the caller.
+pub(super) fn check_sink(interaction: &Interaction, (whose, number): (&str, usize), sink: &Sink) -> Result<()> {
+    let name = |what: &str| format!("{what} of {whose} {number}");
+    for (what, vector) in DERIVATIVES.iter().zip(&sink.derivatives[..interaction.n_derivatives]) {
+        if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
+            return Err(Error::NotFinite { what: name(what), value: *value });
+        }
+    }
+    if interaction.is_regular() && !sink.step.is_finite() {
+        return Err(Error::NotFinite { what: name("the step"), value: sink.step });
+    }
+    let largest = interaction.bounds.position;
+    if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
+        return Err(too_large(interaction, name("the position"), *value, largest));
+    }
+    for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
+        if !value.is_finite() {
+            return Err(Error::NotFinite { what: name(what), value });
+        }
+    }
+    if !(0.0..=largest * largest).contains(&sink.softening2) {
+        return Err(Error::OutOfRange {
+            what: name("the squared softening"),
+            value: sink.softening2,
+            precision: interaction.precision.name(),
+            allowed: format!("0 to {:e}", largest * largest),
+        });
+    }
+    Ok(())
+}
+
+fn too_large(interaction: &Interaction, what: String, value: f64, largest: f64) -> Error {
+    Error::OutOfRange {
+        what,
+        value,
+        precision: interaction.precision.name(),
+        allowed: format!("magnitudes up to {largest:e}"),
+    }
+}

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::{
-    Assignment, Block, Error, Interaction, PartialSums, Partition, RecordLine, Result, ResultCode, Sources, Sums,
+    Assignment, Block, Error, Interaction, InteractionLists, PartialSums, Partition, RecordLine, Result, ResultCode,
+    Sources, Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -48,6 +49,39 @@ const PAIRS_OF_LISTS: usize = 1 << 24;
 
 /// The factor by which the memory of records may grow, where more is written for each block.
 const MOST_GROWTH: usize = 32;
+
+/// The bytes of a sink of interaction lists on the bus, there and back.
+const BYTES_OF_SINK: u64 = 64;
+/// The bytes of interaction lists that are copied and begun at a time.
+const BYTES_OF_PIECE: u64 = 8 << 20;
+/// The most pieces of the interaction lists of a device.
+const MOST_PIECES: u64 = 12;
+
+/// Copies the sinks and sources of some groups from the caller's arrays.
+pub type CopyGroups<'a> = &'a mut dyn FnMut(&mut InteractionLists, &Range<usize>) -> Result<()>;
+
+/// The reason why a block could not be begun.
+pub enum NotStarted {
+    /// A device failed.
+    Failed(Error),
+    /// The caller's lists are not as they should be.
+    Refused(Error),
+}
+
+impl NotStarted {
+    /// Returns the error.
+    pub fn into_error(self) -> Error {
+        match self {
+            NotStarted::Failed(error) | NotStarted::Refused(error) => error,
+        }
+    }
+}
+
+impl From<Error> for NotStarted {
+    fn from(error: Error) -> NotStarted {
+        NotStarted::Failed(error)
+    }
+}
 
 /// How far the devices are with a block.
 #[derive(Debug, Default)]
@@ -296,11 +330,12 @@ impl Devices {
     }
 
     /// Chooses whether the CPU computes the next block in place of other devices, by the number of
-    /// its pairs alone, and returns that.
-    pub fn choose(&mut self, ni: usize, nj: usize) -> Result<bool> {
-        let own = self.all.first().map_or(0, |device| device.crossover());
+    /// its pairs alone, and returns that. Forces on groups of sinks are the CPU's only where a
+    /// crossover was set, as they must not depend on how many groups a call has.
+    pub fn choose(&mut self, pairs: u64, in_groups: bool) -> Result<bool> {
+        let own = self.all.first().filter(|_| !in_groups).map_or(0, |device| device.crossover());
         let crossover = self.setup.crossover.unwrap_or(own);
-        let on_host = self.setup.backend != Backend::Cpu && ((ni as u64).saturating_mul(nj as u64)) < crossover;
+        let on_host = self.setup.backend != Backend::Cpu && pairs < crossover;
         if on_host && self.host.is_empty() {
             self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup))?);
         }
@@ -313,19 +348,28 @@ impl Devices {
         self.on_host
     }
 
-    /// Begins a block, with the records of the journal or from the host's copy alone; if a device
-    /// cannot, none is at work afterwards.
-    pub fn start(&mut self, journal: &mut UpdateJournal, with_records: bool, block: &Block) -> Result<()> {
-        let (ni, nj) = (block.sinks.len(), block.nj);
+    /// Begins a block, with the records of the journal or from the host's copy alone. `copy` copies
+    /// some groups of its interaction lists, if they are not copied yet. After an error none is at
+    /// work, and all groups are copied unless that failed.
+    pub fn start(
+        &mut self,
+        journal: &mut UpdateJournal,
+        with_records: bool,
+        block: &mut Block,
+        copy: Option<CopyGroups>,
+    ) -> std::result::Result<(), NotStarted> {
+        let (ni, nj) = (block.count(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let all = at_work.len();
         if all == 0 {
-            return Err(self.lost.clone().unwrap_or(Error::CallOrder {
+            return Err(NotStarted::Failed(self.lost.clone().unwrap_or(Error::CallOrder {
                 call: "start",
                 when: "on a system without devices, as none could be opened when they were last changed; move it to others",
-            }));
+            })));
         }
         let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
+            // Groups are not divided among devices.
+            _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };
@@ -333,19 +377,69 @@ impl Devices {
         self.failed.clear();
         self.knows_block = false;
         self.progress.begin(partition, parties, ni);
+        let pieces = self.divide_lists(block, partition.ranges);
         self.partial_sums.reset(ni, partition.sets)?;
         let updates = journal.updates(parties, with_records);
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let work = at_work.iter_mut().zip(&self.progress.assignments).zip(&mut outcomes).enumerate();
+        let of_threads: &Block = block;
         self.threads.each(work, |(place, ((device, assignment), outcome))| {
-            *outcome = device.start(&updates.of(place), block, assignment);
+            *outcome = device.start(&updates.of(place), of_threads, assignment);
         });
-        self.note(outcomes).inspect_err(|_| self.drain())?;
-        if !self.on_host {
+        let begun = self.note(outcomes);
+        if begun.is_ok() && !self.on_host {
             journal.keep_for_others(parties, all, with_records);
         }
+        self.start_pieces(block, pieces, begun, copy).inspect_err(|_| self.drain())?;
         self.knows_block = true;
         Ok(())
+    }
+
+    /// Gives each device groups of a block with interaction lists, and returns the pieces of these
+    /// with their devices, in the order in which they are begun.
+    fn divide_lists(&mut self, block: &Block, devices: usize) -> Vec<(usize, Range<usize>)> {
+        let Some(lists) = &block.lists else { return Vec::new() };
+        let of_devices = lists.divided(0..lists.groups.len(), devices);
+        for (assignment, groups) in self.progress.assignments.iter_mut().zip(&of_devices) {
+            *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
+        }
+        let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
+        let pieces = |groups: &Range<usize>| {
+            let sources = lists.groups[groups.clone()].iter().map(|group| u64::from(group.sources)).sum::<u64>();
+            let bytes = lists.sinks_of(groups).len() as u64 * BYTES_OF_SINK + sources * lists.bytes_of_source();
+            if is_cpu { 1 } else { (bytes / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize }
+        };
+        let mut all: Vec<(usize, usize, Range<usize>)> = Vec::new();
+        for (device, groups) in of_devices.into_iter().enumerate() {
+            let divided = lists.divided(groups.clone(), pieces(&groups)).into_iter().enumerate();
+            all.extend(divided.map(|(number, groups)| (number, device, groups)));
+        }
+        all.sort_by_key(|(number, device, _)| (*number, *device));
+        all.into_iter().map(|(_, device, groups)| (device, groups)).collect()
+    }
+
+    /// Copies the pieces of interaction lists and begins their sums, unless the devices have failed.
+    fn start_pieces(
+        &mut self,
+        block: &mut Block,
+        pieces: Vec<(usize, Range<usize>)>,
+        mut begun: Result<()>,
+        mut copy: Option<CopyGroups>,
+    ) -> std::result::Result<(), NotStarted> {
+        for (place, groups) in pieces {
+            if let (Some(copy), Some(lists)) = (&mut copy, &mut block.lists) {
+                copy(lists, &groups).map_err(NotStarted::Refused)?;
+            }
+            let device = if self.on_host { &mut self.host[place] } else { &mut self.all[place] };
+            if begun.is_ok() && !groups.is_empty() {
+                begun = device.sum_groups(block, groups);
+                if begun.is_err() && !self.on_host {
+                    self.failed.push(self.setup.devices[place]);
+                }
+            }
+        }
+        begun.map_err(NotStarted::Failed)
     }
 
     /// Notes which devices failed, and returns the first failure.

@@ -5,18 +5,21 @@ mod devices;
 #[cfg(test)]
 mod gpu_failures;
 mod journal;
+pub mod lists;
 mod neighbours;
 mod partitions;
 mod sinks;
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::forces::check_finite;
 use crate::data::records::Numbers;
 use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
-    Block, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result,
-    SLICE_GROUPS, Scope, Sink, Sinks, Source, Sums,
+    Block, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, MAX_DERIVATIVES,
+    NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source, Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -24,8 +27,10 @@ use crate::law::catalogue;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
-use devices::Devices;
+use checks::{check_numbers, check_sink};
+use devices::{CopyGroups, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
+use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
 use neighbours::Lists;
 
 /// The setup of a system; `config::Settings` makes one from the environment.
@@ -107,6 +112,10 @@ pub struct System {
     /// Whether some sink of the last block has a radius, so that there are neighbours to be found.
     lists_wanted: bool,
     statistics: Statistics,
+    /// The end of the addresses that were written.
+    end: usize,
+    /// Interaction lists of a block to come; they keep the memory of those of earlier ones.
+    candidate_lists: InteractionLists,
 }
 
 impl System {
@@ -148,6 +157,8 @@ impl System {
             lists: Lists::default(),
             lists_wanted: false,
             statistics: Statistics::default(),
+            end: 0,
+            candidate_lists: InteractionLists::default(),
         })
     }
 
@@ -220,6 +231,7 @@ impl System {
         if !self.journal.record(address, source) {
             self.write(address, source)?;
         }
+        self.end = self.end.max(address + 1);
         self.statistics.writes += 1;
         Ok(())
     }
@@ -234,13 +246,14 @@ impl System {
             && self.are_good_numbers(address, numbers)
             && self.journal.record_numbers(address, index, numbers);
         self.statistics.writes += u64::from(is_recorded);
+        self.end = self.end.max(if is_recorded { address + 1 } else { 0 });
         is_recorded
     }
 
     /// Writes a source that could not be recorded.
     fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
-        if is_much && self.stage == Stage::Done {
+        if is_much && self.stage == Stage::Done && self.lists_wanted {
             self.make_lists(None)?;
         }
         if self.last_block_is_needed() {
@@ -290,7 +303,7 @@ impl System {
     }
 
     /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
-    /// Where they are many, several threads make them in any order, up to eight of
+    /// Where they are many, several threads make them in any order, up to twelve of
     /// [`Setup::threads`].
     pub fn start_from_fn(
         &mut self,
@@ -315,6 +328,124 @@ impl System {
         self.start_candidates(nj, skip_own_index, scan)
     }
 
+    /// Begins the forces on sinks in groups: on a group act the sources of its interaction list
+    /// alone. Otherwise as [`System::start`]: the time, the prediction and the exclusion of sources
+    /// by index are those of blocks, and [`System::wait_each`] waits for the forces. There are no
+    /// neighbour lists of them.
+    ///
+    /// Lists and sinks are copied. A wrong offset, an address beyond the highest that was written,
+    /// or a number of a body that is not finite or too large is an error that leaves the last block
+    /// as it was.
+    pub fn start_lists(&mut self, skip_own_index: bool, sinks: &GivenBodies, given: &GivenLists) -> Result<()> {
+        self.start_given(skip_own_index, (sinks, false), given)
+    }
+
+    /// Begins the forces on the bodies of many systems, which are not kept among the sources: on
+    /// each act the other bodies of its system, those with another index. `offsets` says which body
+    /// is the first of a system and, behind the last system, how many there are. Otherwise as
+    /// [`System::start_lists`].
+    pub fn start_batch(&mut self, systems: usize, offsets: Offsets, bodies: &GivenBodies) -> Result<()> {
+        let sources = GivenSources::Own { offsets, sources: *bodies };
+        let given = GivenLists { groups: systems, sink_offsets: offsets, sources };
+        let sinks =
+            GivenBodies { masses: None, derivatives: [None; MAX_COEFFICIENTS], times: None, indices: None, ..*bodies };
+        self.start_given(true, (&sinks, true), &given)
+    }
+
+    /// Checks and copies the lists of a call and begins its forces.
+    fn start_given(
+        &mut self,
+        skip_own_index: bool,
+        (sinks, is_batch): (&GivenBodies, bool),
+        given: &GivenLists,
+    ) -> Result<()> {
+        self.require_no_block("start")?;
+        let interaction = self.interaction.clone();
+        if interaction.is_regular() {
+            return Err(Error::Unsupported {
+                backend: self.setup().backend.name(),
+                forces: format!("interaction lists of {}", interaction.name()),
+                allowed: "full forces".into(),
+            });
+        }
+        let end = self.end;
+        lists::prepare(&mut self.candidate_lists, given, (sinks, is_batch), end, &interaction)?;
+        for memory in self.candidate_lists.take_outgrown() {
+            self.devices.unregister(memory.as_slice())?;
+        }
+        let on_host = self.devices.choose(self.candidate_lists.pairs(), true)?;
+        let check = |lists: &InteractionLists, body: Checked| match body {
+            Checked::Sink(number) => {
+                let whose = if is_batch { "body" } else { "sink" };
+                check_sink(&interaction, (whose, number), &lists.sinks.sink(number))
+            }
+            Checked::Source(number) => match &lists.sources {
+                ListedSources::Own(own) => check_numbers(&interaction, &own.source(number), |what| {
+                    if is_batch {
+                        format!("{what} of body {number}")
+                    } else {
+                        format!("{what} of source {number} of the lists")
+                    }
+                }),
+                _ => Ok(()),
+            },
+        };
+        let threads = std::mem::replace(&mut self.threads, Threads::alone());
+        let mut copy = |lists: &mut InteractionLists, groups: &Range<usize>| {
+            lists::copy(lists, given, (sinks, end), groups, &interaction, &threads, check)
+        };
+        // The lists come to devices while further ones are copied, unless the neighbour lists of the
+        // last block may still be wanted if these turn out to be wrong.
+        let keeps_last = self.stage == Stage::Done && self.lists_wanted;
+        let groups = 0..self.candidate_lists.groups.len();
+        let mut outcome = if keeps_last { copy(&mut self.candidate_lists, &groups) } else { Ok(()) };
+        if outcome.is_ok() {
+            let copy: Option<CopyGroups> = if keeps_last { None } else { Some(&mut copy) };
+            outcome = self.begin_lists(skip_own_index, on_host, copy);
+        }
+        self.threads = threads;
+        outcome
+    }
+
+    /// Begins the block of the candidate lists, of which `copy` copies some groups, if they are not
+    /// copied yet.
+    fn begin_lists(&mut self, skip_own_index: bool, on_host: bool, copy: Option<CopyGroups>) -> Result<()> {
+        self.devices.make_room(&mut self.journal)?;
+        self.journal.prepare(self.devices.take_records(), on_host)?;
+        let mut block = Block {
+            skip_own_index,
+            time: self.time,
+            predicts: self.predicts,
+            nj: self.end,
+            neighbour_criterion: self.neighbour_criterion,
+            // The forces of a group do not depend on the sinks of others.
+            units: self.journal.sources().units(&[0.0; MAX_DERIVATIVES], &self.interaction),
+            lists: Some(std::mem::take(&mut self.candidate_lists)),
+            sinks: Sinks::default(),
+        };
+        std::mem::swap(&mut self.block, &mut block);
+        let stage = std::mem::replace(&mut self.stage, Stage::Idle);
+        match self.begin(copy) {
+            Ok(()) => {
+                // The memory of sinks and lists is kept for the next ones.
+                std::mem::swap(&mut self.block.sinks, &mut block.sinks);
+                self.candidate_lists = block.lists.unwrap_or_default();
+                self.lists.reset();
+                self.lists_wanted = false;
+                self.stage = Stage::Started;
+                Ok(())
+            }
+            Err(not_started) => {
+                std::mem::swap(&mut self.block, &mut block);
+                self.candidate_lists = block.lists.unwrap_or_default();
+                if matches!(not_started, NotStarted::Refused(_)) {
+                    self.stage = stage;
+                }
+                Err(not_started.into_error())
+            }
+        }
+    }
+
     fn require_no_block(&self, call: &'static str) -> Result<()> {
         match self.stage {
             Stage::Started => Err(Error::CallOrder { call, when: "while a block is under way; wait for it first" }),
@@ -329,14 +460,18 @@ impl System {
         }
         if !scan.good {
             let mut all = self.candidates.all().iter().enumerate();
-            all.try_for_each(|(number, sink)| self.check_sink(number, &sink))?;
+            all.try_for_each(|(number, sink)| check_sink(&self.interaction, ("sink", number), &sink))?;
         }
-        let on_host = self.devices.choose(self.candidates.len(), nj)?;
+        let on_host = self.devices.choose((self.candidates.len() as u64).saturating_mul(nj as u64), false)?;
         self.stage = Stage::Idle;
         self.lists.reset();
         self.devices.make_room(&mut self.journal)?;
         self.journal.prepare(self.devices.take_records(), on_host)?;
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
+        if let Some(lists) = self.block.lists.take() {
+            // Their memory is kept for the next ones.
+            self.spare_lists(lists)?;
+        }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
@@ -344,25 +479,45 @@ impl System {
         self.block.nj = nj;
         self.block.neighbour_criterion = self.neighbour_criterion;
         self.block.units = self.journal.sources().units(&scan.largest, &self.interaction);
-        self.begin()?;
+        self.begin(None).map_err(NotStarted::into_error)?;
         self.stage = Stage::Started;
         Ok(())
     }
 
-    /// Starts the block on the devices.
-    fn begin(&mut self) -> Result<()> {
-        if self.devices.on_host() {
-            self.devices.start(&mut self.journal, false, &self.block)?;
-            self.journal.reopen();
+    /// Keeps the memory of lists that are not used any more.
+    fn spare_lists(&mut self, lists: InteractionLists) -> Result<()> {
+        if self.candidate_lists.groups.capacity() == 0 {
+            self.candidate_lists = lists;
             return Ok(());
         }
-        if let Err(error) = self.devices.start(&mut self.journal, true, &self.block) {
-            // Some devices may have the latest writes and some not.
-            self.journal.spill()?;
-            self.start_elsewhere(error)?;
+        lists.memory().try_for_each(|memory| self.devices.unregister(memory))
+    }
+
+    /// Starts the block on the devices. `copy` copies some groups of its interaction lists, if they
+    /// are not copied yet.
+    fn begin(&mut self, copy: Option<CopyGroups>) -> std::result::Result<(), NotStarted> {
+        if self.devices.on_host() {
+            let begun = self.devices.start(&mut self.journal, false, &mut self.block, copy);
+            self.journal.reopen();
+            return begun;
+        }
+        match self.devices.start(&mut self.journal, true, &mut self.block, copy) {
+            Ok(()) => (),
+            Err(refused @ NotStarted::Refused(_)) => {
+                // A device may have failed too, before it was waited for to its end.
+                self.journal.spill()?;
+                self.journal.settle()?;
+                self.journal.all_is_written();
+                return Err(refused);
+            }
+            Err(NotStarted::Failed(error)) => {
+                // Some devices may have the latest writes and some not.
+                self.journal.spill()?;
+                self.start_elsewhere(error)?;
+            }
         }
         self.journal.fetched();
-        self.journal.sent()
+        Ok(self.journal.sent()?)
     }
 
     /// Starts the last block again after a failure, on the devices that are left or on others, from
@@ -375,9 +530,9 @@ impl System {
                 self.journal.all_is_written();
             }
             self.devices.fall_back(error, &mut self.journal)?;
-            match self.devices.start(&mut self.journal, false, &self.block) {
+            match self.devices.start(&mut self.journal, false, &mut self.block, None) {
                 Ok(()) => break,
-                Err(next) => error = next,
+                Err(next) => error = next.into_error(),
             }
         }
         self.journal.fetched();
@@ -418,19 +573,40 @@ impl System {
     /// device may still be at work on further ones. Some are handed over again if a device fails,
     /// and none of them holds if an error is returned.
     pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
+        self.wait_for_all(|system, sums, sinks| take(sinks.start, Forces::of(sums, sinks, &system.interaction)))
+    }
+
+    /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads take
+    /// some each, up to twelve of [`Setup::threads`].
+    pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
+        self.wait_for_all(|system, sums, sinks| {
+            let interaction = &*system.interaction;
+            let take = |piece: Range<usize>| take(piece.start, Forces::of(sums, piece, interaction));
+            if sinks.len() < MANY_FORCES { take(sinks) } else { system.threads.each(pieces(sinks), take) }
+        })
+    }
+
+    /// Returns the number of sinks of the last block.
+    pub fn sinks(&self) -> usize {
+        self.block.count()
+    }
+
+    /// Waits for the forces and calls `take` with the sums of further sinks.
+    fn wait_for_all(&mut self, mut take: impl FnMut(&System, &Sums, Range<usize>)) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
-        let (count, interaction) = (self.block.sinks.len(), self.interaction.clone());
+        let count = self.block.count();
         let mut finite = Ok(());
         let handed_over = loop {
             match self.devices.wait_more() {
                 // Whatever came of the first sinks, the devices are waited for to their end.
                 Ok(Some(sinks)) => {
-                    finite = finite.and_then(|()| check_finite(self.devices.so_far(), sinks.clone(), &interaction));
+                    let sums = self.devices.so_far();
+                    finite = finite.and_then(|()| self.check(sums, sinks.clone()));
                     if finite.is_ok() {
-                        take(sinks.start, Forces::of(self.devices.so_far(), sinks, &interaction));
+                        take(self, sums, sinks);
                     }
                 }
                 Ok(None) => {
@@ -444,15 +620,29 @@ impl System {
             Ok(()) => finite?,
             Err(error) => {
                 self.compute_elsewhere(error)?;
-                check_finite(&self.sums, 0..count, &interaction)?;
-                take(0, Forces::of(&self.sums, 0..count, &interaction));
+                self.check(&self.sums, 0..count)?;
+                take(self, &self.sums, 0..count);
             }
         }
         self.stage = Stage::Done;
         self.statistics.blocks += 1;
-        self.statistics.sinks += self.block.sinks.len() as u64;
-        self.statistics.interactions += (self.block.sinks.len() as u64).saturating_mul(self.block.nj as u64);
+        self.statistics.sinks += self.block.count() as u64;
+        self.statistics.interactions += self.block.pairs();
         Ok(())
+    }
+
+    /// Fails if some sums of these sinks are not finite; the error names the first such sink.
+    fn check(&self, sums: &Sums, sinks: Range<usize>) -> Result<()> {
+        if sinks.len() < MANY_FORCES {
+            return check_finite(sums, sinks, &self.interaction);
+        }
+        let (good, interaction) = (AtomicBool::new(true), &*self.interaction);
+        self.threads.each(pieces(sinks.clone()), |piece| {
+            if check_finite(sums, piece, interaction).is_err() {
+                good.store(false, Ordering::Relaxed);
+            }
+        });
+        if good.into_inner() { Ok(()) } else { check_finite(sums, sinks, &self.interaction) }
     }
 
     /// Waits for a block that was started, if any, and forgets it.
@@ -496,6 +686,12 @@ impl System {
             return Err(Error::CallOrder {
                 call: "neighbours",
                 when: "in a system of order 2, which finds none; allowed: orders 4, 6, 8",
+            });
+        }
+        if self.block.lists.is_some() {
+            return Err(Error::CallOrder {
+                call: "neighbours",
+                when: "after forces on interaction lists, which have none; allowed: after those of a block",
             });
         }
         if sink >= self.block.sinks.len() {
@@ -577,7 +773,21 @@ impl System {
 const MAX_DEVICES: usize = 64;
 
 /// The most threads that copy sinks; more would wait for the memory's bandwidth.
-const COPIERS: usize = 8;
+const COPIERS: usize = 12;
+
+/// Fewer forces are handed over sooner than other threads are awake.
+const MANY_FORCES: usize = 1 << 13;
+/// The number of sinks whose forces a thread hands over at a time.
+const FORCES_OF_PIECE: usize = 1 << 11;
+
+/// Divides sinks among threads.
+fn pieces(sinks: Range<usize>) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
+    let (count, end) = (sinks.len().div_ceil(FORCES_OF_PIECE), sinks.end);
+    (0..count).map(move |piece| {
+        let first = sinks.start + piece * FORCES_OF_PIECE;
+        first..end.min(first + FORCES_OF_PIECE)
+    })
+}
 
 /// Returns the threads that copy sinks.
 fn copiers(setup: &Setup) -> Threads {

@@ -1,10 +1,13 @@
 //! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
 
+mod cpu;
 pub mod direct;
+mod lanes;
+pub mod lists;
+mod tiles;
 
 use std::sync::Arc;
 
-use direct::cpu;
 use direct::gpu::GpuDevice;
 
 use crate::data::{Assignment, Block, Error, Interaction, PartialSums, Partition, Result, Sources, Updates};
@@ -60,6 +63,12 @@ pub trait Device: Send {
     /// Records are given only to a device that takes them, and name only addresses of chunks that
     /// the host's copy has. Until all was handed in, the device may read them.
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
+
+    /// Begins the sums of some groups of its assignment, after `start` of a block with interaction
+    /// lists: of those that follow the groups of the last call. Their sinks and sources are copied.
+    fn sum_groups(&mut self, _block: &Block, _groups: std::ops::Range<usize>) -> Result<()> {
+        Err(Error::Internal { what: "a device without interaction lists was given some".into() })
+    }
 
     /// Waits for the sums of more sinks of its assignment, where those of the first `done` were
     /// handed in, hands them in, and returns how many were handed in now. When it returns that all

@@ -80,7 +80,7 @@ pub fn chunk<L: Wide, E: Element>(
     assert!(rows.len() >= (VECTORS_ROW + 3 * (limbs - 1 + n_derivatives)) * CHUNK && OCTET.is_multiple_of(L::COUNT));
     debug_assert!(size_of::<E>() == 4 || target.units.length == 0 && target.units.speed == 0);
     let factors: [f64; MAX_DERIVATIVES] = std::array::from_fn(|derivative| target.units.derivative_factor(derivative));
-    for (octet, source) in chunk.octets().enumerate() {
+    for (octet, source) in chunk.octets().enumerate().take(target.limit.div_ceil(OCTET)) {
         assert!(source.len() >= TAYLOR + 3 * n_coefficients);
         for lane in (0..OCTET).step_by(L::COUNT) {
             // SAFETY: a row of an octet has OCTET numbers, and the assertion above covers the rows.

@@ -71,6 +71,9 @@ pub struct Tile<E> {
     pub range: IndexRange,
     /// The stamp of the chunk that it was made of, and the target of the prediction.
     pub made_of: Option<(u64, PredictionTarget)>,
+    /// The places of the chunk whose sources are here, where some are not; else empty.
+    with_gaps: [u64; CHUNK / 64],
+    has_gaps: bool,
     elements: std::marker::PhantomData<E>,
 }
 
@@ -87,6 +90,8 @@ impl<E: Element> Tile<E> {
             count: 0,
             range: IndexRange::EMPTY,
             made_of: None,
+            with_gaps: [0; CHUNK / 64],
+            has_gaps: false,
             elements: std::marker::PhantomData,
         })
     }
@@ -116,14 +121,31 @@ impl<E: Element> Tile<E> {
         &mut self.indices.0
     }
 
+    /// Returns the place here of the source at a place of the chunk, if there is one.
+    #[inline(always)]
+    pub fn place_of(&self, place: usize) -> Option<usize> {
+        if self.has_gaps { self.place_with_gaps(place) } else { (place < self.count).then_some(place) }
+    }
+
+    #[cold]
+    fn place_with_gaps(&self, place: usize) -> Option<usize> {
+        let (word, bit) = (place / 64, 1u64 << (place % 64));
+        let before = self.with_gaps[..word].iter().map(|word| word.count_ones()).sum::<u32>();
+        let rank = before + (self.with_gaps[word] & (bit - 1)).count_ones();
+        (self.with_gaps[word] & bit != 0).then_some(rank as usize)
+    }
+
     /// Closes the gaps of addresses that were never written, then fills the last lanes.
     pub fn close(&mut self, limit: usize, is_set: impl Fn(usize) -> bool, all_set: bool) {
         let rows: &mut [E] = self.rows.as_mut_slice();
         let indices = &mut self.indices.0;
         let mut count = limit;
+        self.has_gaps = !all_set;
         if !all_set {
             count = 0;
+            self.with_gaps = [0; CHUNK / 64];
             for place in (0..limit).filter(|place| is_set(*place)) {
+                self.with_gaps[place / 64] |= 1 << (place % 64);
                 rows.chunks_exact_mut(CHUNK).for_each(|row| row[count] = row[place]);
                 indices[count] = indices[place];
                 count += 1;

@@ -33,6 +33,14 @@ impl Program {
         Program { folder, name }.compile("gcc", "c", language, "-lkyoho")
     }
 
+    /// Builds a program in a language, with options of its own.
+    pub fn build_in(name: &'static str, language: Language, options: &[&str], folder_name: &str) -> Program {
+        let folder = folder(folder_name);
+        link_library(&folder);
+        let (command, extension, standard) = language;
+        Program { folder, name }.compile(command, extension, &[&[standard], options].concat(), "-lkyoho")
+    }
+
     /// Builds a program that links only a library of `forwards/`, which itself links the shared
     /// library.
     pub fn build_with_forward(name: &'static str, forward: &str, language: Language, folder_name: &str) -> Program {

@@ -23,6 +23,7 @@ pub enum At {
     Open,
     Register,
     Start,
+    Groups,
     Wait,
     Neighbours,
 }
@@ -82,6 +83,9 @@ pub struct Notes {
     pub fetched: (usize, usize),
     /// The number of devices that are open.
     pub open: usize,
+    /// The largest number of memories of sinks and interaction lists that a device had page-locked at
+    /// once.
+    pub locked: usize,
 }
 
 impl Notes {
@@ -181,6 +185,7 @@ impl Machine for Fakes {
                 copy,
                 stamps: HashMap::new(),
                 memory: Vec::new(),
+                locked: HashSet::new(),
                 work: None,
                 left: 0,
                 handed_in: 0,
@@ -212,8 +217,12 @@ impl Device for Observed {
 
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         assert!(updates.fresh.is_empty() && updates.missed.is_empty(), "the CPU takes no records");
-        self.fakes.notes().started.push((Backend::Cpu, block.sinks.len(), block.nj));
+        self.fakes.notes().started.push((Backend::Cpu, block.count(), block.nj));
         self.cpu.start(updates, block, assignment)
+    }
+
+    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
+        self.cpu.sum_groups(block, groups)
     }
 
     fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
@@ -232,6 +241,8 @@ impl Device for Observed {
 /// The work that a device has started.
 struct Work {
     block: Block,
+    /// The groups of the block that were begun.
+    groups: Range<usize>,
     assignment: Assignment,
     /// For each part of the journal, the address of the records, their lines, and the lines of one
     /// record.
@@ -250,6 +261,9 @@ struct Gpu {
     stamps: HashMap<usize, u64>,
     /// The memory from which records may be read.
     memory: Vec<Range<usize>>,
+    /// The first addresses of the memory of sinks and interaction lists, which a device may
+    /// page-lock until the engine is about to free it.
+    locked: HashSet<usize>,
     work: Option<Work>,
     /// The number of sinks that have to be handed in.
     left: usize,
@@ -329,13 +343,27 @@ impl Gpu {
         (first, lines.len(), records.words() / RECORD_WORDS)
     }
 
+    /// Page-locks the memory of a block, as GPUs do where it is large.
+    fn lock(&mut self, block: &Block) {
+        let lists = block.lists.as_ref();
+        let of_sinks = lists.map_or(block.sinks.memory(), |lists| lists.sinks.memory());
+        let of_sources = lists.and_then(|lists| lists.sources.memory()).unwrap_or_default();
+        let memories = [of_sinks, of_sources].into_iter().filter(|memory| !memory.is_empty());
+        self.locked.extend(memories.map(|memory| memory.as_ptr().addr()));
+        let mut notes = self.fakes.notes();
+        notes.locked = notes.locked.max(self.locked.len());
+    }
+
     /// Computes the block that was started.
     fn finish(&mut self, parts: &mut PartialSums) -> Result<()> {
         self.read_records();
-        let Some(Work { block, assignment, .. }) = self.work.take() else { return Ok(()) };
+        let Some(Work { block, groups, assignment, .. }) = self.work.take() else { return Ok(()) };
         let called = self.fakes.notes().call(At::Wait, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())?;
         self.cpu.start(&Updates::of(&self.copy), &block, &assignment)?;
+        if !groups.is_empty() {
+            self.cpu.sum_groups(&block, groups)?;
+        }
         self.cpu.wait_more(parts, 0)?;
         (self.left, self.handed_in) = (assignment.sinks.len(), 0);
         Ok(())
@@ -369,6 +397,7 @@ impl Device for Gpu {
         assert!(self.work.is_none() && self.left == 0, "memory of a block that is under way");
         let first = memory.as_ptr().expose_provenance();
         self.memory.retain(|range| range.start != first);
+        self.locked.remove(&first);
         Ok(())
     }
 
@@ -376,18 +405,32 @@ impl Device for Gpu {
         assert!(self.work.is_none() && self.left == 0, "a second start before the end of the first");
         {
             let mut notes = self.fakes.notes();
-            notes.started.push((self.backend, block.sinks.len(), block.nj));
+            notes.started.push((self.backend, block.count(), block.nj));
             notes.assignments.push((self.number, assignment.clone()));
             notes.records += updates.fresh.len() + updates.missed.len();
             notes.missed += updates.missed.len();
         }
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
+        self.lock(block);
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
         let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, .. } = *block;
-        let block =
-            Block { sinks: block.sinks.clone(), skip_own_index, time, predicts, nj, units, neighbour_criterion };
-        self.work = Some(Work { block, assignment: assignment.clone(), records });
+        let (sinks, lists) = (block.sinks.clone(), block.lists.clone());
+        let block = Block { sinks, skip_own_index, time, predicts, nj, units, neighbour_criterion, lists };
+        self.work = Some(Work { block, groups: 0..0, assignment: assignment.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
+        called.inspect_err(|_| self.lose_all())
+    }
+
+    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
+        let work = self.work.as_mut().expect("groups of a block that was started");
+        if work.groups.is_empty() {
+            work.groups = groups.start..groups.start;
+        }
+        assert_eq!(work.groups.end, groups.start, "groups follow one another");
+        work.groups.end = groups.end;
+        // The lists of these groups were copied meanwhile.
+        work.block.lists = block.lists.clone();
+        let called = self.fakes.notes().call(At::Groups, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
     }
 

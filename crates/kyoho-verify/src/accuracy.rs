@@ -2,6 +2,7 @@
 
 use std::thread::available_parallelism;
 
+use crate::findings::Findings;
 use crate::models;
 use crate::reference::real::norm;
 use crate::reference::{DoubleDouble, Force, Predicted, Real, force, predict_all};
@@ -46,6 +47,16 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// Notes errors that are in units of the possible rounding of their terms.
+    pub(crate) fn note_in_units_of_rounding(&self, findings: &mut Findings, what: &str) {
+        for (quantity, error) in self.quantities() {
+            findings.measure(&format!("{what}: units of rounding of the {quantity}"), error.worst, UNITS);
+        }
+        findings.expect(self.wrong_nearest == 0, || {
+            format!("{what}: expected the nearest source of each sink, found {} wrong", self.wrong_nearest)
+        });
+    }
+
     /// Returns the errors of each quantity by name.
     pub fn quantities(&self) -> [(&'static str, Spread); 5] {
         [
@@ -57,6 +68,10 @@ impl Errors {
         ]
     }
 }
+
+/// The allowed error of a sum in units of rounding of its terms' absolute values. A pair has about
+/// a dozen steps, and a tile sums up to 64 of them in a lane.
+const UNITS: f64 = 16.0;
 
 /// The largest allowed relative errors of any body of a Plummer model of 1024 bodies, softened by
 /// 1/64.
@@ -146,10 +161,17 @@ impl Problem {
             system.set_source(address, source)?;
         }
         let computed = system.force(self.sources.len(), true, self.sinks.iter().copied())?;
-        Ok(measure(target, computed, &self.expected, &self.predicted, &self.sinks, |force, quantity| {
-            let vectors = [force.acceleration, force.jerk, force.snap, force.crackle];
-            if quantity == 0 { force.potential.to_f64().abs() } else { norm(vectors[quantity - 1]) }
-        }))
+        Ok(measure(
+            target,
+            computed,
+            self.expected.iter().enumerate(),
+            |_| &self.predicted,
+            &self.sinks,
+            |force, quantity| {
+                let vectors = [force.acceleration, force.jerk, force.snap, force.crackle];
+                if quantity == 0 { force.potential.to_f64().abs() } else { norm(vectors[quantity - 1]) }
+            },
+        ))
     }
 }
 
@@ -173,14 +195,14 @@ pub fn pair_problem(separation: f64) -> Problem {
     Problem::new(vec![models::at(0, place)], sinks)
 }
 
-/// Measures the errors of computed forces, each divided by a size: that of the expected potential
-/// (0), acceleration (1), jerk (2), snap (3) or crackle (4), or the possible error of a sum in
-/// rounded numbers.
-pub fn measure(
+/// Measures the errors of computed forces on the sinks with these numbers, each divided by a size:
+/// that of the expected potential (0), acceleration (1), jerk (2), snap (3) or crackle (4), or the
+/// possible error of a sum in rounded numbers. `predicted` returns the sources that act on a sink.
+pub fn measure<'a>(
     target: &Target,
     computed: Forces,
-    expected: &[Force<DoubleDouble>],
-    predicted: &[Predicted<DoubleDouble>],
+    expected: impl Iterator<Item = (usize, &'a Force<DoubleDouble>)>,
+    predicted: impl Fn(usize) -> &'a [Predicted<DoubleDouble>],
     sinks: &[Sink],
     size: impl Fn(&Force<DoubleDouble>, usize) -> f64,
 ) -> Errors {
@@ -190,9 +212,9 @@ pub fn measure(
     // A quantity that is expected to be zero must be zero.
     let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
     let vectors = target.interaction().n_derivatives;
-    let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.len()));
+    let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.size_hint().0));
     let mut wrong_nearest = 0;
-    for (number, force) in expected.iter().enumerate() {
+    for (number, force) in expected {
         let potential = off([computed.potential(number), 0.0, 0.0], [force.potential, zero(), zero()]);
         errors[0].push(relative(potential, size(force, 0)));
         let pairs = [
@@ -206,7 +228,7 @@ pub fn measure(
         }
         if target.interaction().nearest {
             let found = computed.nearest(number).map(|nearest| (nearest.distance2, nearest.index));
-            let right = is_nearest(target, found, force.nearest, predicted, &sinks[number]);
+            let right = is_nearest(target, found, force.nearest, predicted(number), &sinks[number]);
             wrong_nearest += usize::from(!right);
         }
     }

@@ -8,6 +8,7 @@
 mod accuracy;
 mod checks;
 mod findings;
+mod lists;
 pub mod models;
 pub mod reference;
 mod target;
@@ -20,6 +21,7 @@ use kyoho::data::Result;
 pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;
 pub use findings::{Findings, Measured};
+pub use lists::{PlainBatch, PlainLists, PlainSources, hand_over_sinks};
 pub use target::{Selection, Target, targets};
 pub use twin::{Model, Twin};
 
@@ -46,6 +48,8 @@ pub enum Needs {
     Lists,
     /// The target leaves neighbours out of forces.
     Regular,
+    /// The target leaves no neighbours out of forces, and so takes interaction lists.
+    Full,
 }
 
 /// A check that was run on a target.
@@ -65,6 +69,7 @@ impl Check {
             Needs::Nearest => interaction.nearest,
             Needs::Lists => interaction.has_lists(),
             Needs::Regular => interaction.is_regular(),
+            Needs::Full => !interaction.is_regular(),
         }
     }
 

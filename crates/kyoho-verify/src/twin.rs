@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::accuracy::{Errors, measure};
 use crate::findings::Findings;
+use crate::lists::{PlainBatch, PlainLists};
 use crate::reference::real::norm;
 use crate::reference::{
     DoubleDouble, Force, Predicted, Real, force, is_left_out, least_distance2, neighbours, predict, predict_one, reach2,
@@ -29,10 +30,26 @@ pub struct Model {
 
 #[derive(Debug, Default)]
 struct Block {
-    predicted: Vec<Predicted<DoubleDouble>>,
+    /// The groups of sinks, which follow one another. Without interaction lists all sinks are one.
+    groups: Vec<Group>,
     sinks: Vec<Sink>,
     skip_own_index: bool,
     neighbour_criterion: NeighbourCriterion,
+}
+
+/// Consecutive sinks and the sources that act on them.
+#[derive(Debug)]
+struct Group {
+    sinks: Range<usize>,
+    predicted: Vec<Predicted<DoubleDouble>>,
+}
+
+impl Block {
+    /// Returns the sources that act on a sink.
+    fn predicted(&self, sink: usize) -> &[Predicted<DoubleDouble>] {
+        let group = self.groups.partition_point(|group| group.sinks.end <= sink);
+        &self.groups[group].predicted
+    }
 }
 
 /// The possible change of a distance by rounding: see [`Target::rounding`] and
@@ -88,6 +105,11 @@ impl Model {
         self.sources.get(&address)
     }
 
+    /// Returns the end of the addresses that were written.
+    pub fn end(&self) -> usize {
+        self.sources.last_key_value().map_or(0, |(address, _)| address + 1)
+    }
+
     /// Returns position, velocity, ... of the source at an address, at the time that was set last
     /// or as they were written.
     pub fn predicted(&self, address: usize) -> Option<[[f64; 3]; MAX_DERIVATIVES]> {
@@ -99,31 +121,76 @@ impl Model {
     /// Starts a block with the sources below nj as they are at this call, predicted, and with the
     /// sinks.
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: &[Sink]) {
-        let predicted = |(_, source): (_, &Source)| predict_one(self.order, source, self.target(source));
-        let predicted = self.sources.range(..nj).map(predicted).collect();
-        self.block =
-            Block { predicted, sinks: sinks.to_vec(), skip_own_index, neighbour_criterion: self.neighbour_criterion };
+        let predicted = self.sources.range(..nj).map(|(_, source)| self.predict(source)).collect();
+        let groups = vec![Group { sinks: 0..sinks.len(), predicted }];
+        self.start_groups(groups, skip_own_index, sinks.to_vec());
+    }
+
+    /// Starts the forces on groups of sinks, each with the sources of its list as they are at this
+    /// call, predicted.
+    pub fn start_lists(&mut self, lists: &PlainLists, skip_own_index: bool, sinks: &[Sink]) {
+        let group = |number: usize| {
+            let sources = lists.sources_of(number, |address| self.source(address).copied());
+            Group {
+                sinks: lists.sinks_of(number),
+                predicted: sources.iter().map(|source| self.predict(source)).collect(),
+            }
+        };
+        let groups = (0..lists.groups()).map(group).collect();
+        self.start_groups(groups, skip_own_index, sinks.to_vec());
+    }
+
+    /// Starts the forces on the bodies of many systems, predicted, each of the others of its system.
+    pub fn start_batch(&mut self, batch: &PlainBatch) {
+        let predicted: Vec<_> = batch.bodies.iter().map(|body| self.predict(body)).collect();
+        let sink = |(body, softening2): (&Predicted<DoubleDouble>, &f64)| Sink {
+            index: body.index,
+            softening2: *softening2,
+            radius2: 0.0,
+            step: 0.0,
+            derivatives: body.derivatives.map(|vector| vector.map(DoubleDouble::to_f64)),
+        };
+        let sinks = predicted.iter().zip(&batch.softening2).map(sink).collect();
+        let of_system = |system: usize| {
+            let bodies = batch.bodies_of(system);
+            Group { sinks: bodies.clone(), predicted: predicted[bodies].to_vec() }
+        };
+        let groups = (0..batch.systems()).map(of_system).collect();
+        self.start_groups(groups, true, sinks);
+    }
+
+    fn start_groups(&mut self, groups: Vec<Group>, skip_own_index: bool, sinks: Vec<Sink>) {
+        self.block = Block { groups, sinks, skip_own_index, neighbour_criterion: self.neighbour_criterion };
+    }
+
+    /// Returns a source as the next block sees it.
+    fn predict(&self, source: &Source) -> Predicted<DoubleDouble> {
+        predict_one(self.order, source, self.target(source))
     }
 
     /// Returns the forces of the block that was started last.
     pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
-        let Block { predicted, sinks, skip_own_index, neighbour_criterion } = &self.block;
-        let of_sink = |sink: &Sink| match self.scope {
-            Scope::Full => force(self.order, predicted, *skip_own_index, sink),
-            Scope::Regular => {
-                let counts = |source: &&Predicted<DoubleDouble>| !is_left_out(*source, sink, *neighbour_criterion);
-                let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
-                force(self.order, &counted, *skip_own_index, sink)
+        let Block { sinks, skip_own_index, neighbour_criterion, .. } = &self.block;
+        let of_sink = |(number, sink): (usize, &Sink)| {
+            let predicted = self.block.predicted(number);
+            match self.scope {
+                Scope::Full => force(self.order, predicted, *skip_own_index, sink),
+                Scope::Regular => {
+                    let counts = |source: &&Predicted<DoubleDouble>| !is_left_out(*source, sink, *neighbour_criterion);
+                    let counted: Vec<_> = predicted.iter().filter(counts).copied().collect();
+                    force(self.order, &counted, *skip_own_index, sink)
+                }
             }
         };
-        sinks.iter().map(of_sink).collect()
+        sinks.iter().enumerate().map(of_sink).collect()
     }
 
     /// Returns the force on a sink of all sources but its neighbours. For sources on the boundary
     /// the list says whether they are neighbours. If it cannot, because a neighbour has the index
     /// of one of them, any force is right.
-    fn force_without(&self, sink: &Sink, list: &[i32], blur: Blur) -> Force<DoubleDouble> {
-        let Block { predicted, skip_own_index, .. } = &self.block;
+    fn force_without(&self, number: usize, list: &[i32], blur: Blur) -> Force<DoubleDouble> {
+        let Block { sinks, skip_own_index, .. } = &self.block;
+        let (sink, predicted) = (&sinks[number], self.block.predicted(number));
         let (mut counted, mut listed, mut on_boundary) = (Vec::new(), Vec::new(), Vec::new());
         for source in predicted {
             match self.is_left_out(source, sink, blur) {
@@ -169,8 +236,8 @@ impl Model {
     /// Returns the neighbours of a sink that no rounding can change, and those that some rounding
     /// makes neighbours.
     fn neighbours_of(&self, sink: usize, blur: Blur) -> [Vec<i32>; 2] {
-        let Block { predicted, sinks, skip_own_index, .. } = &self.block;
-        let sink = &sinks[sink];
+        let Block { sinks, skip_own_index, .. } = &self.block;
+        let (predicted, sink) = (self.block.predicted(sink), &sinks[sink]);
         match self.scope {
             // Lists of these precisions are made in double.
             Scope::Full => [-1e-12, 1e-12].map(|off| {
@@ -199,10 +266,6 @@ pub struct Twin {
     /// The model.
     pub model: Model,
 }
-
-/// The allowed error of a sum in units of rounding of its terms' absolute values. A pair has about
-/// a dozen steps, and a tile sums up to 64 of them in a lane.
-const UNITS: f64 = 16.0;
 
 impl Twin {
     /// Makes both without sources, at time 0.
@@ -256,6 +319,20 @@ impl Twin {
         Ok(())
     }
 
+    /// Starts the forces on groups of sinks on both.
+    pub fn start_lists(&mut self, lists: &PlainLists, skip_own_index: bool, sinks: &[Sink]) -> Result<()> {
+        lists.start(&mut self.system, skip_own_index, sinks)?;
+        self.model.start_lists(lists, skip_own_index, sinks);
+        Ok(())
+    }
+
+    /// Starts the forces of a batch on both.
+    pub fn start_batch(&mut self, batch: &PlainBatch) -> Result<()> {
+        batch.start(&mut self.system)?;
+        self.model.start_batch(batch);
+        Ok(())
+    }
+
     /// Waits for the block and compares the forces. The errors are in units of the possible
     /// rounding.
     pub fn wait(&mut self) -> Result<Errors> {
@@ -267,19 +344,20 @@ impl Twin {
             // force have to agree.
             Scope::Regular => {
                 let mut expected = Vec::new();
-                for (number, sink) in self.model.block.sinks.iter().enumerate() {
-                    expected.push(self.model.force_without(sink, self.system.neighbours(number)?, blur));
+                for number in 0..self.model.block.sinks.len() {
+                    expected.push(self.model.force_without(number, self.system.neighbours(number)?, blur));
                 }
                 expected
             }
         };
-        let Block { predicted, sinks, .. } = &self.model.block;
+        let block @ Block { sinks, .. } = &self.model.block;
         let computed = self.system.forces()?;
         if computed.len() != sinks.len() {
             // Rows that are missing or superfluous count as wrong nearest sources.
             return Ok(Errors { wrong_nearest: computed.len().abs_diff(sinks.len()), ..Errors::default() });
         }
-        Ok(measure(&self.target, computed, &expected, predicted, sinks, |force, quantity| {
+        let predicted = |sink| block.predicted(sink);
+        Ok(measure(&self.target, computed, expected.iter().enumerate(), predicted, sinks, |force, quantity| {
             terms * force.scale.terms[quantity] + coordinates * force.scale.coordinates[quantity]
         }))
     }
@@ -303,13 +381,7 @@ impl Twin {
 
     /// Waits for a block that was started and notes where the two differ.
     pub fn finish(&mut self, findings: &mut Findings, what: &str) -> Result<()> {
-        let errors = self.wait()?;
-        for (quantity, error) in errors.quantities() {
-            findings.measure(&format!("{what}: units of rounding of the {quantity}"), error.worst, UNITS);
-        }
-        findings.expect(errors.wrong_nearest == 0, || {
-            format!("{what}: expected the nearest source of each sink, found {} wrong", errors.wrong_nearest)
-        });
+        self.wait()?.note_in_units_of_rounding(findings, what);
         match self.model.scope {
             Scope::Full => Ok(()),
             Scope::Regular => self.compare_lists(findings, what),

@@ -4,9 +4,10 @@ use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
 use crate::data::{Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result, ResultCode, Sink};
 use crate::engine::System;
+use crate::engine::lists::{Column, GivenBodies};
 
 use super::call_on;
-use super::rows::{Rows, element, filled, put, require_null_unless, vector};
+use super::rows::{Lane, Rows, copy_into, element, filled, put, require_null_unless, vector};
 use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, read, require_host};
 use super::system::kyoho_system;
 
@@ -14,7 +15,8 @@ use super::system::kyoho_system;
 /// some sinks.
 ///
 /// Sources and a sink at no distance and without softening exert no force on one another. Addresses
-/// below `nj` that were never written have no source. On an error no array is written.
+/// below `nj` that were never written have no source. On an error in what you gave no array is
+/// written; where a sum overflows or a device fails, the forces on some sinks may have been.
 ///
 /// In a system of regular forces the neighbours of a sink exert no force on it;
 /// `kyoho_system_neighbours` lists them.
@@ -39,8 +41,7 @@ pub unsafe extern "C" fn kyoho_system_force(
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe { start(system, nj, &sinks) }?;
         // SAFETY: the arrays have an element for each sink, by the caller's promise.
-        system.wait_each(|first, forces| unsafe { rows.write(first, &forces) })?;
-        Ok(())
+        unsafe { rows.wait(system) }
     })
 }
 
@@ -62,7 +63,8 @@ pub unsafe extern "C" fn kyoho_system_start(
     })
 }
 
-/// Waits for the block that `kyoho_system_start` began and writes its forces.
+/// Waits for the block that `kyoho_system_start` began, or for what `kyoho_system_start_lists` or
+/// `kyoho_system_start_batch` began, and writes the forces.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
 /// overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
@@ -73,8 +75,7 @@ pub unsafe extern "C" fn kyoho_system_wait(system: *mut kyoho_system, forces: *c
         // SAFETY: null or a structure.
         let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
-        system.wait_each(|first, forces| unsafe { rows.write(first, &forces) })?;
-        Ok(())
+        unsafe { rows.wait(system) }
     })
 }
 
@@ -96,7 +97,7 @@ fn skips_own_index(sinks: &kyoho_sinks, count: usize) -> Result<bool> {
 }
 
 /// Returns the neighbour criterion of a block.
-fn criterion(interaction: &Interaction, number: i32) -> Result<NeighbourCriterion> {
+pub(super) fn criterion(interaction: &Interaction, number: i32) -> Result<NeighbourCriterion> {
     const BY_MASS: i32 = NeighbourCriterion::ByMass as i32;
     const PLAIN: i32 = NeighbourCriterion::Plain as i32;
     let bad = |allowed| Err(bad_field("kyoho_sinks.neighbour_criterion", number, allowed));
@@ -115,46 +116,106 @@ fn criterion(interaction: &Interaction, number: i32) -> Result<NeighbourCriterio
 /// Every array of the sinks is null or has `count` elements.
 unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()> {
     let nj = arrays::count("nj", nj)?;
-    require_host("kyoho_sinks.memory", sinks.memory)?;
-    let count = arrays::count("kyoho_sinks.count", sinks.count)?;
-    let skips_own_index = skips_own_index(sinks, count)?;
+    let rows = SinkRows::new(system.interaction(), sinks)?;
     let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
-    if sinks.reserved != 0 {
-        return Err(bad_field("kyoho_sinks.reserved", sinks.reserved, "0"));
-    }
-    let indices = if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None };
-    let given = [
-        ("kyoho_sinks.positions", sinks.positions),
-        ("kyoho_sinks.velocities", sinks.velocities),
-        ("kyoho_sinks.accelerations", sinks.accelerations),
-        ("kyoho_sinks.jerks", sinks.jerks),
-    ];
-    let mut derivatives = [None; MAX_DERIVATIVES];
-    for (rows, (name, array)) in derivatives.iter_mut().zip(given).take(system.interaction().n_derivatives) {
-        *rows = Rows::required(name, array, count)?;
-    }
-    let each = Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each)?;
-    let radii2 = Rows::optional("kyoho_sinks.radii2", sinks.radii2)?;
-    let steps =
-        if system.interaction().is_regular() { Rows::optional("kyoho_sinks.steps", sinks.steps)? } else { None };
-    let common = sinks.softening2;
+    system.set_neighbour_criterion(criterion);
     // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
     // lasts.
-    let sink = |row| unsafe {
-        Sink {
-            index: element(indices, row, 0),
-            softening2: element(each, row, common),
-            radius2: element(radii2, row, 0.0),
-            step: element(steps, row, 0.0),
-            derivatives: derivatives.map(|array| vector(array, row)),
+    system.start_from_fn(nj, rows.skips_own_index, rows.count, |row| unsafe { rows.read(row) })
+}
+
+/// The arrays of `kyoho_sinks`, each with `count` rows.
+pub(super) struct SinkRows {
+    /// The number of sinks.
+    pub count: usize,
+    /// Whether a sink leaves out the sources with its index.
+    pub skips_own_index: bool,
+    indices: Option<Rows<i32, 1>>,
+    derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
+    softening2: f64,
+    softening2_each: Option<Rows<f64, 1>>,
+    radii2: Option<Rows<f64, 1>>,
+    steps: Option<Rows<f64, 1>>,
+}
+
+impl SinkRows {
+    /// Takes the arrays that an interaction needs.
+    pub fn new(interaction: &Interaction, sinks: &kyoho_sinks) -> Result<SinkRows> {
+        require_host("kyoho_sinks.memory", sinks.memory)?;
+        let count = arrays::count("kyoho_sinks.count", sinks.count)?;
+        let skips_own_index = skips_own_index(sinks, count)?;
+        if sinks.reserved != 0 {
+            return Err(bad_field("kyoho_sinks.reserved", sinks.reserved, "0"));
         }
-    };
-    system.set_neighbour_criterion(criterion);
-    system.start_from_fn(nj, skips_own_index, count, sink)
+        let given = [
+            ("kyoho_sinks.positions", sinks.positions),
+            ("kyoho_sinks.velocities", sinks.velocities),
+            ("kyoho_sinks.accelerations", sinks.accelerations),
+            ("kyoho_sinks.jerks", sinks.jerks),
+        ];
+        let mut derivatives = [None; MAX_DERIVATIVES];
+        for (rows, (name, array)) in derivatives.iter_mut().zip(given).take(interaction.n_derivatives) {
+            *rows = Rows::required(name, array, count)?;
+        }
+        Ok(SinkRows {
+            count,
+            skips_own_index,
+            indices: if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None },
+            derivatives,
+            softening2: sinks.softening2,
+            softening2_each: Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each)?,
+            radii2: Rows::optional("kyoho_sinks.radii2", sinks.radii2)?,
+            steps: if interaction.is_regular() { Rows::optional("kyoho_sinks.steps", sinks.steps)? } else { None },
+        })
+    }
+
+    /// Returns the sink of a row.
+    ///
+    /// # Safety
+    /// Every array is null or has more than `row` elements.
+    #[inline(always)]
+    pub unsafe fn read(&self, row: usize) -> Sink {
+        // SAFETY: the caller's promise.
+        unsafe {
+            Sink {
+                index: element(self.indices, row, 0),
+                softening2: element(self.softening2_each, row, self.softening2),
+                radius2: element(self.radii2, row, 0.0),
+                step: element(self.steps, row, 0.0),
+                derivatives: self.derivatives.map(|array| vector(array, row)),
+            }
+        }
+    }
+}
+
+impl SinkRows {
+    /// Hands over the quantities of the sinks.
+    ///
+    /// # Safety
+    /// Every array is null or has `count` elements.
+    pub unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> R {
+        let SinkRows { count, indices, derivatives, softening2, softening2_each, .. } = *self;
+        // SAFETY: the library asks for elements below `count`.
+        let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
+        // SAFETY: as above.
+        let of_softening2 = move |first: usize, to: &mut [f64]| unsafe { copy_into(softening2_each, first, to) };
+        // SAFETY: as above.
+        let of_vectors =
+            derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
+        let vector = |k: usize| derivatives.get(k).copied().flatten().map(|_| &of_vectors[k] as Column<f64>);
+        take(&GivenBodies {
+            count,
+            derivatives: std::array::from_fn(vector),
+            indices: indices.map(|_| &of_indices as _),
+            softening2_each: softening2_each.map(|_| &of_softening2 as _),
+            softening2,
+            ..GivenBodies::default()
+        })
+    }
 }
 
 /// The arrays of `kyoho_forces`, each with a row for every sink of the block.
-struct ForceRows {
+pub(super) struct ForceRows {
     potentials: Option<Rows<f64, 1>>,
     /// Accelerations, jerks, snaps, crackles.
     derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
@@ -163,7 +224,8 @@ struct ForceRows {
 }
 
 impl ForceRows {
-    fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
+    /// Takes the arrays, which the system must have results for.
+    pub fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
         require_host("kyoho_forces.memory", to.memory)?;
         let interaction = system.interaction();
         let derivatives = [
@@ -180,6 +242,24 @@ impl ForceRows {
             nearest: Rows::optional("kyoho_forces.nearest", to.nearest)?,
             nearest_distance2: Rows::optional("kyoho_forces.nearest_distance2", to.nearest_distance2)?,
         })
+    }
+
+    /// Waits for the forces and writes them.
+    ///
+    /// # Safety
+    /// Every array has a row for each sink.
+    pub unsafe fn wait(&self, system: &mut System) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let write = |first: usize, forces: Forces| unsafe { self.write(first, &forces) };
+        if self.are_apart(system.sinks()) { system.wait_each_on_threads(write) } else { system.wait_each(write) }
+    }
+
+    /// Whether no two arrays share bytes, so that several threads may write them.
+    fn are_apart(&self, sinks: usize) -> bool {
+        let vectors = self.derivatives.iter().flatten().map(Rows::lane);
+        let reals = [&self.potentials, &self.nearest_distance2].into_iter().flatten().map(Rows::lane);
+        let all: Vec<Lane> = vectors.chain(reals).chain(self.nearest.iter().map(Rows::lane)).collect();
+        all.iter().enumerate().all(|(number, lane)| all[..number].iter().all(|other| lane.is_apart_from(other, sinks)))
     }
 
     /// Writes the forces on the sinks from `first` on.
@@ -212,8 +292,9 @@ impl ForceRows {
 /// `capacity` of them are in the list.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (no such sink, a negative
-/// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, or the system is
-/// of order 2), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// capacity), KYOHO_BUFFER_TOO_SMALL, KYOHO_CALL_ORDER (no block was waited for, the last forces
+/// were of interaction lists or of a batch, or the system is of order 2), KYOHO_DEVICE_FAILED,
+/// KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_neighbours(
     system: *mut kyoho_system,

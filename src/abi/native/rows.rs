@@ -1,10 +1,14 @@
 //! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, which may
 //! overlap.
 
+use std::ops::Range;
+
 use crate::abi::arrays::First;
 use crate::data::{Error, Interaction, Result};
 
-use super::structures::{kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals};
+use super::structures::{
+    kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_reals,
+};
 
 /// An array of the interface.
 pub trait Array: Copy {
@@ -31,6 +35,7 @@ arrays! {
     kyoho_const_reals of f64,
     kyoho_reals of f64,
     kyoho_const_integers of i32,
+    kyoho_const_long_integers of i64,
     kyoho_integers of i32,
 }
 
@@ -41,6 +46,36 @@ arrays! {
 pub struct Rows<T, const N: usize> {
     first: First<T>,
     stride: isize,
+}
+
+/// The bytes of the rows of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct Lane {
+    first: usize,
+    stride: isize,
+    width: usize,
+}
+
+impl Lane {
+    /// Whether two arrays of so many rows have no byte in common: one ends before the other begins,
+    /// or their rows are as far apart and lie beside one another.
+    pub fn is_apart_from(&self, other: &Lane, rows: usize) -> bool {
+        let (own, others) = (self.extent(rows), other.extent(rows));
+        if own.end <= others.start || others.end <= own.start {
+            return true;
+        }
+        let stride = self.stride.unsigned_abs();
+        let (low, high) = if self.first < other.first { (self, other) } else { (other, self) };
+        let place = (high.first - low.first) % stride;
+        self.stride == other.stride && place >= low.width && place + high.width <= stride
+    }
+
+    /// Returns the addresses from the first byte to behind the last one.
+    fn extent(&self, rows: usize) -> Range<usize> {
+        let reach = self.stride.saturating_mul(rows.saturating_sub(1) as isize);
+        let last = self.first.saturating_add_signed(reach);
+        self.first.min(last)..self.first.max(last).saturating_add(self.width)
+    }
 }
 
 impl<T: Copy, const N: usize> Rows<T, N> {
@@ -85,6 +120,26 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     pub unsafe fn write(&self, row: usize, values: [T; N]) {
         // SAFETY: the caller's promise; rows need no alignment.
         unsafe { self.row(row).write_unaligned(values) }
+    }
+
+    /// Returns the bytes that the rows have.
+    pub fn lane(&self) -> Lane {
+        Lane { first: self.first.0.addr(), stride: self.stride, width: size_of::<[T; N]>() }
+    }
+
+    /// Copies the rows from `first` on.
+    ///
+    /// # Safety
+    /// The array has as many rows from there on, and no thread writes them.
+    pub unsafe fn copy(&self, first: usize, to: &mut [[T; N]]) {
+        if self.stride == size_of::<[T; N]>() as isize {
+            let from = self.row(first).cast::<u8>();
+            // SAFETY: the caller's promise; bytes need no alignment, and nobody else has `to`.
+            unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr().cast(), size_of_val(to)) };
+        } else {
+            // SAFETY: the caller's promise.
+            to.iter_mut().enumerate().for_each(|(row, to)| *to = unsafe { self.read(first + row) });
+        }
     }
 
     fn row(&self, row: usize) -> *mut [T; N] {
@@ -137,6 +192,17 @@ pub unsafe fn vector(array: Option<Rows<f64, 3>>, row: usize) -> [f64; 3] {
     array.map_or([0.0; 3], |rows| unsafe { rows.read(row) })
 }
 
+/// Copies the numbers of the rows from `first` on.
+///
+/// # Safety
+/// The array is null or has as many rows from there on.
+pub unsafe fn copy_into<T: Copy, const N: usize>(array: Option<Rows<T, N>>, first: usize, to: &mut [T]) {
+    if let Some(rows) = array {
+        // SAFETY: the caller's promise.
+        unsafe { rows.copy(first, to.as_chunks_mut().0) }
+    }
+}
+
 /// Writes a row of an array unless the array is null.
 ///
 /// # Safety
@@ -145,5 +211,28 @@ pub unsafe fn put<T: Copy, const N: usize>(array: Option<Rows<T, N>>, row: usize
     if let Some(rows) = array {
         // SAFETY: the caller's promise.
         unsafe { rows.write(row, values) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_apart_if_no_row_of_one_shares_a_byte_with_one_of_the_other() {
+        let lane = |first, stride, width| Lane { first, stride, width };
+        let apart = |a: Lane, b: Lane| {
+            assert_eq!(a.is_apart_from(&b, 10), b.is_apart_from(&a, 10));
+            a.is_apart_from(&b, 10)
+        };
+        assert!(apart(lane(1000, 24, 24), lane(1240, 8, 8)), "one behind the other");
+        assert!(!apart(lane(1000, 24, 24), lane(1232, 8, 8)), "the last row begins there");
+        assert!(apart(lane(1000, 80, 24), lane(1024, 80, 24)), "fields of a structure");
+        assert!(apart(lane(1000, 80, 24), lane(1800 - 56, 80, 24)), "fields of a structure, rows later");
+        assert!(!apart(lane(1000, 80, 24), lane(1016, 80, 24)));
+        assert!(!apart(lane(1000, 80, 24), lane(1064, 80, 24)), "the next row");
+        assert!(!apart(lane(1000, 24, 24), lane(1000, 24, 24)), "one array twice");
+        assert!(apart(lane(1000, -24, 24), lane(1024, 24, 24)), "one runs down");
+        assert!(!apart(lane(1000, -24, 24), lane(1000, 24, 24)));
     }
 }

@@ -51,18 +51,24 @@ unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Resul
 }
 
 /// The arrays of `kyoho_sources`, each with `count` rows.
-struct SourceRows {
-    count: usize,
+pub(super) struct SourceRows {
+    /// The number of sources.
+    pub count: usize,
     first_address: i64,
     addresses: Option<Rows<i32, 1>>,
-    indices: Option<Rows<i32, 1>>,
-    masses: Option<Rows<f64, 1>>,
-    times: Option<Rows<f64, 1>>,
-    derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
+    /// The indices.
+    pub indices: Option<Rows<i32, 1>>,
+    /// The masses.
+    pub masses: Option<Rows<f64, 1>>,
+    /// The times.
+    pub times: Option<Rows<f64, 1>>,
+    /// The positions, velocities, ....
+    pub derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
 }
 
 impl SourceRows {
-    fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
+    /// Takes the arrays that the system keeps.
+    pub fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
         require_host("kyoho_sources.memory", from.memory)?;
         let count = arrays::count("kyoho_sources.count", from.count)?;
         let following = [

@@ -84,6 +84,16 @@ pub struct kyoho_const_integers {
     pub stride: i64,
 }
 
+/// Integers of 64 bits that the library reads. Otherwise as `kyoho_const_reals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_const_long_integers {
+    /// The first one. NULL: there are none.
+    pub data: *const i64,
+    /// Bytes from one to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
 /// Integers that the library writes. Otherwise as `kyoho_const_reals`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +122,7 @@ pub struct kyoho_options {
     /// The backend. 0: what KYOHO_BACKEND says, else the first that has a device; if nobody chose
     /// one and a device fails, then or later, the next backend goes on, and the log says so.
     pub backend: kyoho_backend,
-    /// Threads of the CPU backend, of which up to eight copy the sinks of large blocks for any
+    /// Threads of the CPU backend, of which up to twelve copy the sinks of large blocks for any
     /// backend, the caller's own included. 0: what the environment says (KYOHO_THREADS,
     /// OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask).
     pub threads: i32,
@@ -202,7 +212,8 @@ pub struct kyoho_sinks {
     /// The square of the softening length, one for each sink, in place of `softening2`.
     pub softening2_each: kyoho_const_reals,
     /// The square of the radius of each sink's neighbour list; without them 0, no lists. In a
-    /// system of regular forces they are what the neighbour criterion takes.
+    /// system of regular forces they are what the neighbour criterion takes. Forces of interaction
+    /// lists take none.
     pub radii2: kyoho_const_reals,
     /// The step of each sink, over which a source that comes near is a neighbour; without them 0.
     /// Only systems of regular forces read them.
@@ -212,6 +223,65 @@ pub struct kyoho_sinks {
     pub neighbour_criterion: kyoho_neighbour_criterion,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
+}
+
+/// Interaction lists: groups of sinks, each with the sources that act on it. Begin with
+/// KYOHO_LISTS_INIT. The sources of the groups are given in one of three forms, and the fields of
+/// the others stay NULL:
+///
+/// - ranges of the system's sources: `first_addresses` and `source_counts`;
+/// - lists of the system's sources: `addresses`, divided by `source_offsets`;
+/// - sources of this call, which the system does not keep: `sources`, divided by `source_offsets`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_lists {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
+    /// The number of groups, 0 or more.
+    pub group_count: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// The first sink of each group and, behind the last group, the number of sinks: `group_count +
+    /// 1` numbers that begin with 0 and do not decrease. The sinks of group g are those from
+    /// `sink_offsets[g]` to below `sink_offsets[g + 1]`.
+    pub sink_offsets: kyoho_const_integers,
+    /// The first place of each group among `addresses` or `sources` and, behind the last group, the
+    /// number of these: `group_count + 1` numbers that begin with 0 and do not decrease.
+    pub source_offsets: kyoho_const_long_integers,
+    /// The addresses of sources, list after list. One may be in many lists, and where it is twice in
+    /// one it acts twice.
+    pub addresses: kyoho_const_integers,
+    /// The first address of each group.
+    pub first_addresses: kyoho_const_integers,
+    /// The number of addresses of each group.
+    pub source_counts: kyoho_const_integers,
+    /// The sources of this call, group after group. Their `addresses` and `first_address` have no
+    /// meaning and stay NULL and 0; without `indices` their numbers, from 0 on, are their indices.
+    pub sources: *const kyoho_sources,
+}
+
+/// Many systems of a few bodies each, in which bodies feel those of their own system. Begin with
+/// KYOHO_BATCH_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_batch {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// KYOHO_MEMORY_HOST.
+    pub memory: kyoho_memory,
+    /// The number of systems, 0 or more.
+    pub system_count: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// The first body of each system and, behind the last system, the number of bodies:
+    /// `system_count + 1` numbers that begin with 0 and do not decrease.
+    pub offsets: kyoho_const_integers,
+    /// The square of the softening length, for every body.
+    pub softening2: f64,
+    /// The square of the softening length, one for each body, in place of `softening2`.
+    pub softening2_each: kyoho_const_reals,
 }
 
 /// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want.
@@ -272,11 +342,12 @@ pub struct kyoho_statistics {
     pub sources: u64,
     /// Sources written, each time counted.
     pub writes: u64,
-    /// Blocks whose forces were computed.
+    /// Blocks whose forces were computed; the sinks of interaction lists are one, and the bodies of
+    /// a batch.
     pub blocks: u64,
     /// Sinks of those blocks.
     pub sinks: u64,
-    /// Pairs of a sink and an address below nj.
+    /// Pairs of a sink and an address below nj, an entry of its list, or a body of its system.
     pub interactions: u64,
     /// Bytes of host memory in use.
     pub bytes: u64,
@@ -337,7 +408,7 @@ macro_rules! structures {
     )*};
 }
 
-// Each structure is listed with the last field that it had in version 0.2.
+// Each structure is listed with the last field that it had in the first version that has it.
 structures! {
     kyoho_options, crossover: i64;
     kyoho_sources, seventh_derivatives: kyoho_const_reals;
@@ -346,6 +417,8 @@ structures! {
     kyoho_predictions, jerks: kyoho_reals;
     kyoho_statistics, bytes: u64;
     kyoho_interaction, description: *const c_char;
+    kyoho_lists, sources: *const kyoho_sources;
+    kyoho_batch, softening2_each: kyoho_const_reals;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
@@ -522,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sizes_are_those_that_programs_of_0_2_have() {
+    fn the_first_sizes_are_those_that_programs_have() {
         if cfg!(target_pointer_width = "64") {
             let sizes = [
                 kyoho_options::FIRST_SIZE,
@@ -532,8 +605,10 @@ mod tests {
                 kyoho_predictions::FIRST_SIZE,
                 kyoho_statistics::FIRST_SIZE,
                 kyoho_interaction::FIRST_SIZE,
+                kyoho_lists::FIRST_SIZE,
+                kyoho_batch::FIRST_SIZE,
             ];
-            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56]);
+            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56, 104, 56]);
         }
     }
 }

@@ -4,7 +4,8 @@ use crate::models::{at, grid, sink_at, sinks_of};
 use crate::{Check, Findings, Needs, Twin};
 use kyoho::data::{Error, Result, ResultCode, Sink, Source};
 
-fn expect_error<T>(findings: &mut Findings, what: &str, found: Result<T>, expected: ResultCode) {
+/// Notes a failure unless there is an error of this kind.
+pub(super) fn expect_error<T>(findings: &mut Findings, what: &str, found: Result<T>, expected: ResultCode) {
     match found {
         Ok(_) => findings.fail(format!("{what}: expected the error {expected:?}, found none")),
         Err(error) => findings.expect(error.code() == expected, || {

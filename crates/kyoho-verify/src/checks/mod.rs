@@ -3,6 +3,7 @@
 mod addresses;
 mod errors;
 mod forces;
+mod lists;
 mod neighbours;
 mod pairs;
 mod prediction;
@@ -64,6 +65,21 @@ pub static CHECKS: &[Check] = &[
     repeat::SEVERAL_SYSTEMS,
     repeat::MOVED,
     repeat::SMALL_BLOCKS,
+    lists::LENGTHS,
+    lists::FORMS,
+    lists::COINCIDENT,
+    lists::INDEPENDENCE,
+    lists::THREADS_AND_DEVICES,
+    lists::REPEATED,
+    lists::LATER_WRITES,
+    lists::BATCH,
+    lists::LARGE_BATCH,
+    lists::UNITS_OF_SYSTEMS,
+    lists::REJECTED,
+    lists::REJECTED_BATCHES,
+    lists::OVERFLOW,
+    lists::CALL_ORDER,
+    lists::REGULAR,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,

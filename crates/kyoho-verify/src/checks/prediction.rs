@@ -7,7 +7,7 @@ use kyoho::data::Source;
 
 /// Returns sources whose series have every term, each from a time of its own. All numbers are on a
 /// grid, so that doubles hold every predicted coordinate exactly.
-fn moving(seed: u64, bodies: usize) -> Vec<Source> {
+pub(super) fn moving(seed: u64, bodies: usize) -> Vec<Source> {
     let mut random = Random::new(seed);
     let mut sources = grid(seed, bodies);
     for source in &mut sources {

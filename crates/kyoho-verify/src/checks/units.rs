@@ -6,7 +6,7 @@ use crate::{Check, Needs, Twin};
 use kyoho::data::{Sink, Source};
 
 /// A length, a mass and a speed of some system in some units.
-const SYSTEMS: [(&str, [f64; 3]); 9] = [
+pub(super) const SYSTEMS: [(&str, [f64; 3]); 9] = [
     ("a planetary system in AU, solar masses and years", [5.0, 1.0, 3.0]),
     ("a planetary system in SI units", [7.5e11, 2e30, 1.3e4]),
     ("a cluster in parsecs, solar masses and km/s", [3.0, 50.0, 10.0]),
@@ -20,7 +20,7 @@ const SYSTEMS: [(&str, [f64; 3]); 9] = [
 
 /// Returns a star of this mass at the last address, and light bodies around it at the addresses 0
 /// to 199.
-fn star_and_dust([length, mass, speed]: [f64; 3], ratio: f64) -> Vec<Source> {
+pub(super) fn star_and_dust([length, mass, speed]: [f64; 3], ratio: f64) -> Vec<Source> {
     let mut random = Random::new(1687);
     let rate = speed / length;
     let mut body = |index: usize| {

@@ -3,7 +3,7 @@
 use crate::data::{Error, Interaction, Result};
 use crate::hal::gpu::{Code, Gpu};
 
-use super::constants::{defines, unit};
+use super::constants::{defines, defines_of_lists, unit, unit_of_lists};
 
 /// The packs of `kernels/generated/`, by name.
 static PACKS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -11,15 +11,32 @@ static PACKS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packs.rs"))
 /// The source of the kernels, for OpenCL.
 const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/direct.cl"));
 
+/// The source of the kernels of interaction lists, for OpenCL.
+const SOURCE_OF_LISTS: &str = include_str!(concat!(env!("OUT_DIR"), "/lists.cl"));
+
 /// Loads the kernels of these names for an interaction.
 pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
-    let unit = unit(interaction);
+    let defines = defines(interaction);
+    load_unit(gpu, (&interaction.name(), &unit(interaction)), (SOURCE, &defines), kernels)
+}
+
+/// Loads the kernels of these names for the interaction lists of an interaction.
+pub fn load_lists<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
+    let (name, defines) = (format!("lists of {}", interaction.name()), defines_of_lists(interaction));
+    load_unit(gpu, (&name, &unit_of_lists(interaction)), (SOURCE_OF_LISTS, &defines), kernels)
+}
+
+fn load_unit<G: Gpu>(
+    gpu: &G,
+    (name, unit): (&str, &str),
+    (source, defines): (&str, &[(String, i64)]),
+    kernels: &[&str],
+) -> Result<Vec<G::Kernel>> {
     let (_, pack) = PACKS
         .iter()
         .find(|(name, _)| *name == unit)
         .ok_or_else(|| Error::Internal { what: format!("there is no GPU code {unit}") })?;
-    let defines = defines(interaction);
-    gpu.load(&Code { name: &interaction.name(), pack, source: SOURCE, defines: &defines }, kernels)
+    gpu.load(&Code { name, pack, source, defines }, kernels)
 }
 
 #[cfg(test)]
@@ -28,8 +45,10 @@ mod tests {
     use crate::law::catalogue::CATALOGUE;
 
     #[test]
-    fn each_entry_of_the_catalogue_has_a_pack_and_nothing_else_has() {
+    fn each_entry_of_the_catalogue_has_its_packs_and_nothing_else_has() {
         let mut units: Vec<String> = CATALOGUE.iter().map(|entry| unit(entry)).collect();
+        let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
+        units.extend(full.map(|entry| unit_of_lists(entry)));
         units.sort();
         let packs: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
         assert_eq!(units, packs);

@@ -10,6 +10,7 @@ use crate::data::{CHUNK, Interaction, Precision, sinks};
 use super::pack;
 use super::shapes::SHAPES;
 use super::tuning;
+use crate::method::lists::gpu::plan::LIST_THREADS;
 
 /// Returns the name of the translation unit of an interaction, and of its pack of compiled code.
 pub fn unit(interaction: &Interaction) -> String {
@@ -17,29 +18,40 @@ pub fn unit(interaction: &Interaction) -> String {
     format!("order{}_{scope}{}", interaction.order as i32, interaction.precision.name())
 }
 
-/// Returns the definitions that make the kernels those of an interaction.
+/// Returns the name of the translation unit of the interaction lists of an interaction.
+pub fn unit_of_lists(interaction: &Interaction) -> String {
+    format!("lists_{}", unit(interaction))
+}
+
+/// Returns the definitions that make the kernels of interaction lists those of an interaction.
+pub fn defines_of_lists(interaction: &Interaction) -> Vec<(String, i64)> {
+    let list = tuning::of(interaction).list(interaction);
+    let mut defines = common(interaction);
+    let bounds = interaction.bounds;
+    defines.extend(
+        [
+            ("SCALES_LENGTHS", i32::from(bounds.scales_lengths)),
+            ("LOWEST_WEIGHT", bounds.weights.0),
+            ("HIGHEST_WEIGHT", bounds.weights.1),
+            ("LOWEST_MASS", bounds.masses.0),
+            ("HIGHEST_MASS", bounds.masses.1),
+        ]
+        .map(|(name, number)| (name.to_owned(), i64::from(number))),
+    );
+    defines.extend(
+        [("SINKS", list.sinks), ("RESIDENT", list.resident), ("TILE", list.tile), ("UNROLLED", list.unrolled)]
+            .map(|(name, number)| (format!("LIST_{name}"), number as i64)),
+    );
+    defines.push(("ITEM_SINK_BITS".into(), i64::from((LIST_THREADS * list.sinks).ilog2())));
+    defines
+}
+
+/// Returns the definitions that make the kernels of direct sums those of an interaction.
 pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
     let tuning = tuning::of(interaction);
     let number = |count: usize| count as i64;
-    let is = |precision: Precision| i64::from(interaction.precision == precision);
-    let words = RECORD_WORDS * lines_of_record(interaction.n_coefficients);
-    let mut defines: Vec<(String, i64)> = [
-        ("IS_DOUBLE", is(Precision::Double)),
-        ("IS_MIXED", is(Precision::Mixed)),
-        ("REGULAR", i64::from(interaction.is_regular())),
-        ("NEAREST", i64::from(interaction.nearest)),
-        ("N_COEFFICIENTS", number(interaction.n_coefficients)),
-        ("N_DERIVATIVES", number(interaction.n_derivatives)),
-        ("N_OUTPUTS", number(interaction.n_outputs)),
-        ("SOURCE_ROWS", number(pack::chunk_numbers(interaction) / CHUNK)),
-        ("ROWS", number(pack::rows(interaction))),
-        ("SINK_NUMBERS", number(sinks::width(interaction))),
-        ("RECORD_WORDS", number(words)),
-        ("INDEX_WORD", number(index_word(words))),
-        ("END_RESIDENT", number(tuning.end_resident)),
-    ]
-    .map(|(name, number)| (name.to_owned(), number))
-    .into();
+    let mut defines = common(interaction);
+    defines.push(("END_RESIDENT".into(), number(tuning.end_resident)));
     for (place, shape) in SHAPES.iter().enumerate() {
         defines.extend(
             [
@@ -55,11 +67,34 @@ pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
     defines
 }
 
+/// Returns the definitions of an interaction that all kernels need.
+fn common(interaction: &Interaction) -> Vec<(String, i64)> {
+    let number = |count: usize| count as i64;
+    let is = |precision: Precision| i64::from(interaction.precision == precision);
+    let words = RECORD_WORDS * lines_of_record(interaction.n_coefficients);
+    [
+        ("IS_DOUBLE", is(Precision::Double)),
+        ("IS_MIXED", is(Precision::Mixed)),
+        ("REGULAR", i64::from(interaction.is_regular())),
+        ("NEAREST", i64::from(interaction.nearest)),
+        ("N_COEFFICIENTS", number(interaction.n_coefficients)),
+        ("N_DERIVATIVES", number(interaction.n_derivatives)),
+        ("N_OUTPUTS", number(interaction.n_outputs)),
+        ("SOURCE_ROWS", number(pack::chunk_numbers(interaction) / CHUNK)),
+        ("ROWS", number(pack::rows(interaction))),
+        ("SINK_NUMBERS", number(sinks::width(interaction))),
+        ("RECORD_WORDS", number(words)),
+        ("INDEX_WORD", number(index_word(words))),
+    ]
+    .map(|(name, number)| (name.to_owned(), number))
+    .into()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
 
-    use crate::data::{OCTET, SLICE_GROUPS, SLICES};
+    use crate::data::{OCTET, SLICE_GROUPS, SLICES, units};
     use crate::law::catalogue::CATALOGUE;
 
     use super::super::chunks::NOWHERE;
@@ -69,9 +104,12 @@ mod tests {
     use super::super::shapes::SHORT;
     use super::super::step;
     use super::*;
+    use crate::method::lists::gpu::plan::{LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN};
 
     /// The files of each translation unit for CUDA, in their order.
     const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/unit.h"];
+    /// The files of the units of interaction lists.
+    const FILES_OF_LISTS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "lists/unit.h"];
     /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal
     /// numbers flushed.
     const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
@@ -97,6 +135,16 @@ mod tests {
             ("FETCH_THREADS", FETCH_THREADS.to_string()),
             ("END_SINKS", END_SINKS.to_string()),
             ("SHAPES", SHAPES.len().to_string()),
+            ("LIST_THREADS", LIST_THREADS.to_string()),
+            ("LIST_STRANDS", LIST_STRANDS.to_string()),
+            ("LIST_SEGMENT", LIST_SEGMENT.to_string()),
+            ("SIZE_WIDTH", units::WIDTH.to_string()),
+            ("SINK_REACH", units::REACH.to_string()),
+            ("MOST_RAISED", units::MOST_RAISED.to_string()),
+            ("LONGEST_UNIT", units::LONGEST.to_string()),
+            ("HEAVIEST_UNIT", units::HEAVIEST.to_string()),
+            ("LISTED_ADDRESSES", LISTED_ADDRESSES.to_string()),
+            ("LISTED_OWN", LISTED_OWN.to_string()),
         ];
         // Writing to a text does not fail.
         for (name, number) in numbers {
@@ -120,12 +168,16 @@ mod tests {
     /// Returns the text of `kernels/generated/units.json`.
     fn units() -> String {
         let quoted = |names: &[&str]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-        let unit = |interaction: &Interaction| {
-            let defines = defines(interaction).into_iter().map(|(name, number)| format!("\"{name}\": {number}"));
+        let unit = |name: String, defines: Vec<(String, i64)>, files: &str| {
+            let defines = defines.into_iter().map(|(name, number)| format!("\"{name}\": {number}"));
             let defines = defines.collect::<Vec<_>>().join(", ");
-            format!("    {{ \"name\": \"{}\", \"defines\": {{ {defines} }} }}", unit(interaction))
+            format!("    {{ \"name\": \"{name}\",{files} \"defines\": {{ {defines} }} }}")
         };
-        let units = CATALOGUE.iter().map(|entry| unit(entry)).collect::<Vec<_>>().join(",\n");
+        let of_lists = format!(" \"files\": [{}],", quoted(&FILES_OF_LISTS));
+        let direct = CATALOGUE.iter().map(|entry| unit(super::unit(entry), defines(entry), ""));
+        let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
+        let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists));
+        let units = direct.chain(lists).collect::<Vec<_>>().join(",\n");
         let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
         // A program of another kind, for the test of the HAL.
         let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);

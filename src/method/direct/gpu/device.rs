@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use crate::data::{
-    Assignment, Block, Error, Interaction, Nearest, PartialSums, Partition, Records, Result, SLICES, Sinks, Sources,
-    Updates, chunks_below, memory,
+    Assignment, Block, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Partition, Records,
+    Result, SLICES, Sources, Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
+use crate::method::lists::gpu::sums::ListSums;
 use crate::method::{Device, DeviceOptions};
 
 use super::calibration::costs;
@@ -32,6 +33,8 @@ const PARTIAL_SUMS_BYTES: usize = 256 << 20;
 const SMALL_PIECE: usize = 1024;
 /// The number of queues, which take pieces in turn.
 const QUEUES: usize = 2;
+/// The most threads that copy results.
+const COPIERS: usize = 12;
 /// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
 
@@ -73,6 +76,10 @@ pub struct GpuDevice<G: Gpu> {
     /// Records on the device, where kernels do not reach memory of the host.
     records: G::Memory,
     neighbour_lists: NeighbourLists<G>,
+    /// The sums of interaction lists.
+    lists: ListSums<G>,
+    /// Whether the last block has interaction lists.
+    has_lists: bool,
     pieces: Vec<Piece>,
     /// The assignment of the device in the block under way.
     assignment: Assignment,
@@ -127,6 +134,8 @@ impl<G: Gpu> GpuDevice<G> {
             registered: Vec::new(),
             records: gpu.allocate(0, "records")?,
             neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
+            lists: ListSums::new(&gpu, options.threads.min(COPIERS))?,
+            has_lists: false,
             pieces: Vec::new(),
             assignment: Assignment::whole(0),
             sequence: 0,
@@ -196,11 +205,10 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    /// Registers the memory of a large block's sinks, once.
-    fn register_sinks(&mut self, sinks: &Sinks) {
-        let memory = sinks.memory();
+    /// Registers memory of which this many bytes are used, once, if they are many.
+    fn register_used(&mut self, memory: &[u8], used: usize) {
         let is_known = self.registered.iter().any(|(range, _)| *range == addresses(memory));
-        if size_of_val(sinks.all().numbers()) > COPIED && !is_known && self.registered.try_reserve(1).is_ok() {
+        if used > COPIED && !is_known && self.registered.try_reserve(1).is_ok() {
             // SAFETY: the engine keeps the memory until it is unregistered, or this device is
             // dropped.
             let registration = unsafe { self.gpu.register(memory) };
@@ -243,7 +251,7 @@ impl<G: Gpu> GpuDevice<G> {
         self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
-        self.register_sinks(&block.sinks);
+        self.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
         self.inbox.make_room(&self.gpu, assignment.sinks.len(), lines)?;
 
         let mut step = Step {
@@ -341,6 +349,40 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
+    /// Puts all work of a block with interaction lists in the queues of the device.
+    fn enqueue_lists(&mut self, updates: &Updates, block: &Block, lists: &InteractionLists) -> Result<()> {
+        let interaction = &self.options.interaction.clone();
+        let Updates { sources, everything, missed, fresh } = *updates;
+        let target = PredictionTarget::of(block);
+        let changed = self.store.update(&self.gpu, &self.queues[0], sources, everything)?;
+        if changed || !missed.is_empty() || !fresh.is_empty() {
+            self.predicted = None;
+        }
+        self.inbox.make_room(&self.gpu, 0, missed.lines().len() + fresh.lines().len())?;
+        let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
+        for records in [missed, fresh].into_iter().filter(|records| !records.is_empty()) {
+            // SAFETY: the records and the inbox stay there until the block was waited for.
+            unsafe { self.bring(0, &store, is_dense, (0..0, None), records)? };
+        }
+        let whole = Assignment::whole(0);
+        let is_own = matches!(lists.sources, ListedSources::Own(_));
+        let is_predicted = self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&whole));
+        if !is_own && !is_predicted {
+            let chunks = sources.chunks_below(block.nj) as i32;
+            let step = Step { chunks, slice_step: 1, is_dense: i32::from(is_dense), ..Step::of(block) };
+            // SAFETY: the store has room for all chunks, and is neither dropped nor grown before
+            // the queue has ended.
+            unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
+            self.predicted = Some((target, whole));
+        }
+        self.register_used(lists.sinks.memory(), lists.sinks.memory().len());
+        if let Some(memory) = lists.sources.memory() {
+            self.register_used(memory, memory.len());
+        }
+        let of = (lists, self.assignment.sinks.clone());
+        self.lists.start((&self.gpu, &self.queues[0]), interaction, of)
+    }
+
     /// Puts records in their places and brings sinks, which were packed into this range of the
     /// inbox, to the device.
     ///
@@ -426,12 +468,30 @@ impl<G: Gpu> GpuDevice<G> {
         self.gpu.synchronize(&self.queues[0]).inspect_err(|_| self.give_up())
     }
 
+    /// Hands in the sums of more sinks of interaction lists.
+    fn wait_more_of_lists(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
+        let interaction = self.options.interaction.clone();
+        let now = self.lists.wait_more(&interaction, partial_sums, done).inspect_err(|_| self.give_up())?;
+        match now {
+            Some(now) if now < self.assignment.sinks.len() => Ok(now),
+            Some(_) => {
+                self.lists.forget();
+                Ok(self.assignment.sinks.len())
+            }
+            None => {
+                self.take_nothing(partial_sums)?;
+                Ok(self.assignment.sinks.len())
+            }
+        }
+    }
+
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     fn give_up(&mut self) {
         for queue in &self.queues {
             let _ = self.gpu.synchronize(queue);
         }
         self.pieces.clear();
+        self.lists.forget();
         self.predicted = None;
         self.store.forget();
     }
@@ -461,21 +521,39 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        if !self.pieces.is_empty() {
+        if !self.pieces.is_empty() || self.lists.is_busy() {
             // A block that was not waited for to its end still writes where this one will.
             self.give_up();
         }
         self.assignment = assignment.clone();
-        let begun = self.enqueue(updates, block);
+        self.has_lists = block.lists.is_some();
+        let begun = match &block.lists {
+            Some(lists) => self.enqueue_lists(updates, block, lists),
+            None => self.enqueue(updates, block),
+        };
         if begun.is_err() {
             self.give_up();
         }
         begun
     }
 
+    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
+        let Some(lists) = &block.lists else { return Ok(()) };
+        let _caller = self.gpu.enter()?;
+        let (interaction, on) = (&*self.options.interaction, (&self.gpu, &self.queues[..]));
+        let store = (self.store.addresses(), self.store.is_dense());
+        // SAFETY: the engine keeps the block until it was waited for, and the store grows only when
+        // no block is under way.
+        let begun = unsafe { self.lists.sum(on, interaction, store, (block, lists), groups) };
+        begun.inspect_err(|_| self.give_up())
+    }
+
     fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
         let _caller = self.gpu.enter()?;
         let all = self.assignment.sinks.len();
+        if self.has_lists {
+            return self.wait_more_of_lists(partial_sums, done);
+        }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {
                 self.take(piece, partial_sums)?;
@@ -537,7 +615,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.inbox.bytes() + self.neighbour_lists.bytes() + self.outbox.bytes()
+        self.store.bytes()
+            + self.inbox.bytes()
+            + self.neighbour_lists.bytes()
+            + self.lists.bytes()
+            + self.outbox.bytes()
     }
 }
 

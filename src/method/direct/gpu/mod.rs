@@ -7,11 +7,11 @@
 
 mod calibration;
 pub mod chunks;
-mod code;
-mod constants;
+pub(in crate::method) mod code;
+pub(in crate::method) mod constants;
 mod device;
 mod inbox;
-mod launches;
+pub(in crate::method) mod launches;
 pub mod model;
 mod neighbour_lists;
 #[cfg(test)]
@@ -21,10 +21,10 @@ pub mod pack;
 pub mod reduction;
 pub mod shapes;
 pub mod step;
-mod store;
+pub(in crate::method) mod store;
 #[cfg(test)]
 pub(crate) mod tests;
-mod tuning;
+pub(in crate::method) mod tuning;
 
 pub use calibration::costs;
 pub use device::GpuDevice;

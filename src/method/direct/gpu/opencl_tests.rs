@@ -53,6 +53,7 @@ fn block(ni: usize, nj: usize) -> Block {
         nj,
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
+        lists: None,
     }
 }
 

@@ -31,13 +31,24 @@ macro_rules! in_c {
     (u32) => {
         "uint"
     };
+    (i64) => {
+        "long"
+    };
     ($structure:ident) => {
         stringify!($structure)
     };
 }
 
 /// The structures that kernels have too: their names, and the types and names of their fields.
-pub const STRUCTURES: [(&str, &[(&str, &str)]); 2] = [("PredictionTarget", TARGET_FIELDS), ("Step", STEP_FIELDS)];
+pub const STRUCTURES: [(&str, &[(&str, &str)]); 7] = [
+    ("PredictionTarget", TARGET_FIELDS),
+    ("Step", STEP_FIELDS),
+    ("Column", COLUMN_FIELDS),
+    ("Columns", COLUMNS_FIELDS),
+    ("ListItem", ITEM_FIELDS),
+    ("ListPart", PART_FIELDS),
+    ("ListGroup", GROUP_FIELDS),
+];
 
 shared_structure! {
     /// The target of a prediction: the time, the units, and the addresses that take part.
@@ -139,6 +150,91 @@ shared_structure! {
         sinks_from: i32,
         /// The place where the results begin, in doubles.
         results_from: i32,
+        /// The form of the sources of interaction lists.
+        form: i32,
+        /// Whether the sources that came with the call are the sinks too.
+        is_batch: i32,
+        /// The first sink of a piece of interaction lists.
+        first_sink: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
+        /// The squared softening of sinks of interaction lists that have not one each.
+        softening2: f64,
+    }
+}
+
+shared_structure! {
+    /// A quantity of sources that came with a call.
+    Column, COLUMN_FIELDS {
+        /// The place of the first, in bytes.
+        offset: i64,
+        /// The distance of the next, in bytes; 0 where the quantity was not given.
+        stride: i64,
+    }
+}
+
+shared_structure! {
+    /// The quantities of bodies that came with a call.
+    Columns, COLUMNS_FIELDS {
+        /// The masses.
+        masses: Column,
+        /// The times.
+        times: Column,
+        /// The indices.
+        indices: Column,
+        /// The squared softening.
+        softening2: Column,
+        /// The positions.
+        positions: Column,
+        /// The velocities.
+        velocities: Column,
+        /// The accelerations.
+        accelerations: Column,
+        /// The jerks.
+        jerks: Column,
+        /// The snaps.
+        snaps: Column,
+        /// The crackles.
+        crackles: Column,
+        /// The sixth derivatives.
+        sixth_derivatives: Column,
+        /// The seventh derivatives.
+        seventh_derivatives: Column,
+    }
+}
+
+shared_structure! {
+    /// Some sinks of a group, and all of its sources or a segment of them, which one thread block
+    /// has.
+    ListItem, ITEM_FIELDS {
+        /// The place of the first source.
+        first_source: i64,
+        /// The number of sources.
+        sources: i32,
+        /// The first sink.
+        first_sink: i32,
+        /// The number of sinks.
+        sinks: i32,
+        /// The binary logarithm of the number of threads that share a sink.
+        lane_bits: i32,
+        /// The first row of its partial sums; -1 where it has all sources.
+        partial: i32,
+        /// The number of the group in the piece.
+        group: i32,
+    }
+}
+
+shared_structure! {
+    /// Some sinks of a group whose sources are divided into segments.
+    ListPart, PART_FIELDS {
+        /// The first sink.
+        first_sink: i32,
+        /// The number of sinks.
+        sinks: i32,
+        /// The first row of the partial sums: segment after segment, in each a row for each sink.
+        partial: i32,
+        /// The number of segments.
+        segments: i32,
     }
 }
 
@@ -168,3 +264,21 @@ impl Step {
         (self.chunks - self.first_slice + self.slice_step - 1) / self.slice_step
     }
 }
+
+shared_structure! {
+    /// A group of sinks, byte for byte as the library has it.
+    ListGroup, GROUP_FIELDS {
+        /// The place of the first source.
+        first_source: i64,
+        /// The number of sources.
+        sources: i32,
+        /// The number of sinks.
+        sinks: i32,
+        /// The first sink.
+        first_sink: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
+    }
+}
+
+const _: () = assert!(size_of::<ListGroup>() == size_of::<crate::data::SinkGroup>());

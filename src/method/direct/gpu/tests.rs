@@ -113,6 +113,7 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
         nj,
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
+        lists: None,
     }
 }
 

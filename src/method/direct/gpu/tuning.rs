@@ -3,6 +3,7 @@
 
 use crate::data::{Interaction, Order, Precision};
 
+use super::pack::rows;
 use super::shapes::SHAPES;
 
 /// The tuning of an order and a precision. Arrays have an element for each of [`SHAPES`].
@@ -25,6 +26,35 @@ pub struct Tuning {
     pub loads_ahead: [bool; SHAPES.len()],
     /// The number of thread blocks on a multiprocessor of the kernel that ends a block.
     pub end_resident: usize,
+}
+
+/// The tuning of the kernel of interaction lists.
+#[derive(Debug, Clone, Copy)]
+pub struct ListTuning {
+    /// The number of sinks of a thread.
+    pub sinks: usize,
+    /// The number of thread blocks on a multiprocessor.
+    pub resident: usize,
+    /// The number of sources of a tile.
+    pub tile: usize,
+    /// The number of steps of the loop over a strand that are unrolled.
+    pub unrolled: usize,
+}
+
+impl Tuning {
+    /// Returns the tuning of interaction lists, which follows from that of the direct sums over many
+    /// sinks. The tiles of more than one row are smaller, so that all thread blocks have theirs.
+    /// Pairs in doubles leave registers for one sink of a thread where many threads are at work.
+    pub fn list(&self, interaction: &Interaction) -> ListTuning {
+        let last = SHAPES.len() - 1;
+        let tile = if rows(interaction) == 1 { 256 } else { 128 };
+        let (sinks, resident) = match (interaction.precision, interaction.order) {
+            (Precision::Double, Order::Second | Order::Fourth) => (1, 18),
+            (Precision::Double, _) => (1, 12),
+            _ => (self.sinks[last], 4 * self.resident[last]),
+        };
+        ListTuning { sinks, resident, tile, unrolled: 4 }
+    }
 }
 
 const fn row(order: Order, precision: Precision, pairs: f64) -> Tuning {

@@ -1,7 +1,7 @@
 //! The CPU backend, which runs the kernels of [`crate::simd`] on every core.
 
 mod device;
-mod lists;
+mod neighbours;
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::hal::threads::Threads;
 use crate::law::lanes::Element;
 use crate::simd::tile::{PredictionTarget, Tile};
 
-use super::device::key;
+use crate::method::tiles::key;
 
 /// The search of one slice, and the lists that it found.
 struct Search {

@@ -1,0 +1,280 @@
+//! Forces on groups of sinks, each with its own sources, and on many small systems at once.
+
+use crate::abi::arrays;
+use crate::data::{Error, Result, ResultCode};
+use crate::engine::System;
+use crate::engine::lists::{GivenBodies, GivenLists, GivenSources};
+
+use super::block::{ForceRows, SinkRows, criterion};
+use super::call_on;
+use super::rows::{Rows, copy_into, element};
+use super::sources::SourceRows;
+use super::structures::{
+    bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, read, require_host,
+};
+use super::system::kyoho_system;
+
+/// Computes the forces on groups of sinks, on each of which act the sources of its own list alone,
+/// predicted to the system's time. No bit of the forces on a group depends on the other groups of
+/// the call, unless a crossover was set: see `kyoho_system_set_crossover`.
+///
+/// Sinks, exclusion by index and forces are as in `kyoho_system_force`, but there are no neighbour
+/// lists, and `radii2` stay NULL. Addresses in the lists that were never written have no source;
+/// those beyond the highest that was written are an error. Everything is checked before anything is
+/// computed, so that after an error in what you gave the last block is still there; on any error no
+/// array is written.
+///
+/// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
+/// or end with another number than that of the sinks or sources; a negative count),
+/// KYOHO_BAD_ADDRESS (an address that is negative or beyond the sources), KYOHO_BAD_OPTION (arrays
+/// of more than one form, or of none), KYOHO_UNSUPPORTED (a system of regular forces).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_system_force_lists(
+    system: *mut kyoho_system,
+    lists: *const kyoho_lists,
+    sinks: *const kyoho_sinks,
+    forces: *const kyoho_forces,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or a structure.
+        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        // SAFETY: null or structures.
+        let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
+        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
+        unsafe { start_lists(system, &lists, &sinks) }?;
+        // SAFETY: the arrays have an element for each sink, by the caller's promise.
+        unsafe { rows.wait(system) }
+    })
+}
+
+/// Begins what `kyoho_system_force_lists` does, and returns while devices may be at work;
+/// `kyoho_system_wait` waits for the forces. Lists and sinks are copied, and the sources of the
+/// call. Sources of the system that are written before `kyoho_system_wait` do not change these
+/// forces.
+///
+/// Errors: as `kyoho_system_force_lists`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_system_start_lists(
+    system: *mut kyoho_system,
+    lists: *const kyoho_lists,
+    sinks: *const kyoho_sinks,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or structures.
+        let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
+        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
+        unsafe { start_lists(system, &lists, &sinks) }
+    })
+}
+
+/// Computes the forces on the bodies of many systems, predicted to the system's time. On each body
+/// act the others of its own system alone; those with its index are left out. `bodies` are not kept
+/// among the sources; they are given as those of `kyoho_lists`. Each array of `forces` has an
+/// element, or a row, for every body.
+///
+/// Everything is checked before anything is computed, so that after an error in what you gave the
+/// last block is still there, and no array is written; where a sum overflows or a device fails, the
+/// forces on some sinks may have been.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that decrease, do not
+/// begin with 0 or end with another number than that of the bodies; a negative count),
+/// KYOHO_BAD_OPTION, KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a sum overflows),
+/// KYOHO_CALL_ORDER (a block is under way), KYOHO_UNSUPPORTED (a system of regular forces),
+/// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_system_force_batch(
+    system: *mut kyoho_system,
+    batch: *const kyoho_batch,
+    bodies: *const kyoho_sources,
+    forces: *const kyoho_forces,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or a structure.
+        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        // SAFETY: null or structures.
+        let (batch, bodies) = unsafe { (read("batch", batch)?, read("bodies", bodies)?) };
+        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
+        unsafe { start_batch(system, &batch, &bodies) }?;
+        // SAFETY: the arrays have an element for each body, by the caller's promise.
+        unsafe { rows.wait(system) }
+    })
+}
+
+/// Begins what `kyoho_system_force_batch` does, and returns while devices may be at work;
+/// `kyoho_system_wait` waits for the forces. The bodies are copied.
+///
+/// Errors: as `kyoho_system_force_batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_system_start_batch(
+    system: *mut kyoho_system,
+    batch: *const kyoho_batch,
+    bodies: *const kyoho_sources,
+) -> ResultCode {
+    call_on(system, |system| {
+        // SAFETY: null or structures.
+        let (batch, bodies) = unsafe { (read("batch", batch)?, read("bodies", bodies)?) };
+        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
+        unsafe { start_batch(system, &batch, &bodies) }
+    })
+}
+
+/// Begins the forces of interaction lists.
+///
+/// # Safety
+/// Every array is null or has as many elements as its documentation says.
+unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_sinks) -> Result<()> {
+    require_host("kyoho_lists.memory", lists.memory)?;
+    if lists.reserved != 0 {
+        return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
+    }
+    let groups = arrays::count("kyoho_lists.group_count", lists.group_count)?;
+    let form = Form::of(lists)?;
+    let rows = SinkRows::new(system.interaction(), sinks)?;
+    criterion(system.interaction(), sinks.neighbour_criterion)?;
+    if !sinks.radii2.data.is_null() {
+        return Err(bad_field(
+            "kyoho_sinks.radii2",
+            "an array",
+            "NULL with interaction lists, which have no neighbour lists",
+        ));
+    }
+    let sink_offsets = Rows::<i32, 1>::required("kyoho_lists.sink_offsets", lists.sink_offsets, groups)?;
+    // SAFETY: there is one more offset than there are groups.
+    let sink_offsets = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
+    let start = |system: &mut System, sources: GivenSources| {
+        let given = GivenLists { groups, sink_offsets: &sink_offsets, sources };
+        // SAFETY: the arrays of the sinks have `count` elements.
+        unsafe { rows.columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given)) }
+    };
+    if let Form::Ranges = form {
+        let first = Rows::<i32, 1>::required("kyoho_lists.first_addresses", lists.first_addresses, groups)?;
+        let counts = Rows::<i32, 1>::required("kyoho_lists.source_counts", lists.source_counts, groups)?;
+        // SAFETY: these arrays have an element for each group.
+        let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
+        return start(system, GivenSources::Ranges(&ranges));
+    }
+    let source_offsets = Rows::<i64, 1>::required("kyoho_lists.source_offsets", lists.source_offsets, groups)?;
+    // SAFETY: as above.
+    let offsets = |number| unsafe { element(source_offsets, number, 0) };
+    if let Form::Own = form {
+        // SAFETY: a structure.
+        let own = OwnRows::new(system, &unsafe { read("sources", lists.sources) }?)?;
+        // SAFETY: the arrays have `count` elements.
+        return unsafe { own.columns(|sources| start(system, GivenSources::Own { offsets: &offsets, sources })) };
+    }
+    let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
+    if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
+        return Err(bad_form(lists));
+    }
+    // SAFETY: the array has as many elements as the last offset says.
+    let copy = |first: usize, to: &mut [i32]| unsafe { copy_into(addresses, first, to) };
+    start(system, GivenSources::Addresses { offsets: &offsets, addresses: &copy })
+}
+
+/// The forms in which the sources of groups are given.
+enum Form {
+    Ranges,
+    Addresses,
+    Own,
+}
+
+impl Form {
+    /// Returns the form whose arrays are there; those of the others have to be null. Lists without
+    /// sources need no addresses.
+    fn of(lists: &kyoho_lists) -> Result<Form> {
+        match given_arrays(lists).map(|(_, is_given)| is_given) {
+            [true, _, false, false, false] | [_, true, false, false, false] => Ok(Form::Ranges),
+            [false, false, true, _, false] | [false, false, _, true, false] => Ok(Form::Addresses),
+            [false, false, _, false, true] => Ok(Form::Own),
+            [false, false, false, false, false] if lists.group_count == 0 => Ok(Form::Addresses),
+            _ => Err(bad_form(lists)),
+        }
+    }
+}
+
+/// Returns the names of the arrays of sources, and whether the caller gives them.
+fn given_arrays(lists: &kyoho_lists) -> [(&'static str, bool); 5] {
+    [
+        ("first_addresses", !lists.first_addresses.data.is_null()),
+        ("source_counts", !lists.source_counts.data.is_null()),
+        ("source_offsets", !lists.source_offsets.data.is_null()),
+        ("addresses", !lists.addresses.data.is_null()),
+        ("sources", !lists.sources.is_null()),
+    ]
+}
+
+fn bad_form(lists: &kyoho_lists) -> Error {
+    let arrays = given_arrays(lists).into_iter();
+    let names: Vec<&str> = arrays.filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect();
+    let value = if names.is_empty() { "no sources".into() } else { names.join(", ") };
+    let allowed = "first_addresses and source_counts, source_offsets and addresses, or source_offsets and sources";
+    bad_field("kyoho_lists", value, allowed)
+}
+
+/// Begins the forces of a batch.
+///
+/// # Safety
+/// Every array is null or has as many elements as its documentation says.
+unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_sources) -> Result<()> {
+    require_host("kyoho_batch.memory", batch.memory)?;
+    if batch.reserved != 0 {
+        return Err(bad_field("kyoho_batch.reserved", batch.reserved, "0"));
+    }
+    let systems = arrays::count("kyoho_batch.system_count", batch.system_count)?;
+    let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
+    // SAFETY: there is one more offset than there are systems.
+    let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
+    let each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
+    // SAFETY: there is one for each body.
+    let copy = |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 1>(each, first, to) };
+    let given = OwnRows::new(system, bodies)?;
+    // SAFETY: the arrays have `count` elements.
+    unsafe {
+        given.columns(|bodies| {
+            let softening2_each = each.map(|_| &copy as _);
+            let bodies = GivenBodies { softening2_each, softening2: batch.softening2, ..bodies };
+            system.start_batch(systems, &offsets, &bodies)
+        })
+    }
+}
+
+/// The arrays of sources that the system does not keep.
+struct OwnRows(SourceRows);
+
+impl OwnRows {
+    fn new(system: &System, sources: &kyoho_sources) -> Result<OwnRows> {
+        const KEPT: &str = "where the system does not keep the sources";
+        if !sources.addresses.data.is_null() {
+            return Err(bad_field("kyoho_sources.addresses", "an array", format!("NULL {KEPT}")));
+        }
+        if sources.first_address != 0 {
+            return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
+        }
+        Ok(OwnRows(SourceRows::new(system, sources)?))
+    }
+
+    /// Hands over the quantities of the sources.
+    ///
+    /// # Safety
+    /// Every array has `count` elements.
+    unsafe fn columns<R>(&self, take: impl FnOnce(GivenBodies) -> R) -> R {
+        let SourceRows { count, indices, masses, times, derivatives, .. } = self.0;
+        // SAFETY: the library asks for elements below `count`.
+        let of_masses = move |first: usize, to: &mut [f64]| unsafe { copy_into(masses, first, to) };
+        // SAFETY: as above.
+        let of_times = move |first: usize, to: &mut [f64]| unsafe { copy_into(times, first, to) };
+        // SAFETY: as above.
+        let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
+        // SAFETY: as above.
+        let of_vectors =
+            derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
+        take(GivenBodies {
+            count,
+            masses: Some(&of_masses),
+            derivatives: std::array::from_fn(|k| derivatives[k].map(|_| &of_vectors[k] as _)),
+            times: times.map(|_| &of_times as _),
+            indices: indices.map(|_| &of_indices as _),
+            ..GivenBodies::default()
+        })
+    }
+}

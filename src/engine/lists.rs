@@ -1,0 +1,392 @@
+//! Interaction lists as the caller gives them, checked and copied.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::data::memory;
+use crate::data::{
+    AddressTable, Bodies, BodyColumns, Error, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, Result,
+    SinkGroup,
+};
+use crate::hal::threads::Threads;
+
+/// Copies the items of an array of the caller from a place on.
+pub type Column<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
+/// Returns an offset by its number.
+pub type Offsets<'a> = &'a (dyn Fn(usize) -> i64 + Sync);
+
+/// The lists of a call, as the caller has them.
+pub struct GivenLists<'a> {
+    /// The number of groups.
+    pub groups: usize,
+    /// The first sink of each group, and behind the last group the number of all sinks.
+    pub sink_offsets: Offsets<'a>,
+    /// The sources of each group.
+    pub sources: GivenSources<'a>,
+}
+
+/// The sources of each group, as the caller has them.
+pub enum GivenSources<'a> {
+    /// Consecutive addresses of the system: the first, and how many, of each group.
+    Ranges(&'a (dyn Fn(usize) -> [i32; 2] + Sync)),
+    /// Addresses of the system, list after list.
+    Addresses {
+        /// The first place of each list, and behind the last list the number of all places.
+        offsets: Offsets<'a>,
+        /// The addresses.
+        addresses: Column<'a, i32>,
+    },
+    /// Sources that the system does not keep, list after list.
+    Own {
+        /// The first source of each list, and behind the last list the number of all.
+        offsets: Offsets<'a>,
+        /// The sources.
+        sources: GivenBodies<'a>,
+    },
+}
+
+/// Sinks or sources of a call, quantity after quantity.
+#[derive(Clone, Copy, Default)]
+pub struct GivenBodies<'a> {
+    /// The number of bodies.
+    pub count: usize,
+    /// The masses of sources, which have to be given.
+    pub masses: Option<Column<'a, f64>>,
+    /// Their positions, which have to be given, and derivatives of these, three numbers each, not
+    /// divided. Those that are not given are zero.
+    pub derivatives: [Option<Column<'a, f64>>; MAX_COEFFICIENTS],
+    /// The times of sources; 0 if not given.
+    pub times: Option<Column<'a, f64>>,
+    /// Their indices; their numbers if not given.
+    pub indices: Option<Column<'a, i32>>,
+    /// The squared softening of each sink, in place of `softening2`.
+    pub softening2_each: Option<Column<'a, f64>>,
+    /// The squared softening of all sinks.
+    pub softening2: f64,
+}
+
+/// The bytes that a thread copies at a time: they are still near when it checks them.
+const BYTES_OF_JOB: usize = 24 << 10;
+
+/// Checks the groups of a call and makes room for what it gives. `end` is the end of the addresses
+/// of the system's sources.
+pub fn prepare(
+    lists: &mut InteractionLists,
+    given: &GivenLists,
+    (sinks, is_batch): (&GivenBodies, bool),
+    end: usize,
+    interaction: &Interaction,
+) -> Result<()> {
+    let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
+    groups(&mut lists.groups, given, (sinks.count, end), names)?;
+    lists.is_batch = is_batch;
+    let of_sinks = std::mem::take(&mut lists.sinks);
+    lists.sinks = bodies(lists, of_sinks.pages, sinks, interaction.n_derivatives)?;
+    let pages = match std::mem::take(&mut lists.sources) {
+        ListedSources::Ranges => Default::default(),
+        ListedSources::Addresses(table) => table.pages,
+        ListedSources::Own(own) => own.pages,
+    };
+    match &given.sources {
+        // The memory is not kept: few callers change the form of their lists.
+        GivenSources::Ranges(_) => lists.outgrow(pages)?,
+        GivenSources::Addresses { .. } => {
+            let count = lists.groups.iter().map(|group| group.sources as usize).sum();
+            let pages = lists.room(pages, count * size_of::<i32>())?;
+            lists.sources = ListedSources::Addresses(AddressTable { pages, count });
+        }
+        GivenSources::Own { sources, .. } => {
+            lists.sources = ListedSources::Own(bodies(lists, pages, sources, interaction.n_coefficients)?);
+        }
+    }
+    Ok(())
+}
+
+/// Makes room for bodies with this many vectors.
+fn bodies(lists: &mut InteractionLists, pages: memory::Pages, given: &GivenBodies, vectors: usize) -> Result<Bodies> {
+    let mut bytes = 0;
+    let mut next = |is_given: bool, width: usize| {
+        let place = bytes;
+        bytes += if is_given { (given.count * width).next_multiple_of(128) } else { 0 };
+        is_given.then_some(place)
+    };
+    // In the order of `BodyColumns::given`.
+    let derivatives = std::array::from_fn(|k| next(k < vectors && given.derivatives[k].is_some(), 24));
+    let columns = BodyColumns {
+        derivatives,
+        masses: next(given.masses.is_some(), 8),
+        softening2: next(given.softening2_each.is_some(), 8),
+        times: next(given.times.is_some(), 8),
+        indices: next(given.indices.is_some(), 4),
+    };
+    Ok(Bodies { pages: lists.room(pages, bytes)?, count: given.count, columns, softening2: given.softening2 })
+}
+
+/// A part of a column that one thread copies and checks at a time.
+struct Job<'a> {
+    to: &'a mut [u8],
+    /// The number of the first item.
+    first: usize,
+    kind: Kind<'a>,
+}
+
+/// The kind of a column, with the limit of its items.
+#[derive(Clone, Copy)]
+enum Kind<'a> {
+    /// Numbers between two limits, so many to a body.
+    Reals(Column<'a, f64>, usize, [f64; 2]),
+    /// Indices.
+    Integers(Column<'a, i32>),
+    /// Addresses below an end.
+    Addresses(Column<'a, i32>, usize),
+}
+
+impl Kind<'_> {
+    /// Returns the bytes of a body.
+    fn width(&self) -> usize {
+        match self {
+            Kind::Reals(_, width, _) => 8 * width,
+            _ => 4,
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Copies the items, and returns whether all of them are good at first sight.
+    fn run(self) -> bool {
+        match self.kind {
+            Kind::Reals(from, _, [lowest, highest]) => {
+                let to: &mut [f64] = bytemuck::cast_slice_mut(self.to);
+                from(self.first, to);
+                // Without a branch, so that vectors are compared at a time.
+                to.iter().fold(true, |all, value| all & (*value >= lowest) & (*value <= highest))
+            }
+            Kind::Integers(from) => {
+                from(self.first, bytemuck::cast_slice_mut(self.to));
+                true
+            }
+            Kind::Addresses(from, end) => {
+                let to: &mut [i32] = bytemuck::cast_slice_mut(self.to);
+                from(self.first, to);
+                let largest = to.iter().fold(0, |largest, address| address.cast_unsigned().max(largest));
+                (largest as usize) < end
+            }
+        }
+    }
+}
+
+/// Divides bytes that a column has, those of some bodies, into jobs, and returns the bytes behind
+/// them.
+fn jobs<'a>(
+    (memory, start): (&'a mut [u8], usize),
+    (column, bodies): (usize, &Range<usize>),
+    kind: Kind<'a>,
+    all: &mut Vec<Job<'a>>,
+) -> Result<(&'a mut [u8], usize)> {
+    let width = kind.width();
+    let bytes = column + width * bodies.start..column + width * bodies.end;
+    let (_, rest) = memory.split_at_mut(bytes.start - start);
+    let (mine, rest) = rest.split_at_mut(bytes.len());
+    let items = BYTES_OF_JOB / width;
+    for (number, to) in mine.chunks_mut(items * width).enumerate() {
+        memory::push(all, Job { to, first: bodies.start + number * items, kind }, "pieces of lists")?;
+    }
+    Ok((rest, bytes.end))
+}
+
+/// Divides the quantities of some bodies into jobs.
+fn jobs_of_bodies<'a>(
+    bodies: &'a mut Bodies,
+    some: &Range<usize>,
+    given: &GivenBodies<'a>,
+    interaction: &Interaction,
+    all: &mut Vec<Job<'a>>,
+) -> Result<()> {
+    let (bounds, columns) = (interaction.bounds, bodies.columns);
+    let mut rest = (bodies.pages.as_mut_slice::<u8>(), 0);
+    for (k, column) in columns.derivatives.into_iter().enumerate() {
+        if let (Some(column), Some(from)) = (column, given.derivatives[k]) {
+            let largest = if k == 0 { bounds.position } else { f64::MAX };
+            rest = jobs(rest, (column, some), Kind::Reals(from, 3, [-largest, largest]), all)?;
+        }
+    }
+    let reals = [
+        (columns.masses, given.masses, [-bounds.mass, bounds.mass]),
+        (columns.softening2, given.softening2_each, [0.0, largest_softening2(interaction)]),
+        (columns.times, given.times, [-f64::MAX, f64::MAX]),
+    ];
+    for (column, from, limits) in reals {
+        if let (Some(column), Some(from)) = (column, from) {
+            rest = jobs(rest, (column, some), Kind::Reals(from, 1, limits), all)?;
+        }
+    }
+    if let (Some(column), Some(from)) = (columns.indices, given.indices) {
+        jobs(rest, (column, some), Kind::Integers(from), all)?;
+    }
+    Ok(())
+}
+
+/// Copies the sinks and sources of some groups. `check` fails where a body is not as it should be:
+/// the sink of a number, or the source of a number that came with the call.
+pub fn copy(
+    lists: &mut InteractionLists,
+    given: &GivenLists,
+    (sinks, end): (&GivenBodies, usize),
+    some: &Range<usize>,
+    interaction: &Interaction,
+    threads: &Threads,
+    check: impl Fn(&InteractionLists, Checked) -> Result<()>,
+) -> Result<()> {
+    let (sink_range, source_range) = (lists.sinks_of(some), lists.sources_of(some));
+    let mut all = Vec::new();
+    jobs_of_bodies(&mut lists.sinks, &sink_range, sinks, interaction, &mut all)?;
+    match (&mut lists.sources, &given.sources) {
+        (ListedSources::Addresses(table), GivenSources::Addresses { addresses, .. }) => {
+            let memory = (table.pages.as_mut_slice::<u8>(), 0);
+            jobs(memory, (0, &source_range), Kind::Addresses(*addresses, end), &mut all)?;
+        }
+        (ListedSources::Own(own), GivenSources::Own { sources, .. }) => {
+            jobs_of_bodies(own, &source_range, sources, interaction, &mut all)?;
+        }
+        _ => (),
+    }
+    let has_each = sinks.softening2_each.is_some();
+    let good = AtomicBool::new(has_each || (0.0..=largest_softening2(interaction)).contains(&sinks.softening2));
+    threads.each(all.into_iter(), |job| {
+        if !job.run() {
+            good.store(false, Ordering::Relaxed);
+        }
+    });
+    if good.into_inner() {
+        return Ok(());
+    }
+    sink_range.into_iter().try_for_each(|sink| check(lists, Checked::Sink(sink)))?;
+    match &lists.sources {
+        ListedSources::Ranges => Ok(()),
+        ListedSources::Addresses(table) => {
+            let is_bad = |place: &usize| table.addresses()[*place].cast_unsigned() as usize >= end;
+            match source_range.into_iter().find(is_bad) {
+                Some(place) => Err(bad_address(&lists.groups, place, table.addresses()[place], end)),
+                None => Ok(()),
+            }
+        }
+        ListedSources::Own(_) => source_range.into_iter().try_for_each(|source| check(lists, Checked::Source(source))),
+    }
+}
+
+/// Returns the largest squared softening of sinks.
+fn largest_softening2(interaction: &Interaction) -> f64 {
+    interaction.bounds.position * interaction.bounds.position
+}
+
+/// A body of a call that is checked.
+#[derive(Debug, Clone, Copy)]
+pub enum Checked {
+    /// The sink of a number.
+    Sink(usize),
+    /// The source of a number.
+    Source(usize),
+}
+
+fn bad_offset(what: &str, number: usize, value: i64, allowed: String) -> Error {
+    Error::BadList { what: format!("{what} {number}"), value, allowed }
+}
+
+/// Returns the error that the last offset is not the number of what the offsets divide.
+fn bad_last_offset(what: &str, number: usize, value: i64, (count, of): (usize, &str)) -> Error {
+    Error::BadList {
+        what: format!("{what} {number}, the last,"),
+        value,
+        allowed: format!("{count}, the number of {of}"),
+    }
+}
+
+/// Checks the offsets and makes the groups. The names are those of an offset of sinks and of sinks.
+fn groups(
+    groups: &mut Vec<SinkGroup>,
+    given: &GivenLists,
+    (sinks, end): (usize, usize),
+    (of_sinks, are_sinks): (&str, &str),
+) -> Result<()> {
+    groups.clear();
+    // The numbers of sinks have 32 bits.
+    if sinks > i32::MAX as usize {
+        let allowed = format!("0 to {}", i32::MAX);
+        return Err(Error::BadCount { what: "the number of sinks", value: sinks as i64, allowed });
+    }
+    memory::reserve(groups, given.groups, "groups of sinks")?;
+    let sink_offset = given.sink_offsets;
+    let source_offset = match &given.sources {
+        GivenSources::Ranges(_) => None,
+        GivenSources::Addresses { offsets, .. } | GivenSources::Own { offsets, .. } => Some(*offsets),
+    };
+    let (first_sink, first_source) = (sink_offset(0), source_offset.map_or(0, |offset| offset(0)));
+    if first_sink != 0 {
+        return Err(bad_offset(of_sinks, 0, first_sink, "0".into()));
+    }
+    if first_source != 0 {
+        return Err(bad_offset("the source offset", 0, first_source, "0".into()));
+    }
+    let (mut sink, mut source) = (0i64, 0i64);
+    for number in 0..given.groups {
+        let next_sink = sink_offset(number + 1);
+        if next_sink < sink || next_sink > sinks as i64 {
+            let allowed = format!("{sink} (the offset before it) to {sinks} (the number of {are_sinks})");
+            return Err(bad_offset(of_sinks, number + 1, next_sink, allowed));
+        }
+        let (first, count) = match (&given.sources, source_offset) {
+            (GivenSources::Ranges(ranges), _) => range_of_group(number, ranges(number), end)?,
+            (_, offset) => {
+                let next = offset.map_or(0, |offset| offset(number + 1));
+                if next < source || next - source > i64::from(i32::MAX) {
+                    let most = source.saturating_add(i64::from(i32::MAX));
+                    let allowed = format!("{source} (the offset before it) to {most}");
+                    return Err(bad_offset("the source offset", number + 1, next, allowed));
+                }
+                let count = next - source;
+                (std::mem::replace(&mut source, next), count)
+            }
+        };
+        groups.push(SinkGroup {
+            first_source: first as u64,
+            sources: count as u32,
+            sinks: (next_sink - sink) as u32,
+            first_sink: sink as u32,
+            reserved: 0,
+        });
+        sink = next_sink;
+    }
+    if sink != sinks as i64 {
+        return Err(bad_last_offset(of_sinks, given.groups, sink, (sinks, are_sinks)));
+    }
+    if let GivenSources::Own { sources, .. } = &given.sources
+        && source != sources.count as i64
+    {
+        return Err(bad_last_offset("the source offset", given.groups, source, (sources.count, "sources")));
+    }
+    Ok(())
+}
+
+/// Checks the range of addresses of a group.
+fn range_of_group(number: usize, [first, count]: [i32; 2], end: usize) -> Result<(i64, i64)> {
+    if count < 0 {
+        return Err(bad_offset("the source count of group", number, count.into(), format!("0 to {}", i32::MAX)));
+    }
+    let last = i64::from(first) + i64::from(count);
+    if count > 0 && (first < 0 || last > end as i64) {
+        let (bad, what) = if first < 0 { (i64::from(first), "first") } else { (last - 1, "last") };
+        return Err(Error::BadListedAddress {
+            what: format!("the {what} address of group {number}"),
+            address: bad,
+            end,
+        });
+    }
+    Ok((if count > 0 { first.into() } else { 0 }, count.into()))
+}
+
+fn bad_address(groups: &[SinkGroup], place: usize, address: i32, end: usize) -> Error {
+    let group = groups.partition_point(|group| group.first_source + u64::from(group.sources) <= place as u64);
+    let first = groups.get(group).map_or(0, |group| group.first_source as usize);
+    let what = format!("address {} of group {group}", place - first);
+    Error::BadListedAddress { what, address: address.into(), end }
+}

@@ -1,0 +1,137 @@
+//! The kernels of interaction lists on a device, and how they are launched.
+
+use bytemuck::bytes_of;
+
+use crate::data::{Interaction, Result};
+use crate::hal::gpu::{Address, Argument, Gpu, Launch};
+use crate::method::direct::gpu::code;
+use crate::method::direct::gpu::launches::StoreAddresses;
+use crate::method::direct::gpu::step::{Columns, Step};
+
+use super::plan::LIST_THREADS;
+
+/// The names of the kernels.
+pub const NAMES: [&str; 3] = ["choose_units", "sum_lists", "add_segments"];
+
+/// The kernels of an interaction.
+pub struct Kernels<G: Gpu> {
+    choose: G::Kernel,
+    sum: G::Kernel,
+    add: G::Kernel,
+}
+
+/// Memory that the kernels of a piece read and write.
+pub struct PieceAddresses<A> {
+    /// The sources of the system.
+    pub store: StoreAddresses<A>,
+    /// The items.
+    pub items: A,
+    /// The parts.
+    pub parts: A,
+    /// The groups, where their sources came with the call.
+    pub groups: A,
+    /// The units of these.
+    pub units: A,
+    /// The table of addresses.
+    pub addresses: A,
+    /// The sources that came with the call.
+    pub own: A,
+    /// The sinks.
+    pub sinks: A,
+    /// Partial sums and their nearest sources.
+    pub partial_sums: A,
+    /// Sums and nearest sources.
+    pub results: A,
+}
+
+impl<G: Gpu> Kernels<G> {
+    /// Loads the kernels for a device.
+    pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
+        let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter();
+        let mut next = || kernels.next().expect("a kernel for each name");
+        Ok(Kernels { choose: next(), sum: next(), add: next() })
+    }
+
+    /// Chooses the units of some groups, whose sources came with the call.
+    ///
+    /// # Safety
+    /// Every address is of memory as long as the groups, items and parts say, which is neither freed
+    /// nor touched by the host until the queue has done the work. This holds for the other launches
+    /// too.
+    pub unsafe fn choose_units(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (step, columns): (&Step, &[Columns; 2]),
+        groups: usize,
+        memory: &PieceAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Bytes(bytes_of(&columns[0])),
+            Argument::Bytes(bytes_of(&columns[1])),
+            Argument::Memory(memory.groups),
+            Argument::Memory(memory.own),
+            Argument::Memory(memory.sinks),
+            Argument::Memory(memory.units),
+        ];
+        let kernel = &mut self.choose;
+        let launch = Launch { kernel, blocks: groups, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Sums the pairs of some items.
+    ///
+    /// # Safety
+    /// See [`Kernels::choose_units`].
+    pub unsafe fn sum(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (step, columns): (&Step, &[Columns; 2]),
+        items: usize,
+        memory: &PieceAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Bytes(bytes_of(&columns[0])),
+            Argument::Bytes(bytes_of(&columns[1])),
+            Argument::Memory(memory.items),
+            Argument::Memory(memory.units),
+            Argument::Memory(memory.addresses),
+            Argument::Memory(memory.store.indices),
+            Argument::Memory(memory.store.slots),
+            Argument::Memory(memory.store.predicted),
+            Argument::Memory(memory.own),
+            Argument::Memory(memory.sinks),
+            Argument::Memory(memory.partial_sums),
+            Argument::Memory(memory.results),
+        ];
+        let kernel = &mut self.sum;
+        let launch = Launch { kernel, blocks: items, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Adds the segments of some parts.
+    ///
+    /// # Safety
+    /// See [`Kernels::choose_units`].
+    pub unsafe fn add(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        step: &Step,
+        parts: usize,
+        memory: &PieceAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Memory(memory.parts),
+            Argument::Memory(memory.partial_sums),
+            Argument::Memory(memory.results),
+        ];
+        let kernel = &mut self.add;
+        let launch = Launch { kernel, blocks: parts, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+}

@@ -1,0 +1,8 @@
+//! Interaction lists on GPUs.
+//!
+//! [`plan`] divides groups among thread blocks; [`sums`] brings sinks and sources to the device and
+//! results back, in pieces, and launches the [`kernels`].
+
+pub mod kernels;
+pub mod plan;
+pub mod sums;

@@ -1,0 +1,368 @@
+//! The sums of interaction lists on a GPU, piece by piece: while the groups of one piece are summed,
+//! those of the next come to the device.
+
+use std::ops::Range;
+
+use crate::data::memory;
+use crate::data::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Result};
+use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
+use crate::hal::threads::Threads;
+use crate::method::direct::gpu::launches::StoreAddresses;
+use crate::method::direct::gpu::step::{Column, Columns, ListItem, Step};
+use crate::method::direct::gpu::tuning;
+
+use super::kernels::{Kernels, PieceAddresses};
+use super::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
+
+/// Rows of results of a piece are a multiple of this many.
+const STRIDE: usize = 16;
+/// The number of sinks whose results a thread copies at a time.
+const SINKS_OF_JOB: usize = 4096;
+
+/// Memory for a piece, and how far it is.
+struct Piece<G: Gpu> {
+    /// The sinks, in the assignment.
+    sinks: Range<usize>,
+    /// The bytes of its results.
+    results: Range<usize>,
+    plan: Plan,
+    items: G::Memory,
+    parts: G::Memory,
+    groups: G::Memory,
+    units: G::Memory,
+    partial_sums: G::Memory,
+    ended: Option<G::Event>,
+}
+
+impl<G: Gpu> Piece<G> {
+    fn new(gpu: &G) -> Result<Piece<G>> {
+        let memory = || gpu.allocate(0, "interaction lists");
+        Ok(Piece {
+            sinks: 0..0,
+            results: 0..0,
+            plan: Plan::default(),
+            items: memory()?,
+            parts: memory()?,
+            groups: memory()?,
+            units: memory()?,
+            partial_sums: memory()?,
+            ended: None,
+        })
+    }
+
+    /// The sinks that there is room for in each part of its results.
+    fn stride(&self) -> usize {
+        self.sinks.len().next_multiple_of(STRIDE)
+    }
+}
+
+/// The sums of interaction lists of a device.
+pub struct ListSums<G: Gpu> {
+    /// The kernels, once they were needed.
+    kernels: Option<Kernels<G>>,
+    pieces: Vec<Piece<G>>,
+    /// The number of pieces that are under way.
+    count: usize,
+    /// The sinks of the assignment.
+    assigned: Range<usize>,
+    /// The end of the work that predicts the sources of the system, for which all queues wait.
+    predicted: Option<G::Event>,
+    sinks: G::Memory,
+    addresses: G::Memory,
+    own: G::Memory,
+    results: G::Memory,
+    found: G::HostMemory,
+    /// Threads that copy results.
+    threads: Threads,
+}
+
+impl<G: Gpu> ListSums<G> {
+    /// Makes sums without room, whose results this many threads copy.
+    pub fn new(gpu: &G, threads: usize) -> Result<ListSums<G>> {
+        let memory = || gpu.allocate(0, "interaction lists");
+        Ok(ListSums {
+            kernels: None,
+            pieces: Vec::new(),
+            count: 0,
+            assigned: 0..0,
+            predicted: None,
+            sinks: memory()?,
+            addresses: memory()?,
+            own: memory()?,
+            results: memory()?,
+            found: gpu.allocate_host(0, "results of lists")?,
+            threads: Threads::new(threads),
+        })
+    }
+
+    /// Whether pieces are under way.
+    pub fn is_busy(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Forgets what is under way, after the queues have ended.
+    pub fn forget(&mut self) {
+        self.count = 0;
+    }
+
+    /// Returns the bytes of host memory.
+    pub fn bytes(&self) -> usize {
+        let item = size_of::<ListItem>();
+        self.found.bytes() + self.pieces.iter().map(|piece| piece.plan.items.capacity() * item).sum::<usize>()
+    }
+
+    /// Makes room for the groups of an assignment of at most this many pieces, after the work that
+    /// predicts the sources of the system was begun in the first queue. No piece is under way.
+    pub fn start(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        interaction: &Interaction,
+        (lists, assigned): (&InteractionLists, Range<usize>),
+    ) -> Result<()> {
+        if self.kernels.is_none() {
+            self.kernels = Some(Kernels::new(gpu, interaction)?);
+        }
+        grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
+        match &lists.sources {
+            ListedSources::Ranges => (),
+            ListedSources::Addresses(table) => grow(gpu, &mut self.addresses, size_of_val(table.addresses()))?,
+            ListedSources::Own(own) => grow(gpu, &mut self.own, own.memory().len())?,
+        }
+        // A piece has a group at least.
+        let pieces = lists.groups.len().min(64);
+        let results = (assigned.len() + pieces * STRIDE) * bytes_of_results(interaction);
+        // Kernels count the places of results, in doubles, by 32 bits.
+        if results / 8 > i32::MAX as usize {
+            let most = i32::MAX as usize * 8 / bytes_of_results(interaction) - pieces * STRIDE;
+            let (what, value) = ("the number of sinks of interaction lists on one GPU", assigned.len() as i64);
+            return Err(Error::BadCount { what, value, allowed: format!("0 to {most}") });
+        }
+        grow(gpu, &mut self.results, results)?;
+        if self.found.bytes() < results {
+            self.found = gpu.allocate_host(results.next_power_of_two(), "results of lists")?;
+        }
+        (self.assigned, self.count) = (assigned, 0);
+        self.predicted = Some(gpu.record(queue)?);
+        Ok(())
+    }
+
+    /// Begins the sums of some groups, which follow those of the last call.
+    ///
+    /// # Safety
+    /// The block and the store stay as they are until all was waited for.
+    pub unsafe fn sum(
+        &mut self,
+        (gpu, queues): (&G, &[G::Queue]),
+        interaction: &Interaction,
+        (store, is_dense): (StoreAddresses<Address<G>>, bool),
+        (block, lists): (&Block, &InteractionLists),
+        groups: Range<usize>,
+    ) -> Result<()> {
+        let number = self.count;
+        if number == self.pieces.len() {
+            memory::push(&mut self.pieces, Piece::new(gpu)?, "the table of pieces")?;
+        }
+        let before = self.pieces[..number].last();
+        let (first, start) = before.map_or((0, 0), |piece| (piece.sinks.end, piece.results.end));
+        let piece = &mut self.pieces[number];
+        let sinks = lists.sinks_of(&groups);
+        piece.sinks = first..sinks.end - self.assigned.start;
+        piece.results = start..start + piece.stride() * bytes_of_results(interaction);
+        let queue = &queues[number % queues.len()];
+        if let Some(predicted) = &self.predicted
+            && (1..queues.len()).contains(&number)
+        {
+            gpu.wait_for(queue, predicted)?;
+        }
+        let members = &lists.groups[groups.clone()];
+        let is_own = matches!(lists.sources, ListedSources::Own(_));
+        let step = Step {
+            skip_own_index: i32::from(block.skip_own_index),
+            is_dense: i32::from(is_dense),
+            form: match lists.sources {
+                ListedSources::Ranges => LISTED_RANGES,
+                ListedSources::Addresses(_) => LISTED_ADDRESSES,
+                ListedSources::Own(_) => LISTED_OWN,
+            },
+            is_batch: i32::from(lists.is_batch),
+            first_sink: (self.assigned.start + piece.sinks.start) as i32,
+            softening2: lists.sinks.common_softening2(),
+            stride: piece.stride() as i32,
+            results_from: (piece.results.start / 8) as i32,
+            ..Step::of(block)
+        };
+        let of_sources = match &lists.sources {
+            ListedSources::Own(own) => columns(own),
+            _ => Columns::default(),
+        };
+        let columns = [of_sources, columns(&lists.sinks)];
+        // SAFETY: the caller's promise; the memory was made as long as that of the lists.
+        unsafe {
+            bring_bodies((gpu, queue), &lists.sinks, &sinks, &self.sinks)?;
+            match &lists.sources {
+                ListedSources::Ranges => (),
+                ListedSources::Addresses(table) => {
+                    let places = lists.sources_of(&groups);
+                    let bytes = bytemuck::cast_slice(table.addresses());
+                    bring((gpu, queue), bytes, 4 * places.start..4 * places.end, &self.addresses)?;
+                }
+                ListedSources::Own(own) => bring_bodies((gpu, queue), own, &lists.sources_of(&groups), &self.own)?,
+            }
+        }
+        let tuning = tuning::of(interaction).list(interaction);
+        let resident = gpu.properties().multiprocessors * tuning.resident;
+        piece.plan.divide(members, (tuning.sinks, resident))?;
+        let Plan { items, parts, rows, .. } = &piece.plan;
+        grow(gpu, &mut piece.items, size_of_val(&items[..]))?;
+        grow(gpu, &mut piece.parts, size_of_val(&parts[..]))?;
+        grow(gpu, &mut piece.partial_sums, rows * (interaction.n_outputs + 2) * 8)?;
+        if is_own {
+            grow(gpu, &mut piece.groups, size_of_val(members))?;
+            grow(gpu, &mut piece.units, 12 * members.len())?;
+        }
+        let memory = PieceAddresses {
+            store,
+            items: piece.items.address(),
+            parts: piece.parts.address(),
+            groups: piece.groups.address(),
+            units: piece.units.address(),
+            addresses: self.addresses.address(),
+            own: self.own.address(),
+            sinks: self.sinks.address(),
+            partial_sums: piece.partial_sums.address(),
+            results: self.results.address(),
+        };
+        let kernels = self.kernels.as_mut().expect("the kernels were loaded");
+        let (on, with) = ((gpu, queue), (&step, &columns));
+        // SAFETY: the caller's promise; groups, items, parts and results are not touched before the
+        // piece has ended.
+        unsafe {
+            if !items.is_empty() {
+                if is_own {
+                    bring_all(on, members, &piece.groups)?;
+                    kernels.choose_units(on, with, members.len(), &memory)?;
+                }
+                bring_all(on, items, &piece.items)?;
+                bring_all(on, parts, &piece.parts)?;
+                kernels.sum(on, with, items.len(), &memory)?;
+                if !parts.is_empty() {
+                    kernels.add(on, &step, parts.len(), &memory)?;
+                }
+                let to = Place::Host(self.found.as_mut_ptr().wrapping_add(piece.results.start));
+                let from = Place::Device(&self.results, piece.results.start);
+                gpu.copy(queue, from, to, piece.results.len())?;
+            }
+        }
+        piece.ended = Some(gpu.record(queue)?);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Waits for the piece whose first sink in the assignment is `done`, hands in its sums, and
+    /// returns the end of its sinks; `None` if there is no such piece.
+    pub fn wait_more(
+        &mut self,
+        interaction: &Interaction,
+        partial_sums: &mut PartialSums,
+        done: usize,
+    ) -> Result<Option<usize>> {
+        let mut pieces = self.pieces[..self.count].iter_mut();
+        let Some(piece) = pieces.find(|piece| piece.sinks.start == done && !piece.sinks.is_empty()) else {
+            return Ok(None);
+        };
+        if let Some(ended) = piece.ended.take() {
+            ended.wait()?;
+        }
+        let Interaction { n_outputs, nearest, .. } = *interaction;
+        let count = piece.sinks.len();
+        let first = self.assigned.start;
+        let to = first + piece.sinks.start..first + piece.sinks.end;
+        let results = &self.found.as_slice::<u8>()[piece.results.clone()];
+        let (sums, rest) = results.split_at(piece.stride() * n_outputs * 8);
+        let into = partial_sums.set(0);
+        let values = &mut into.values[to.start * n_outputs..to.end * n_outputs];
+        let sums = &bytemuck::cast_slice::<u8, f64>(sums)[..count * n_outputs];
+        let jobs = values.chunks_mut(SINKS_OF_JOB * n_outputs).zip(sums.chunks(SINKS_OF_JOB * n_outputs));
+        self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
+        if nearest {
+            into.nearest[to].copy_from_slice(&bytemuck::cast_slice(rest)[..count]);
+        }
+        Ok(Some(piece.sinks.end))
+    }
+}
+
+/// Returns the bytes of the results of a sink.
+fn bytes_of_results(interaction: &Interaction) -> usize {
+    8 * interaction.n_outputs + if interaction.nearest { size_of::<Nearest>() } else { 0 }
+}
+
+/// Allocates other memory where there is less than this. Its contents are lost.
+fn grow<M: DeviceMemory, G: Gpu<Memory = M>>(gpu: &G, memory: &mut M, bytes: usize) -> Result<()> {
+    if memory.bytes() < bytes {
+        *memory = gpu.allocate(bytes + bytes / 4, "interaction lists")?;
+    }
+    Ok(())
+}
+
+/// Begins the copy of some bytes to the same places on the device.
+///
+/// # Safety
+/// The memory is long enough, and the bytes stay as they are until the queue has done this.
+unsafe fn bring<G: Gpu>((gpu, queue): (&G, &G::Queue), from: &[u8], bytes: Range<usize>, to: &G::Memory) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let place = Place::Host(from[bytes.clone()].as_ptr().cast_mut());
+    // SAFETY: the caller's promise.
+    unsafe { gpu.copy(queue, place, Place::Device(to, bytes.start), bytes.len()) }
+}
+
+/// Begins the copy of a table to the device.
+///
+/// # Safety
+/// As for [`bring`].
+unsafe fn bring_all<G: Gpu, T: bytemuck::NoUninit>(on: (&G, &G::Queue), table: &[T], to: &G::Memory) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { bring(on, bytemuck::cast_slice(table), 0..size_of_val(table), to) }
+}
+
+/// Begins the copy of some bodies to the same places on the device.
+///
+/// # Safety
+/// As for [`bring`].
+unsafe fn bring_bodies<G: Gpu>(
+    on: (&G, &G::Queue),
+    bodies: &Bodies,
+    some: &Range<usize>,
+    to: &G::Memory,
+) -> Result<()> {
+    bodies.columns().given().try_for_each(|(column, width)| {
+        let bytes = column + width * some.start..column + width * some.end;
+        // SAFETY: the caller's promise.
+        unsafe { bring(on, bodies.memory(), bytes, to) }
+    })
+}
+
+/// Returns the places of the quantities of bodies, as kernels have them.
+fn columns(bodies: &Bodies) -> Columns {
+    let given = bodies.columns();
+    let column = |place: Option<usize>, stride: i64| match place {
+        Some(place) => Column { offset: place as i64, stride },
+        None => Column::default(),
+    };
+    let vector = |k: usize| column(given.derivatives[k], 24);
+    Columns {
+        masses: column(given.masses, 8),
+        times: column(given.times, 8),
+        indices: column(given.indices, 4),
+        softening2: column(given.softening2, 8),
+        positions: vector(0),
+        velocities: vector(1),
+        accelerations: vector(2),
+        jerks: vector(3),
+        snaps: vector(4),
+        crackles: vector(5),
+        sixth_derivatives: vector(6),
+        seventh_derivatives: vector(7),
+    }
+}

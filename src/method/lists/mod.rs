@@ -1,0 +1,7 @@
+//! Interaction lists: the sums of groups of sinks, each over sources of its own.
+//!
+//! The sums of a group depend on its own sinks and sources alone, never on the other groups of a
+//! call or on the device that has it.
+
+pub mod cpu;
+pub mod gpu;
