@@ -44,6 +44,16 @@ fn the_module_takes_plain_arrays_and_arrays_inside_derived_types() {
     }
 }
 
+/// The program traps floating-point exceptions, which the library's own arithmetic must not reach.
+#[test]
+fn the_module_takes_interaction_lists_and_batches() {
+    let folder = folder("fortran_lists");
+    link_library(&folder);
+    let options = [&FORTRAN[..], &["-ffpe-trap=invalid,zero,overflow", "-fcheck=all"]].concat();
+    let mut program = build("gfortran", &folder, "lists", &options, &["include/kyoho.f90", "fortran_tests/lists.f90"]);
+    assert_eq!(keeps_promises(&mut program), "");
+}
+
 /// Debug builds of Fortran codes often trap exceptions. The library's own arithmetic must not reach
 /// these traps.
 #[test]
@@ -138,6 +148,21 @@ fn agree_and_conserve_energy(programs: [Command; 3], model: &Path) {
         assert!(printed(output, "relative error").abs() < 1e-6, "{output}");
         assert!(printed(output, "body steps") > 10000.0, "{output}");
     }
+}
+
+/// Every system of the example has its own time, and they end one after another.
+#[test]
+fn a_batch_of_triple_systems_conserves_the_energy_of_each() {
+    let folder = folder("batch");
+    link_library(&folder);
+    let mut program = build("gcc", &folder, "batch", &["-std=c99", "-pedantic"], &["examples/batch.c"]);
+    let output = succeed(program.args(["40", "20"]));
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed(&output, "systems"), 40.0);
+    assert!(printed(&output, "median error") < 1e-6 && printed(&output, "worst error") < 1e-3, "{output}");
+    let (calls, steps) = (printed(&output, "calls"), printed(&output, "system steps"));
+    assert!(calls < steps / 5.0 && steps < 40.0 * calls, "{output}");
 }
 
 /// The sixth order has the energy of the fourth at the beginning, and a smaller error after as many

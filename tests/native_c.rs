@@ -1,9 +1,12 @@
-//! C programs that use the native interface as a caller does. Each writes broken promises to
+//! C and C++ programs that use the native interface as a caller does. Each writes broken promises to
 //! stderr.
 
 mod common;
 
-use common::programs::{NATIVE, Program, keeps_promises};
+use std::sync::LazyLock;
+
+use common::programs::{CPP, NATIVE, Program, alone, keeps_promises};
+use common::root;
 
 /// Runs a program of `c_tests`, which keeps its promises. The library must write nothing.
 fn run(name: &'static str) {
@@ -13,6 +16,11 @@ fn run(name: &'static str) {
 #[test]
 fn forces() {
     run("native_forces");
+}
+
+#[test]
+fn interaction_lists_and_batches() {
+    run("native_lists");
 }
 
 #[test]
@@ -33,6 +41,11 @@ fn regular_forces() {
 #[test]
 fn bad_input() {
     run("native_errors");
+}
+
+#[test]
+fn bad_lists_and_batches() {
+    run("native_lists_errors");
 }
 
 #[test]
@@ -85,4 +98,39 @@ fn the_environment() {
     made(&[("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "no/such/folder")], &["KYOHO_BAD_OPTION", "KYOHO_LOG_FILE"]);
     std::fs::write(program.folder.join("sapporo2.config"), "two\n").unwrap();
     made(&[], &["KYOHO_BAD_OPTION", "sapporo2.config line 1 is 'two'"]);
+}
+
+/// The header of `examples/fdps/` in a program that calls it as FDPS does, built as the README there
+/// says. FDPS itself is not needed: `c_tests/fdps/` has stand-ins for its types.
+static FDPS_CLIENT: LazyLock<Program> = LazyLock::new(|| {
+    let header = root().join("examples/fdps/force_kyoho.hpp").display().to_string();
+    let stand_ins = format!("-I{}", root().join("c_tests/fdps").display());
+    let threads = ["-DPARTICLE_SIMULATOR_THREAD_PARALLEL", "-fopenmp"];
+    Program::build_in("fdps_client", CPP, &["-include", &header, &stand_ins, threads[0], threads[1]], "fdps_client")
+});
+
+#[test]
+fn interaction_lists_of_fdps() {
+    for precision in ["single", "mixed", "double"] {
+        let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_PRECISION", precision)];
+        assert_eq!(FDPS_CLIENT.run(&[], &variables), "", "precision {precision}");
+    }
+}
+
+/// FDPS does not tell its caller of errors, so that the program ends and says what was wrong.
+#[test]
+fn errors_end_a_program_on_fdps() {
+    let said = |how: &str, threads: &str| {
+        let mut command = alone(FDPS_CLIENT.command());
+        let variables = [("KYOHO_BACKEND", "cpu"), ("KYOHO_THREADS", threads)];
+        let output = command.arg(how).envs(variables).output().unwrap();
+        assert_eq!(output.status.code(), Some(255), "the exit status of FDPS's Abort");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(said("not a number", "1"), "force_kyoho: the position of sink 7 is NaN; allowed: finite numbers\n");
+    assert_eq!(
+        said("not dispatched", "1"),
+        "force_kyoho: RetrieveKernel was called for walks that were not dispatched\n"
+    );
+    assert_eq!(said("no system", "many"), "force_kyoho: KYOHO_THREADS is 'many'; allowed: 1 to 4096\n");
 }

@@ -1,5 +1,5 @@
-//! The programs in the README compile as they stand and print what it says, and its table has every
-//! variable.
+//! The programs in the README and in the page on interfaces compile as they stand and print what
+//! these say, and the README's table has every variable.
 
 mod common;
 
@@ -9,22 +9,22 @@ use std::process::Command;
 use common::programs::{NATIVE, alone};
 use common::{compiler, folder, link_library, root, succeed, text};
 
-/// Returns the only block of code in a language.
-fn block(language: &str) -> String {
-    let readme = text("README.md");
+/// Returns the only block of code in a language on a page.
+fn block(page: &str, language: &str) -> String {
+    let text = text(page);
     let begin = format!("\n```{language}\n");
-    let blocks: Vec<&str> = readme.split(&begin).skip(1).collect();
-    assert_eq!(blocks.len(), 1, "blocks of {language} in README.md");
+    let blocks: Vec<&str> = text.split(&begin).skip(1).collect();
+    assert_eq!(blocks.len(), 1, "blocks of {language} in {page}");
     let (code, _) = blocks[0].split_once("\n```\n").expect("a block that ends");
     format!("{code}\n")
 }
 
-/// Builds the block of a language as it stands, with warnings as errors, and returns what the
-/// program prints on the CPU.
-fn printed_by(language: &str, file: &str, command: &str, options: &[&str]) -> String {
-    let folder = folder(&format!("readme_{language}"));
+/// Builds the block of a language on a page as it stands, with warnings as errors, and returns what
+/// the program prints on the CPU.
+fn printed_by((page, language): (&str, &str), file: &str, command: &str, options: &[&str]) -> String {
+    let folder = folder(&format!("page_{file}"));
     link_library(&folder);
-    std::fs::write(folder.join(file), block(language)).unwrap();
+    std::fs::write(folder.join(file), block(page, language)).unwrap();
     let warnings = ["-Wall", "-Wextra", "-Werror"];
     succeed(compiler(command, &folder).args(options).args(warnings).args(["-o", "program", file, "-lkyoho"]));
     let mut program = alone(Command::new(folder.join("program")));
@@ -41,12 +41,21 @@ fn is_a_quarter_towards_the_other(printed: &str) {
 
 #[test]
 fn the_program_in_c() {
-    is_a_quarter_towards_the_other(&printed_by("c", "two_bodies.c", "gcc", NATIVE));
+    is_a_quarter_towards_the_other(&printed_by(("README.md", "c"), "two_bodies.c", "gcc", NATIVE));
 }
 
 #[test]
 fn the_program_in_fortran() {
-    is_a_quarter_towards_the_other(&printed_by("fortran", "two_bodies.f90", "gfortran", &["-std=f2018"]));
+    let printed = printed_by(("README.md", "fortran"), "two_bodies.f90", "gfortran", &["-std=f2018"]);
+    is_a_quarter_towards_the_other(&printed);
+}
+
+/// The program has what it prints in a comment.
+#[test]
+fn the_program_with_interaction_lists() {
+    let printed = printed_by(("docs/interfaces.md", "c"), "two_groups.c", "gcc", NATIVE);
+    assert_eq!(printed, "0.50 1.44 -1.25\n");
+    assert!(text("docs/interfaces.md").contains(&format!("/* {} */", printed.trim())));
 }
 
 /// Returns the names in a text that begin with `KYOHO_` and follow this prefix.
