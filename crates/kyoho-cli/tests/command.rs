@@ -761,6 +761,78 @@ fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
     assert_eq!(found, expected);
 }
 
+/// Checks the rows of groups in a report, behind each of which stands the row N x N that it is
+/// compared with, and returns their numbers of groups, sinks and sources.
+fn rows_of_groups(report: &Value, work: &[&str]) -> Vec<[u64; 3]> {
+    let rows = report.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 2 * work.len());
+    let shape = |pair: &[Value], work: &str| {
+        let [row, n_times_n] = pair else { panic!("{pair:?}") };
+        assert!(row["work"] == work && n_times_n["work"] == "n_times_n", "{pair:?}");
+        assert!(number(&row["calls"]) >= 3.0 && number(&n_times_n["calls"]) >= 3.0, "{pair:?}");
+        assert!(n_times_n["groups"].is_null() && n_times_n["of_n_times_n"].is_null(), "{n_times_n}");
+        let near = |found: &Value, expected: f64| (number(found) / expected - 1.0).abs() < 1e-12;
+        let groups_per_second = number(&row["groups"]) / number(&row["seconds"]);
+        let rate = groups_per_second * number(&row["ni"]) * number(&row["nj"]);
+        assert!(near(&row["groups_per_second"], groups_per_second), "{row}");
+        assert!(near(&row["interactions_per_second"], rate), "{row}");
+        assert!(near(&row["of_n_times_n"], rate / number(&n_times_n["interactions_per_second"])), "{pair:?}");
+        for name in ["backend", "devices", "order", "precision", "threads", "level"] {
+            assert_eq!(row[name], n_times_n[name]);
+        }
+        ["groups", "ni", "nj"].map(|name| row[name].as_u64().expect("a count"))
+    };
+    rows.chunks(2).zip(work).map(|(pair, work)| shape(pair, work)).collect()
+}
+
+#[test]
+fn bench_of_lists_compares_every_form_of_lists_with_as_many_pairs_n_times_n() {
+    let arguments = "bench --lists --groups 2 --backend cpu --seconds 0.001";
+    let report = json(arguments);
+    let works = ["lists_of_addresses", "lists_of_addresses", "lists_of_own_sources", "lists_of_ranges"];
+    let expected = [[2, 256, 4000], [2, 32, 500], [2, 256, 3000], [2, 256, 4000]];
+    assert_eq!(rows_of_groups(&report, &works), expected);
+    for (n_times_n, [groups, sinks, sources]) in report.as_array().unwrap().iter().skip(1).step_by(2).zip(expected) {
+        let n = ((groups * sinks * sources) as f64).sqrt().round();
+        assert_eq!([number(&n_times_n["ni"]), number(&n_times_n["nj"])], [n; 2]);
+    }
+    assert!(report[0]["order"] == 2 && report[0]["precision"] == "single", "{}", report[0]);
+    let report = json(&format!("{arguments} --order 6 --threads 1"));
+    assert_eq!(rows_of_groups(&report, &works), expected);
+    assert!(report[0]["precision"] == "mixed" && report[0]["threads"] == 1, "{}", report[0]);
+
+    let table = String::from_utf8(run(arguments).stdout).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines.len() == 2 + 4 && lines[0].contains("order 2, single"), "{table}");
+    let names = ["lists of addresses", "lists of addresses", "lists of own sources", "ranges of addresses"];
+    for ((line, name), [groups, sinks, sources]) in lines[2..].iter().zip(names).zip(expected) {
+        let numbers = line.strip_prefix(name).expect("the name of the work").split_whitespace();
+        let numbers: Vec<f64> = numbers.map(|word| word.parse().expect("a number")).collect();
+        assert_eq!(numbers.len(), 9, "{line}");
+        assert_eq!(numbers[..3], [groups, sinks, sources].map(|count| count as f64));
+    }
+}
+
+#[test]
+fn bench_of_batches_compares_systems_with_as_many_pairs_as_the_largest_have() {
+    let arguments = "bench --batch --n 3,20 --systems 5 --backend cpu --seconds 0.001";
+    let report = json(arguments);
+    let expected = [[5, 3, 3], [5, 20, 20]];
+    assert_eq!(rows_of_groups(&report, &["batch"; 2]), expected);
+    assert!([1, 3].iter().all(|row| report[*row]["nj"] == 45), "{report}");
+    assert!(report[0]["order"] == 4 && report[0]["precision"] == "double", "{}", report[0]);
+    assert_eq!(rows_of_groups(&json(&format!("{arguments} --order 8")), &["batch"; 2]), expected);
+
+    let table = String::from_utf8(run(arguments).stdout).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines.len() == 2 + 2 && lines[0].contains("order 4, double"), "{table}");
+    for (line, [systems, bodies, _]) in lines[2..].iter().zip(expected) {
+        let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        assert_eq!(numbers.len(), 8, "{line}");
+        assert_eq!(numbers[..2], [systems, bodies].map(|count| count as f64));
+    }
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = kyoho().args(["plummer", "20000"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -944,6 +1016,20 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("bench --speedup --backend cpu", ["--devices is not given, and backend cpu has one device", "two or more"]),
         ("bench --speedup --backend cpu --devices 1", ["--devices is 1, one device of backend cpu", "two or more"]),
         ("bench --speedup --backend cpu --devices 0,0 --plot gain.png", ["gain.png", ".svg"]),
+        ("bench --lists --batch", ["--lists", "cannot be used with"]),
+        ("bench --lists --sweep", ["--sweep", "cannot be used with"]),
+        ("bench --batch --speedup", ["--speedup", "cannot be used with"]),
+        ("bench --all --lists", ["--all", "cannot be used with"]),
+        ("bench --batch --regular", ["--regular", "cannot be used with"]),
+        ("bench --lists --n 100", ["--n", "cannot be used with"]),
+        ("bench --batch --ni 4", ["--ni", "cannot be used with"]),
+        ("bench --groups 4", ["required", "--lists"]),
+        ("bench --systems 4", ["required", "--batch"]),
+        ("bench --lists --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
+        (
+            "bench --batch --backend cpu --systems 1000000",
+            ["--systems is 1000000, of 4096 bodies each", "up to 268435456 bodies in all"],
+        ),
         ("tune", ["tune", "help"]),
     ] {
         let error = failure(2, arguments);

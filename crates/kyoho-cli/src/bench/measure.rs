@@ -13,7 +13,7 @@ use kyoho::{Setup, System};
 
 /// The softening length. It does not change the work, and it keeps the forces of the model's
 /// closest pairs ordinary.
-const SOFTENING: f64 = 1.0 / 256.0;
+pub const SOFTENING: f64 = 1.0 / 256.0;
 /// The number of turns in which the time of a row is spent, each with at least one call. Systems
 /// that are compared take turns, so that a disturbance of the machine affects all of them.
 const TURNS: usize = 3;
@@ -100,6 +100,11 @@ impl Bench {
         Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
     }
 
+    /// Returns the system.
+    pub fn system(&mut self) -> &mut System {
+        &mut self.system
+    }
+
     /// Returns the number of sources.
     pub fn nj(&self) -> usize {
         self.bodies.len()
@@ -151,12 +156,9 @@ impl Bench {
 
     /// Measures the writing of one source.
     pub fn set_source(&mut self) -> Result<Row> {
-        let batch = |bench: &mut Bench| (0..BATCH).try_for_each(|_| bench.set_next());
-        let mut times = Times::default();
-        batch(self)?;
-        (0..TURNS).try_for_each(|_| times.take_turn(self.seconds, || batch(self)))?;
-        let (seconds, calls) = times.median();
-        Ok(self.row(Work::SetSource, 1, (seconds / BATCH as f64, calls)))
+        let seconds = self.seconds;
+        let (seconds, calls) = in_turns(seconds, &mut [|| (0..BATCH).try_for_each(|_| self.set_next())])?.remove(0);
+        Ok(self.row(Work::SetSource, [1, self.nj()], (seconds / BATCH as f64, calls)))
     }
 
     fn set_next(&mut self) -> Result<()> {
@@ -166,8 +168,9 @@ impl Bench {
         Ok(())
     }
 
-    fn row(&self, work: Work, ni: usize, (seconds, calls): (f64, usize)) -> Row {
-        let (nj, setup, interaction) = (self.nj(), self.system.setup(), self.system.interaction());
+    /// Makes the row of some work from the median time of its calls and their number.
+    pub fn row(&self, work: Work, [ni, nj]: [usize; 2], (seconds, calls): (f64, usize)) -> Row {
+        let (setup, interaction) = (self.system.setup(), self.system.interaction());
         let interactions = (work != Work::SetSource).then_some(ni as f64 * nj as f64 / seconds);
         let on_cpu = setup.backend == Backend::Cpu;
         Row {
@@ -189,20 +192,33 @@ impl Bench {
             interactions_per_second: interactions,
             flops_per_second: interactions.map(|rate| rate * f64::from(interaction.flops_per_pair)),
             prediction_seconds_per_source: None,
+            groups: None,
+            groups_per_second: None,
+            of_n_times_n: None,
         }
     }
 }
 
 /// Measures a row of forces on `ni` sinks for each of some systems.
 pub fn forces(benches: &mut [Bench], work: Work, ni: usize) -> Result<Vec<Row>> {
-    benches.iter_mut().try_for_each(|bench| bench.call(work, ni).map(|_| ()))?;
-    let mut times: Vec<Times> = benches.iter().map(|_| Times::default()).collect();
+    let seconds = benches.first().map_or(0.0, |bench| bench.seconds);
+    let mut calls: Vec<_> = benches.iter_mut().map(|bench| move || bench.call(work, ni).map(|_| ())).collect();
+    let medians = in_turns(seconds, &mut calls)?;
+    drop(calls);
+    Ok(benches.iter().zip(medians).map(|(bench, median)| bench.row(work, [ni, bench.nj()], median)).collect())
+}
+
+/// Times calls that take turns, each for this many seconds in all, after one of each to warm up.
+/// Returns for each the median and the number of calls.
+pub fn in_turns(seconds: f64, calls: &mut [impl FnMut() -> Result<()>]) -> Result<Vec<(f64, usize)>> {
+    calls.iter_mut().try_for_each(|call| call())?;
+    let mut times: Vec<Times> = calls.iter().map(|_| Times::default()).collect();
     for _ in 0..TURNS {
-        for (bench, times) in benches.iter_mut().zip(&mut times) {
-            times.take_turn(bench.seconds, || bench.call(work, ni).map(|_| ()))?;
+        for (call, times) in calls.iter_mut().zip(&mut times) {
+            times.take_turn(seconds, call)?;
         }
     }
-    Ok(benches.iter().zip(times).map(|(bench, times)| bench.row(work, ni, times.median())).collect())
+    Ok(times.into_iter().map(Times::median).collect())
 }
 
 /// The seconds of the calls of a row.

@@ -1,7 +1,9 @@
 //! `kyoho bench`: measures forces N x N, in block steps and on one sink, the writing of sources,
-//! and the speed-up by several devices.
+//! the speed-up by several devices, interaction lists and batches.
 
+mod arrays;
 mod compare;
+mod groups;
 mod measure;
 mod plot;
 mod row;
@@ -17,18 +19,18 @@ use crate::machine::Machine;
 use crate::precision::precision;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::data::{Interaction, Order, Scope};
+use kyoho::data::{Interaction, Order, Precision, Scope};
 use kyoho::law::catalogue::{self, CATALOGUE};
 use kyoho::method::direct::gpu::shapes::SHAPES;
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Order of the forces: 2, 4, 6 or 8 [default: 4]
+    /// Order of the forces: 2, 4, 6 or 8 [default: 4; with --lists 2]
     #[arg(long)]
     order: Option<i32>,
     /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
-    /// double in order 8]
+    /// double in order 8; with --lists single where the order has it, with --batch double]
     #[arg(long)]
     precision: Option<String>,
     /// Measure regular forces, of all sources but about 64 neighbours of each sink, with the lists
@@ -36,7 +38,8 @@ pub struct Arguments {
     #[arg(long)]
     regular: bool,
     /// Numbers of sources [default: 1024,16384; with --sweep 10000,100000,1000000; with --speedup
-    /// 16384,65536,131072,262144,1048576]
+    /// 16384,65536,131072,262144,1048576]; with --batch of the bodies of each system [default:
+    /// 3,32,256,4096]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     n: Vec<u32>,
     /// Numbers of sinks of the block steps; numbers above that of the sources are left out
@@ -44,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     ni: Vec<u32>,
     /// Measure every order, precision and scope, on the CPU with one thread and with all
-    #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn"])]
+    #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn", "grouped"])]
     all: bool,
     /// Measure block steps of 1, 2, 4, ... sinks up to the number of sources, and show them as a
     /// table and a picture, beside the cost model of the device if it has one
@@ -55,6 +58,21 @@ pub struct Arguments {
     /// shown as a table and a picture
     #[arg(long, group = "drawn")]
     speedup: bool,
+    /// Measure interaction lists: groups of sinks, on which only the sources of their own lists act;
+    /// of addresses, of sources that come with the call, and of ranges of addresses
+    #[arg(long, group = "grouped", conflicts_with_all = ["n", "ni", "regular", "drawn"])]
+    lists: bool,
+    /// Measure batches of many systems, of 3 to 4096 bodies each
+    #[arg(long, group = "grouped", conflicts_with_all = ["ni", "regular", "drawn"])]
+    batch: bool,
+    /// The number of groups of each row with --lists [default: 1000 to 32768 on GPUs, 62 to 2048 on
+    /// CPUs]
+    #[arg(long, requires = "lists", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    groups: Option<u32>,
+    /// The number of systems of each row with --batch [default: such that they have about 3000000
+    /// bodies on GPUs, 65536 on CPUs]
+    #[arg(long, requires = "batch", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    systems: Option<u32>,
     /// The file of the picture; an older file of this name is replaced [default: kyoho-bench.svg;
     /// with --speedup kyoho-speedup.svg]
     #[arg(long, value_name = "FILE.svg", requires = "drawn")]
@@ -81,10 +99,14 @@ pub struct Arguments {
 impl Arguments {
     /// Returns the numbers of sources.
     fn n(&self) -> Vec<usize> {
-        let default: &[u32] = match (self.sweep, self.speedup) {
-            (true, _) => &[10_000, 100_000, 1_000_000],
-            (_, true) => &[1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20],
-            _ => &[1 << 10, 1 << 14],
+        let default: &[u32] = if self.sweep {
+            &[10_000, 100_000, 1_000_000]
+        } else if self.speedup {
+            &[1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20]
+        } else if self.batch {
+            &[3, 32, 256, 4096]
+        } else {
+            &[1 << 10, 1 << 14]
         };
         given(&self.n, default)
     }
@@ -120,10 +142,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
     }
     let interactions = interactions(arguments, &settings)?;
-    match (arguments.sweep, arguments.speedup) {
-        (true, _) => sweep::run(arguments, &arguments.setup(&settings, &interactions[0])?),
-        (_, true) => speedup::run(arguments, &arguments.setup(&settings, &interactions[0])?),
-        _ => table::run(arguments, &settings, &interactions),
+    let setup = || arguments.setup(&settings, &interactions[0]);
+    if arguments.sweep {
+        sweep::run(arguments, &setup()?)
+    } else if arguments.speedup {
+        speedup::run(arguments, &setup()?)
+    } else if arguments.lists || arguments.batch {
+        groups::run(arguments, &setup()?)
+    } else {
+        table::run(arguments, &settings, &interactions)
     }
 }
 
@@ -144,13 +171,17 @@ fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<In
     if arguments.all {
         return Ok(CATALOGUE.to_vec());
     }
-    let number = arguments.order.unwrap_or(4);
+    let number = arguments.order.unwrap_or(if arguments.lists { 2 } else { 4 });
     let order = Order::from_number(number).ok_or_else(|| Failure::Argument {
         option: "--order",
         value: number.to_string(),
         allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
     })?;
-    let precision = precision(order, arguments.precision.as_deref(), None, settings)?;
+    let name = match (&arguments.precision, settings.precision_for(order)) {
+        (None, Ok(None)) => usual_precision(arguments, order).map(Precision::name),
+        (given, _) => given.as_deref(),
+    };
+    let precision = precision(order, name, None, settings)?;
     let scope = if arguments.regular { Scope::Regular } else { Scope::Full };
     let found = catalogue::interaction_of(order, precision, scope).ok_or_else(|| Failure::Argument {
         option: "--regular",
@@ -158,6 +189,17 @@ fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<In
         allowed: "order 4 in precision mixed or double".into(),
     })?;
     Ok(vec![found])
+}
+
+/// Returns the precision of interaction lists and batches where nothing else chooses it: trees need
+/// few digits, and small systems many.
+fn usual_precision(arguments: &Arguments, order: Order) -> Option<Precision> {
+    let has_single = catalogue::precisions_of(order).contains(&Precision::Single);
+    match (arguments.lists, arguments.batch) {
+        (true, _) if has_single => Some(Precision::Single),
+        (_, true) => Some(Precision::Double),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,14 @@ pub enum Work {
     OneSinkPredicted,
     /// Writing one source.
     SetSource,
+    /// The forces on groups of sinks, whose sources are listed by their addresses.
+    ListsOfAddresses,
+    /// The forces on groups of sinks, whose sources come with the call.
+    ListsOfOwnSources,
+    /// The forces on groups of sinks, whose sources have consecutive addresses.
+    ListsOfRanges,
+    /// The forces in many systems.
+    Batch,
 }
 
 impl Work {
@@ -34,6 +42,10 @@ impl Work {
             Work::OneSink => "one sink, same time",
             Work::OneSinkPredicted => "one sink, new time",
             Work::SetSource => "set_source",
+            Work::ListsOfAddresses => "lists of addresses",
+            Work::ListsOfOwnSources => "lists of own sources",
+            Work::ListsOfRanges => "ranges of addresses",
+            Work::Batch => "batch",
         }
     }
 }
@@ -68,6 +80,11 @@ pub struct Row {
     pub flops_per_second: Option<f64>,
     /// The time that prediction adds to a force on one sink, for each source.
     pub prediction_seconds_per_source: Option<f64>,
+    /// The number of groups of `ni` sinks and `nj` sources each, or of systems of a batch.
+    pub groups: Option<usize>,
+    pub groups_per_second: Option<f64>,
+    /// The pairs a second of groups, divided by those of forces N x N in the same run.
+    pub of_n_times_n: Option<f64>,
 }
 
 impl Row {
@@ -105,6 +122,9 @@ impl Row {
             interactions_per_second: None,
             flops_per_second: None,
             prediction_seconds_per_source: None,
+            groups: None,
+            groups_per_second: None,
+            of_n_times_n: None,
         }
     }
 }
