@@ -206,19 +206,28 @@ pub struct InteractionLists {
 }
 
 impl InteractionLists {
+    /// Makes room for this many memories that may be outgrown. Without it they would be lost where
+    /// there is no memory for the table, though devices have them page-locked.
+    pub(crate) fn reserve_outgrown(&mut self, count: usize) -> Result<()> {
+        memory::reserve(&mut self.outgrown, count, "interaction lists")
+    }
+
     /// Returns memory of at least this many bytes: this one, or another if it is too small.
     pub(crate) fn room(&mut self, pages: Pages, bytes: usize) -> Result<Pages> {
         if bytes <= pages.bytes() {
             return Ok(pages);
         }
         let larger = bytes.max(2 * pages.bytes());
-        self.outgrow(pages)?;
+        self.outgrow(pages);
         Pages::new(larger, "interaction lists")
     }
 
-    /// Keeps memory that is not used any more until devices have unregistered it.
-    pub(crate) fn outgrow(&mut self, pages: Pages) -> Result<()> {
-        if pages.bytes() == 0 { Ok(()) } else { memory::push(&mut self.outgrown, pages, "interaction lists") }
+    /// Keeps memory that is not used any more until devices have unregistered it. Room was made
+    /// before.
+    pub(crate) fn outgrow(&mut self, pages: Pages) {
+        if pages.bytes() > 0 {
+            self.outgrown.push(pages);
+        }
     }
 
     /// Takes the memory that was too small. Devices have to unregister it before it is freed.

@@ -79,6 +79,8 @@ pub fn prepare(
 ) -> Result<()> {
     let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
     groups(&mut lists.groups, given, (sinks.count, end), names)?;
+    // The memory of sinks, and that of sources.
+    lists.reserve_outgrown(2)?;
     lists.is_batch = is_batch;
     let of_sinks = std::mem::take(&mut lists.sinks);
     lists.sinks = bodies(lists, of_sinks.pages, sinks, interaction.n_derivatives)?;
@@ -89,7 +91,7 @@ pub fn prepare(
     };
     match &given.sources {
         // The memory is not kept: few callers change the form of their lists.
-        GivenSources::Ranges(_) => lists.outgrow(pages)?,
+        GivenSources::Ranges(_) => lists.outgrow(pages),
         GivenSources::Addresses { .. } => {
             let count = lists.groups.iter().map(|group| group.sources as usize).sum();
             let pages = lists.room(pages, count * size_of::<i32>())?;
