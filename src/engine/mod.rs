@@ -141,7 +141,7 @@ impl System {
         check_devices(setup)?;
         let mut journal = UpdateJournal::new(interaction.n_coefficients);
         let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
-        let threads = copiers(setup);
+        let threads = Threads::for_copies(setup.threads);
         Ok(System {
             interaction,
             journal,
@@ -191,7 +191,7 @@ impl System {
             });
         }
         check_devices(setup)?;
-        let threads = copiers(setup);
+        let threads = Threads::for_copies(setup.threads);
         self.stage = Stage::Idle;
         self.lists.reset();
         self.journal.spill()?;
@@ -772,9 +772,6 @@ impl System {
 /// The most devices of a system, more than a host has.
 const MAX_DEVICES: usize = 64;
 
-/// The most threads that copy sinks; more would wait for the memory's bandwidth.
-const COPIERS: usize = 12;
-
 /// Fewer forces are handed over sooner than other threads are awake.
 const MANY_FORCES: usize = 1 << 13;
 /// The number of sinks whose forces a thread hands over at a time.
@@ -787,11 +784,6 @@ fn pieces(sinks: Range<usize>) -> impl ExactSizeIterator<Item = Range<usize>> + 
         let first = sinks.start + piece * FORCES_OF_PIECE;
         first..end.min(first + FORCES_OF_PIECE)
     })
-}
-
-/// Returns the threads that copy sinks.
-fn copiers(setup: &Setup) -> Threads {
-    Threads::new(setup.threads.min(COPIERS))
 }
 
 /// Fails unless there is a law for an interaction and its counts are those of the law.

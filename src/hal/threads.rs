@@ -30,7 +30,15 @@ type Known = HashMap<(u32, usize), Weak<Helpers>>;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
+/// The most threads that copy; more would wait for the memory's bandwidth.
+const COPIERS: usize = 12;
+
 impl Threads {
+    /// Starts threads that copy, at most this many.
+    pub fn for_copies(most: usize) -> Threads {
+        Threads::new(most.min(COPIERS))
+    }
+
     /// Starts this many threads, the caller's included, or as many of them as can be started.
     pub fn new(count: usize) -> Threads {
         let helpers = match count {

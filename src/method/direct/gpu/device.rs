@@ -33,8 +33,6 @@ const PARTIAL_SUMS_BYTES: usize = 256 << 20;
 const SMALL_PIECE: usize = 1024;
 /// The number of queues, which take pieces in turn.
 const QUEUES: usize = 2;
-/// The most threads that copy results.
-const COPIERS: usize = 12;
 /// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
 
@@ -134,7 +132,7 @@ impl<G: Gpu> GpuDevice<G> {
             registered: Vec::new(),
             records: gpu.allocate(0, "records")?,
             neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
-            lists: ListSums::new(&gpu, options.threads.min(COPIERS))?,
+            lists: ListSums::new(&gpu, options.threads)?,
             has_lists: false,
             pieces: Vec::new(),
             assignment: Assignment::whole(0),

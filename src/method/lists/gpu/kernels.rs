@@ -60,7 +60,7 @@ impl<G: Gpu> Kernels<G> {
     /// too.
     pub unsafe fn choose_units(
         &mut self,
-        (gpu, queue): (&G, &G::Queue),
+        on: (&G, &G::Queue),
         (step, columns): (&Step, &[Columns; 2]),
         groups: usize,
         memory: &PieceAddresses<Address<G>>,
@@ -74,10 +74,8 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.sinks),
             Argument::Memory(memory.units),
         ];
-        let kernel = &mut self.choose;
-        let launch = Launch { kernel, blocks: groups, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { gpu.launch(queue, launch) }
+        unsafe { launch(on, &mut self.choose, groups, &arguments) }
     }
 
     /// Sums the pairs of some items.
@@ -86,7 +84,7 @@ impl<G: Gpu> Kernels<G> {
     /// See [`Kernels::choose_units`].
     pub unsafe fn sum(
         &mut self,
-        (gpu, queue): (&G, &G::Queue),
+        on: (&G, &G::Queue),
         (step, columns): (&Step, &[Columns; 2]),
         items: usize,
         memory: &PieceAddresses<Address<G>>,
@@ -106,10 +104,8 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.partial_sums),
             Argument::Memory(memory.results),
         ];
-        let kernel = &mut self.sum;
-        let launch = Launch { kernel, blocks: items, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { gpu.launch(queue, launch) }
+        unsafe { launch(on, &mut self.sum, items, &arguments) }
     }
 
     /// Adds the segments of some parts.
@@ -118,7 +114,7 @@ impl<G: Gpu> Kernels<G> {
     /// See [`Kernels::choose_units`].
     pub unsafe fn add(
         &mut self,
-        (gpu, queue): (&G, &G::Queue),
+        on: (&G, &G::Queue),
         step: &Step,
         parts: usize,
         memory: &PieceAddresses<Address<G>>,
@@ -129,9 +125,22 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.partial_sums),
             Argument::Memory(memory.results),
         ];
-        let kernel = &mut self.add;
-        let launch = Launch { kernel, blocks: parts, threads: LIST_THREADS, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { gpu.launch(queue, launch) }
+        unsafe { launch(on, &mut self.add, parts, &arguments) }
     }
+}
+
+/// Launches a kernel in this many thread blocks.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn launch<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    blocks: usize,
+    arguments: &[Argument<Address<G>>],
+) -> Result<()> {
+    let launch = Launch { kernel, blocks, threads: LIST_THREADS, overlaps: false, arguments };
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, launch) }
 }

@@ -77,7 +77,7 @@ pub struct ListSums<G: Gpu> {
 }
 
 impl<G: Gpu> ListSums<G> {
-    /// Makes sums without room, whose results this many threads copy.
+    /// Makes sums without room, whose results at most this many threads copy.
     pub fn new(gpu: &G, threads: usize) -> Result<ListSums<G>> {
         let memory = || gpu.allocate(0, "interaction lists");
         Ok(ListSums {
@@ -91,7 +91,7 @@ impl<G: Gpu> ListSums<G> {
             own: memory()?,
             results: memory()?,
             found: gpu.allocate_host(0, "results of lists")?,
-            threads: Threads::new(threads),
+            threads: Threads::for_copies(threads),
         })
     }
 
