@@ -713,9 +713,9 @@ kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
 //
 // Sinks, exclusion by index and forces are as in `kyoho_system_force`, but there are no neighbour
 // lists, and `radii2` stay NULL. Addresses in the lists that were never written have no source;
-// those beyond the highest that was written are an error. Everything is checked before anything is
-// computed, so that after an error in what you gave the last block is still there; on any error no
-// array is written.
+// those beyond the highest that was written are an error. After an error in what you gave the last
+// block is still there, and no array is written; where a sum overflows or a device fails, the
+// forces on some sinks may have been.
 //
 // Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
 // or end with another number than that of the sinks or sources; a negative count),
@@ -741,9 +741,8 @@ kyoho_result kyoho_system_start_lists(struct kyoho_system *system,
 // among the sources; they are given as those of `kyoho_lists`. Each array of `forces` has an
 // element, or a row, for every body.
 //
-// Everything is checked before anything is computed, so that after an error in what you gave the
-// last block is still there, and no array is written; where a sum overflows or a device fails, the
-// forces on some sinks may have been.
+// After an error in what you gave the last block is still there, and no array is written; where a
+// sum overflows or a device fails, the forces on some bodies may have been.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that decrease, do not
 // begin with 0 or end with another number than that of the bodies; a negative count),

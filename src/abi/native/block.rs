@@ -4,10 +4,10 @@ use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
 use crate::data::{Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result, ResultCode, Sink};
 use crate::engine::System;
-use crate::engine::lists::{Column, GivenBodies};
 
 use super::call_on;
-use super::rows::{Lane, Rows, copy_into, element, filled, put, require_null_unless, vector};
+use super::lists::BodyRows;
+use super::rows::{Lane, Rows, element, filled, put, require_null_unless, vector};
 use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, read, require_host};
 use super::system::kyoho_system;
 
@@ -189,28 +189,11 @@ impl SinkRows {
 }
 
 impl SinkRows {
-    /// Hands over the quantities of the sinks.
-    ///
-    /// # Safety
-    /// Every array is null or has `count` elements.
-    pub unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> R {
-        let SinkRows { count, indices, derivatives, softening2, softening2_each, .. } = *self;
-        // SAFETY: the library asks for elements below `count`.
-        let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
-        // SAFETY: as above.
-        let of_softening2 = move |first: usize, to: &mut [f64]| unsafe { copy_into(softening2_each, first, to) };
-        // SAFETY: as above.
-        let of_vectors =
-            derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
-        let vector = |k: usize| derivatives.get(k).copied().flatten().map(|_| &of_vectors[k] as Column<f64>);
-        take(&GivenBodies {
-            count,
-            derivatives: std::array::from_fn(vector),
-            indices: indices.map(|_| &of_indices as _),
-            softening2_each: softening2_each.map(|_| &of_softening2 as _),
-            softening2,
-            ..GivenBodies::default()
-        })
+    /// Returns the arrays that sinks of interaction lists have.
+    pub fn bodies(&self) -> BodyRows {
+        let SinkRows { count, indices, softening2, softening2_each, .. } = *self;
+        let derivatives = std::array::from_fn(|k| self.derivatives.get(k).copied().flatten());
+        BodyRows { count, indices, masses: None, times: None, derivatives, softening2, softening2_each }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Forces on groups of sinks, each with its own sources, and on many small systems at once.
 
 use crate::abi::arrays;
-use crate::data::{Error, Result, ResultCode};
+use crate::data::{Error, MAX_COEFFICIENTS, Result, ResultCode};
 use crate::engine::System;
 use crate::engine::lists::{GivenBodies, GivenLists, GivenSources};
 
@@ -20,9 +20,9 @@ use super::system::kyoho_system;
 ///
 /// Sinks, exclusion by index and forces are as in `kyoho_system_force`, but there are no neighbour
 /// lists, and `radii2` stay NULL. Addresses in the lists that were never written have no source;
-/// those beyond the highest that was written are an error. Everything is checked before anything is
-/// computed, so that after an error in what you gave the last block is still there; on any error no
-/// array is written.
+/// those beyond the highest that was written are an error. After an error in what you gave the last
+/// block is still there, and no array is written; where a sum overflows or a device fails, the
+/// forces on some sinks may have been.
 ///
 /// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
 /// or end with another number than that of the sinks or sources; a negative count),
@@ -72,9 +72,8 @@ pub unsafe extern "C" fn kyoho_system_start_lists(
 /// among the sources; they are given as those of `kyoho_lists`. Each array of `forces` has an
 /// element, or a row, for every body.
 ///
-/// Everything is checked before anything is computed, so that after an error in what you gave the
-/// last block is still there, and no array is written; where a sum overflows or a device fails, the
-/// forces on some sinks may have been.
+/// After an error in what you gave the last block is still there, and no array is written; where a
+/// sum overflows or a device fails, the forces on some bodies may have been.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that decrease, do not
 /// begin with 0 or end with another number than that of the bodies; a negative count),
@@ -144,7 +143,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let start = |system: &mut System, sources: GivenSources| {
         let given = GivenLists { groups, sink_offsets: &sink_offsets, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
-        unsafe { rows.columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given)) }
+        unsafe { rows.bodies().columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given)) }
     };
     if let Form::Ranges = form {
         let first = Rows::<i32, 1>::required("kyoho_lists.first_addresses", lists.first_addresses, groups)?;
@@ -158,9 +157,10 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let offsets = |number| unsafe { element(source_offsets, number, 0) };
     if let Form::Own = form {
         // SAFETY: a structure.
-        let own = OwnRows::new(system, &unsafe { read("sources", lists.sources) }?)?;
+        let own = own_rows(system, &unsafe { read("sources", lists.sources) }?)?;
+        let start = |sources: &GivenBodies| start(system, GivenSources::Own { offsets: &offsets, sources: *sources });
         // SAFETY: the arrays have `count` elements.
-        return unsafe { own.columns(|sources| start(system, GivenSources::Own { offsets: &offsets, sources })) };
+        return unsafe { own.columns(start) };
     }
     let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
     if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
@@ -224,57 +224,60 @@ unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_s
     let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
     // SAFETY: there is one more offset than there are systems.
     let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
-    let each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
-    // SAFETY: there is one for each body.
-    let copy = |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 1>(each, first, to) };
-    let given = OwnRows::new(system, bodies)?;
+    let softening2_each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
+    let bodies = BodyRows { softening2: batch.softening2, softening2_each, ..own_rows(system, bodies)? };
     // SAFETY: the arrays have `count` elements.
-    unsafe {
-        given.columns(|bodies| {
-            let softening2_each = each.map(|_| &copy as _);
-            let bodies = GivenBodies { softening2_each, softening2: batch.softening2, ..bodies };
-            system.start_batch(systems, &offsets, &bodies)
-        })
-    }
+    unsafe { bodies.columns(|bodies| system.start_batch(systems, &offsets, bodies)) }
 }
 
-/// The arrays of sources that the system does not keep.
-struct OwnRows(SourceRows);
-
-impl OwnRows {
-    fn new(system: &System, sources: &kyoho_sources) -> Result<OwnRows> {
-        const KEPT: &str = "where the system does not keep the sources";
-        if !sources.addresses.data.is_null() {
-            return Err(bad_field("kyoho_sources.addresses", "an array", format!("NULL {KEPT}")));
-        }
-        if sources.first_address != 0 {
-            return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
-        }
-        Ok(OwnRows(SourceRows::new(system, sources)?))
+/// Takes the arrays of sources that the system does not keep.
+fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
+    const KEPT: &str = "where the system does not keep the sources";
+    if !sources.addresses.data.is_null() {
+        return Err(bad_field("kyoho_sources.addresses", "an array", format!("NULL {KEPT}")));
     }
+    if sources.first_address != 0 {
+        return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
+    }
+    let SourceRows { count, indices, masses, times, derivatives, .. } = SourceRows::new(system, sources)?;
+    Ok(BodyRows { count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
+}
 
-    /// Hands over the quantities of the sources.
+/// The arrays of sinks or sources that come with a call, each with `count` rows.
+pub(super) struct BodyRows {
+    pub count: usize,
+    pub indices: Option<Rows<i32, 1>>,
+    pub masses: Option<Rows<f64, 1>>,
+    pub times: Option<Rows<f64, 1>>,
+    pub derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
+    pub softening2: f64,
+    pub softening2_each: Option<Rows<f64, 1>>,
+}
+
+impl BodyRows {
+    /// Hands over the quantities of the bodies.
     ///
     /// # Safety
-    /// Every array has `count` elements.
-    unsafe fn columns<R>(&self, take: impl FnOnce(GivenBodies) -> R) -> R {
-        let SourceRows { count, indices, masses, times, derivatives, .. } = self.0;
+    /// Every array is null or has `count` elements.
+    unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> R {
+        let BodyRows { count, indices, masses, times, derivatives, softening2, softening2_each } = *self;
         // SAFETY: the library asks for elements below `count`.
-        let of_masses = move |first: usize, to: &mut [f64]| unsafe { copy_into(masses, first, to) };
-        // SAFETY: as above.
-        let of_times = move |first: usize, to: &mut [f64]| unsafe { copy_into(times, first, to) };
-        // SAFETY: as above.
         let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
+        // SAFETY: as above.
+        let of_reals =
+            |rows: Option<Rows<f64, 1>>| move |first: usize, to: &mut [f64]| unsafe { copy_into(rows, first, to) };
+        let [of_masses, of_times, of_softening2] = [masses, times, softening2_each].map(of_reals);
         // SAFETY: as above.
         let of_vectors =
             derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
-        take(GivenBodies {
+        take(&GivenBodies {
             count,
-            masses: Some(&of_masses),
+            masses: masses.map(|_| &of_masses as _),
             derivatives: std::array::from_fn(|k| derivatives[k].map(|_| &of_vectors[k] as _)),
             times: times.map(|_| &of_times as _),
             indices: indices.map(|_| &of_indices as _),
-            ..GivenBodies::default()
+            softening2_each: softening2_each.map(|_| &of_softening2 as _),
+            softening2,
         })
     }
 }
