@@ -19,7 +19,7 @@ fn main() {
     let made = std::env::var_os("OUT_DIR").expect("cargo names a folder for what is made");
     let (kernels, made) = (Path::new("kernels"), Path::new(&made));
     std::fs::write(made.join("packs.rs"), packs(&kernels.join("generated"))).expect("packs are written");
-    for method in ["direct", "lists"] {
+    for method in ["arrays", "direct", "lists"] {
         let files = ["prelude_opencl.h", "generated/constants.h", &format!("{method}/unit.h")];
         let source: String = files.iter().map(|file| expanded(kernels, file)).collect();
         std::fs::write(made.join(format!("{method}.cl")), source).expect("the source is written");

@@ -26,7 +26,11 @@
     EACH(kyoho_system_statistics)                                                                           \
     EACH(kyoho_system_set_sources)                                                                          \
     EACH(kyoho_system_set_time)                                                                             \
+    EACH(kyoho_system_set_crossover)                                                                        \
+    EACH(kyoho_system_predict)                                                                              \
     EACH(kyoho_system_force)                                                                                \
+    EACH(kyoho_system_force_lists)                                                                          \
+    EACH(kyoho_system_force_batch)                                                                          \
     EACH(kyoho_system_start)                                                                                \
     EACH(kyoho_system_wait)                                                                                 \
     EACH(kyoho_system_neighbours)
@@ -67,7 +71,11 @@ static void load_library(int count, char **arguments) {
 #define kyoho_system_statistics library.kyoho_system_statistics
 #define kyoho_system_set_sources library.kyoho_system_set_sources
 #define kyoho_system_set_time library.kyoho_system_set_time
+#define kyoho_system_set_crossover library.kyoho_system_set_crossover
+#define kyoho_system_predict library.kyoho_system_predict
 #define kyoho_system_force library.kyoho_system_force
+#define kyoho_system_force_lists library.kyoho_system_force_lists
+#define kyoho_system_force_batch library.kyoho_system_force_batch
 #define kyoho_system_start library.kyoho_system_start
 #define kyoho_system_wait library.kyoho_system_wait
 #define kyoho_system_neighbours library.kyoho_system_neighbours

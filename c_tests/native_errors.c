@@ -1,5 +1,7 @@
 /* Bad input to the native interface gives a result code and a text that names the value, and
    nothing is lost. */
+#include <stddef.h>
+
 #include "native_check.h"
 
 enum { N = 40 };
@@ -112,6 +114,9 @@ static void sizes_of_structures(void) {
     SAYS(KYOHO_BAD_OPTION, "kyoho_options.structure_size is '0'; allowed: sizeof(kyoho_options)", NULL,
          kyoho_system_create(&options, &none));
     SAYS(KYOHO_BAD_OPTION, "kyoho_options.structure_size", system, kyoho_system_move(system, &options));
+    /* Programs of 0.2.0 do not know where arrays may lie. */
+    sources.structure_size = offsetof(kyoho_sources, cuda);
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
     sources.structure_size -= 8;
     SAYS(KYOHO_BAD_OPTION, "kyoho_sources.structure_size", system, kyoho_system_set_sources(system, &sources));
     forces.structure_size = -1;
@@ -188,7 +193,7 @@ static void sources(void) {
     s = good, s.velocities.stride = 3; /* elements, not bytes */
     SAYS(KYOHO_BAD_OPTION, "kyoho_sources.velocities.stride is '3'", system, kyoho_system_set_sources(system, &s));
     s = good, s.memory = 1;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_sources.memory is '1'; allowed: 0", system, kyoho_system_set_sources(system, &s));
+    SAYS(KYOHO_BAD_OPTION, "kyoho_sources.memory is '1 (KYOHO_MEMORY_CUDA), device 0'; allowed: 0", system, kyoho_system_set_sources(system, &s));
     s = good, s.first_address = -1;
     SAYS(KYOHO_BAD_ADDRESS, "-1", system, kyoho_system_set_sources(system, &s));
     s = good, s.first_address = 2147483646;

@@ -75,6 +75,7 @@ module kyoho
 
     ! The memory in which the arrays of a structure lie.
     integer(c_int32_t), parameter, public :: KYOHO_MEMORY_HOST = 0
+    integer(c_int32_t), parameter, public :: KYOHO_MEMORY_CUDA = 1  ! of the system's one CUDA device
 
     ! The rule by which a source is a neighbour of a sink in a system of regular forces: the smaller
     ! of |r|^2 and |r + step v|^2 is below this.
@@ -120,10 +121,17 @@ module kyoho
         integer(c_int64_t) :: stride = 0
     end type
 
+    ! The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA, whose data are device pointers.
+    type, bind(c), public :: kyoho_cuda
+        integer(c_int32_t) :: device = 0                    ! its number
+        integer(c_int32_t) :: reserved = 0
+        type(c_ptr) :: stream = c_null_ptr                  ! null: the default stream
+    end type
+
     ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an
     ! element or a row of 3 for every source.
     type, bind(c), public :: kyoho_sources
-        integer(c_int32_t) :: structure_size = 208
+        integer(c_int32_t) :: structure_size = 224
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sources
         integer(c_int32_t) :: first_address = 0             ! of the first source, without addresses
@@ -139,11 +147,12 @@ module kyoho
         type(kyoho_const_reals) :: crackles                 ! not divided by 120; in orders 6, 8
         type(kyoho_const_reals) :: sixth_derivatives        ! of positions, not divided by 720; in 8
         type(kyoho_const_reals) :: seventh_derivatives      ! not divided by 5040; in order 8
+        type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
     ! Sinks (i-particles) that forces are wanted on.
     type, bind(c), public :: kyoho_sinks
-        integer(c_int32_t) :: structure_size = 160
+        integer(c_int32_t) :: structure_size = 176
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sinks
         integer(c_int32_t) :: exclusion = KYOHO_EXCLUDE_BY_INDEX ! which requires indices
@@ -158,13 +167,14 @@ module kyoho
         type(kyoho_const_reals) :: steps                    ! of regular forces; without: 0
         integer(c_int32_t) :: neighbour_criterion = 0       ! of regular forces; 0: by mass
         integer(c_int32_t) :: reserved = 0
+        type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
     ! Where forces are written to; arrays that are null are not written. It is passed as
     ! intent(inout), though only what it points to changes, so that compilers expect the arrays to
     ! change.
     type, bind(c), public :: kyoho_forces
-        integer(c_int32_t) :: structure_size = 120
+        integer(c_int32_t) :: structure_size = 136
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         type(kyoho_reals) :: potentials                     ! negative
         type(kyoho_reals) :: accelerations
@@ -174,13 +184,14 @@ module kyoho
         type(kyoho_integers) :: nearest                     ! indices, -1 for no source; not in order
                                                             ! 2, nor with regular forces
         type(kyoho_reals) :: nearest_distance2              ! without softening, infinite for no source
+        type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
     ! Interaction lists: groups of sinks, each with the sources that act on it. These are ranges of
     ! the system's sources (first_addresses, source_counts), lists of them (source_offsets,
     ! addresses), or sources of this call (source_offsets, sources); the other fields stay null.
     type, bind(c), public :: kyoho_lists
-        integer(c_int32_t) :: structure_size = 104
+        integer(c_int32_t) :: structure_size = 120
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: group_count = 0               ! the number of groups
         integer(c_int32_t) :: reserved = 0
@@ -193,11 +204,12 @@ module kyoho
         type(kyoho_const_integers) :: source_counts         ! the number of addresses of each group
         type(c_ptr) :: sources = c_null_ptr                 ! c_loc of a kyoho_sources, group after group;
                                                             ! without addresses and first_address
+        type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
     ! Many systems of a few bodies each, in which bodies feel those of their own system.
     type, bind(c), public :: kyoho_batch
-        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: structure_size = 72
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: system_count = 0              ! the number of systems
         integer(c_int32_t) :: reserved = 0
@@ -205,6 +217,7 @@ module kyoho
                                                             ! and at last the number of bodies
         real(c_double) :: softening2 = 0                    ! the square of the softening length
         type(kyoho_const_reals) :: softening2_each          ! one for each body instead
+        type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
     ! Where predicted sources are written to, as kyoho_forces.

@@ -129,6 +129,10 @@ typedef int32_t kyoho_memory;
 enum {
     // Memory of the host.
     KYOHO_MEMORY_HOST = 0,
+    // Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has to
+    // be on this device, of backend CUDA, and on no other. Numbers are aligned to their size. The
+    // work on the arrays begins after all that was begun before in the stream that `cuda` names.
+    KYOHO_MEMORY_CUDA = 1,
 };
 
 // The rule by which a source is a neighbour of a sink in a system of regular forces. With `r` and
@@ -263,12 +267,22 @@ typedef struct kyoho_const_reals {
     int64_t stride;
 } kyoho_const_reals;
 
+// The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA.
+typedef struct kyoho_cuda {
+    // The number of the device, as the options of the system have it.
+    int32_t device;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // Your stream on that device, a CUstream or cudaStream_t. NULL: its default stream.
+    void *stream;
+} kyoho_cuda;
+
 // Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
 // has an element, or a row of 3 numbers, for every source.
 typedef struct kyoho_sources {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // KYOHO_MEMORY_HOST.
+    // KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     kyoho_memory memory;
     // The number of sources, 0 or more.
     int32_t count;
@@ -305,13 +319,15 @@ typedef struct kyoho_sources {
     // The seventh time derivatives of the positions, in rows, not divided by 5040; without them 0.
     // Order 8 reads them.
     struct kyoho_const_reals seventh_derivatives;
+    // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    struct kyoho_cuda cuda;
 } kyoho_sources;
 
 // A kyoho_sources with nothing set.
 #define KYOHO_SOURCES_INIT \
     {(int32_t)sizeof(kyoho_sources), \
      0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
-     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}}
 
 // Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_reals {
@@ -348,7 +364,7 @@ typedef struct kyoho_predictions {
 typedef struct kyoho_sinks {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // KYOHO_MEMORY_HOST.
+    // KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     kyoho_memory memory;
     // The number of sinks, 0 or more.
     int32_t count;
@@ -384,13 +400,15 @@ typedef struct kyoho_sinks {
     kyoho_neighbour_criterion neighbour_criterion;
     // 0; there is no meaning in it yet.
     int32_t reserved;
+    // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    struct kyoho_cuda cuda;
 } kyoho_sinks;
 
 // A kyoho_sinks with nothing set.
 #define KYOHO_SINKS_INIT \
     {(int32_t)sizeof(kyoho_sinks), \
      0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, \
-     {0, 0}, {0, 0}, 0, 0}
+     {0, 0}, {0, 0}, 0, 0, {0, 0, 0}}
 
 // Integers that the library writes. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_integers {
@@ -405,7 +423,7 @@ typedef struct kyoho_integers {
 typedef struct kyoho_forces {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // KYOHO_MEMORY_HOST.
+    // KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     kyoho_memory memory;
     // The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
     struct kyoho_reals potentials;
@@ -423,12 +441,14 @@ typedef struct kyoho_forces {
     // The square of the distance of the nearest source; infinite where there is no source. Order 2
     // and regular forces have none.
     struct kyoho_reals nearest_distance2;
+    // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    struct kyoho_cuda cuda;
 } kyoho_forces;
 
 // A kyoho_forces with nothing set.
 #define KYOHO_FORCES_INIT \
     {(int32_t)sizeof(kyoho_forces), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}}
 
 // Integers of 64 bits that the library reads. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_const_long_integers {
@@ -448,7 +468,7 @@ typedef struct kyoho_const_long_integers {
 typedef struct kyoho_lists {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // KYOHO_MEMORY_HOST.
+    // KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     kyoho_memory memory;
     // The number of groups, 0 or more.
     int32_t group_count;
@@ -471,19 +491,21 @@ typedef struct kyoho_lists {
     // The sources of this call, group after group. Their `addresses` and `first_address` have no
     // meaning and stay NULL and 0; without `indices` their numbers, from 0 on, are their indices.
     const struct kyoho_sources *sources;
+    // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    struct kyoho_cuda cuda;
 } kyoho_lists;
 
 // A kyoho_lists with nothing set.
 #define KYOHO_LISTS_INIT \
     {(int32_t)sizeof(kyoho_lists), \
-     0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0}
+     0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0, 0}}
 
 // Many systems of a few bodies each, in which bodies feel those of their own system. Begin with
 // KYOHO_BATCH_INIT.
 typedef struct kyoho_batch {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // KYOHO_MEMORY_HOST.
+    // KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     kyoho_memory memory;
     // The number of systems, 0 or more.
     int32_t system_count;
@@ -496,12 +518,14 @@ typedef struct kyoho_batch {
     double softening2;
     // The square of the softening length, one for each body, in place of `softening2`.
     struct kyoho_const_reals softening2_each;
+    // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    struct kyoho_cuda cuda;
 } kyoho_batch;
 
 // A kyoho_batch with nothing set.
 #define KYOHO_BATCH_INIT \
     {(int32_t)sizeof(kyoho_batch), \
-     0, 0, 0, {0, 0}, 0, {0, 0}}
+     0, 0, 0, {0, 0}, 0, {0, 0}, {0, 0, 0}}
 
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
@@ -629,6 +653,9 @@ kyoho_result kyoho_interaction_describe(int32_t number, struct kyoho_interaction
 //
 // Everything is checked first: on an error in what you gave, nothing is written.
 //
+// Sources in KYOHO_MEMORY_CUDA that replace all others, without `addresses` and from address 0 on,
+// stay on the device; other ones are copied to the host first.
+//
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 // KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
 // KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
@@ -728,8 +755,8 @@ kyoho_result kyoho_system_force_lists(struct kyoho_system *system,
 
 // Begins what `kyoho_system_force_lists` does, and returns while devices may be at work;
 // `kyoho_system_wait` waits for the forces. Lists and sinks are copied, and the sources of the
-// call. Sources of the system that are written before `kyoho_system_wait` do not change these
-// forces.
+// call, but for arrays in KYOHO_MEMORY_CUDA, which are read until then. Sources of the system that
+// are written before `kyoho_system_wait` do not change these forces.
 //
 // Errors: as `kyoho_system_force_lists`.
 kyoho_result kyoho_system_start_lists(struct kyoho_system *system,
@@ -755,7 +782,8 @@ kyoho_result kyoho_system_force_batch(struct kyoho_system *system,
                                       const struct kyoho_forces *forces);
 
 // Begins what `kyoho_system_force_batch` does, and returns while devices may be at work;
-// `kyoho_system_wait` waits for the forces. The bodies are copied.
+// `kyoho_system_wait` waits for the forces. The bodies are copied, but for arrays in
+// KYOHO_MEMORY_CUDA, which are read until then.
 //
 // Errors: as `kyoho_system_force_batch`.
 kyoho_result kyoho_system_start_batch(struct kyoho_system *system,

@@ -59,3 +59,8 @@ fn small_blocks() {
     all_is_well(&run(&program, &["cuda"]), true);
     all_is_well(&run(&program, &["opencl"]), true);
 }
+
+#[test]
+fn arrays_on_the_device() {
+    all_is_well(&run(&build("gpu_arrays"), &[]), true);
+}

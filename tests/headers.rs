@@ -93,7 +93,8 @@ fn with_initialisers(header: &str) -> String {
         }
         if field.ends_with("structure_size;") || !zeros.is_empty() && field.ends_with(';') && !field.starts_with('}') {
             let is_array = ["reals ", "integers "].iter().any(|array| field.contains(array));
-            zeros.push(if is_array { "{0, 0}" } else { "0" });
+            let of_others = if field.contains("kyoho_cuda ") { "{0, 0, 0}" } else { "0" };
+            zeros.push(if is_array { "{0, 0}" } else { of_others });
         }
         if let Some(name) = field.strip_prefix("} ").and_then(|name| name.strip_suffix(';'))
             && !zeros.is_empty()
@@ -176,6 +177,7 @@ fn components(lines: &[&str], begin: &str) -> Vec<(String, String)> {
     body.filter(|line| !line.is_empty())
         .map(|line| {
             let arrays = [
+                "kyoho_cuda",
                 "kyoho_const_reals",
                 "kyoho_reals",
                 "kyoho_const_integers",

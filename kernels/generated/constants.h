@@ -16,6 +16,9 @@
 #define LIST_THREADS 32
 #define LIST_STRANDS 8
 #define LIST_SEGMENT 1024
+#define ARRAY_THREADS 256
+#define ADDRESS_RUN 1024
+#define SIZES 512
 #define SIZE_WIDTH 4
 #define SINK_REACH 12
 #define MOST_RAISED 44
@@ -137,6 +140,22 @@ typedef struct {
     Column sixth_derivatives;
     Column seventh_derivatives;
 } Columns;
+
+typedef struct {
+    Column potentials;
+    Column accelerations;
+    Column jerks;
+    Column snaps;
+    Column crackles;
+    Column nearest;
+    Column nearest_distance2;
+} ForceColumns;
+
+typedef struct {
+    double position;
+    double mass;
+    double softening2;
+} BodyBounds;
 
 typedef struct {
     long first_source;

@@ -27,19 +27,6 @@ FUNCTION void set_units(Step *step, GLOBAL const int *units)
     step->crackle_unit = power(2 * length - mass - 3 * rate);
 }
 
-// A number of a quantity of the bodies that came with the call; a quantity that was not given has no
-// stride.
-FUNCTION double real_of(GLOBAL const char *bodies, const Column column, long body, int component)
-{
-    return column.stride == 0 ? 0.0 : *(GLOBAL const double *)(bodies + column.offset + body * column.stride + 8 * component);
-}
-
-FUNCTION int index_of(GLOBAL const char *bodies, const Columns *columns, long body)
-{
-    const Column column = columns->indices;
-    return column.stride == 0 ? (int)body : *(GLOBAL const int *)(bodies + column.offset + body * column.stride);
-}
-
 // The numbers of a source that came with the call, as those of the system's sources are kept.
 FUNCTION void load_own(GLOBAL const char *own, const Columns *columns, long source, double numbers[SOURCE_ROWS])
 {
@@ -90,11 +77,6 @@ FUNCTION int size_of(int exponent)
 {
     const int size = exponent / SIZE_WIDTH;
     return size > 0 ? size * SIZE_WIDTH - 1023 : NO_SIZE;
-}
-
-FUNCTION int exponent_of(double number)
-{
-    return (int)(BITS_OF_DOUBLE(number) >> 52) & 0x7ff;
 }
 
 FUNCTION int clamped(int number, int lowest, int highest)

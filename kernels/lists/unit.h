@@ -3,5 +3,6 @@
 #include "direct/body.h"
 #include "direct/pair.h"
 #include "direct/step.h"
+#include "arrays/columns.h"
 #include "lists/sources.h"
 #include "lists/sum.h"

@@ -27,6 +27,12 @@ pub struct Sink {
     pub derivatives: [[f64; 3]; MAX_DERIVATIVES],
 }
 
+impl Sink {
+    /// A sink at rest at the origin, with nothing asked of it.
+    pub(crate) const NOTHING: Sink =
+        Sink { index: 0, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; MAX_DERIVATIVES] };
+}
+
 /// The rule by which a source is a neighbour of a sink in a system of regular forces. With `r` and
 /// `v` the differences of positions and velocities, source minus sink, it compares the smaller of
 /// `|r|^2` and `|r + step v|^2`.
@@ -105,6 +111,9 @@ pub struct Block {
     pub units: Units,
     /// The rule by which a source is a neighbour, where neighbours are left out of the sums.
     pub neighbour_criterion: NeighbourCriterion,
+    /// Whether the sinks are on the device alone, which took them from arrays of the caller. There
+    /// is room for them here.
+    pub sinks_on_device: bool,
     /// The sources of each group of sinks; without lists all sources below nj act on every sink.
     pub lists: Option<InteractionLists>,
 }
@@ -121,6 +130,11 @@ impl Block {
             Some(lists) => lists.pairs(),
             None => (self.sinks.len() as u64).saturating_mul(self.nj as u64),
         }
+    }
+
+    /// Whether its forces stay on the device until they are asked for, as the sinks lie there.
+    pub fn is_on_device(&self) -> bool {
+        self.lists.as_ref().map_or(self.sinks_on_device, |lists| lists.sinks.on_device.is_some())
     }
 
     /// Returns the conversion of its sinks into the units of pairs.

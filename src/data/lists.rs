@@ -1,11 +1,13 @@
 //! Interaction lists: groups of sinks, each with sources of its own.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use bytemuck::{Pod, Zeroable};
 
 use super::memory::{self, Pages};
-use super::{Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source, Units};
+use super::{
+    DeviceArray, DeviceBodies, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source, Units,
+};
 
 /// A group of consecutive sinks, and the sources that act on them.
 #[repr(C)]
@@ -42,8 +44,33 @@ impl SinkGroup {
     }
 }
 
+/// Groups of sinks, in memory that devices may page-lock.
+#[derive(Debug, Clone, Default)]
+pub struct GroupTable {
+    pub(crate) pages: Pages,
+    pub(crate) count: usize,
+    /// The number of pairs of a sink and a source of its group.
+    pub(crate) pairs: u64,
+}
+
+impl GroupTable {
+    /// Returns its memory.
+    pub fn memory(&self) -> &[u8] {
+        self.pages.as_slice()
+    }
+}
+
+impl Deref for GroupTable {
+    type Target = [SinkGroup];
+
+    fn deref(&self) -> &[SinkGroup] {
+        bytemuck::cast_slice(&self.pages.as_slice::<u8>()[..self.count * size_of::<SinkGroup>()])
+    }
+}
+
 /// The places that the sources of groups are counted by.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::large_enum_variant, reason = "a block has one")]
 pub enum ListedSources {
     /// Addresses of the system.
     #[default]
@@ -70,10 +97,17 @@ impl ListedSources {
 pub struct AddressTable {
     pub(crate) pages: Pages,
     pub(crate) count: usize,
+    /// The array of the caller on the device, where the addresses are in place of the host's memory.
+    pub(crate) on_device: Option<(DevicePlace, DeviceArray)>,
 }
 
 impl AddressTable {
-    /// Returns the addresses.
+    /// Returns the array of the caller on the device, if the addresses lie there.
+    pub fn on_device(&self) -> Option<&DeviceArray> {
+        self.on_device.as_ref().map(|(_, array)| array)
+    }
+
+    /// Returns the addresses, which are not on the device.
     pub fn addresses(&self) -> &[i32] {
         &self.pages.as_slice()[..self.count]
     }
@@ -87,6 +121,8 @@ pub struct Bodies {
     pub(crate) columns: BodyColumns,
     /// The squared softening of sinks that were not given one each.
     pub(crate) softening2: f64,
+    /// The arrays of the caller on the device, where the bodies are in place of the host's memory.
+    pub(crate) on_device: Option<DeviceBodies>,
 }
 
 /// The places of the quantities of [`Bodies`], in bytes; `None` where the caller gave none.
@@ -127,6 +163,11 @@ impl Bodies {
     /// Returns where the quantities are.
     pub fn columns(&self) -> &BodyColumns {
         &self.columns
+    }
+
+    /// Returns the arrays of the caller on the device, if the bodies lie there.
+    pub fn on_device(&self) -> Option<&DeviceBodies> {
+        self.on_device.as_ref()
     }
 
     /// Returns the memory of all quantities.
@@ -194,7 +235,7 @@ fn largest(values: &[f64]) -> f64 {
 #[derive(Debug, Clone, Default)]
 pub struct InteractionLists {
     /// The groups, in the order of their sinks, which are all sinks of the call.
-    pub groups: Vec<SinkGroup>,
+    pub groups: GroupTable,
     /// The sinks. Where they are the sources, they have only a softening.
     pub sinks: Bodies,
     /// Whether the sources that came with the call are the sinks too.
@@ -238,7 +279,12 @@ impl InteractionLists {
     /// Iterates over the memory that devices may have page-locked.
     pub(crate) fn memory(&self) -> impl Iterator<Item = &[u8]> {
         let outgrown = self.outgrown.iter().map(|pages| pages.as_slice());
-        outgrown.chain([self.sinks.memory()]).chain(self.sources.memory())
+        outgrown.chain([self.groups.pages.as_slice(), self.sinks.memory()]).chain(self.sources.memory())
+    }
+
+    /// Whether it keeps memory that was used before.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.groups.pages.bytes() > 0
     }
 
     /// Returns the sinks of some groups.
@@ -258,18 +304,32 @@ impl InteractionLists {
     pub fn bytes_of_source(&self) -> u64 {
         match &self.sources {
             ListedSources::Ranges => 0,
+            ListedSources::Addresses(table) if table.on_device.is_some() => 0,
             ListedSources::Addresses(_) => size_of::<i32>() as u64,
             ListedSources::Own(own) => own.columns.given().map(|(_, width)| width as u64).sum(),
         }
     }
 
+    /// Whether some of it lies on the device alone.
+    pub fn is_on_device(&self) -> bool {
+        let of_sources = match &self.sources {
+            ListedSources::Ranges => false,
+            ListedSources::Addresses(table) => table.on_device.is_some(),
+            ListedSources::Own(own) => own.on_device.is_some(),
+        };
+        of_sources || self.sinks.on_device.is_some()
+    }
+
     /// Returns the number of pairs of a sink and a source of its group.
     pub fn pairs(&self) -> u64 {
-        self.groups.iter().map(SinkGroup::pairs).sum()
+        self.groups.pairs
     }
 
     /// Divides groups into this many ranges of about as many pairs.
     pub fn divided(&self, groups: Range<usize>, count: usize) -> Vec<Range<usize>> {
+        if count == 1 {
+            return vec![groups];
+        }
         let all: u64 = self.groups[groups.clone()].iter().map(SinkGroup::pairs).sum();
         let (mut ranges, mut first, mut pairs) = (Vec::new(), groups.start, 0);
         for number in 1..=count {

@@ -2,6 +2,7 @@
 //! floors above.
 
 pub mod block;
+pub mod device_arrays;
 pub mod error;
 pub mod forces;
 pub mod interaction;
@@ -17,17 +18,18 @@ pub mod updates;
 pub use block::{
     Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
 };
+pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace};
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
 pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
-pub use lists::{AddressTable, Bodies, BodyColumns, InteractionLists, ListedSources, SinkGroup};
+pub use lists::{AddressTable, Bodies, BodyColumns, GroupTable, InteractionLists, ListedSources, SinkGroup};
 pub use partition::{
     Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
 };
 pub use records::{Record, RecordLine, Records};
 pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
-    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, Written, padded,
+    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
 };
 pub use units::Units;
 pub use updates::Updates;

@@ -237,6 +237,11 @@ impl Sinks {
         Ok(())
     }
 
+    /// Returns the numbers of all sinks, to be written.
+    pub(crate) fn numbers_mut(&mut self) -> &mut [f64] {
+        &mut self.pages.as_mut_slice()[..self.count * width_of(self.vectors, self.steps)]
+    }
+
     /// Returns the memory of the sinks.
     pub fn memory(&self) -> &[u8] {
         self.pages.as_slice()

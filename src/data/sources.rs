@@ -187,6 +187,9 @@ impl Chunk {
     }
 }
 
+/// Takes a chunk of a device: its number, its rows in octets, and its indices.
+pub type TakeChunk<'a> = &'a mut dyn FnMut(usize, &[f64], &[i32]) -> Result<()>;
+
 /// The addresses written since the last block began, which a device with a copy of its own has to
 /// fetch.
 pub enum Written<'a> {
@@ -208,6 +211,8 @@ pub struct Sources {
     written: Vec<u32>,
     everything: bool,
     census: Census,
+    /// The number of addresses, from 0 on, whose sources are on a device alone; then none are here.
+    on_device: usize,
 }
 
 impl Sources {
@@ -221,7 +226,28 @@ impl Sources {
             written: Vec::new(),
             everything: false,
             census: Census::default(),
+            on_device: 0,
         }
+    }
+
+    /// Forgets all sources, after a device took others in their place, at this many addresses from 0
+    /// on, and counted their sizes.
+    pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
+        self.chunks.clear();
+        self.written.clear();
+        self.everything = false;
+        (self.count, self.on_device, self.census) = (addresses, addresses, census);
+    }
+
+    /// Returns the number of addresses, from 0 on, whose sources are on a device alone; then none
+    /// are here.
+    pub fn on_device(&self) -> usize {
+        self.on_device
+    }
+
+    /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
+    pub fn successor(&self) -> Sources {
+        Sources { stamp: self.stamp, ..Sources::new(self.n_coefficients) }
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
@@ -280,7 +306,7 @@ impl Sources {
 
     /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
     pub fn chunks_below(&self, nj: usize) -> usize {
-        chunks_below(nj).min(self.chunks.len())
+        chunks_below(nj).min(self.chunks.len().max(chunks_below(self.on_device)))
     }
 
     /// Returns the chunk with this number, if any of its addresses was written.

@@ -79,7 +79,7 @@ fn power(exponent: i32) -> f64 {
 /// source leaves its size.
 pub const WIDTH: i32 = 4;
 /// The number of sizes that doubles have. The first is that of zero.
-const SIZES: usize = (2048 / WIDTH) as usize;
+pub const SIZES: usize = (2048 / WIDTH) as usize;
 /// Of this many sources one may be larger than those that units are chosen for, so that a body that
 /// escapes, or that was lost, does not take digits from all others.
 const OUTER: u32 = 8;
@@ -128,6 +128,19 @@ impl Census {
     #[inline]
     pub fn make_room(&mut self) -> Result<()> {
         memory::lengthen(&mut self.counts, SIZES, "the sizes of sources", Default::default)
+    }
+
+    /// Makes the census of sources that a device has counted: for each size, how many masses,
+    /// positions, velocities and accelerations have it.
+    pub fn of_counts(counts: Vec<[u32; 1 + COUNTED]>) -> Census {
+        let mut census = Census { counts, ..Census::default() };
+        for (size, counts) in census.counts.iter().enumerate().skip(1) {
+            for quantity in (0..1 + COUNTED).filter(|quantity| counts[*quantity] > 0) {
+                census.totals[quantity] += counts[quantity];
+                census.largest[quantity] = size as u16;
+            }
+        }
+        census
     }
 
     /// Returns the bytes in use.

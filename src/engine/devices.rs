@@ -10,6 +10,7 @@ use crate::data::{
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
+use crate::method::arrays::DeviceArrays;
 use crate::method::{Device, DeviceOptions, Machine};
 
 use super::Setup;
@@ -52,7 +53,9 @@ const MOST_GROWTH: usize = 32;
 
 /// The bytes of a sink of interaction lists on the bus, there and back.
 const BYTES_OF_SINK: u64 = 64;
-/// The bytes of interaction lists that are copied and begun at a time.
+/// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
+const BYTES_OF_GROUP: u64 = 512;
+/// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
 const BYTES_OF_PIECE: u64 = 8 << 20;
 /// The most pieces of the interaction lists of a device.
 const MOST_PIECES: u64 = 12;
@@ -407,7 +410,9 @@ impl Devices {
         let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
         let pieces = |groups: &Range<usize>| {
             let sources = lists.groups[groups.clone()].iter().map(|group| u64::from(group.sources)).sum::<u64>();
-            let bytes = lists.sinks_of(groups).len() as u64 * BYTES_OF_SINK + sources * lists.bytes_of_source();
+            let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
+            let of_groups = groups.len() as u64 * BYTES_OF_GROUP;
+            let bytes = of_groups + lists.sinks_of(groups).len() as u64 * of_sink + sources * lists.bytes_of_source();
             if is_cpu { 1 } else { (bytes / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize }
         };
         let mut all: Vec<(usize, usize, Range<usize>)> = Vec::new();
@@ -525,6 +530,20 @@ impl Devices {
         }
         ranges.clear();
         *idle = 0..0;
+    }
+
+    /// Returns the work of the one device on arrays of callers, if callers can have such.
+    pub fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        match &mut self.all[..] {
+            [device] => device.arrays(),
+            _ => None,
+        }
+    }
+
+    /// Ends a block of which the device has written the forces itself.
+    pub fn forget_progress(&mut self) {
+        self.progress.ranges.clear();
+        self.progress.idle = 0..0;
     }
 
     /// Returns the sums of the sinks that were handed in so far.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::memory;
 use crate::data::{
-    AddressTable, Bodies, BodyColumns, Error, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, Result,
-    SinkGroup,
+    AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, GroupTable, Interaction,
+    InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
 };
 use crate::hal::threads::Threads;
 
@@ -26,6 +26,7 @@ pub struct GivenLists<'a> {
 }
 
 /// The sources of each group, as the caller has them.
+#[expect(clippy::large_enum_variant, reason = "a call has one")]
 pub enum GivenSources<'a> {
     /// Consecutive addresses of the system: the first, and how many, of each group.
     Ranges(&'a (dyn Fn(usize) -> [i32; 2] + Sync)),
@@ -35,6 +36,15 @@ pub enum GivenSources<'a> {
         offsets: Offsets<'a>,
         /// The addresses.
         addresses: Column<'a, i32>,
+    },
+    /// Addresses of the system, list after list, in memory of the device.
+    AddressesOnDevice {
+        /// The first place of each list, and behind the last list the number of all places.
+        offsets: Offsets<'a>,
+        /// Where the array lies.
+        place: DevicePlace,
+        /// The addresses.
+        addresses: DeviceArray,
     },
     /// Sources that the system does not keep, list after list.
     Own {
@@ -63,6 +73,8 @@ pub struct GivenBodies<'a> {
     pub softening2_each: Option<Column<'a, f64>>,
     /// The squared softening of all sinks.
     pub softening2: f64,
+    /// Their arrays on the device, in place of all others, if they lie there.
+    pub on_device: Option<DeviceBodies>,
 }
 
 /// The bytes that a thread copies at a time: they are still near when it checks them.
@@ -76,11 +88,14 @@ pub fn prepare(
     (sinks, is_batch): (&GivenBodies, bool),
     end: usize,
     interaction: &Interaction,
+    threads: &Threads,
 ) -> Result<()> {
     let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
-    groups(&mut lists.groups, given, (sinks.count, end), names)?;
-    // The memory of sinks, and that of sources.
-    lists.reserve_outgrown(2)?;
+    // The memory of groups, of sinks, and of sources.
+    lists.reserve_outgrown(3)?;
+    let of_groups = std::mem::take(&mut lists.groups);
+    lists.groups.pages = lists.room(of_groups.pages, given.groups.saturating_mul(size_of::<SinkGroup>()))?;
+    groups(&mut lists.groups, given, (sinks.count, end), names, threads)?;
     lists.is_batch = is_batch;
     let of_sinks = std::mem::take(&mut lists.sinks);
     lists.sinks = bodies(lists, of_sinks.pages, sinks, interaction.n_derivatives)?;
@@ -93,15 +108,24 @@ pub fn prepare(
         // The memory is not kept: few callers change the form of their lists.
         GivenSources::Ranges(_) => lists.outgrow(pages),
         GivenSources::Addresses { .. } => {
-            let count = lists.groups.iter().map(|group| group.sources as usize).sum();
+            let count = count_of_sources(&lists.groups);
             let pages = lists.room(pages, count * size_of::<i32>())?;
-            lists.sources = ListedSources::Addresses(AddressTable { pages, count });
+            lists.sources = ListedSources::Addresses(AddressTable { pages, count, on_device: None });
+        }
+        GivenSources::AddressesOnDevice { place, addresses, .. } => {
+            let (count, on_device) = (count_of_sources(&lists.groups), Some((*place, *addresses)));
+            lists.sources = ListedSources::Addresses(AddressTable { pages, count, on_device });
         }
         GivenSources::Own { sources, .. } => {
             lists.sources = ListedSources::Own(bodies(lists, pages, sources, interaction.n_coefficients)?);
         }
     }
     Ok(())
+}
+
+/// Returns the number of sources of all lists.
+fn count_of_sources(groups: &[SinkGroup]) -> usize {
+    groups.iter().map(|group| group.sources as usize).sum()
 }
 
 /// Makes room for bodies with this many vectors.
@@ -121,7 +145,8 @@ fn bodies(lists: &mut InteractionLists, pages: memory::Pages, given: &GivenBodie
         times: next(given.times.is_some(), 8),
         indices: next(given.indices.is_some(), 4),
     };
-    Ok(Bodies { pages: lists.room(pages, bytes)?, count: given.count, columns, softening2: given.softening2 })
+    let GivenBodies { count, softening2, on_device, .. } = *given;
+    Ok(Bodies { pages: lists.room(pages, bytes)?, count, columns, softening2, on_device })
 }
 
 /// A part of a column that one thread copies and checks at a time.
@@ -252,7 +277,8 @@ pub fn copy(
         }
         _ => (),
     }
-    let has_each = sinks.softening2_each.is_some();
+    // What lies on the device was checked there.
+    let has_each = sinks.softening2_each.is_some() || sinks.on_device.is_some();
     let good = AtomicBool::new(has_each || (0.0..=largest_softening2(interaction)).contains(&sinks.softening2));
     threads.each(all.into_iter(), |job| {
         if !job.run() {
@@ -262,9 +288,13 @@ pub fn copy(
     if good.into_inner() {
         return Ok(());
     }
-    sink_range.into_iter().try_for_each(|sink| check(lists, Checked::Sink(sink)))?;
+    if lists.sinks.on_device().is_none() {
+        sink_range.into_iter().try_for_each(|sink| check(lists, Checked::Sink(sink)))?;
+    }
     match &lists.sources {
         ListedSources::Ranges => Ok(()),
+        ListedSources::Addresses(table) if table.on_device().is_some() => Ok(()),
+        ListedSources::Own(own) if own.on_device().is_some() => Ok(()),
         ListedSources::Addresses(table) => {
             let is_bad = |place: &usize| table.addresses()[*place].cast_unsigned() as usize >= end;
             match source_range.into_iter().find(is_bad) {
@@ -277,7 +307,7 @@ pub fn copy(
 }
 
 /// Returns the largest squared softening of sinks.
-fn largest_softening2(interaction: &Interaction) -> f64 {
+pub(super) fn largest_softening2(interaction: &Interaction) -> f64 {
     interaction.bounds.position * interaction.bounds.position
 }
 
@@ -303,70 +333,104 @@ fn bad_last_offset(what: &str, number: usize, value: i64, (count, of): (usize, &
     }
 }
 
+/// The number of groups that a thread checks at a time.
+const GROUPS_OF_JOB: usize = 1 << 12;
+
+/// The offsets of a call, the ends of what they divide, and the names of an offset of sinks and of
+/// sinks.
+struct Places<'a> {
+    given: &'a GivenLists<'a>,
+    source_offset: Option<Offsets<'a>>,
+    sinks: usize,
+    end: usize,
+    names: (&'a str, &'a str),
+}
+
 /// Checks the offsets and makes the groups. The names are those of an offset of sinks and of sinks.
 fn groups(
-    groups: &mut Vec<SinkGroup>,
+    table: &mut GroupTable,
     given: &GivenLists,
     (sinks, end): (usize, usize),
-    (of_sinks, are_sinks): (&str, &str),
+    names: (&str, &str),
+    threads: &Threads,
 ) -> Result<()> {
-    groups.clear();
+    (table.count, table.pairs) = (0, 0);
     // The numbers of sinks have 32 bits.
     if sinks > i32::MAX as usize {
         let allowed = format!("0 to {}", i32::MAX);
         return Err(Error::BadCount { what: "the number of sinks", value: sinks as i64, allowed });
     }
-    memory::reserve(groups, given.groups, "groups of sinks")?;
-    let sink_offset = given.sink_offsets;
+    let bytes = given.groups * size_of::<SinkGroup>();
+    let groups: &mut [SinkGroup] = bytemuck::cast_slice_mut(&mut table.pages.as_mut_slice::<u8>()[..bytes]);
     let source_offset = match &given.sources {
         GivenSources::Ranges(_) => None,
-        GivenSources::Addresses { offsets, .. } | GivenSources::Own { offsets, .. } => Some(*offsets),
+        GivenSources::Addresses { offsets, .. }
+        | GivenSources::AddressesOnDevice { offsets, .. }
+        | GivenSources::Own { offsets, .. } => Some(*offsets),
     };
-    let (first_sink, first_source) = (sink_offset(0), source_offset.map_or(0, |offset| offset(0)));
+    let source_at = |number: usize| source_offset.map_or(0, |offset| offset(number));
+    let (first_sink, first_source) = ((given.sink_offsets)(0), source_at(0));
     if first_sink != 0 {
-        return Err(bad_offset(of_sinks, 0, first_sink, "0".into()));
+        return Err(bad_offset(names.0, 0, first_sink, "0".into()));
     }
     if first_source != 0 {
         return Err(bad_offset("the source offset", 0, first_source, "0".into()));
     }
-    let (mut sink, mut source) = (0i64, 0i64);
-    for number in 0..given.groups {
-        let next_sink = sink_offset(number + 1);
-        if next_sink < sink || next_sink > sinks as i64 {
-            let allowed = format!("{sink} (the offset before it) to {sinks} (the number of {are_sinks})");
-            return Err(bad_offset(of_sinks, number + 1, next_sink, allowed));
-        }
-        let (first, count) = match (&given.sources, source_offset) {
-            (GivenSources::Ranges(ranges), _) => range_of_group(number, ranges(number), end)?,
-            (_, offset) => {
-                let next = offset.map_or(0, |offset| offset(number + 1));
-                if next < source || next - source > i64::from(i32::MAX) {
-                    let most = source.saturating_add(i64::from(i32::MAX));
-                    let allowed = format!("{source} (the offset before it) to {most}");
-                    return Err(bad_offset("the source offset", number + 1, next, allowed));
-                }
-                let count = next - source;
-                (std::mem::replace(&mut source, next), count)
-            }
-        };
-        groups.push(SinkGroup {
-            first_source: first as u64,
-            sources: count as u32,
-            sinks: (next_sink - sink) as u32,
-            first_sink: sink as u32,
-            reserved: 0,
-        });
-        sink = next_sink;
-    }
-    if sink != sinks as i64 {
-        return Err(bad_last_offset(of_sinks, given.groups, sink, (sinks, are_sinks)));
+    let places = Places { given, source_offset, sinks, end, names };
+    let jobs = groups.chunks_mut(GROUPS_OF_JOB).enumerate();
+    let mut pairs: Vec<Result<u64>> = memory::filled(jobs.len(), Ok(0), "pieces of lists")?;
+    threads.each(jobs.zip(&mut pairs), |((job, groups), pairs)| *pairs = places.fill(job * GROUPS_OF_JOB, groups));
+    let pairs = pairs.into_iter().try_fold(0, |all, some| Ok(all + some?))?;
+    let (last_sink, last_source) = ((given.sink_offsets)(given.groups), source_at(given.groups));
+    if last_sink != sinks as i64 {
+        return Err(bad_last_offset(names.0, given.groups, last_sink, (sinks, names.1)));
     }
     if let GivenSources::Own { sources, .. } = &given.sources
-        && source != sources.count as i64
+        && last_source != sources.count as i64
     {
-        return Err(bad_last_offset("the source offset", given.groups, source, (sources.count, "sources")));
+        return Err(bad_last_offset("the source offset", given.groups, last_source, (sources.count, "sources")));
     }
+    (table.count, table.pairs) = (given.groups, pairs);
     Ok(())
+}
+
+impl Places<'_> {
+    /// Makes the groups from a number on, and returns the number of their pairs.
+    fn fill(&self, first: usize, groups: &mut [SinkGroup]) -> Result<u64> {
+        let Places { given, source_offset, sinks, end, names: (of_sinks, are_sinks) } = *self;
+        let mut pairs = 0;
+        let (mut sink, mut source) = ((given.sink_offsets)(first), source_offset.map_or(0, |offset| offset(first)));
+        for (number, group) in (first..).zip(groups) {
+            let next_sink = (given.sink_offsets)(number + 1);
+            if next_sink < sink || next_sink > sinks as i64 {
+                let allowed = format!("{sink} (the offset before it) to {sinks} (the number of {are_sinks})");
+                return Err(bad_offset(of_sinks, number + 1, next_sink, allowed));
+            }
+            let (first, count) = match (&given.sources, source_offset) {
+                (GivenSources::Ranges(ranges), _) => range_of_group(number, ranges(number), end)?,
+                (_, offset) => {
+                    let next = offset.map_or(0, |offset| offset(number + 1));
+                    if next < source || next.saturating_sub(source) > i64::from(i32::MAX) {
+                        let most = source.saturating_add(i64::from(i32::MAX));
+                        let allowed = format!("{source} (the offset before it) to {most}");
+                        return Err(bad_offset("the source offset", number + 1, next, allowed));
+                    }
+                    let count = next - source;
+                    (std::mem::replace(&mut source, next), count)
+                }
+            };
+            *group = SinkGroup {
+                first_source: first as u64,
+                sources: count as u32,
+                sinks: (next_sink - sink) as u32,
+                first_sink: sink as u32,
+                reserved: 0,
+            };
+            pairs += group.pairs();
+            sink = next_sink;
+        }
+        Ok(pairs)
+    }
 }
 
 /// Checks the range of addresses of a group.
@@ -386,7 +450,7 @@ fn range_of_group(number: usize, [first, count]: [i32; 2], end: usize) -> Result
     Ok((if count > 0 { first.into() } else { 0 }, count.into()))
 }
 
-fn bad_address(groups: &[SinkGroup], place: usize, address: i32, end: usize) -> Error {
+pub(super) fn bad_address(groups: &[SinkGroup], place: usize, address: i32, end: usize) -> Error {
     let group = groups.partition_point(|group| group.first_source + u64::from(group.sources) <= place as u64);
     let first = groups.get(group).map_or(0, |group| group.first_source as usize);
     let what = format!("address {} of group {group}", place - first);

@@ -1,6 +1,7 @@
 //! The engine: sources, block steps, neighbours and devices, free of any backend.
 
 mod checks;
+mod device_arrays;
 mod devices;
 #[cfg(test)]
 mod gpu_failures;
@@ -18,8 +19,9 @@ use crate::data::forces::check_finite;
 use crate::data::records::Numbers;
 use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
-    Block, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, MAX_DERIVATIVES,
-    NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source, Sums,
+    Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS,
+    MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
+    Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -108,6 +110,8 @@ pub struct System {
     threads: Threads,
     stage: Stage,
     sums: Sums,
+    /// Whether the sums are those of the last block, which were not written to a device alone.
+    has_sums: bool,
     lists: Lists,
     /// Whether some sink of the last block has a radius, so that there are neighbours to be found.
     lists_wanted: bool,
@@ -154,6 +158,7 @@ impl System {
             threads,
             stage: Stage::Idle,
             sums: Sums::default(),
+            has_sums: false,
             lists: Lists::default(),
             lists_wanted: false,
             statistics: Statistics::default(),
@@ -192,6 +197,7 @@ impl System {
         }
         check_devices(setup)?;
         let threads = Threads::for_copies(setup.threads);
+        self.fetch_sources()?;
         self.stage = Stage::Idle;
         self.lists.reset();
         self.journal.spill()?;
@@ -252,6 +258,7 @@ impl System {
 
     /// Writes a source that could not be recorded.
     fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.fetch_sources()?;
         let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
         if is_much && self.stage == Stage::Done && self.lists_wanted {
             self.make_lists(None)?;
@@ -299,7 +306,7 @@ impl System {
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
         let scan = self.candidates.collect(sinks.into_iter(), &self.interaction)?;
-        self.start_candidates(nj, skip_own_index, scan)
+        self.start_candidates(nj, skip_own_index, scan, false)
     }
 
     /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
@@ -325,7 +332,7 @@ impl System {
     ) -> Result<()> {
         self.require_no_block("start")?;
         let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
-        self.start_candidates(nj, skip_own_index, scan)
+        self.start_candidates(nj, skip_own_index, scan, false)
     }
 
     /// Begins the forces on sinks in groups: on a group act the sources of its interaction list
@@ -345,10 +352,20 @@ impl System {
     /// is the first of a system and, behind the last system, how many there are. Otherwise as
     /// [`System::start_lists`].
     pub fn start_batch(&mut self, systems: usize, offsets: Offsets, bodies: &GivenBodies) -> Result<()> {
-        let sources = GivenSources::Own { offsets, sources: *bodies };
+        // Of the sinks only the softening is theirs.
+        let of_sinks = |of: DeviceBodies| DeviceBodies { softening2: of.softening2, ..DeviceBodies::nothing(of.place) };
+        let of_sources = |of: DeviceBodies| DeviceBodies { softening2: None, ..of };
+        let sinks = GivenBodies {
+            masses: None,
+            derivatives: [None; MAX_COEFFICIENTS],
+            times: None,
+            indices: None,
+            on_device: bodies.on_device.map(of_sinks),
+            ..*bodies
+        };
+        let own = GivenBodies { on_device: bodies.on_device.map(of_sources), ..*bodies };
+        let sources = GivenSources::Own { offsets, sources: own };
         let given = GivenLists { groups: systems, sink_offsets: offsets, sources };
-        let sinks =
-            GivenBodies { masses: None, derivatives: [None; MAX_COEFFICIENTS], times: None, indices: None, ..*bodies };
         self.start_given(true, (&sinks, true), &given)
     }
 
@@ -369,11 +386,14 @@ impl System {
             });
         }
         let end = self.end;
-        lists::prepare(&mut self.candidate_lists, given, (sinks, is_batch), end, &interaction)?;
+        let lists = &mut self.candidate_lists;
+        lists::prepare(lists, given, (sinks, is_batch), end, &interaction, &self.threads)?;
         for memory in self.candidate_lists.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        let on_host = self.devices.choose(self.candidate_lists.pairs(), true)?;
+        self.check_lists_on_device(is_batch, end)?;
+        let pairs = self.candidate_lists.pairs();
+        let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
         let check = |lists: &InteractionLists, body: Checked| match body {
             Checked::Sink(number) => {
                 let whose = if is_batch { "body" } else { "sink" };
@@ -407,6 +427,13 @@ impl System {
         outcome
     }
 
+    /// Chooses whether the CPU computes the next block in place of the devices. It computes none of
+    /// sources or sinks that are on a device alone.
+    fn choose(&mut self, pairs: u64, is_on_device: bool, in_groups: bool) -> Result<bool> {
+        let is_on_device = is_on_device || self.journal.sources().on_device() > 0;
+        self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)
+    }
+
     /// Begins the block of the candidate lists, of which `copy` copies some groups, if they are not
     /// copied yet.
     fn begin_lists(&mut self, skip_own_index: bool, on_host: bool, copy: Option<CopyGroups>) -> Result<()> {
@@ -422,6 +449,7 @@ impl System {
             units: self.journal.sources().units(&[0.0; MAX_DERIVATIVES], &self.interaction),
             lists: Some(std::mem::take(&mut self.candidate_lists)),
             sinks: Sinks::default(),
+            sinks_on_device: false,
         };
         std::mem::swap(&mut self.block, &mut block);
         let stage = std::mem::replace(&mut self.stage, Stage::Idle);
@@ -453,8 +481,9 @@ impl System {
         }
     }
 
-    /// Begins the block of the candidates.
-    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan) -> Result<()> {
+    /// Begins the block of the candidates, of which the device has the numbers alone if they are
+    /// `on_device`.
+    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan, on_device: bool) -> Result<()> {
         for memory in self.candidates.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
@@ -462,7 +491,8 @@ impl System {
             let mut all = self.candidates.all().iter().enumerate();
             all.try_for_each(|(number, sink)| check_sink(&self.interaction, ("sink", number), &sink))?;
         }
-        let on_host = self.devices.choose((self.candidates.len() as u64).saturating_mul(nj as u64), false)?;
+        let pairs = (self.candidates.len() as u64).saturating_mul(nj as u64);
+        let on_host = self.choose(pairs, on_device, false)?;
         self.stage = Stage::Idle;
         self.lists.reset();
         self.devices.make_room(&mut self.journal)?;
@@ -473,6 +503,7 @@ impl System {
             self.spare_lists(lists)?;
         }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
+        self.block.sinks_on_device = on_device;
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.predicts = self.predicts;
@@ -486,7 +517,7 @@ impl System {
 
     /// Keeps the memory of lists that are not used any more.
     fn spare_lists(&mut self, lists: InteractionLists) -> Result<()> {
-        if self.candidate_lists.groups.capacity() == 0 {
+        if !self.candidate_lists.has_memory() {
             self.candidate_lists = lists;
             return Ok(());
         }
@@ -525,6 +556,9 @@ impl System {
     /// others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         self.journal.settle()?;
+        if self.fetch_block().is_err() {
+            return Err(error);
+        }
         loop {
             if !self.devices.on_host() {
                 self.journal.all_is_written();
@@ -562,9 +596,10 @@ impl System {
     /// Returns the forces of the last block once more, until another is started.
     pub fn forces(&self) -> Result<Forces<'_>> {
         match self.stage {
-            Stage::Done => {
+            Stage::Done if self.has_sums => {
                 Ok(Forces { interaction: &self.interaction, values: &self.sums.values, nearest: &self.sums.nearest })
             }
+            Stage::Done => Err(Error::CallOrder { call: "forces", when: "after they were written to a device alone" }),
             _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
         }
     }
@@ -624,11 +659,16 @@ impl System {
                 take(self, &self.sums, 0..count);
             }
         }
-        self.stage = Stage::Done;
+        (self.stage, self.has_sums) = (Stage::Done, true);
+        self.count_block();
+        Ok(())
+    }
+
+    /// Counts the block whose forces were waited for.
+    fn count_block(&mut self) {
         self.statistics.blocks += 1;
         self.statistics.sinks += self.block.count() as u64;
         self.statistics.interactions += self.block.pairs();
-        Ok(())
     }
 
     /// Fails if some sums of these sinks are not finite; the error names the first such sink.
@@ -710,6 +750,7 @@ impl System {
 
     /// Makes the neighbour list of one sink of the last block, or of all.
     fn make_lists(&mut self, sink: Option<usize>) -> Result<()> {
+        self.fetch_sinks()?;
         loop {
             let made = match sink {
                 Some(sink) => self.lists.prepare(sink, &mut self.devices, self.journal.sources(), &self.block),
@@ -746,6 +787,7 @@ impl System {
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<Option<[[f64; 3]; MAX_DERIVATIVES]>>> {
+        self.fetch_sources()?;
         let (interaction, time, predicts) = (self.interaction.clone(), self.time, self.predicts);
         let predicted = |source: Source| {
             let step = if predicts { time - source.time } else { 0.0 };
@@ -757,6 +799,7 @@ impl System {
     /// Returns the sources at some addresses as they were written, with zeros for the coefficients
     /// that the order does not keep; `None` where no source was written.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
+        self.fetch_sources()?;
         self.journal.each(addresses, |source| source)
     }
 

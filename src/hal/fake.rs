@@ -277,6 +277,7 @@ impl Gpu for Fake {
                 assert!(offset + bytes <= memory.bytes, "a copy goes beyond its memory");
                 memory.number() + *offset as u64
             }
+            Place::Caller(address) => *address,
         };
         let (from, to) = (of(&from), of(&to));
         // SAFETY: the caller's promise; memory of the device is at least as long.

@@ -6,7 +6,7 @@
 
 use bytemuck::Pod;
 
-use crate::data::Result;
+use crate::data::{Error, Result};
 
 use super::DeviceDescription;
 
@@ -99,6 +99,8 @@ pub enum Place<'a, M> {
     Host(*mut u8),
     /// Device memory from this byte on.
     Device(&'a M, usize),
+    /// Memory of the device that belongs to the caller, from this address on.
+    Caller(u64),
 }
 
 /// An argument of a kernel.
@@ -202,6 +204,24 @@ pub trait Gpu: Send + Sized {
         bytes: usize,
     ) -> Result<()>;
 
+    /// Returns the argument by which kernels get memory of the device at an address that the caller
+    /// knows, where callers can have such memory.
+    fn address_of_caller(&self, _address: u64) -> Option<Address<Self>> {
+        None
+    }
+
+    /// Fails unless some bytes from an address on are memory of this device. `name` is the caller's
+    /// name for them.
+    fn check_memory_of_caller(&self, _name: &str, _address: u64, _bytes: usize) -> Result<()> {
+        Err(no_memory_of_callers())
+    }
+
+    /// Lets the further work of a queue begin after all that the caller began in a stream of its own,
+    /// by the driver's number for it; 0 is the default one.
+    fn wait_for_caller(&self, _queue: &Self::Queue, _stream: u64) -> Result<()> {
+        Err(no_memory_of_callers())
+    }
+
     /// Begins to write zeros from the start of memory of the device.
     ///
     /// # Safety
@@ -231,4 +251,9 @@ pub trait Gpu: Send + Sized {
 
     /// Waits on the host for all work of a queue.
     fn synchronize(&self, queue: &Self::Queue) -> Result<()>;
+}
+
+/// The error that a device was asked for memory of callers, which it does not offer.
+fn no_memory_of_callers() -> Error {
+    Error::Internal { what: "callers have no memory on such a device".into() }
 }

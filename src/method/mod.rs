@@ -1,5 +1,6 @@
 //! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
 
+pub mod arrays;
 mod cpu;
 pub mod direct;
 mod lanes;
@@ -8,6 +9,7 @@ mod tiles;
 
 use std::sync::Arc;
 
+use arrays::DeviceArrays;
 use direct::gpu::GpuDevice;
 
 use crate::data::{Assignment, Block, Error, Interaction, PartialSums, Partition, Result, Sources, Updates};
@@ -68,6 +70,11 @@ pub trait Device: Send {
     /// lists: of those that follow the groups of the last call. Their sinks and sources are copied.
     fn sum_groups(&mut self, _block: &Block, _groups: std::ops::Range<usize>) -> Result<()> {
         Err(Error::Internal { what: "a device without interaction lists was given some".into() })
+    }
+
+    /// Returns the device's work on arrays of callers in its memory, if callers can have such.
+    fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        None
     }
 
     /// Waits for the sums of more sinks of its assignment, where those of the first `done` were

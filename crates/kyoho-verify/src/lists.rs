@@ -263,6 +263,7 @@ impl Columns {
             derivatives: std::array::from_fn(|k| self.derivatives[k].as_ref().map(|_| &of_derivatives[k] as _)),
             times: self.times.as_ref().map(|_| &of_times as _),
             indices: self.indices.as_ref().map(|_| &of_indices as _),
+            on_device: None,
         })
     }
 }

@@ -2,13 +2,16 @@
 
 use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
-use crate::data::{Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result, ResultCode, Sink};
+use crate::data::{
+    DeviceBodies, DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result,
+    ResultCode, Sink,
+};
 use crate::engine::System;
 
 use super::call_on;
 use super::lists::BodyRows;
-use super::rows::{Lane, Rows, element, filled, put, require_null_unless, vector};
-use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, read, require_host};
+use super::rows::{Lane, Rows, element, filled, on_device, put, require_null_unless, vector};
+use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, place_of, read};
 use super::system::kyoho_system;
 
 /// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on
@@ -119,6 +122,9 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     let rows = SinkRows::new(system.interaction(), sinks)?;
     let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
     system.set_neighbour_criterion(criterion);
+    if let Some(bodies) = rows.on_device()? {
+        return system.start_on_device(nj, rows.skips_own_index, (&bodies, rows.count), rows.softening2);
+    }
     // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
     // lasts.
     system.start_from_fn(nj, rows.skips_own_index, rows.count, |row| unsafe { rows.read(row) })
@@ -126,6 +132,7 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
 
 /// The arrays of `kyoho_sinks`, each with `count` rows.
 pub(super) struct SinkRows {
+    place: Option<DevicePlace>,
     /// The number of sinks.
     pub count: usize,
     /// Whether a sink leaves out the sources with its index.
@@ -141,7 +148,7 @@ pub(super) struct SinkRows {
 impl SinkRows {
     /// Takes the arrays that an interaction needs.
     pub fn new(interaction: &Interaction, sinks: &kyoho_sinks) -> Result<SinkRows> {
-        require_host("kyoho_sinks.memory", sinks.memory)?;
+        let place = place_of("kyoho_sinks", sinks.memory, &sinks.cuda)?;
         let count = arrays::count("kyoho_sinks.count", sinks.count)?;
         let skips_own_index = skips_own_index(sinks, count)?;
         if sinks.reserved != 0 {
@@ -158,6 +165,7 @@ impl SinkRows {
             *rows = Rows::required(name, array, count)?;
         }
         Ok(SinkRows {
+            place,
             count,
             skips_own_index,
             indices: if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None },
@@ -191,14 +199,21 @@ impl SinkRows {
 impl SinkRows {
     /// Returns the arrays that sinks of interaction lists have.
     pub fn bodies(&self) -> BodyRows {
-        let SinkRows { count, indices, softening2, softening2_each, .. } = *self;
+        let SinkRows { place, count, indices, softening2, softening2_each, .. } = *self;
         let derivatives = std::array::from_fn(|k| self.derivatives.get(k).copied().flatten());
-        BodyRows { count, indices, masses: None, times: None, derivatives, softening2, softening2_each }
+        BodyRows { place, count, indices, masses: None, times: None, derivatives, softening2, softening2_each }
+    }
+
+    /// Returns the arrays if they lie on a device.
+    fn on_device(&self) -> Result<Option<DeviceBodies>> {
+        let Some(bodies) = self.bodies().on_device()? else { return Ok(None) };
+        Ok(Some(DeviceBodies { radii2: on_device(self.radii2)?, steps: on_device(self.steps)?, ..bodies }))
     }
 }
 
 /// The arrays of `kyoho_forces`, each with a row for every sink of the block.
 pub(super) struct ForceRows {
+    place: Option<DevicePlace>,
     potentials: Option<Rows<f64, 1>>,
     /// Accelerations, jerks, snaps, crackles.
     derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
@@ -209,7 +224,7 @@ pub(super) struct ForceRows {
 impl ForceRows {
     /// Takes the arrays, which the system must have results for.
     pub fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
-        require_host("kyoho_forces.memory", to.memory)?;
+        let place = place_of("kyoho_forces", to.memory, &to.cuda)?;
         let interaction = system.interaction();
         let derivatives = [
             ("kyoho_forces.accelerations", to.accelerations),
@@ -219,12 +234,31 @@ impl ForceRows {
         ];
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest", to.nearest)?;
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest_distance2", to.nearest_distance2)?;
-        Ok(ForceRows {
+        let rows = ForceRows {
+            place,
             potentials: Rows::optional("kyoho_forces.potentials", to.potentials)?,
             derivatives: filled(interaction, derivatives)?,
             nearest: Rows::optional("kyoho_forces.nearest", to.nearest)?,
             nearest_distance2: Rows::optional("kyoho_forces.nearest_distance2", to.nearest_distance2)?,
-        })
+        };
+        // Arrays that are not aligned are found before a block is begun.
+        rows.on_device().map(|_| rows)
+    }
+
+    /// Returns the arrays if they lie on a device.
+    fn on_device(&self) -> Result<Option<DeviceForces>> {
+        let Some(place) = self.place else { return Ok(None) };
+        let mut derivatives = [None; MAX_DERIVATIVES];
+        for (array, rows) in derivatives.iter_mut().zip(self.derivatives) {
+            *array = on_device(rows)?;
+        }
+        Ok(Some(DeviceForces {
+            place,
+            potentials: on_device(self.potentials)?,
+            derivatives,
+            nearest: on_device(self.nearest)?,
+            nearest_distance2: on_device(self.nearest_distance2)?,
+        }))
     }
 
     /// Waits for the forces and writes them.
@@ -232,6 +266,9 @@ impl ForceRows {
     /// # Safety
     /// Every array has a row for each sink.
     pub unsafe fn wait(&self, system: &mut System) -> Result<()> {
+        if let Some(forces) = self.on_device()? {
+            return system.wait_on_device(&forces);
+        }
         // SAFETY: the caller's promise.
         let write = |first: usize, forces: Forces| unsafe { self.write(first, &forces) };
         if self.are_apart(system.sinks()) { system.wait_each_on_threads(write) } else { system.wait_each(write) }

@@ -1,16 +1,16 @@
 //! Forces on groups of sinks, each with its own sources, and on many small systems at once.
 
 use crate::abi::arrays;
-use crate::data::{Error, MAX_COEFFICIENTS, Result, ResultCode};
+use crate::data::{DeviceBodies, DevicePlace, Error, MAX_COEFFICIENTS, Result, ResultCode};
 use crate::engine::System;
 use crate::engine::lists::{GivenBodies, GivenLists, GivenSources};
 
 use super::block::{ForceRows, SinkRows, criterion};
 use super::call_on;
-use super::rows::{Rows, copy_into, element};
+use super::rows::{Rows, copy_into, element, on_device};
 use super::sources::SourceRows;
 use super::structures::{
-    bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, read, require_host,
+    bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, place_of, read,
 };
 use super::system::kyoho_system;
 
@@ -49,8 +49,8 @@ pub unsafe extern "C" fn kyoho_system_force_lists(
 
 /// Begins what `kyoho_system_force_lists` does, and returns while devices may be at work;
 /// `kyoho_system_wait` waits for the forces. Lists and sinks are copied, and the sources of the
-/// call. Sources of the system that are written before `kyoho_system_wait` do not change these
-/// forces.
+/// call, but for arrays in KYOHO_MEMORY_CUDA, which are read until then. Sources of the system that
+/// are written before `kyoho_system_wait` do not change these forces.
 ///
 /// Errors: as `kyoho_system_force_lists`.
 #[unsafe(no_mangle)]
@@ -100,7 +100,8 @@ pub unsafe extern "C" fn kyoho_system_force_batch(
 }
 
 /// Begins what `kyoho_system_force_batch` does, and returns while devices may be at work;
-/// `kyoho_system_wait` waits for the forces. The bodies are copied.
+/// `kyoho_system_wait` waits for the forces. The bodies are copied, but for arrays in
+/// KYOHO_MEMORY_CUDA, which are read until then.
 ///
 /// Errors: as `kyoho_system_force_batch`.
 #[unsafe(no_mangle)]
@@ -122,7 +123,7 @@ pub unsafe extern "C" fn kyoho_system_start_batch(
 /// # Safety
 /// Every array is null or has as many elements as its documentation says.
 unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_sinks) -> Result<()> {
-    require_host("kyoho_lists.memory", lists.memory)?;
+    let place = place_of("kyoho_lists", lists.memory, &lists.cuda)?;
     if lists.reserved != 0 {
         return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
     }
@@ -138,21 +139,25 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
         ));
     }
     let sink_offsets = Rows::<i32, 1>::required("kyoho_lists.sink_offsets", lists.sink_offsets, groups)?;
+    let (sink_offsets, _kept_sinks) = on_host(system, place, sink_offsets, groups + 1)?;
     // SAFETY: there is one more offset than there are groups.
     let sink_offsets = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
     let start = |system: &mut System, sources: GivenSources| {
         let given = GivenLists { groups, sink_offsets: &sink_offsets, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
-        unsafe { rows.bodies().columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given)) }
+        unsafe { rows.bodies().columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
     };
     if let Form::Ranges = form {
         let first = Rows::<i32, 1>::required("kyoho_lists.first_addresses", lists.first_addresses, groups)?;
         let counts = Rows::<i32, 1>::required("kyoho_lists.source_counts", lists.source_counts, groups)?;
+        let (first, _kept_first) = on_host(system, place, first, groups)?;
+        let (counts, _kept_counts) = on_host(system, place, counts, groups)?;
         // SAFETY: these arrays have an element for each group.
         let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
         return start(system, GivenSources::Ranges(&ranges));
     }
     let source_offsets = Rows::<i64, 1>::required("kyoho_lists.source_offsets", lists.source_offsets, groups)?;
+    let (source_offsets, _kept_sources) = on_host(system, place, source_offsets, groups + 1)?;
     // SAFETY: as above.
     let offsets = |number| unsafe { element(source_offsets, number, 0) };
     if let Form::Own = form {
@@ -160,15 +165,32 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
         let own = own_rows(system, &unsafe { read("sources", lists.sources) }?)?;
         let start = |sources: &GivenBodies| start(system, GivenSources::Own { offsets: &offsets, sources: *sources });
         // SAFETY: the arrays have `count` elements.
-        return unsafe { own.columns(start) };
+        return unsafe { own.columns(start)? };
     }
     let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
     if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
         return Err(bad_form(lists));
     }
+    if let (Some(place), Some(addresses)) = (place, addresses) {
+        let addresses = addresses.on_device()?;
+        return start(system, GivenSources::AddressesOnDevice { offsets: &offsets, place, addresses });
+    }
     // SAFETY: the array has as many elements as the last offset says.
     let copy = |first: usize, to: &mut [i32]| unsafe { copy_into(addresses, first, to) };
     start(system, GivenSources::Addresses { offsets: &offsets, addresses: &copy })
+}
+
+/// Returns an array of so many rows as one of the host: a copy, which has to be kept, if it lies on
+/// a device.
+pub(super) fn on_host<T: Copy, const N: usize>(
+    system: &mut System,
+    place: Option<DevicePlace>,
+    array: Option<Rows<T, N>>,
+    rows: usize,
+) -> Result<(Option<Rows<T, N>>, Vec<u8>)> {
+    let (Some(place), Some(array)) = (place, array) else { return Ok((array, Vec::new())) };
+    let (copy, first) = system.copy_from_device(&place, &array.on_device()?, rows)?;
+    Ok((Some(array.copied(&copy, first)), copy))
 }
 
 /// The forms in which the sources of groups are given.
@@ -216,18 +238,23 @@ fn bad_form(lists: &kyoho_lists) -> Error {
 /// # Safety
 /// Every array is null or has as many elements as its documentation says.
 unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_sources) -> Result<()> {
-    require_host("kyoho_batch.memory", batch.memory)?;
+    let place = place_of("kyoho_batch", batch.memory, &batch.cuda)?;
     if batch.reserved != 0 {
         return Err(bad_field("kyoho_batch.reserved", batch.reserved, "0"));
     }
     let systems = arrays::count("kyoho_batch.system_count", batch.system_count)?;
     let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
+    let (offsets, _kept) = on_host(system, place, offsets, systems + 1)?;
     // SAFETY: there is one more offset than there are systems.
     let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
     let softening2_each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
     let bodies = BodyRows { softening2: batch.softening2, softening2_each, ..own_rows(system, bodies)? };
+    if softening2_each.is_some() && bodies.place.is_some() != place.is_some() {
+        let (value, allowed) = ("an array in other memory than the bodies", "NULL, or the memory of the bodies");
+        return Err(bad_field("kyoho_batch.softening2_each", value, allowed));
+    }
     // SAFETY: the arrays have `count` elements.
-    unsafe { bodies.columns(|bodies| system.start_batch(systems, &offsets, bodies)) }
+    unsafe { bodies.columns(|bodies| system.start_batch(systems, &offsets, bodies))? }
 }
 
 /// Takes the arrays of sources that the system does not keep.
@@ -239,12 +266,13 @@ fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
     if sources.first_address != 0 {
         return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
     }
-    let SourceRows { count, indices, masses, times, derivatives, .. } = SourceRows::new(system, sources)?;
-    Ok(BodyRows { count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
+    let SourceRows { place, count, indices, masses, times, derivatives, .. } = SourceRows::new(system, sources)?;
+    Ok(BodyRows { place, count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
 }
 
 /// The arrays of sinks or sources that come with a call, each with `count` rows.
 pub(super) struct BodyRows {
+    pub place: Option<DevicePlace>,
     pub count: usize,
     pub indices: Option<Rows<i32, 1>>,
     pub masses: Option<Rows<f64, 1>>,
@@ -259,8 +287,12 @@ impl BodyRows {
     ///
     /// # Safety
     /// Every array is null or has `count` elements.
-    unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> R {
-        let BodyRows { count, indices, masses, times, derivatives, softening2, softening2_each } = *self;
+    unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> Result<R> {
+        let BodyRows { count, indices, masses, times, derivatives, softening2, softening2_each, .. } = *self;
+        if let Some(bodies) = self.on_device()? {
+            let given = GivenBodies { count, softening2, on_device: Some(bodies), ..GivenBodies::default() };
+            return Ok(take(&given));
+        }
         // SAFETY: the library asks for elements below `count`.
         let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
         // SAFETY: as above.
@@ -270,7 +302,7 @@ impl BodyRows {
         // SAFETY: as above.
         let of_vectors =
             derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
-        take(&GivenBodies {
+        Ok(take(&GivenBodies {
             count,
             masses: masses.map(|_| &of_masses as _),
             derivatives: std::array::from_fn(|k| derivatives[k].map(|_| &of_vectors[k] as _)),
@@ -278,6 +310,26 @@ impl BodyRows {
             indices: indices.map(|_| &of_indices as _),
             softening2_each: softening2_each.map(|_| &of_softening2 as _),
             softening2,
-        })
+            on_device: None,
+        }))
+    }
+
+    /// Returns the arrays if they lie on a device.
+    pub fn on_device(&self) -> Result<Option<DeviceBodies>> {
+        let Some(place) = self.place else { return Ok(None) };
+        let mut derivatives = [None; MAX_COEFFICIENTS];
+        for (array, rows) in derivatives.iter_mut().zip(self.derivatives) {
+            *array = on_device(rows)?;
+        }
+        Ok(Some(DeviceBodies {
+            place,
+            masses: on_device(self.masses)?,
+            times: on_device(self.times)?,
+            indices: on_device(self.indices)?,
+            softening2: on_device(self.softening2_each)?,
+            radii2: None,
+            steps: None,
+            derivatives,
+        }))
     }
 }

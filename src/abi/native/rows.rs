@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::abi::arrays::First;
-use crate::data::{Error, Interaction, Result};
+use crate::data::{DeviceArray, Error, Interaction, Result};
 
 use super::structures::{
     kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_reals,
@@ -44,6 +44,7 @@ arrays! {
 /// Arrays that are written may be the same memory, so there are no references to them.
 #[derive(Clone, Copy)]
 pub struct Rows<T, const N: usize> {
+    name: &'static str,
     first: First<T>,
     stride: isize,
 }
@@ -88,14 +89,14 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         }
         let first = First(first.cast_mut());
         match stride {
-            0 => Ok(Some(Rows { first, stride: packed as isize })),
+            0 => Ok(Some(Rows { name, first, stride: packed as isize })),
             // The caller has probably counted elements instead of bytes if rows overlap.
             stride if stride.unsigned_abs() < packed as u64 => Err(Error::BadOption {
                 name: format!("{name}.stride"),
                 value: stride.to_string(),
                 allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
             }),
-            stride => Ok(Some(Rows { first, stride: stride as isize })),
+            stride => Ok(Some(Rows { name, first, stride: stride as isize })),
         }
     }
 
@@ -122,6 +123,25 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         unsafe { self.row(row).write_unaligned(values) }
     }
 
+    /// Returns the array as one on a device, where its numbers have to be aligned.
+    pub fn on_device(&self) -> Result<DeviceArray> {
+        let (address, number) = (self.first.0.addr(), size_of::<T>());
+        if !address.is_multiple_of(number) || !self.stride.unsigned_abs().is_multiple_of(number) {
+            return Err(Error::BadOption {
+                name: self.name.into(),
+                value: format!("{address:#x}, stride {}", self.stride),
+                allowed: format!("multiples of {number} in device memory"),
+            });
+        }
+        let (address, stride) = (address as u64, self.stride as i64);
+        Ok(DeviceArray { name: self.name, address, stride, width: size_of::<[T; N]>() })
+    }
+
+    /// Returns the same rows in a copy of their memory, in which the first row is at this place.
+    pub fn copied(&self, copy: &[u8], first: usize) -> Rows<T, N> {
+        Rows { first: First(copy.as_ptr().wrapping_add(first).cast_mut().cast()), ..*self }
+    }
+
     /// Returns the bytes that the rows have.
     pub fn lane(&self) -> Lane {
         Lane { first: self.first.0.addr(), stride: self.stride, width: size_of::<[T; N]>() }
@@ -145,6 +165,11 @@ impl<T: Copy, const N: usize> Rows<T, N> {
     fn row(&self, row: usize) -> *mut [T; N] {
         self.first.0.wrapping_byte_offset(self.stride.wrapping_mul(row as isize)).cast()
     }
+}
+
+/// Returns an array as one on a device.
+pub fn on_device<T: Copy, const N: usize>(array: Option<Rows<T, N>>) -> Result<Option<DeviceArray>> {
+    array.map(|rows| rows.on_device()).transpose()
 }
 
 /// Takes arrays of vectors to be written, each with its name. Those of vectors that the order does

@@ -1,12 +1,13 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
 use crate::abi::arrays;
-use crate::data::{Error, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
+use crate::data::{DeviceBodies, DevicePlace, Error, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
 use crate::engine::System;
 
 use super::call_on;
+use super::lists::{BodyRows, on_host};
 use super::rows::{Rows, element, filled, put, vector};
-use super::structures::{kyoho_predictions, kyoho_sources, read, require_host};
+use super::structures::{kyoho_predictions, kyoho_sources, place_of, read, require_host};
 use super::system::kyoho_system;
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see
@@ -15,6 +16,9 @@ use super::system::kyoho_system;
 /// reads those up to the jerk, order 6 up to the crackle, order 8 up to the seventh.
 ///
 /// Everything is checked first: on an error in what you gave, nothing is written.
+///
+/// Sources in KYOHO_MEMORY_CUDA that replace all others, without `addresses` and from address 0 on,
+/// stay on the device; other ones are copied to the host first.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 /// KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
@@ -27,6 +31,17 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
     call_on(system, |system| {
         // SAFETY: null or a structure.
         let rows = SourceRows::new(system, &unsafe { read("sources", sources) }?)?;
+        let mut copies = Vec::new();
+        let rows = match rows.on_device()? {
+            Some(bodies) => {
+                let replaces_all = rows.addresses.is_none() && rows.first_address == 0;
+                if replaces_all && system.set_sources_on_device(&bodies, rows.count)? {
+                    return Ok(());
+                }
+                rows.on_host(system, &mut copies)?
+            }
+            None => rows,
+        };
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe {
             match system.interaction().n_coefficients {
@@ -52,6 +67,8 @@ unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Resul
 
 /// The arrays of `kyoho_sources`, each with `count` rows.
 pub(super) struct SourceRows {
+    /// Where the arrays lie, if it is on a device.
+    pub place: Option<DevicePlace>,
     /// The number of sources.
     pub count: usize,
     first_address: i64,
@@ -69,7 +86,7 @@ pub(super) struct SourceRows {
 impl SourceRows {
     /// Takes the arrays that the system keeps.
     pub fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
-        require_host("kyoho_sources.memory", from.memory)?;
+        let place = place_of("kyoho_sources", from.memory, &from.cuda)?;
         let count = arrays::count("kyoho_sources.count", from.count)?;
         let following = [
             ("kyoho_sources.velocities", from.velocities),
@@ -86,6 +103,7 @@ impl SourceRows {
             *rows = Rows::optional(name, array)?;
         }
         Ok(SourceRows {
+            place,
             count,
             first_address: from.first_address.into(),
             addresses: Rows::optional("kyoho_sources.addresses", from.addresses)?,
@@ -94,6 +112,27 @@ impl SourceRows {
             times: Rows::optional("kyoho_sources.times", from.times)?,
             derivatives,
         })
+    }
+
+    /// Returns the arrays if they lie on a device.
+    fn on_device(&self) -> Result<Option<DeviceBodies>> {
+        let SourceRows { place, count, indices, masses, times, derivatives, .. } = *self;
+        let (softening2, softening2_each) = (0.0, None);
+        BodyRows { place, count, indices, masses, times, derivatives, softening2, softening2_each }.on_device()
+    }
+
+    /// Returns copies of arrays on a device in memory of the host.
+    fn on_host(&self, system: &mut System, copies: &mut Vec<Vec<u8>>) -> Result<SourceRows> {
+        let mut on_host = SourceRows { place: None, ..*self };
+        let count = self.count;
+        on_host.addresses = copied(system, self.place, self.addresses, count, copies)?;
+        on_host.indices = copied(system, self.place, self.indices, count, copies)?;
+        on_host.masses = copied(system, self.place, self.masses, count, copies)?;
+        on_host.times = copied(system, self.place, self.times, count, copies)?;
+        for (to, from) in on_host.derivatives.iter_mut().zip(self.derivatives) {
+            *to = copied(system, self.place, from, count, copies)?;
+        }
+        Ok(on_host)
     }
 
     /// Returns the address and the source of a row, with its first `N` derivatives.
@@ -117,6 +156,19 @@ impl SourceRows {
         };
         Ok((short as usize, source))
     }
+}
+
+/// Copies an array from a device, if there is one.
+fn copied<T: Copy, const N: usize>(
+    system: &mut System,
+    place: Option<DevicePlace>,
+    array: Option<Rows<T, N>>,
+    rows: usize,
+    copies: &mut Vec<Vec<u8>>,
+) -> Result<Option<Rows<T, N>>> {
+    let (array, copy) = on_host(system, place, array, rows)?;
+    copies.push(copy);
+    Ok(array)
 }
 
 /// Sets the time to which the sources of the next blocks are predicted; it is 0 until then.

@@ -6,7 +6,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 
-use crate::data::{Error, Result};
+use crate::data::{DevicePlace, Error, Result};
 
 use super::{
     kyoho_backend, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion, kyoho_precision,
@@ -19,6 +19,10 @@ use super::{
 pub enum Memory {
     /// Memory of the host.
     Host = 0,
+    /// Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has to
+    /// be on this device, of backend CUDA, and on no other. Numbers are aligned to their size. The
+    /// work on the arrays begins after all that was begun before in the stream that `cuda` names.
+    Cuda = 1,
 }
 
 /// The sources that a sink leaves out.
@@ -104,6 +108,18 @@ pub struct kyoho_integers {
     pub stride: i64,
 }
 
+/// The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_cuda {
+    /// The number of the device, as the options of the system have it.
+    pub device: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// Your stream on that device, a CUstream or cudaStream_t. NULL: its default stream.
+    pub stream: *mut c_void,
+}
+
 /// How a system is made. Begin with KYOHO_OPTIONS_INIT, which leaves everything open, and set what
 /// you decide.
 #[repr(C)]
@@ -141,7 +157,7 @@ pub struct kyoho_options {
 pub struct kyoho_sources {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// KYOHO_MEMORY_HOST.
+    /// KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     pub memory: kyoho_memory,
     /// The number of sources, 0 or more.
     pub count: i32,
@@ -178,6 +194,8 @@ pub struct kyoho_sources {
     /// The seventh time derivatives of the positions, in rows, not divided by 5040; without them 0.
     /// Order 8 reads them.
     pub seventh_derivatives: kyoho_const_reals,
+    /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    pub cuda: kyoho_cuda,
 }
 
 /// Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
@@ -187,7 +205,7 @@ pub struct kyoho_sources {
 pub struct kyoho_sinks {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// KYOHO_MEMORY_HOST.
+    /// KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     pub memory: kyoho_memory,
     /// The number of sinks, 0 or more.
     pub count: i32,
@@ -223,6 +241,8 @@ pub struct kyoho_sinks {
     pub neighbour_criterion: kyoho_neighbour_criterion,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
+    /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    pub cuda: kyoho_cuda,
 }
 
 /// Interaction lists: groups of sinks, each with the sources that act on it. Begin with
@@ -237,7 +257,7 @@ pub struct kyoho_sinks {
 pub struct kyoho_lists {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// KYOHO_MEMORY_HOST.
+    /// KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     pub memory: kyoho_memory,
     /// The number of groups, 0 or more.
     pub group_count: i32,
@@ -260,6 +280,8 @@ pub struct kyoho_lists {
     /// The sources of this call, group after group. Their `addresses` and `first_address` have no
     /// meaning and stay NULL and 0; without `indices` their numbers, from 0 on, are their indices.
     pub sources: *const kyoho_sources,
+    /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    pub cuda: kyoho_cuda,
 }
 
 /// Many systems of a few bodies each, in which bodies feel those of their own system. Begin with
@@ -269,7 +291,7 @@ pub struct kyoho_lists {
 pub struct kyoho_batch {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// KYOHO_MEMORY_HOST.
+    /// KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     pub memory: kyoho_memory,
     /// The number of systems, 0 or more.
     pub system_count: i32,
@@ -282,6 +304,8 @@ pub struct kyoho_batch {
     pub softening2: f64,
     /// The square of the softening length, one for each body, in place of `softening2`.
     pub softening2_each: kyoho_const_reals,
+    /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    pub cuda: kyoho_cuda,
 }
 
 /// The places where forces are written to. Begin with KYOHO_FORCES_INIT, and set what you want.
@@ -291,7 +315,7 @@ pub struct kyoho_batch {
 pub struct kyoho_forces {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// KYOHO_MEMORY_HOST.
+    /// KYOHO_MEMORY_HOST, or KYOHO_MEMORY_CUDA: the memory that all arrays lie in.
     pub memory: kyoho_memory,
     /// The potentials `-sum m / sqrt(|r|^2 + softening2)`, negative, with G = 1.
     pub potentials: kyoho_reals,
@@ -309,6 +333,8 @@ pub struct kyoho_forces {
     /// The square of the distance of the nearest source; infinite where there is no source. Order 2
     /// and regular forces have none.
     pub nearest_distance2: kyoho_reals,
+    /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
+    pub cuda: kyoho_cuda,
 }
 
 /// The places where predicted sources are written to. Begin with KYOHO_PREDICTIONS_INIT, and set
@@ -417,8 +443,8 @@ structures! {
     kyoho_predictions, jerks: kyoho_reals;
     kyoho_statistics, bytes: u64;
     kyoho_interaction, description: *const c_char;
-    kyoho_lists, sources: *const kyoho_sources;
-    kyoho_batch, softening2_each: kyoho_const_reals;
+    kyoho_lists, cuda: kyoho_cuda;
+    kyoho_batch, cuda: kyoho_cuda;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
@@ -518,13 +544,25 @@ pub fn bad_field(field: &str, value: impl ToString, allowed: impl Into<String>) 
     Error::BadOption { name: field.into(), value: value.to_string(), allowed: allowed.into() }
 }
 
-/// Returns an error unless the arrays of a structure lie in memory that the library can reach.
-/// `field` is the name of the field that says so.
+/// Returns an error unless the arrays of a structure lie in memory of the host. `field` is the name
+/// of the field that says so.
 pub fn require_host(field: &str, memory: i32) -> Result<()> {
     if memory == Memory::Host as i32 {
         return Ok(());
     }
     Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST)"))
+}
+
+/// Returns where the arrays of a structure of this name lie, if it is on a device.
+pub fn place_of(name: &'static str, memory: i32, cuda: &kyoho_cuda) -> Result<Option<DevicePlace>> {
+    const HOST: i32 = Memory::Host as i32;
+    const CUDA: i32 = Memory::Cuda as i32;
+    match memory {
+        HOST => Ok(None),
+        CUDA if cuda.reserved != 0 => Err(bad_field(&format!("{name}.cuda.reserved"), cuda.reserved, "0")),
+        CUDA => Ok(Some(DevicePlace { name, device: cuda.device, stream: cuda.stream.addr() as u64 })),
+        other => Err(bad_field(&format!("{name}.memory"), other, "0 (KYOHO_MEMORY_HOST), 1 (KYOHO_MEMORY_CUDA)")),
+    }
 }
 
 #[cfg(test)]
@@ -608,7 +646,7 @@ mod tests {
                 kyoho_lists::FIRST_SIZE,
                 kyoho_batch::FIRST_SIZE,
             ];
-            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56, 104, 56]);
+            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56, 120, 72]);
         }
     }
 }

@@ -175,6 +175,23 @@ impl UpdateJournal {
         memory::push(&mut self.staged, (address as u32, *source), "staged sources")
     }
 
+    /// Leaves all sources to a device, which took others in their place, at this many addresses, and
+    /// counted their sizes. What was written was spilled before.
+    pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
+        self.sources.leave_to_device(addresses, census);
+        self.recorded.iter_mut().for_each(Recorded::forget_chunks);
+    }
+
+    /// Takes the sources back from a device: `fetch` writes each to a copy. If that fails they are
+    /// still the device's.
+    pub fn take_from_device(&mut self, fetch: impl FnOnce(&mut Sources) -> Result<()>) -> Result<()> {
+        let mut copy = self.sources.successor();
+        fetch(&mut copy)?;
+        copy.all_is_written();
+        self.sources = copy;
+        Ok(())
+    }
+
     /// Returns how many writes are staged.
     pub fn staged(&self) -> usize {
         self.staged.len()

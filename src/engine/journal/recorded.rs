@@ -217,6 +217,11 @@ impl Recorded {
         self.room > 0
     }
 
+    /// Forgets which chunks the host's copy has, after all records were spilled.
+    pub fn forget_chunks(&mut self) {
+        self.current.forget_chunks();
+    }
+
     /// Takes records again.
     pub fn reopen(&mut self) {
         self.room = self.capacity;

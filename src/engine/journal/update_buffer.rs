@@ -142,6 +142,11 @@ impl UpdateBuffer {
         group.as_deref_mut()
     }
 
+    /// Forgets which chunks the host's copy has.
+    pub fn forget_chunks(&mut self) {
+        self.groups.iter_mut().flatten().for_each(|group| group.known = 0);
+    }
+
     /// Whether there is a record of an address.
     pub fn has(&self, address: usize) -> bool {
         self.groups.get(address / ADDRESSES).and_then(Option::as_ref).is_some_and(|group| group.has(address))

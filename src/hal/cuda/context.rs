@@ -80,6 +80,11 @@ impl Context {
         &self.properties
     }
 
+    /// Returns the driver's number of the device.
+    pub fn device(&self) -> i32 {
+        self.device
+    }
+
     /// An error unless `code`, which `call` returned, is success.
     #[inline]
     pub fn check(&self, code: i32, call: &'static str) -> Result<()> {

@@ -298,6 +298,14 @@ functions! {
         *address = pointer as u64;
         SUCCESS
     }
+    fn cuPointerGetAttribute(value: *mut c_void, attribute: i32, address: u64) {
+        if !has(address, 1) {
+            return INVALID_VALUE;
+        }
+        // Memory of device 0 that the driver does not move.
+        *value.cast::<i32>() = if attribute == 2 { 2 } else { 0 };
+        SUCCESS
+    }
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, _stream: *mut c_void) {
         if !has(to, bytes) {
             return INVALID_VALUE;

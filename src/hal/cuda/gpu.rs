@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::data::{Error, Result};
 use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
-use super::{Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image};
+use super::{
+    Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
+};
 
 /// The most threads of a thread block on every GPU.
 const MOST_THREADS: usize = 1024;
@@ -34,6 +36,17 @@ impl Cuda {
         Ok(Cuda::on(Context::new(number)?))
     }
 
+    /// Makes memory of the device with a copy of some bytes, as a caller has it.
+    pub fn copy_of(&self, bytes: &[u8]) -> Result<Memory> {
+        let _caller = self.enter()?;
+        let (memory, queue) = (self.allocate(bytes.len(), "a copy on the device")?, self.queue()?);
+        let from = Place::Host(bytes.as_ptr().cast_mut());
+        // SAFETY: both memories are that long; the copy is waited for.
+        unsafe { self.copy(&queue, from, Place::Device(&memory, 0), bytes.len())? };
+        self.synchronize(&queue)?;
+        Ok(memory)
+    }
+
     /// Makes the device of a context.
     pub fn on(context: Arc<Context>) -> Cuda {
         let properties = Properties {
@@ -44,6 +57,23 @@ impl Cuda {
             has_fences: true,
         };
         Cuda { context, properties }
+    }
+}
+
+/// One end of a copy, by its address.
+enum End {
+    Host(*mut u8),
+    Device(u64),
+}
+
+impl End {
+    #[inline]
+    fn of(place: Place<Memory>) -> End {
+        match place {
+            Place::Host(address) => End::Host(address),
+            Place::Device(memory, offset) => End::Device(memory.address() + offset as u64),
+            Place::Caller(address) => End::Device(address),
+        }
     }
 }
 
@@ -123,20 +153,31 @@ impl Gpu for Cuda {
 
     #[inline]
     unsafe fn copy(&self, queue: &Stream, from: Place<Memory>, to: Place<Memory>, bytes: usize) -> Result<()> {
-        let address = |memory: &Memory, offset: usize| memory.address() + offset as u64;
         // SAFETY: the caller's promise.
         unsafe {
-            match (from, to) {
-                (Place::Host(from), Place::Device(to, at)) => queue.to_device(from, address(to, at), bytes),
-                (Place::Device(from, at), Place::Host(to)) => queue.from_device(address(from, at), to, bytes),
-                (Place::Device(from, first), Place::Device(to, second)) => {
-                    queue.device_to_device(address(from, first), address(to, second), bytes)
-                }
-                (Place::Host(_), Place::Host(_)) => {
+            match (End::of(from), End::of(to)) {
+                (End::Host(from), End::Device(to)) => queue.to_device(from, to, bytes),
+                (End::Device(from), End::Host(to)) => queue.from_device(from, to, bytes),
+                (End::Device(from), End::Device(to)) => queue.device_to_device(from, to, bytes),
+                (End::Host(_), End::Host(_)) => {
                     Err(Error::Internal { what: "a copy from the host to the host is not work of a device".into() })
                 }
             }
         }
+    }
+
+    fn address_of_caller(&self, address: u64) -> Option<u64> {
+        Some(address)
+    }
+
+    fn check_memory_of_caller(&self, name: &str, address: u64, bytes: usize) -> Result<()> {
+        memory::check_callers(&self.context, name, address, bytes)
+    }
+
+    fn wait_for_caller(&self, queue: &Stream, stream: u64) -> Result<()> {
+        let event = Event::new(&self.context, false)?;
+        event.record_in_callers(stream)?;
+        queue.wait_for(&event)
     }
 
     unsafe fn zero(&self, queue: &Stream, memory: &Memory, bytes: usize) -> Result<()> {

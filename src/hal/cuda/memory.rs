@@ -3,16 +3,26 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::data::Result;
+use crate::data::{Error, Result};
 use crate::hal::gpu::{HostMemory, Mapped};
 
-use super::{Context, Handle};
+use super::{Context, Handle, SUCCESS};
 
 /// Flags of `cuMemHostAlloc` and `cuMemHostRegister`: for every context (1), and in the device's
 /// addresses (2).
 const PORTABLE_AND_MAPPED: u32 = 1 | 2;
 /// The driver's code for memory that is registered already.
 const ALREADY_REGISTERED: i32 = 712;
+
+/// Attributes of memory for `cuPointerGetAttribute`: its kind, whether the driver moves it between
+/// host and devices, and its device.
+const KIND: i32 = 2;
+/// See [`KIND`].
+const IS_MANAGED: i32 = 8;
+/// See [`KIND`].
+const ORDINAL: i32 = 9;
+/// The kind of memory of a device.
+const ON_DEVICE: i32 = 2;
 
 /// Device memory. Its contents are undefined at first.
 pub struct Memory {
@@ -164,4 +174,39 @@ fn device_address(context: &Context, pointer: Handle) -> Result<u64> {
     let code = unsafe { (context.driver.table.cuMemHostGetDevicePointer_v2)(&mut address, pointer.0, 0) };
     context.check(code, "cuMemHostGetDevicePointer")?;
     Ok(address)
+}
+
+/// Fails unless some bytes that the caller gives by a name are memory of a context's device. The
+/// first and the last of them are looked at, since memory that a program maps piece by piece is
+/// several to the driver.
+pub fn check_callers(context: &Context, name: &str, address: u64, bytes: usize) -> Result<()> {
+    let attribute = |address: u64, which: i32| {
+        // Kinds and numbers of devices have 32 bits.
+        let mut value = 0i32;
+        // SAFETY: the pointer is to a local variable; the driver takes any address.
+        let code =
+            unsafe { (context.driver.table.cuPointerGetAttribute)((&raw mut value).cast::<c_void>(), which, address) };
+        (code == SUCCESS).then_some(value)
+    };
+    let refused = |address: u64, found: &str| Error::BadOption {
+        name: name.into(),
+        value: format!("{address:#x}, {found}"),
+        allowed: format!("memory of CUDA device {}", context.number),
+    };
+    for address in [address, address.saturating_add(bytes.saturating_sub(1) as u64)] {
+        let kind = attribute(address, KIND).ok_or_else(|| refused(address, "memory that CUDA does not know"))?;
+        if attribute(address, IS_MANAGED) == Some(1) {
+            continue;
+        }
+        if kind != ON_DEVICE {
+            return Err(refused(address, "memory of the host"));
+        }
+        match attribute(address, ORDINAL) {
+            Some(device) if device != context.device() => {
+                return Err(refused(address, &format!("memory of CUDA device {device}")));
+            }
+            _ => (),
+        }
+    }
+    Ok(())
 }

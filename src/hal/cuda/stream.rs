@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig};
 
-use crate::data::Result;
+use crate::data::{Error, Result};
 
 use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 
@@ -14,6 +14,11 @@ use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 const NON_BLOCKING: u32 = 1;
 /// Flag of `cuEventCreate`: the event records no time.
 const DISABLE_TIMING: u32 = 2;
+
+/// Codes of the driver for a stream of another device.
+const INVALID_CONTEXT: i32 = 201;
+/// See [`INVALID_CONTEXT`].
+const INVALID_HANDLE: i32 = 400;
 
 /// Work that a device does in the order in which it was begun. The context must be current on the
 /// thread that uses it.
@@ -188,6 +193,22 @@ impl Event {
         // SAFETY: event and stream exist.
         let code = unsafe { (self.context.driver.table.cuEventRecord)(self.handle.0, stream.handle.0) };
         self.context.check(code, "cuEventRecord")
+    }
+
+    /// Records it after all work that was begun in a stream of the caller; 0 is the default stream.
+    /// The driver refuses a stream of another device.
+    pub fn record_in_callers(&self, stream: u64) -> Result<()> {
+        let handle = std::ptr::without_provenance_mut(stream as usize);
+        // SAFETY: the event exists; the caller of the library promises that the stream does.
+        let code = unsafe { (self.context.driver.table.cuEventRecord)(self.handle.0, handle) };
+        match code {
+            INVALID_CONTEXT | INVALID_HANDLE => Err(Error::BadOption {
+                name: "the CUDA stream".into(),
+                value: format!("{stream:#x}"),
+                allowed: format!("0, the default stream, or a stream of CUDA device {}", self.context.number),
+            }),
+            code => self.context.check(code, "cuEventRecord"),
+        }
     }
 
     /// Waits for the work before it.

@@ -31,6 +31,7 @@ functions! {
     cuMemHostRegister_v2(*mut c_void, usize, u32) -> i32;
     cuMemHostUnregister(*mut c_void) -> i32;
     cuMemHostGetDevicePointer_v2(*mut u64, *mut c_void, u32) -> i32;
+    cuPointerGetAttribute(*mut c_void, i32, u64) -> i32;
     cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, *mut c_void) -> i32;
     cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, *mut c_void) -> i32;
     cuMemcpyDtoDAsync_v2(u64, u64, usize, *mut c_void) -> i32;

@@ -160,6 +160,9 @@ impl Gpu for OpenCl {
                     Ok(())
                 }
                 (Place::Device(from, 0), Place::Device(to, 0)) => work.queue.copy(from, to, bytes),
+                (Place::Caller(_), _) | (_, Place::Caller(_)) => {
+                    Err(Error::Internal { what: "callers have no memory on a device of OpenCL".into() })
+                }
                 _ => Err(Error::Internal { what: "copies between memories begin at their first bytes".into() }),
             }
         }

@@ -189,6 +189,7 @@ mod tests {
                 neighbour_criterion: NeighbourCriterion::ByMass,
                 predicts: true,
                 lists: None,
+                sinks_on_device: false,
             };
             device.start(&Updates::of(&sources), &block, &Assignment::whole(sinks)).unwrap();
             assert!(device.direct.tasks() >= 2, "{sinks} sinks are {} task", device.direct.tasks());

@@ -59,6 +59,21 @@ impl Chunks {
         Ok(())
     }
 
+    /// Takes this many chunks, whose slots are their numbers, in the place of all.
+    pub fn take_dense(&mut self, chunks: usize) -> Result<()> {
+        let table = chunks.max(self.slots.len());
+        memory::lengthen(&mut self.slots, table, "the table of slots", || NOWHERE)?;
+        memory::lengthen(&mut self.stamps, chunks, "the stamps of chunks", || 0)?;
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            *slot = if number < chunks { number as i32 } else { NOWHERE };
+        }
+        self.stamps.truncate(chunks);
+        self.stamps.fill(0);
+        self.in_place = chunks;
+        self.changed = true;
+        Ok(())
+    }
+
     fn check(&mut self, number: usize, sources: &Sources, found: &mut Vec<(usize, usize)>) -> Result<()> {
         let Some(chunk) = sources.chunk(number) else { return Ok(()) };
         if self.slots[number] == NOWHERE {

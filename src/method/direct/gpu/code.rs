@@ -14,6 +14,9 @@ const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/direct.cl"));
 /// The source of the kernels of interaction lists, for OpenCL.
 const SOURCE_OF_LISTS: &str = include_str!(concat!(env!("OUT_DIR"), "/lists.cl"));
 
+/// The source of the kernels of arrays of callers, for OpenCL.
+const SOURCE_OF_ARRAYS: &str = include_str!(concat!(env!("OUT_DIR"), "/arrays.cl"));
+
 /// Loads the kernels of these names for an interaction.
 pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
     let defines = defines(interaction);
@@ -24,6 +27,11 @@ pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Res
 pub fn load_lists<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
     let (name, defines) = (format!("lists of {}", interaction.name()), defines_of_lists(interaction));
     load_unit(gpu, (&name, &unit_of_lists(interaction)), (SOURCE_OF_LISTS, &defines), kernels)
+}
+
+/// Loads the kernels of these names for arrays of callers.
+pub fn load_arrays<G: Gpu>(gpu: &G, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
+    load_unit(gpu, ("arrays of callers", "arrays"), (SOURCE_OF_ARRAYS, &[]), kernels)
 }
 
 fn load_unit<G: Gpu>(
@@ -49,6 +57,7 @@ mod tests {
         let mut units: Vec<String> = CATALOGUE.iter().map(|entry| unit(entry)).collect();
         let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
         units.extend(full.map(|entry| unit_of_lists(entry)));
+        units.push("arrays".into());
         units.sort();
         let packs: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
         assert_eq!(units, packs);

@@ -104,12 +104,15 @@ mod tests {
     use super::super::shapes::SHORT;
     use super::super::step;
     use super::*;
+    use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
     use crate::method::lists::gpu::plan::{LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN};
 
     /// The files of each translation unit for CUDA, in their order.
     const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/unit.h"];
     /// The files of the units of interaction lists.
     const FILES_OF_LISTS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "lists/unit.h"];
+    /// The files of the unit of arrays of callers.
+    const FILES_OF_ARRAYS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "arrays/unit.h"];
     /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal
     /// numbers flushed.
     const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
@@ -138,6 +141,9 @@ mod tests {
             ("LIST_THREADS", LIST_THREADS.to_string()),
             ("LIST_STRANDS", LIST_STRANDS.to_string()),
             ("LIST_SEGMENT", LIST_SEGMENT.to_string()),
+            ("ARRAY_THREADS", ARRAY_THREADS.to_string()),
+            ("ADDRESS_RUN", ADDRESS_RUN.to_string()),
+            ("SIZES", units::SIZES.to_string()),
             ("SIZE_WIDTH", units::WIDTH.to_string()),
             ("SINK_REACH", units::REACH.to_string()),
             ("MOST_RAISED", units::MOST_RAISED.to_string()),
@@ -177,7 +183,8 @@ mod tests {
         let direct = CATALOGUE.iter().map(|entry| unit(super::unit(entry), defines(entry), ""));
         let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
         let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists));
-        let units = direct.chain(lists).collect::<Vec<_>>().join(",\n");
+        let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
+        let units = direct.chain(lists).chain([arrays]).collect::<Vec<_>>().join(",\n");
         let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
         // A program of another kind, for the test of the HAL.
         let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);

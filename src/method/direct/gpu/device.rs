@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
+use crate::data::sinks::width;
 use crate::data::{
     Assignment, Block, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Partition, Records,
     Result, SLICES, Sources, Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
+use crate::method::arrays::DeviceArrays;
+use crate::method::arrays::work::ArrayWork;
 use crate::method::lists::gpu::sums::ListSums;
 use crate::method::{Device, DeviceOptions};
 
@@ -32,17 +35,17 @@ const PARTIAL_SUMS_BYTES: usize = 256 << 20;
 /// The number of sinks of the last piece of a block in pieces.
 const SMALL_PIECE: usize = 1024;
 /// The number of queues, which take pieces in turn.
-const QUEUES: usize = 2;
+pub(super) const QUEUES: usize = 2;
 /// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
 
 /// The sinks of the assignment that are computed together.
-struct Piece {
-    sinks: Range<usize>,
-    stride: usize,
-    sequence: u32,
+pub(super) struct Piece {
+    pub(super) sinks: Range<usize>,
+    pub(super) stride: usize,
+    pub(super) sequence: u32,
     /// The bytes of its results in the outbox.
-    results: Range<usize>,
+    pub(super) results: Range<usize>,
 }
 
 /// Memory for the partial sums of pieces on one queue, and the counter of thread blocks that have
@@ -60,14 +63,14 @@ type Choice = (usize, usize, usize, usize, bool);
 
 /// A GPU that sums forces in one order and precision.
 pub struct GpuDevice<G: Gpu> {
-    queues: [G::Queue; QUEUES],
+    pub(super) queues: [G::Queue; QUEUES],
     kernels: Kernels<G>,
     costs: Costs,
-    options: DeviceOptions,
-    store: Store<G>,
+    pub(super) options: DeviceOptions,
+    pub(super) store: Store<G>,
     inbox: Inbox<G>,
     partial_sums: [PartialSumsMemory<G>; QUEUES],
-    outbox: Outbox<G>,
+    pub(super) outbox: Outbox<G>,
     /// Memory of records and sinks that kernels may reach, and where it lies. There is no
     /// registration where it failed, which only costs time.
     registered: Vec<(Range<usize>, Option<G::Registration>)>,
@@ -75,19 +78,23 @@ pub struct GpuDevice<G: Gpu> {
     records: G::Memory,
     neighbour_lists: NeighbourLists<G>,
     /// The sums of interaction lists.
-    lists: ListSums<G>,
+    pub(super) lists: ListSums<G>,
     /// Whether the last block has interaction lists.
-    has_lists: bool,
-    pieces: Vec<Piece>,
+    pub(super) has_lists: bool,
+    /// Work on arrays of callers, once it was needed.
+    pub(super) arrays: Option<ArrayWork<G>>,
+    /// Whether the results of the last block stay on the device until they are asked for.
+    pub(super) keeps_results: bool,
+    pub(super) pieces: Vec<Piece>,
     /// The assignment of the device in the block under way.
     assignment: Assignment,
     sequence: u32,
     /// The target to which sources on the device are predicted, and the assignment whose sources
     /// these are.
-    predicted: Option<(PredictionTarget, Assignment)>,
+    pub(super) predicted: Option<(PredictionTarget, Assignment)>,
     /// The choices for blocks like the last ones.
     choices: Vec<(Choice, ReductionPlan, usize)>,
-    gpu: G,
+    pub(super) gpu: G,
     /// Dropped last, so that the driver may be called while the rest is given back.
     caller: Option<G::Caller>,
 }
@@ -134,6 +141,8 @@ impl<G: Gpu> GpuDevice<G> {
             neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
             lists: ListSums::new(&gpu, options.threads)?,
             has_lists: false,
+            arrays: None,
+            keeps_results: false,
             pieces: Vec::new(),
             assignment: Assignment::whole(0),
             sequence: 0,
@@ -246,11 +255,21 @@ impl<G: Gpu> GpuDevice<G> {
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
         self.divide_into_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.segments)?;
-        self.outbox.make_room(&self.gpu, self.pieces.last().map_or(0, |piece| piece.results.end), self.pieces.len())?;
+        let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
+        self.outbox.make_room(&self.gpu, bytes_of_results, self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
-        self.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
-        self.inbox.make_room(&self.gpu, assignment.sinks.len(), lines)?;
+        let taken = match &mut self.arrays {
+            Some(arrays) if block.sinks_on_device => {
+                let results = arrays.results(&self.gpu, bytes_of_results)?.address();
+                Some((arrays.sinks().address(), results))
+            }
+            _ => None,
+        };
+        if taken.is_none() {
+            self.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
+        }
+        self.inbox.make_room(&self.gpu, if taken.is_some() { 0 } else { assignment.sinks.len() }, lines)?;
 
         let mut step = Step {
             chunks: chunks as i32,
@@ -285,21 +304,25 @@ impl<G: Gpu> GpuDevice<G> {
             step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32;
             step.records = 0;
             let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
-            let numbers: &[u8] = bytemuck::cast_slice(sinks.numbers());
+            let numbers: &[u8] = if taken.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
             let at = self.inbox.place(numbers.len());
             let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
-            let is_one_copy = is_first && by_force && is_small;
+            let is_one_copy = is_first && by_force && is_small && taken.is_none();
             let in_place = registered(&self.registered, numbers).filter(|_| !is_small);
             if in_place.is_none() {
                 self.inbox.put(&at, numbers);
             }
-            step.sinks_from = (at.start / size_of::<f64>()) as i32;
+            step.sinks_from = match taken {
+                Some(_) => (piece.sinks.start * width(interaction)) as i32,
+                None => (at.start / size_of::<f64>()) as i32,
+            };
             step.results_from = (piece.results.start / 8) as i32;
             let [results, flag] = self.outbox.addresses(number_of_piece);
+            let (sinks, results) = taken.unwrap_or((self.inbox.address(), results));
             let partial_sums = &self.partial_sums[place];
             let memory = BlockAddresses {
                 store,
-                sinks: self.inbox.address(),
+                sinks,
                 partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
                     .map(DeviceMemory::address),
                 ticket: partial_sums.ticket.address(),
@@ -318,6 +341,8 @@ impl<G: Gpu> GpuDevice<G> {
                 } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
                     self.bring(place, &store, is_dense, (at, in_place), fresh)?;
                     overlaps = true;
+                } else if taken.is_some() {
+                    // They are there.
                 } else if in_place.is_some() {
                     self.inbox.copy_from(numbers, &self.gpu, &self.queues[place], at)?;
                 } else {
@@ -341,7 +366,9 @@ impl<G: Gpu> GpuDevice<G> {
                 if !(shape.ends && self.gpu.properties().has_fences) {
                     self.kernels.end(on, &step, &memory, true)?;
                 }
-                self.outbox.send(on.0, on.1, number_of_piece, results_of_piece)?;
+                if taken.is_none() {
+                    self.outbox.send(on.0, on.1, number_of_piece, results_of_piece)?;
+                }
             }
         }
         Ok(())
@@ -373,7 +400,11 @@ impl<G: Gpu> GpuDevice<G> {
             unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
             self.predicted = Some((target, whole));
         }
-        self.register_used(lists.sinks.memory(), lists.sinks.memory().len());
+        let groups = size_of_val(&lists.groups[..]);
+        self.register_used(lists.groups.memory(), groups);
+        if lists.sinks.on_device().is_none() {
+            self.register_used(lists.sinks.memory(), lists.sinks.memory().len());
+        }
         if let Some(memory) = lists.sources.memory() {
             self.register_used(memory, memory.len());
         }
@@ -441,6 +472,13 @@ impl<G: Gpu> GpuDevice<G> {
             self.give_up();
             return Err(error);
         }
+        if self.keeps_results
+            && let Some(arrays) = &mut self.arrays
+        {
+            let all = arrays.results(&self.gpu, results.end)?;
+            // SAFETY: the piece has ended, and the copy is waited for.
+            unsafe { self.outbox.fetch(&self.gpu, &self.queues[0], all, results.clone())? };
+        }
         let Interaction { n_outputs, nearest, .. } = *self.options.interaction;
         let (first, count) = (self.assignment.sinks.start, sinks.len());
         let to = first + sinks.start..first + sinks.end;
@@ -469,7 +507,8 @@ impl<G: Gpu> GpuDevice<G> {
     /// Hands in the sums of more sinks of interaction lists.
     fn wait_more_of_lists(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
         let interaction = self.options.interaction.clone();
-        let now = self.lists.wait_more(&interaction, partial_sums, done).inspect_err(|_| self.give_up())?;
+        let on = (&self.gpu, &self.queues[0]);
+        let now = self.lists.wait_more(on, &interaction, partial_sums, done).inspect_err(|_| self.give_up())?;
         match now {
             Some(now) if now < self.assignment.sinks.len() => Ok(now),
             Some(_) => {
@@ -484,7 +523,7 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         for queue in &self.queues {
             let _ = self.gpu.synchronize(queue);
         }
@@ -525,6 +564,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         }
         self.assignment = assignment.clone();
         self.has_lists = block.lists.is_some();
+        self.keeps_results = block.is_on_device();
         let begun = match &block.lists {
             Some(lists) => self.enqueue_lists(updates, block, lists),
             None => self.enqueue(updates, block),
@@ -544,6 +584,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
         // no block is under way.
         let begun = unsafe { self.lists.sum(on, interaction, store, (block, lists), groups) };
         begun.inspect_err(|_| self.give_up())
+    }
+
+    fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        self.gpu.address_of_caller(0)?;
+        Some(self)
     }
 
     fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
@@ -617,6 +662,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
             + self.inbox.bytes()
             + self.neighbour_lists.bytes()
             + self.lists.bytes()
+            + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
             + self.outbox.bytes()
     }
 }

@@ -5,6 +5,7 @@
 //! order of addition; the block is computed in the launch shape (`shapes`) that the cost model
 //! (`model`) finds the fastest. `launches` has the kernels.
 
+mod arrays;
 mod calibration;
 pub mod chunks;
 pub(in crate::method) mod code;

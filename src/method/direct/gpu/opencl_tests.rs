@@ -54,6 +54,7 @@ fn block(ni: usize, nj: usize) -> Block {
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
+        sinks_on_device: false,
     }
 }
 

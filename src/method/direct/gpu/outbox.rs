@@ -78,6 +78,18 @@ impl<G: Gpu> Outbox<G> {
         Ok(())
     }
 
+    /// Copies results of a piece that stayed on the device to the host, and waits for them.
+    ///
+    /// # Safety
+    /// The piece has ended.
+    pub unsafe fn fetch(&mut self, gpu: &G, queue: &G::Queue, from: &G::Memory, results: Range<usize>) -> Result<()> {
+        assert!(results.end <= self.results.bytes());
+        let to = Place::Host(self.results.as_mut_ptr().wrapping_add(results.start));
+        // SAFETY: both memories are that long; the rest is the caller's promise.
+        unsafe { gpu.copy(queue, Place::Device(from, results.start), to, results.len())? };
+        gpu.synchronize(queue)
+    }
+
     /// Waits for the results of a piece of this sequence number.
     pub fn wait(&self, gpu: &G, queue: &G::Queue, piece: usize, sequence: u32) -> Result<()> {
         if self.copied.is_some() {

@@ -40,11 +40,13 @@ macro_rules! in_c {
 }
 
 /// The structures that kernels have too: their names, and the types and names of their fields.
-pub const STRUCTURES: [(&str, &[(&str, &str)]); 7] = [
+pub const STRUCTURES: [(&str, &[(&str, &str)]); 9] = [
     ("PredictionTarget", TARGET_FIELDS),
     ("Step", STEP_FIELDS),
     ("Column", COLUMN_FIELDS),
     ("Columns", COLUMNS_FIELDS),
+    ("ForceColumns", FORCE_COLUMNS_FIELDS),
+    ("BodyBounds", BOUNDS_FIELDS),
     ("ListItem", ITEM_FIELDS),
     ("ListPart", PART_FIELDS),
     ("ListGroup", GROUP_FIELDS),
@@ -200,6 +202,38 @@ shared_structure! {
         sixth_derivatives: Column,
         /// The seventh derivatives.
         seventh_derivatives: Column,
+    }
+}
+
+shared_structure! {
+    /// The places of forces in arrays of a caller.
+    ForceColumns, FORCE_COLUMNS_FIELDS {
+        /// The potentials.
+        potentials: Column,
+        /// The accelerations.
+        accelerations: Column,
+        /// The jerks.
+        jerks: Column,
+        /// The snaps.
+        snaps: Column,
+        /// The crackles.
+        crackles: Column,
+        /// The indices of the nearest sources.
+        nearest: Column,
+        /// The squared distances of the nearest sources.
+        nearest_distance2: Column,
+    }
+}
+
+shared_structure! {
+    /// The largest magnitudes of the numbers of a body.
+    BodyBounds, BOUNDS_FIELDS {
+        /// Of the components of its position.
+        position: f64,
+        /// Of its mass.
+        mass: f64,
+        /// Of its squared softening.
+        softening2: f64,
     }
 }
 

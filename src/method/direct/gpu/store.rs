@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::{CHUNK, Error, Interaction, Result, Sources};
+use crate::data::{CHUNK, Error, Interaction, Result, Sources, TakeChunk, chunks_below};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
 use super::chunks::Chunks;
@@ -86,10 +86,47 @@ impl<G: Gpu> Store<G> {
         sent.map(|()| any)
     }
 
-    fn send(&mut self, (gpu, queue): (&G, &G::Queue), sources: &Sources, stale: &[(usize, usize)]) -> Result<()> {
+    /// Makes room for sources at this many addresses from 0 on, in chunks whose slots are their
+    /// numbers. They are yet to be written, and all others are forgotten.
+    pub fn take_dense(&mut self, gpu: &G, queue: &G::Queue, addresses: usize) -> Result<()> {
+        self.chunks.take_dense(chunks_below(addresses))?;
         if self.chunks.count() > self.room {
             self.grow(gpu, queue)?;
         }
+        self.send_table(gpu, queue)
+    }
+
+    /// Hands over the sources at this many addresses from 0 on, in chunks whose slots are their
+    /// numbers: the number of the chunk, its octets and its indices.
+    pub fn fetch(&mut self, gpu: &G, queue: &G::Queue, addresses: usize, take: TakeChunk) -> Result<()> {
+        let numbers = pack::chunk_numbers(&self.interaction);
+        let chunks = chunks_below(addresses);
+        for first in (0..chunks).step_by(AT_ONCE) {
+            let count = (chunks - first).min(AT_ONCE);
+            let to = self.staging.as_mut_ptr();
+            let of_indices = to.wrapping_add(AT_ONCE * numbers * 8);
+            // SAFETY: the staging area has room for so many chunks, and the device has them; the
+            // copies are waited for.
+            unsafe {
+                let fetch = |from: &G::Memory, bytes: usize, to: *mut u8| {
+                    gpu.copy(queue, Place::Device(from, first * bytes), Place::Host(to), count * bytes)
+                };
+                fetch(&self.octets, numbers * 8, to)?;
+                fetch(&self.indices, CHUNK * 4, of_indices)?;
+            }
+            gpu.synchronize(queue)?;
+            let (octets, rest) = self.staging.as_slice::<u8>().split_at(AT_ONCE * numbers * 8);
+            let octets = bytemuck::cast_slice::<u8, f64>(octets).chunks(numbers);
+            let indices = bytemuck::cast_slice::<u8, i32>(&rest[..AT_ONCE * CHUNK * 4]).chunks(CHUNK);
+            for ((number, octets), indices) in (first..first + count).zip(octets).zip(indices) {
+                take(number, octets, indices)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the table of slots if it has changed.
+    fn send_table(&mut self, gpu: &G, queue: &G::Queue) -> Result<()> {
         let (slots, changed) = self.chunks.table();
         if changed {
             if self.slots.bytes() < size_of_val(slots) {
@@ -104,6 +141,14 @@ impl<G: Gpu> Store<G> {
             }
             gpu.synchronize(queue)?;
         }
+        Ok(())
+    }
+
+    fn send(&mut self, (gpu, queue): (&G, &G::Queue), sources: &Sources, stale: &[(usize, usize)]) -> Result<()> {
+        if self.chunks.count() > self.room {
+            self.grow(gpu, queue)?;
+        }
+        self.send_table(gpu, queue)?;
         let mut rest = stale;
         while !rest.is_empty() {
             let (_, slot) = rest[0];

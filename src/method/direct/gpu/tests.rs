@@ -114,6 +114,7 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
+        sinks_on_device: false,
     }
 }
 

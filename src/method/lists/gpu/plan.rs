@@ -1,6 +1,7 @@
 //! The division of groups among thread blocks.
 
 use crate::data::{Result, SinkGroup, memory};
+use crate::hal::threads::Threads;
 use crate::method::direct::gpu::step::{ListItem, ListPart};
 
 /// The threads of a thread block.
@@ -20,25 +21,79 @@ pub const LISTED_OWN: i32 = 2;
 /// more threads read sources that fewer sinks use, and add their sums.
 const LANES: [(usize, f64); 4] = [(1, 1.0), (2, 1.03), (4, 1.08), (8, 1.2)];
 
-/// The items of a piece, and the parts whose segments are added after them.
+/// The division of the groups of a piece: how many items there are, and the parts whose segments are
+/// added after them.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The items, the largest first where that matters.
-    pub items: Vec<ListItem>,
+    /// The number of items.
+    pub items: usize,
     /// The parts.
     pub parts: Vec<ListPart>,
     /// The rows of partial sums.
     pub rows: usize,
-    sorted: Vec<ListItem>,
+    sinks_of_thread: usize,
+    /// Whether long lists are divided into segments.
+    divides: bool,
+    /// The places of the items of each size, where the largest come first.
+    places: Option<[usize; SIZES]>,
+    /// The number of items of each [`GROUPS_OF_JOB`] groups.
+    items_of_jobs: Vec<usize>,
 }
 
-/// The threads that share a sink of a group of this many, and how many sinks of it a thread block
-/// has at most.
+/// The items of some groups, by their sizes, and the sources of the groups.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    items: [usize; SIZES],
+    sources: u64,
+}
+
+impl Counts {
+    /// Counts the items of some groups, whose lists are divided into segments or not.
+    fn of(groups: &[SinkGroup], sinks_of_thread: usize, divides: bool) -> Counts {
+        let mut counts = Counts::default();
+        let mut shape = Shape::of(0, sinks_of_thread);
+        for group in groups {
+            shape = shape.again(group.sinks as usize, sinks_of_thread);
+            let sources = group.sources as usize;
+            counts.sources += u64::from(group.sources);
+            if divides && sources > LIST_SEGMENT {
+                counts.items[size(LIST_SEGMENT as u32)] += shape.parts * (sources / LIST_SEGMENT);
+                let rest = sources % LIST_SEGMENT;
+                counts.items[size(rest as u32)] += if rest > 0 { shape.parts } else { 0 };
+            } else {
+                counts.items[size(group.sources)] += shape.parts;
+            }
+        }
+        counts
+    }
+
+    fn all(&self) -> usize {
+        self.items.iter().sum()
+    }
+
+    fn and(self, other: &Counts) -> Counts {
+        let items = std::array::from_fn(|size| self.items[size] + other.items[size]);
+        Counts { items, sources: self.sources + other.sources }
+    }
+}
+
+/// The number of groups whose items a thread writes at a time.
+const GROUPS_OF_JOB: usize = 1 << 12;
+/// The number of sizes of items: the sources of one, to a power of two.
+const SIZES: usize = 32;
+
+/// Returns the size of an item with this many sources.
+fn size(sources: u32) -> usize {
+    sources.max(1).ilog2() as usize
+}
+
+/// The threads that share a sink of a group of this many, how many sinks of it a thread block has at
+/// most, and how many thread blocks have it.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     sinks: usize,
     lanes: usize,
-    most: usize,
+    parts: usize,
 }
 
 impl Shape {
@@ -53,10 +108,11 @@ impl Shape {
                 best = (cost, lanes);
             }
         }
-        Shape { sinks, lanes: best.1, most: block(best.1) }
+        Shape { sinks, lanes: best.1, parts: sinks.div_ceil(block(best.1)) }
     }
 
     /// Returns the shape of another group.
+    #[inline]
     fn again(self, sinks: usize, sinks_of_thread: usize) -> Shape {
         if self.sinks == sinks { self } else { Shape::of(sinks, sinks_of_thread) }
     }
@@ -64,96 +120,175 @@ impl Shape {
 
 impl Plan {
     /// Divides groups for a device that holds this many thread blocks at a time.
-    pub fn divide(&mut self, groups: &[SinkGroup], (sinks_of_thread, resident): (usize, usize)) -> Result<()> {
-        self.items.clear();
-        self.parts.clear();
-        self.rows = 0;
-        let mut shape = Shape::of(0, sinks_of_thread);
-        let mut blocks = 0;
-        for group in groups {
-            shape = shape.again(group.sinks as usize, sinks_of_thread);
-            blocks += (group.sinks as usize).div_ceil(shape.most);
-        }
+    pub fn new(groups: &[SinkGroup], (sinks_of_thread, resident): (usize, usize), threads: &Threads) -> Result<Plan> {
+        let mut plan = Plan { sinks_of_thread, ..Plan::default() };
+        let mut counts = plan.count(groups, threads)?;
         // Long lists are divided where there are few thread blocks, or one would be long at work
         // when the others have ended. That changes no sum.
-        let divides = blocks < 6 * resident;
-        memory::reserve(&mut self.items, blocks, "items of lists")?;
-        for (number, group) in groups.iter().enumerate().filter(|(_, group)| group.sinks > 0) {
+        plan.divides = plan.items < 6 * resident;
+        if plan.divides {
+            counts = plan.count(groups, threads)?;
+        }
+        // The largest items come first, by the sizes of their lists to a power of two, if a device
+        // could end with one of them alone at work.
+        let most = counts.items.iter().rposition(|count| *count > 0).unwrap_or(0);
+        if (2u64 << most) * resident as u64 * 4 >= counts.sources && counts.items[most] < plan.items {
+            let (mut places, mut end) = ([0; SIZES], 0);
+            for size in (0..SIZES).rev() {
+                places[size] = end;
+                end += counts.items[size];
+            }
+            plan.places = Some(places);
+        }
+        Ok(plan)
+    }
+
+    /// Counts the items: all of them, those of the groups of each job, and those of each size, which
+    /// it returns.
+    fn count(&mut self, groups: &[SinkGroup], threads: &Threads) -> Result<Counts> {
+        let jobs = groups.chunks(GROUPS_OF_JOB);
+        let mut of_jobs = memory::filled(jobs.len(), Counts::default(), "pieces of lists")?;
+        let (sinks_of_thread, divides) = (self.sinks_of_thread, self.divides);
+        threads.each(jobs.zip(&mut of_jobs), |(some, counts)| *counts = Counts::of(some, sinks_of_thread, divides));
+        self.items_of_jobs.clear();
+        memory::reserve(&mut self.items_of_jobs, of_jobs.len(), "pieces of lists")?;
+        self.items_of_jobs.extend(of_jobs.iter().map(Counts::all));
+        self.items = self.items_of_jobs.iter().sum();
+        Ok(of_jobs.iter().fold(Counts::default(), |all, some| all.and(some)))
+    }
+
+    /// Writes the items, for which there is room, and the parts. Where they are many, several
+    /// threads write them.
+    pub fn fill(&mut self, groups: &[SinkGroup], items: &mut [ListItem], threads: &Threads) -> Result<()> {
+        if self.divides || self.places.is_some() {
+            return self.fill_some((groups, 0), items);
+        }
+        let mut rest = items;
+        let mut jobs = memory::room(self.items_of_jobs.len(), "pieces of lists")?;
+        let firsts = (0..groups.len()).step_by(GROUPS_OF_JOB);
+        for ((some, first), count) in groups.chunks(GROUPS_OF_JOB).zip(firsts).zip(&self.items_of_jobs) {
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut(*count);
+            rest = others;
+            jobs.push(((some, first), mine));
+        }
+        let sinks_of_thread = self.sinks_of_thread;
+        threads.each(jobs.into_iter(), |(some, items)| {
+            // Groups that are not divided need no memory.
+            let _ = Plan { sinks_of_thread, ..Plan::default() }.fill_some(some, items);
+        });
+        Ok(())
+    }
+
+    /// Writes the items of some groups, of which the first has this number.
+    fn fill_some(&mut self, (groups, first): (&[SinkGroup], usize), items: &mut [ListItem]) -> Result<()> {
+        let mut shape = Shape::of(0, self.sinks_of_thread);
+        let (mut next, mut places) = (0, self.places);
+        let mut put = |item: ListItem| {
+            let place = places.as_mut().map_or(&mut next, |places| &mut places[size(item.sources as u32)]);
+            items[*place] = item;
+            *place += 1;
+        };
+        for (number, group) in (first..).zip(groups).filter(|(_, group)| group.sinks > 0) {
             let sinks = group.sinks as usize;
-            shape = shape.again(sinks, sinks_of_thread);
-            let parts = sinks.div_ceil(shape.most);
-            let segments = (group.sources as usize).div_ceil(LIST_SEGMENT);
+            shape = shape.again(sinks, self.sinks_of_thread);
+            let whole = ListItem {
+                first_source: group.first_source as i64,
+                sources: group.sources as i32,
+                first_sink: group.first_sink as i32,
+                sinks: sinks as i32,
+                lane_bits: shape.lanes.trailing_zeros() as i32,
+                partial: -1,
+                group: number as i32,
+            };
+            let is_divided = self.divides && group.sources as usize > LIST_SEGMENT;
+            if shape.parts == 1 && !is_divided {
+                put(whole);
+                continue;
+            }
             let mut done = 0;
-            for part in 1..=parts {
-                let end = sinks * part / parts;
-                let item = ListItem {
-                    first_source: group.first_source as i64,
-                    sources: group.sources as i32,
-                    first_sink: (group.first_sink as usize + done) as i32,
-                    sinks: (end - done) as i32,
-                    lane_bits: shape.lanes.ilog2() as i32,
-                    partial: -1,
-                    group: number as i32,
-                };
-                if divides && segments > 1 {
-                    self.divide_item(item, segments)?;
+            for part in 1..=shape.parts {
+                let end = sinks * part / shape.parts;
+                let (first_sink, sinks) = (whole.first_sink + done as i32, (end - done) as i32);
+                let item = ListItem { first_sink, sinks, ..whole };
+                if !is_divided {
+                    put(item);
                 } else {
-                    memory::push(&mut self.items, item, "items of lists")?;
+                    let segments = (item.sources as usize).div_ceil(LIST_SEGMENT);
+                    let partial = self.rows as i32;
+                    let part = ListPart { first_sink, sinks, partial, segments: segments as i32 };
+                    memory::push(&mut self.parts, part, "parts of lists")?;
+                    for segment in 0..segments {
+                        let first = segment * LIST_SEGMENT;
+                        put(ListItem {
+                            first_source: item.first_source + first as i64,
+                            sources: (item.sources as usize - first).min(LIST_SEGMENT) as i32,
+                            partial: partial + segment as i32 * sinks,
+                            ..item
+                        });
+                    }
+                    self.rows += segments * sinks as usize;
                 }
                 done = end;
             }
         }
-        self.largest_first(resident)
-    }
-
-    /// Divides the sources of an item into segments.
-    fn divide_item(&mut self, item: ListItem, segments: usize) -> Result<()> {
-        let partial = self.rows as i32;
-        let part = ListPart { first_sink: item.first_sink, sinks: item.sinks, partial, segments: segments as i32 };
-        memory::push(&mut self.parts, part, "parts of lists")?;
-        memory::reserve(&mut self.items, segments, "items of lists")?;
-        for segment in 0..segments {
-            let first = segment * LIST_SEGMENT;
-            self.items.push(ListItem {
-                first_source: item.first_source + first as i64,
-                sources: (item.sources as usize - first).min(LIST_SEGMENT) as i32,
-                partial: partial + segment as i32 * item.sinks,
-                ..item
-            });
-        }
-        self.rows += segments * item.sinks as usize;
         Ok(())
     }
+}
 
-    /// Brings the largest items to the front, by the sizes of their lists to a power of two, if a
-    /// device with this many thread blocks at a time could end with one of them alone at work.
-    fn largest_first(&mut self, resident: usize) -> Result<()> {
-        let size = |item: &ListItem| item.sources.max(1).ilog2() as usize;
-        let mut counts = [0; 32];
-        let mut all = 0u64;
-        for item in &self.items {
-            counts[size(item)] += 1;
-            all += item.sources as u64;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups of these many sinks and sources, one after another.
+    fn groups(sizes: &[(u32, u32)]) -> Vec<SinkGroup> {
+        let (mut first_sink, mut first_source) = (0, 0);
+        let group = |(sinks, sources): &(u32, u32)| {
+            let group = SinkGroup { first_source, sources: *sources, sinks: *sinks, first_sink, reserved: 0 };
+            (first_sink, first_source) = (first_sink + sinks, first_source + u64::from(*sources));
+            group
+        };
+        sizes.iter().map(group).collect()
+    }
+
+    #[test]
+    fn items_have_each_sink_with_each_source_of_its_group_once() {
+        let threads = Threads::new(2);
+        let few = [(300, 5000), (1, 2500), (7, 0), (0, 90), (64, 1024), (64, 1025)];
+        let many: Vec<(u32, u32)> = (0..20000).map(|k| (k % 70, k * 37 % 5000)).collect();
+        for sizes in [&few[..], &many, &[], &[(0, 5)]] {
+            for sinks_of_thread in [1, 2, 4] {
+                let groups = groups(sizes);
+                let mut plan = Plan::new(&groups, (sinks_of_thread, 132 * 16), &threads).unwrap();
+                let mut items = vec![ListItem::default(); plan.items];
+                plan.fill(&groups, &mut items, &threads).unwrap();
+                let mut pairs = vec![0u64; groups.len()];
+                for item in &items {
+                    let group = &groups[item.group as usize];
+                    let sinks = item.first_sink as usize..(item.first_sink + item.sinks) as usize;
+                    assert!(!sinks.is_empty() && group.sink_range().start <= sinks.start);
+                    assert!(sinks.end <= group.sink_range().end, "{item:?} of {group:?}");
+                    let sources = item.first_source as usize..item.first_source as usize + item.sources as usize;
+                    assert!(group.source_range().start <= sources.start && sources.end <= group.source_range().end);
+                    pairs[item.group as usize] += sinks.len() as u64 * sources.len() as u64;
+                }
+                assert!(groups.iter().map(SinkGroup::pairs).eq(pairs));
+                let rows: usize = plan.parts.iter().map(|part| (part.sinks * part.segments) as usize).sum();
+                assert_eq!(plan.rows, rows);
+                assert_eq!(
+                    items.iter().filter(|item| item.partial >= 0).map(|item| item.sinks as usize).sum::<usize>(),
+                    rows
+                );
+            }
         }
-        let most = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
-        if (2u64 << most) * resident as u64 * 4 < all || counts[most] == self.items.len() {
-            return Ok(());
-        }
-        let mut ends = [0; 32];
-        let mut end = 0;
-        for size in (0..32).rev() {
-            ends[size] = end;
-            end += counts[size];
-        }
-        self.sorted.clear();
-        memory::reserve(&mut self.sorted, self.items.len(), "items of lists")?;
-        self.sorted.resize(self.items.len(), ListItem::default());
-        for item in &self.items {
-            let place = &mut ends[size(item)];
-            self.sorted[*place] = *item;
-            *place += 1;
-        }
-        std::mem::swap(&mut self.items, &mut self.sorted);
-        Ok(())
+    }
+
+    #[test]
+    fn the_largest_items_come_first_where_one_could_be_left_alone_at_work() {
+        let threads = Threads::alone();
+        let groups = groups(&[(4, 20), (4, 1000), (4, 30), (4, 600)]);
+        let mut plan = Plan::new(&groups, (1, 132 * 16), &threads).unwrap();
+        let mut items = vec![ListItem::default(); plan.items];
+        plan.fill(&groups, &mut items, &threads).unwrap();
+        assert_eq!(items.iter().map(|item| item.sources).collect::<Vec<_>>(), [1000, 600, 20, 30]);
     }
 }

@@ -7,6 +7,7 @@ use crate::data::memory;
 use crate::data::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Result};
 use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
+use crate::method::arrays::kernels::{PieceResults, columns as columns_on_device};
 use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{Column, Columns, ListItem, Step};
 use crate::method::direct::gpu::tuning;
@@ -26,6 +27,8 @@ struct Piece<G: Gpu> {
     /// The bytes of its results.
     results: Range<usize>,
     plan: Plan,
+    /// The items on the host.
+    made: G::HostMemory,
     items: G::Memory,
     parts: G::Memory,
     groups: G::Memory,
@@ -41,6 +44,7 @@ impl<G: Gpu> Piece<G> {
             sinks: 0..0,
             results: 0..0,
             plan: Plan::default(),
+            made: gpu.allocate_host(0, "items of lists")?,
             items: memory()?,
             parts: memory()?,
             groups: memory()?,
@@ -65,6 +69,8 @@ pub struct ListSums<G: Gpu> {
     count: usize,
     /// The sinks of the assignment.
     assigned: Range<usize>,
+    /// Whether results stay on the device until they are asked for.
+    keeps: bool,
     /// The end of the work that predicts the sources of the system, for which all queues wait.
     predicted: Option<G::Event>,
     sinks: G::Memory,
@@ -85,6 +91,7 @@ impl<G: Gpu> ListSums<G> {
             pieces: Vec::new(),
             count: 0,
             assigned: 0..0,
+            keeps: false,
             predicted: None,
             sinks: memory()?,
             addresses: memory()?,
@@ -107,8 +114,7 @@ impl<G: Gpu> ListSums<G> {
 
     /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
-        let item = size_of::<ListItem>();
-        self.found.bytes() + self.pieces.iter().map(|piece| piece.plan.items.capacity() * item).sum::<usize>()
+        self.found.bytes() + self.pieces.iter().map(|piece| piece.made.bytes()).sum::<usize>()
     }
 
     /// Makes room for the groups of an assignment of at most this many pieces, after the work that
@@ -122,11 +128,15 @@ impl<G: Gpu> ListSums<G> {
         if self.kernels.is_none() {
             self.kernels = Some(Kernels::new(gpu, interaction)?);
         }
-        grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
+        if lists.sinks.on_device().is_none() {
+            grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
+        }
         match &lists.sources {
-            ListedSources::Ranges => (),
-            ListedSources::Addresses(table) => grow(gpu, &mut self.addresses, size_of_val(table.addresses()))?,
-            ListedSources::Own(own) => grow(gpu, &mut self.own, own.memory().len())?,
+            ListedSources::Addresses(table) if table.on_device().is_none() => {
+                grow(gpu, &mut self.addresses, size_of_val(table.addresses()))?;
+            }
+            ListedSources::Own(own) if own.on_device().is_none() => grow(gpu, &mut self.own, own.memory().len())?,
+            _ => (),
         }
         // A piece has a group at least.
         let pieces = lists.groups.len().min(64);
@@ -142,6 +152,7 @@ impl<G: Gpu> ListSums<G> {
             self.found = gpu.allocate_host(results.next_power_of_two(), "results of lists")?;
         }
         (self.assigned, self.count) = (assigned, 0);
+        self.keeps = lists.sinks.on_device().is_some();
         self.predicted = Some(gpu.record(queue)?);
         Ok(())
     }
@@ -201,6 +212,7 @@ impl<G: Gpu> ListSums<G> {
             bring_bodies((gpu, queue), &lists.sinks, &sinks, &self.sinks)?;
             match &lists.sources {
                 ListedSources::Ranges => (),
+                ListedSources::Addresses(table) if table.on_device().is_some() => (),
                 ListedSources::Addresses(table) => {
                     let places = lists.sources_of(&groups);
                     let bytes = bytemuck::cast_slice(table.addresses());
@@ -211,24 +223,47 @@ impl<G: Gpu> ListSums<G> {
         }
         let tuning = tuning::of(interaction).list(interaction);
         let resident = gpu.properties().multiprocessors * tuning.resident;
-        piece.plan.divide(members, (tuning.sinks, resident))?;
+        piece.plan = Plan::new(members, (tuning.sinks, resident), &self.threads)?;
+        let bytes_of_items = piece.plan.items * size_of::<ListItem>();
+        if piece.made.bytes() < bytes_of_items {
+            piece.made = gpu.allocate_host(bytes_of_items + bytes_of_items / 4, "items of lists")?;
+        }
+        piece.plan.fill(members, &mut piece.made.as_mut_slice()[..piece.plan.items], &self.threads)?;
         let Plan { items, parts, rows, .. } = &piece.plan;
-        grow(gpu, &mut piece.items, size_of_val(&items[..]))?;
+        grow(gpu, &mut piece.items, bytes_of_items)?;
         grow(gpu, &mut piece.parts, size_of_val(&parts[..]))?;
         grow(gpu, &mut piece.partial_sums, rows * (interaction.n_outputs + 2) * 8)?;
         if is_own {
             grow(gpu, &mut piece.groups, size_of_val(members))?;
             grow(gpu, &mut piece.units, 12 * members.len())?;
         }
+        let of_caller = |address: u64| {
+            let none = || Error::Internal { what: "lists have arrays on a device where callers have none".into() };
+            gpu.address_of_caller(address).ok_or_else(none)
+        };
+        let of_bodies = |bodies: &Bodies, copied: &G::Memory| match bodies.on_device() {
+            // Their places are counted from address 0.
+            Some(_) => of_caller(0),
+            None => Ok(copied.address()),
+        };
         let memory = PieceAddresses {
             store,
             items: piece.items.address(),
             parts: piece.parts.address(),
             groups: piece.groups.address(),
             units: piece.units.address(),
-            addresses: self.addresses.address(),
-            own: self.own.address(),
-            sinks: self.sinks.address(),
+            addresses: match &lists.sources {
+                ListedSources::Addresses(table) => match table.on_device() {
+                    Some(array) => of_caller(array.address)?,
+                    None => self.addresses.address(),
+                },
+                _ => self.addresses.address(),
+            },
+            own: match &lists.sources {
+                ListedSources::Own(own) => of_bodies(own, &self.own)?,
+                _ => self.own.address(),
+            },
+            sinks: of_bodies(&lists.sinks, &self.sinks)?,
             partial_sums: piece.partial_sums.address(),
             results: self.results.address(),
         };
@@ -237,20 +272,20 @@ impl<G: Gpu> ListSums<G> {
         // SAFETY: the caller's promise; groups, items, parts and results are not touched before the
         // piece has ended.
         unsafe {
-            if !items.is_empty() {
+            if *items > 0 {
                 if is_own {
                     bring_all(on, members, &piece.groups)?;
                     kernels.choose_units(on, with, members.len(), &memory)?;
                 }
-                bring_all(on, items, &piece.items)?;
+                bring(on, piece.made.as_slice(), 0..bytes_of_items, &piece.items)?;
                 bring_all(on, parts, &piece.parts)?;
-                kernels.sum(on, with, items.len(), &memory)?;
+                kernels.sum(on, with, *items, &memory)?;
                 if !parts.is_empty() {
                     kernels.add(on, &step, parts.len(), &memory)?;
                 }
-                let to = Place::Host(self.found.as_mut_ptr().wrapping_add(piece.results.start));
-                let from = Place::Device(&self.results, piece.results.start);
-                gpu.copy(queue, from, to, piece.results.len())?;
+                if !self.keeps {
+                    copy_results((gpu, queue), &self.results, &mut self.found, &piece.results)?;
+                }
             }
         }
         piece.ended = Some(gpu.record(queue)?);
@@ -258,10 +293,29 @@ impl<G: Gpu> ListSums<G> {
         Ok(())
     }
 
+    /// Waits for all pieces, whose results lie on the device, and returns where.
+    pub fn results(&mut self) -> Result<Vec<PieceResults<Address<G>>>> {
+        let mut all = memory::room(self.count, "the table of pieces")?;
+        for piece in &mut self.pieces[..self.count] {
+            if let Some(ended) = &piece.ended {
+                ended.wait()?;
+            }
+            all.push(PieceResults {
+                results: self.results.address(),
+                from: piece.results.start / 8,
+                first_sink: self.assigned.start + piece.sinks.start,
+                sinks: piece.sinks.len(),
+                stride: piece.stride(),
+            });
+        }
+        Ok(all)
+    }
+
     /// Waits for the piece whose first sink in the assignment is `done`, hands in its sums, and
     /// returns the end of its sinks; `None` if there is no such piece.
     pub fn wait_more(
         &mut self,
+        on: (&G, &G::Queue),
         interaction: &Interaction,
         partial_sums: &mut PartialSums,
         done: usize,
@@ -272,6 +326,11 @@ impl<G: Gpu> ListSums<G> {
         };
         if let Some(ended) = piece.ended.take() {
             ended.wait()?;
+        }
+        if self.keeps {
+            // SAFETY: the piece has ended, and the copy is waited for.
+            unsafe { copy_results(on, &self.results, &mut self.found, &piece.results)? };
+            on.0.synchronize(on.1)?;
         }
         let Interaction { n_outputs, nearest, .. } = *interaction;
         let count = piece.sinks.len();
@@ -289,6 +348,21 @@ impl<G: Gpu> ListSums<G> {
         }
         Ok(Some(piece.sinks.end))
     }
+}
+
+/// Begins the copy of the results of a piece to the host.
+///
+/// # Safety
+/// The host does not touch them until the queue has done this.
+unsafe fn copy_results<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    results: &G::Memory,
+    found: &mut G::HostMemory,
+    bytes: &Range<usize>,
+) -> Result<()> {
+    let to = Place::Host(found.as_mut_ptr().wrapping_add(bytes.start));
+    // SAFETY: the caller's promise; both memories have room for all results.
+    unsafe { gpu.copy(queue, Place::Device(results, bytes.start), to, bytes.len()) }
 }
 
 /// Returns the bytes of the results of a sink.
@@ -345,6 +419,9 @@ unsafe fn bring_bodies<G: Gpu>(
 
 /// Returns the places of the quantities of bodies, as kernels have them.
 fn columns(bodies: &Bodies) -> Columns {
+    if let Some(arrays) = bodies.on_device() {
+        return columns_on_device(arrays);
+    }
     let given = bodies.columns();
     let column = |place: Option<usize>, stride: i64| match place {
         Some(place) => Column { offset: place as i64, stride },

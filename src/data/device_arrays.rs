@@ -1,0 +1,126 @@
+//! Arrays of the caller that lie in the memory of a device.
+
+use super::{MAX_COEFFICIENTS, MAX_DERIVATIVES};
+
+/// An array of the caller in the memory of a device: rows of numbers, each aligned to its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceArray {
+    /// The caller's name for it.
+    pub name: &'static str,
+    /// The address of the first row on the device.
+    pub address: u64,
+    /// The bytes from one row to the next, not 0.
+    pub stride: i64,
+    /// The bytes of a row.
+    pub width: usize,
+}
+
+impl DeviceArray {
+    /// Returns the lowest address and the number of bytes of this many rows.
+    pub fn extent(&self, rows: usize) -> (u64, usize) {
+        let reach = self.stride.saturating_mul(rows.saturating_sub(1) as i64);
+        let lowest = self.address.saturating_add_signed(reach.min(0));
+        (lowest, (reach.unsigned_abs() as usize).saturating_add(self.width))
+    }
+
+    /// Whether the rows follow one another.
+    pub fn is_packed(&self) -> bool {
+        self.stride == self.width as i64
+    }
+
+    /// Returns the address of a row.
+    pub fn row(&self, row: usize) -> u64 {
+        self.address.wrapping_add_signed(self.stride.wrapping_mul(row as i64))
+    }
+}
+
+/// The device that arrays of a call lie on, and the caller's stream of work on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DevicePlace {
+    /// The name of the structure that has the arrays.
+    pub name: &'static str,
+    /// The number of the device.
+    pub device: i32,
+    /// The driver's number of the stream; 0 is the default stream.
+    pub stream: u64,
+}
+
+/// Sources or sinks of a call on a device. Quantities that are not given are zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceBodies {
+    /// Where the arrays lie.
+    pub place: DevicePlace,
+    /// The masses.
+    pub masses: Option<DeviceArray>,
+    /// The times.
+    pub times: Option<DeviceArray>,
+    /// The indices; the numbers of the bodies if not given.
+    pub indices: Option<DeviceArray>,
+    /// The squared softening of each sink, in place of that of the call.
+    pub softening2: Option<DeviceArray>,
+    /// The squared radius of each sink's neighbour list.
+    pub radii2: Option<DeviceArray>,
+    /// The step of each sink.
+    pub steps: Option<DeviceArray>,
+    /// The positions and their derivatives, not divided.
+    pub derivatives: [Option<DeviceArray>; MAX_COEFFICIENTS],
+}
+
+impl DeviceBodies {
+    /// Bodies at a place without any array.
+    pub fn nothing(place: DevicePlace) -> DeviceBodies {
+        DeviceBodies {
+            place,
+            masses: None,
+            times: None,
+            indices: None,
+            softening2: None,
+            radii2: None,
+            steps: None,
+            derivatives: [None; MAX_COEFFICIENTS],
+        }
+    }
+
+    /// Returns the arrays that are there.
+    pub fn given(&self) -> impl Iterator<Item = DeviceArray> {
+        let others = [self.masses, self.times, self.indices, self.softening2, self.radii2, self.steps];
+        others.into_iter().chain(self.derivatives).flatten()
+    }
+}
+
+/// The places on a device that forces are written to, as far as they are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceForces {
+    /// Where the arrays lie.
+    pub place: DevicePlace,
+    /// The potentials.
+    pub potentials: Option<DeviceArray>,
+    /// The accelerations, jerks, snaps and crackles.
+    pub derivatives: [Option<DeviceArray>; MAX_DERIVATIVES],
+    /// The indices of the nearest sources; -1 where there is none.
+    pub nearest: Option<DeviceArray>,
+    /// The squared distances of the nearest sources.
+    pub nearest_distance2: Option<DeviceArray>,
+}
+
+impl DeviceForces {
+    /// Returns the arrays that are there.
+    pub fn given(&self) -> impl Iterator<Item = DeviceArray> {
+        [self.potentials, self.nearest, self.nearest_distance2].into_iter().chain(self.derivatives).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extent_of_an_array_is_from_its_lowest_to_its_highest_byte() {
+        let array = |address, stride| DeviceArray { name: "x", address, stride, width: 24 };
+        assert_eq!(array(4096, 24).extent(10), (4096, 240));
+        assert_eq!(array(4096, 80).extent(10), (4096, 9 * 80 + 24));
+        assert_eq!(array(4096, -80).extent(10), (4096 - 720, 720 + 24));
+        assert_eq!(array(4096, 80).extent(1), (4096, 24));
+        assert_eq!(array(4096, -80).row(2), 4096 - 160);
+    }
+}

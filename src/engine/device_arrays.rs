@@ -1,0 +1,365 @@
+//! Arrays of callers in the memory of the system's device: sources, sinks and forces.
+
+use crate::data::sinks::SinkScan;
+use crate::data::units::Census;
+use crate::data::{
+    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, ListedSources, MASS, MAX_COEFFICIENTS, OCTET,
+    Result, Sink, Source, TAYLOR, TIME, memory,
+};
+use crate::hal::Backend;
+use crate::method::arrays::DeviceArrays;
+
+use super::checks::{check_numbers, check_sink};
+use super::lists::{bad_address, largest_softening2};
+use super::{Stage, System};
+
+impl System {
+    /// Returns the work of the system's device on arrays of a caller, after all that the caller
+    /// began in its stream. A system without such arrays, or on other devices, is an error.
+    fn arrays_at(&mut self, place: &DevicePlace) -> Result<&mut dyn DeviceArrays> {
+        let setup = self.setup();
+        let refused = |allowed: String| Error::BadOption {
+            name: format!("{}.memory", place.name),
+            value: format!("1 (KYOHO_MEMORY_CUDA), device {}", place.device),
+            allowed,
+        };
+        let (backend, devices) = (setup.backend, setup.devices.clone());
+        if backend != Backend::Cuda {
+            return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of backend '{}'", backend.name())));
+        }
+        if devices.len() != 1 {
+            return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of {} devices", devices.len())));
+        }
+        if i32::try_from(devices[0]) != Ok(place.device) {
+            return Err(refused(format!("device {}, on which the system is", devices[0])));
+        }
+        let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
+        let arrays = self.devices.arrays().ok_or_else(none)?;
+        arrays.wait_for_caller(place)?;
+        Ok(arrays)
+    }
+
+    /// Copies the bytes of this many rows of an array on the device, from the lowest to the highest,
+    /// and returns them with the place of the first row among them.
+    pub fn copy_from_device(
+        &mut self,
+        place: &DevicePlace,
+        array: &DeviceArray,
+        rows: usize,
+    ) -> Result<(Vec<u8>, usize)> {
+        let arrays = self.arrays_at(place)?;
+        arrays.check(array, rows)?;
+        let (lowest, bytes) = array.extent(rows);
+        let mut copied = memory::filled(if rows == 0 { 0 } else { bytes }, 0u8, "copies of arrays")?;
+        arrays.read(&DeviceArray { address: lowest, ..*array }, 0, &mut copied)?;
+        Ok((copied, (array.address - lowest) as usize))
+    }
+
+    /// Copies numbers of the caller from an array on the device, whose rows have to follow one
+    /// another.
+    pub fn read_from_device<T: bytemuck::Pod>(
+        &mut self,
+        place: &DevicePlace,
+        array: &DeviceArray,
+        count: usize,
+    ) -> Result<Vec<T>> {
+        let arrays = self.arrays_at(place)?;
+        check_packed(array)?;
+        arrays.check(array, count)?;
+        let mut numbers = memory::filled(count, T::zeroed(), "copies of arrays")?;
+        arrays.read(array, 0, bytemuck::cast_slice_mut(&mut numbers))?;
+        Ok(numbers)
+    }
+
+    /// Fails unless some bodies on the device are as they should be; `check` fails for a wrong one,
+    /// whose source or sink it makes of the arrays of that body alone.
+    fn check_bodies(
+        &mut self,
+        bodies: &DeviceBodies,
+        count: usize,
+        check: impl FnOnce(usize, &Body) -> Result<()>,
+    ) -> Result<()> {
+        let arrays = self.arrays_at(&bodies.place)?;
+        bodies.given().try_for_each(|array| arrays.check(&array, count))?;
+        if count == 0 {
+            return Ok(());
+        }
+        match arrays.find_bad_body(bodies, count)? {
+            Some(number) => check(number, &Body::read(arrays, bodies, number)?).and_then(|()| Err(unknown(number))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks what lies on the device of the candidate lists, all of it at once.
+    pub(super) fn check_lists_on_device(&mut self, is_batch: bool, end: usize) -> Result<()> {
+        let interaction = self.interaction.clone();
+        let lists = &self.candidate_lists;
+        let (sinks, count, softening2) = (lists.sinks.on_device, lists.sinks.len(), lists.sinks.softening2);
+        let is_each = sinks.is_some_and(|sinks| sinks.softening2.is_some());
+        let (own, addresses) = match &lists.sources {
+            ListedSources::Own(own) => (own.on_device.map(|bodies| (bodies, own.len())), None),
+            ListedSources::Addresses(table) => (None, table.on_device.map(|on_device| (on_device, table.count))),
+            ListedSources::Ranges => (None, None),
+        };
+        if let Some(sinks) = sinks {
+            if !is_each && !(0.0..=largest_softening2(&interaction)).contains(&softening2) {
+                let sink = Sink { softening2, ..Sink::NOTHING };
+                check_sink(&interaction, (if is_batch { "body" } else { "sink" }, 0), &sink)?;
+            }
+            self.check_bodies(&sinks, count, |number, body| {
+                let whose = if is_batch { "body" } else { "sink" };
+                check_sink(&interaction, (whose, number), &body.sink(if is_each { None } else { Some(softening2) }))
+            })?;
+        }
+        if let Some((bodies, count)) = own {
+            self.check_bodies(&bodies, count, |number, body| {
+                check_numbers(&interaction, &body.source(number), |what| {
+                    if is_batch {
+                        format!("{what} of body {number}")
+                    } else {
+                        format!("{what} of source {number} of the lists")
+                    }
+                })
+            })?;
+        }
+        if let Some(((place, array), count)) = addresses {
+            let arrays = self.arrays_at(&place)?;
+            check_packed(&array)?;
+            arrays.check(&array, count)?;
+            if count > 0
+                && let Some(bad) = arrays.find_bad_address(&array, count, end)?
+            {
+                let mut address = [0i32];
+                arrays.read(&array, bad, bytemuck::cast_slice_mut(&mut address))?;
+                return Err(bad_address(&self.candidate_lists.groups, bad, address[0], end));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the forces on `count` sinks on the device as [`System::start`] does; those that have
+    /// no softening of their own have this. The device takes a copy of them.
+    pub fn start_on_device(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        (sinks, count): (&DeviceBodies, usize),
+        softening2: f64,
+    ) -> Result<()> {
+        self.require_no_block("start")?;
+        let interaction = self.interaction.clone();
+        // The neighbour lists of the last block may still need its sinks, which the device keeps.
+        let is_needed = self.stage == Stage::Done && self.block.sinks_on_device && self.lists_wanted;
+        if is_needed {
+            self.fetch_sinks()?;
+        }
+        let is_each = sinks.softening2.is_some();
+        if !is_each && count > 0 && !(0.0..=largest_softening2(&interaction)).contains(&softening2) {
+            check_sink(&interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        }
+        self.candidates.places(count, &interaction)?;
+        let arrays = self.arrays_at(&sinks.place)?;
+        sinks.given().try_for_each(|array| arrays.check(&array, count))?;
+        let scan = if count == 0 {
+            SinkScan::NOTHING
+        } else {
+            let (scan, bad) = arrays.take_sinks(sinks, count, softening2)?;
+            if let Some(number) = bad {
+                let body = Body::read(arrays, sinks, number)?;
+                let sink = body.sink(if is_each { None } else { Some(softening2) });
+                return check_sink(&interaction, ("sink", number), &sink).and_then(|()| Err(unknown(number)));
+            }
+            scan
+        };
+        self.start_candidates(nj, skip_own_index, scan, true)
+    }
+
+    /// Waits for the forces and writes them to arrays of the caller on the device. Nothing is
+    /// written if a sum is not finite.
+    pub fn wait_on_device(&mut self, forces: &DeviceForces) -> Result<()> {
+        if self.stage != Stage::Started {
+            return Err(Error::CallOrder { call: "wait", when: "without start" });
+        }
+        let count = self.block.count();
+        let on_host = self.devices.on_host();
+        let arrays = self.arrays_at(&forces.place)?;
+        forces.given().try_for_each(|array| arrays.check(&array, count))?;
+        if !on_host && arrays.write_forces(forces)? {
+            self.devices.forget_progress();
+            self.stage = Stage::Done;
+            self.has_sums = false;
+            self.count_block();
+            return Ok(());
+        }
+        // The CPU has computed the block, or a sum is not finite.
+        self.wait_for_all(|_, _, _| ())?;
+        let sums = std::mem::take(&mut self.sums);
+        let written = match self.devices.arrays() {
+            Some(arrays) => arrays.write_forces_of_host(&sums, forces),
+            None => Err(Error::Internal { what: "the device of the forces is lost".into() }),
+        };
+        self.sums = sums;
+        written
+    }
+
+    /// Takes sources on the device in the place of all others, at addresses from 0 on. Where they
+    /// are fewer than there were, or a block is under way, it returns false and takes none.
+    pub fn set_sources_on_device(&mut self, sources: &DeviceBodies, count: usize) -> Result<bool> {
+        if self.stage == Stage::Started || count < self.end {
+            return Ok(false);
+        }
+        let interaction = self.interaction.clone();
+        self.check_bodies(sources, count, |number, body| {
+            check_numbers(&interaction, &body.source(number), |what| {
+                format!("{what} of the source at address {number}")
+            })
+        })?;
+        if self.last_block_is_needed() {
+            self.make_lists(None)?;
+        }
+        self.journal.spill()?;
+        self.journal.settle()?;
+        let Some(arrays) = self.devices.arrays() else { return Ok(false) };
+        match arrays.take_sources(sources, count) {
+            Ok(census) => {
+                self.journal.leave_to_device(count, census);
+                self.end = self.end.max(count);
+                self.statistics.writes += count as u64;
+                Ok(true)
+            }
+            Err(error) => {
+                // The device has lost its own, and fetches those of the host again, if there are any.
+                self.journal.all_is_written();
+                if self.journal.sources().on_device() > 0 {
+                    self.journal.leave_to_device(0, Census::default());
+                    self.end = 0;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings sources that are on the device alone to the host's copy.
+    pub(super) fn fetch_sources(&mut self) -> Result<()> {
+        let count = self.journal.sources().on_device();
+        if count == 0 {
+            return Ok(());
+        }
+        let n_coefficients = self.interaction.n_coefficients;
+        let lost = || Error::Internal { what: "the device of the sources is lost".into() };
+        let arrays = self.devices.arrays().ok_or_else(lost)?;
+        self.journal.take_from_device(|sources| {
+            arrays.fetch_sources(count, &mut |number, octets, indices| {
+                let places = (count - number * CHUNK).min(CHUNK);
+                (0..places).try_for_each(|place| {
+                    let source = source_at(place, octets, indices, n_coefficients);
+                    sources.write(number * CHUNK + place, &source)
+                })
+            })
+        })
+    }
+
+    /// Brings the sinks of the last block, if they are on the device alone, to the host.
+    pub(super) fn fetch_sinks(&mut self) -> Result<()> {
+        if !self.block.sinks_on_device {
+            return Ok(());
+        }
+        let lost = || Error::Internal { what: "the device of the sinks is lost".into() };
+        let arrays = self.devices.arrays().ok_or_else(lost)?;
+        arrays.fetch_sinks(self.block.sinks.numbers_mut())?;
+        self.block.sinks_on_device = false;
+        Ok(())
+    }
+
+    /// Brings what only the device has of the last block to the host, so that others may compute it.
+    pub(super) fn fetch_block(&mut self) -> Result<()> {
+        if self.block.lists.as_ref().is_some_and(|lists| lists.is_on_device()) {
+            return Err(Error::Unsupported {
+                backend: self.setup().backend.name(),
+                forces: "lists in the memory of another device".into(),
+                allowed: "lists of the host".into(),
+            });
+        }
+        self.fetch_sinks()?;
+        self.fetch_sources()
+    }
+}
+
+/// The numbers of one source or sink.
+struct Body {
+    mass: f64,
+    time: f64,
+    index: Option<i32>,
+    softening2: f64,
+    radius2: f64,
+    step: f64,
+    derivatives: [[f64; 3]; MAX_COEFFICIENTS],
+}
+
+impl Body {
+    /// Copies a body from arrays on a device.
+    fn read(arrays: &mut dyn DeviceArrays, bodies: &DeviceBodies, number: usize) -> Result<Body> {
+        let mut real = |array: Option<DeviceArray>| -> Result<f64> {
+            let mut value = [0.0f64];
+            if let Some(array) = array {
+                arrays.read(&array, number, bytemuck::cast_slice_mut(&mut value))?;
+            }
+            Ok(value[0])
+        };
+        let (mass, time) = (real(bodies.masses)?, real(bodies.times)?);
+        let (softening2, radius2, step) = (real(bodies.softening2)?, real(bodies.radii2)?, real(bodies.steps)?);
+        let mut index = [0i32];
+        if let Some(array) = bodies.indices {
+            arrays.read(&array, number, bytemuck::cast_slice_mut(&mut index))?;
+        }
+        let mut derivatives = [[0.0f64; 3]; MAX_COEFFICIENTS];
+        for (vector, array) in derivatives.iter_mut().zip(bodies.derivatives) {
+            if let Some(array) = array {
+                arrays.read(&array, number, bytemuck::cast_slice_mut(vector))?;
+            }
+        }
+        let index = bodies.indices.map(|_| index[0]);
+        Ok(Body { mass, time, index, softening2, radius2, step, derivatives })
+    }
+
+    /// Returns it as a source, whose index is its number if it has none.
+    fn source(&self, number: usize) -> Source {
+        let index = self.index.unwrap_or(number as i32);
+        Source::from_derivatives(index, self.mass, self.time, self.derivatives)
+    }
+
+    /// Returns it as a sink, with another squared softening if one is given.
+    fn sink(&self, softening2: Option<f64>) -> Sink {
+        let derivatives = std::array::from_fn(|k| self.derivatives[k]);
+        let Body { radius2, step, .. } = *self;
+        let softening2 = softening2.unwrap_or(self.softening2);
+        Sink { index: self.index.unwrap_or(0), softening2, radius2, step, derivatives }
+    }
+}
+
+/// Returns the source at a place of a chunk as devices have it.
+fn source_at(place: usize, octets: &[f64], indices: &[i32], n_coefficients: usize) -> Source {
+    let rows = TAYLOR + 3 * n_coefficients;
+    let at = |row: usize| octets[(place / OCTET * rows + row) * OCTET + place % OCTET];
+    let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+    for (k, vector) in coefficients[..n_coefficients].iter_mut().enumerate() {
+        *vector = std::array::from_fn(|component| at(TAYLOR + 3 * k + component));
+    }
+    Source { index: indices[place], time: at(TIME), mass: at(MASS), coefficients }
+}
+
+/// Fails unless the rows of an array follow one another.
+fn check_packed(array: &DeviceArray) -> Result<()> {
+    if array.is_packed() {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        name: format!("{}.stride", array.name),
+        value: array.stride.to_string(),
+        allowed: format!("0 or {}: in device memory they follow one another", array.width),
+    })
+}
+
+fn unknown(number: usize) -> Error {
+    Error::Internal { what: format!("body {number} was found wrong by a device alone") }
+}

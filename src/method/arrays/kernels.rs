@@ -1,0 +1,315 @@
+//! The kernels that read and write arrays of callers, and how they are launched.
+
+use bytemuck::bytes_of;
+
+use crate::data::{CHUNK, DeviceArray, DeviceBodies, DeviceForces, Interaction, Result};
+use crate::hal::gpu::{Address, Argument, Gpu, Launch};
+use crate::method::direct::gpu::code;
+use crate::method::direct::gpu::launches::StoreAddresses;
+use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns};
+
+/// The threads of a thread block.
+pub const ARRAY_THREADS: usize = 256;
+/// The number of addresses that a thread block checks at a time.
+pub const ADDRESS_RUN: usize = 1024;
+/// The most thread blocks of a search.
+pub const MOST_BLOCKS: usize = 512;
+
+/// The names of the kernels.
+pub const NAMES: [&str; 7] =
+    ["check_bodies", "check_addresses", "pack_sinks", "pack_sources", "count_sizes", "check_forces", "write_forces"];
+
+/// The kernels.
+pub struct Kernels<G: Gpu> {
+    check_bodies: G::Kernel,
+    check_addresses: G::Kernel,
+    pack_sinks: G::Kernel,
+    pack_sources: G::Kernel,
+    count_sizes: G::Kernel,
+    check_forces: G::Kernel,
+    write_forces: G::Kernel,
+}
+
+/// Results of a piece of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct PieceResults<A> {
+    /// The sums, those of a sink together, and behind them the nearest sources.
+    pub results: A,
+    /// The place where they begin, in doubles.
+    pub from: usize,
+    /// The number of the first sink.
+    pub first_sink: usize,
+    /// The number of sinks.
+    pub sinks: usize,
+    /// The number of sinks that there is room for.
+    pub stride: usize,
+}
+
+/// Returns the bounds of bodies in an interaction.
+pub fn bounds(interaction: &Interaction) -> BodyBounds {
+    let bounds = interaction.bounds;
+    BodyBounds { position: bounds.position, mass: bounds.mass, softening2: bounds.position * bounds.position }
+}
+
+fn column(array: Option<DeviceArray>) -> Column {
+    array.map_or(Column::default(), |array| Column { offset: array.address.cast_signed(), stride: array.stride })
+}
+
+/// Returns the quantities of bodies as kernels have them, counted from address 0.
+pub fn columns(bodies: &DeviceBodies) -> Columns {
+    let vector = |k: usize| column(bodies.derivatives[k]);
+    Columns {
+        masses: column(bodies.masses),
+        times: column(bodies.times),
+        indices: column(bodies.indices),
+        softening2: column(bodies.softening2),
+        positions: vector(0),
+        velocities: vector(1),
+        accelerations: vector(2),
+        jerks: vector(3),
+        snaps: vector(4),
+        crackles: vector(5),
+        sixth_derivatives: vector(6),
+        seventh_derivatives: vector(7),
+    }
+}
+
+fn columns_of_forces(forces: &DeviceForces) -> ForceColumns {
+    let [accelerations, jerks, snaps, crackles] = forces.derivatives.map(column);
+    ForceColumns {
+        potentials: column(forces.potentials),
+        accelerations,
+        jerks,
+        snaps,
+        crackles,
+        nearest: column(forces.nearest),
+        nearest_distance2: column(forces.nearest_distance2),
+    }
+}
+
+/// Returns the thread blocks that go through this many items.
+fn blocks(items: usize, of_block: usize) -> usize {
+    items.div_ceil(of_block).clamp(1, MOST_BLOCKS)
+}
+
+/// A device and its queue, and the argument by which kernels get memory of callers from address 0
+/// on.
+pub type On<'a, G> = (&'a G, &'a <G as Gpu>::Queue, Address<G>);
+
+impl<G: Gpu> Kernels<G> {
+    /// Loads the kernels.
+    pub fn new(gpu: &G) -> Result<Kernels<G>> {
+        let mut kernels = code::load_arrays(gpu, &NAMES)?.into_iter();
+        let mut next = || kernels.next().expect("a kernel for each name");
+        Ok(Kernels {
+            check_bodies: next(),
+            check_addresses: next(),
+            pack_sinks: next(),
+            pack_sources: next(),
+            count_sizes: next(),
+            check_forces: next(),
+            write_forces: next(),
+        })
+    }
+
+    /// Looks for bodies that are not good.
+    ///
+    /// # Safety
+    /// Every array has as many rows as the counts say, and every address is of memory that is long
+    /// enough; none is freed or touched by the host until the queue has done the work. This holds
+    /// for the other launches too.
+    pub unsafe fn check_bodies(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (bodies, count): (&DeviceBodies, usize),
+        bounds: &BodyBounds,
+        found: Address<G>,
+    ) -> Result<()> {
+        let (columns, number) = (columns(bodies), count as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(bounds)),
+            Argument::Memory(found),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.check_bodies, blocks(count, ARRAY_THREADS), &arguments) }
+    }
+
+    /// Looks for addresses that are not below `end`.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn check_addresses(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (addresses, count): (&DeviceArray, usize),
+        end: usize,
+        found: Address<G>,
+    ) -> Result<()> {
+        let (column, number, end) = (column(Some(*addresses)), count as i64, end.min(i32::MAX as usize) as i32);
+        let arguments = [
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&column)),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&end)),
+            Argument::Memory(found),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.check_addresses, blocks(count, ADDRESS_RUN), &arguments) }
+    }
+
+    /// Puts sinks where a block has them, with this many numbers each, and finds wrong ones. It
+    /// returns the number of thread blocks, each of which writes its largest components.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn pack_sinks(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (sinks, count, softening2): (&DeviceBodies, usize, f64),
+        (vectors, width, bounds): (usize, usize, &BodyBounds),
+        [to, found, largest]: [Address<G>; 3],
+    ) -> Result<usize> {
+        let (columns, radii2, steps) = (columns(sinks), column(sinks.radii2), column(sinks.steps));
+        let (number, vectors, width) = (count as i32, vectors as i32, width as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Bytes(bytes_of(&radii2)),
+            Argument::Bytes(bytes_of(&steps)),
+            Argument::Bytes(bytes_of(&softening2)),
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&vectors)),
+            Argument::Bytes(bytes_of(&width)),
+            Argument::Bytes(bytes_of(bounds)),
+            Argument::Memory(to),
+            Argument::Memory(found),
+            Argument::Memory(largest),
+        ];
+        let blocks = blocks(count, ARRAY_THREADS);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.pack_sinks, blocks, &arguments) }?;
+        Ok(blocks)
+    }
+
+    /// Puts sources where the device keeps them.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn pack_sources(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (sources, count): (&DeviceBodies, usize),
+        n_coefficients: usize,
+        store: &StoreAddresses<Address<G>>,
+    ) -> Result<()> {
+        let (columns, number, n_coefficients) = (columns(sources), count as i32, n_coefficients as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&n_coefficients)),
+            Argument::Memory(store.octets),
+            Argument::Memory(store.indices),
+            Argument::Memory(store.ranges),
+        ];
+        let kernel = &mut self.pack_sources;
+        let blocks = count.div_ceil(CHUNK);
+        let launch = Launch { kernel, blocks, threads: CHUNK, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Counts the sizes of sources.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn count_sizes(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (sources, count): (&DeviceBodies, usize),
+        n_coefficients: usize,
+        counts: Address<G>,
+    ) -> Result<()> {
+        let (columns, number, n_coefficients) = (columns(sources), count as i32, n_coefficients as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&n_coefficients)),
+            Argument::Memory(counts),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.count_sizes, blocks(count, ARRAY_THREADS), &arguments) }
+    }
+
+    /// Looks for sums of a piece that are not finite.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn check_forces(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        piece: PieceResults<Address<G>>,
+        n_outputs: usize,
+        found: Address<G>,
+    ) -> Result<()> {
+        let (count, n_outputs, first) = (piece.sinks as i32, n_outputs as i32, piece.first_sink as i32);
+        let from = piece.from as i64;
+        let arguments = [
+            Argument::Memory(piece.results),
+            Argument::Bytes(bytes_of(&from)),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(&n_outputs)),
+            Argument::Bytes(bytes_of(&first)),
+            Argument::Memory(found),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.check_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
+    }
+
+    /// Writes the forces of a piece to arrays of the caller.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn write_forces(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        piece: PieceResults<Address<G>>,
+        n_outputs: usize,
+        forces: &DeviceForces,
+    ) -> Result<()> {
+        let (count, stride) = (piece.sinks as i32, piece.stride as i32);
+        let (n_outputs, first, columns) = (n_outputs as i32, piece.first_sink as i32, columns_of_forces(forces));
+        let from = piece.from as i64;
+        let arguments = [
+            Argument::Memory(piece.results),
+            Argument::Bytes(bytes_of(&from)),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(&stride)),
+            Argument::Bytes(bytes_of(&n_outputs)),
+            Argument::Bytes(bytes_of(&first)),
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Memory(origin),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.write_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
+    }
+}
+
+/// Launches a kernel in this many thread blocks.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn launch<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    blocks: usize,
+    arguments: &[Argument<Address<G>>],
+) -> Result<()> {
+    let launch = Launch { kernel, blocks, threads: ARRAY_THREADS, overlaps: false, arguments };
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, launch) }
+}

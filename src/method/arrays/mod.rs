@@ -1,0 +1,52 @@
+//! Arrays of callers that lie in the memory of a device: they are checked and read there, and forces
+//! are written there.
+
+pub mod kernels;
+#[cfg(test)]
+mod tests;
+pub mod work;
+
+use crate::data::sinks::SinkScan;
+use crate::data::units::Census;
+use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Result, Sums, TakeChunk};
+
+/// The work of a device on arrays of callers in its memory. Every call returns when its work is done.
+pub trait DeviceArrays {
+    /// Lets the device's work begin after all that the caller has begun in the stream of a place.
+    fn wait_for_caller(&mut self, place: &DevicePlace) -> Result<()>;
+
+    /// Fails unless an array of this many rows is memory of the device, aligned to its numbers.
+    fn check(&mut self, array: &DeviceArray, rows: usize) -> Result<()>;
+
+    /// Copies rows of a packed array, from a row on, or one row of any.
+    fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()>;
+
+    /// Returns the first of some sources or sinks that is not within the bounds of the interaction.
+    fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>>;
+
+    /// Returns the first place of an array of addresses that are not below `end`.
+    fn find_bad_address(&mut self, addresses: &DeviceArray, count: usize, end: usize) -> Result<Option<usize>>;
+
+    /// Takes the sinks of the next block; those that have no softening of their own have this. It
+    /// returns their summary, and the first that is wrong.
+    fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)>;
+
+    /// Copies the numbers of the sinks that it took last.
+    fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()>;
+
+    /// Takes good sources in the place of all others, at addresses from 0 on, and counts their
+    /// sizes. No block is under way. After an error it has none of them.
+    fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<Census>;
+
+    /// Hands over the sources that it has, chunk by chunk: the number of the chunk, its rows in
+    /// octets, and its indices.
+    fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()>;
+
+    /// Waits for the forces of the block, writes them to the arrays of the caller, and returns true.
+    /// Then nothing is at work any more. If a sum is not finite it writes nothing and returns false;
+    /// the block is still to be waited for.
+    fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool>;
+
+    /// Writes forces that the host has to the arrays of the caller.
+    fn write_forces_of_host(&mut self, sums: &Sums, forces: &DeviceForces) -> Result<()>;
+}

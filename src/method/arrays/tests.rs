@@ -1,0 +1,258 @@
+//! The kernels on the first OpenCL device of this machine. The arrays of the caller lie in one
+//! buffer, whose first byte has address 0 for the kernels.
+
+use std::sync::Arc;
+
+use crate::data::units::Census;
+use crate::data::{
+    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink,
+    Sinks, Source, Sources,
+};
+use crate::hal::gpu::{Gpu, Place};
+use crate::hal::opencl::tests::hooks;
+use crate::hal::opencl::{Memory, OpenCl};
+use crate::law::catalogue::CATALOGUE;
+use crate::method::direct::gpu::pack;
+use crate::method::direct::gpu::store::Store;
+
+use super::kernels::{On, PieceResults};
+use super::work::ArrayWork;
+
+/// The number of bodies: some chunks, and a part of one.
+const COUNT: usize = 3 * CHUNK + 40;
+/// The doubles of a body: mass, time, softening, radius, step, index, vectors.
+const WIDTH: usize = 6 + 3 * MAX_COEFFICIENTS;
+const PLACE: DevicePlace = DevicePlace { name: "a test", device: 0, stream: 0 };
+
+/// The numbers of a body in its row.
+fn row(number: usize) -> [f64; WIDTH] {
+    let mut row = std::array::from_fn(|place| ((number * WIDTH + place) as f64 * 0.7).sin());
+    (row[2], row[3]) = (row[2] * row[2], if number.is_multiple_of(3) { 0.0 } else { row[3].abs() });
+    row[5] = f64::from_bits((number as i32 * 5 - 300).cast_unsigned().into());
+    row
+}
+
+fn vector(row: &[f64; WIDTH], k: usize) -> [f64; 3] {
+    std::array::from_fn(|component| row[6 + 3 * k + component])
+}
+
+fn source(row: &[f64; WIDTH]) -> Source {
+    Source::from_derivatives::<MAX_COEFFICIENTS>(
+        row[5].to_bits() as i32,
+        row[0],
+        row[1],
+        std::array::from_fn(|k| vector(row, k)),
+    )
+}
+
+fn sink(row: &[f64; WIDTH]) -> Sink {
+    Sink {
+        index: row[5].to_bits() as i32,
+        softening2: row[2],
+        radius2: row[3],
+        step: row[4],
+        derivatives: std::array::from_fn(|k| vector(row, k)),
+    }
+}
+
+/// An array of rows that begin at this number of a body's row.
+fn array(at: usize, width: usize) -> Option<DeviceArray> {
+    Some(DeviceArray { name: "an array", address: 8 * at as u64, stride: 8 * WIDTH as i64, width })
+}
+
+fn sources(interaction: &Interaction) -> DeviceBodies {
+    DeviceBodies {
+        masses: array(0, 8),
+        times: array(1, 8),
+        indices: array(5, 4),
+        derivatives: std::array::from_fn(|k| if k < interaction.n_coefficients { array(6 + 3 * k, 24) } else { None }),
+        ..DeviceBodies::nothing(PLACE)
+    }
+}
+
+fn sinks(interaction: &Interaction) -> DeviceBodies {
+    DeviceBodies {
+        softening2: array(2, 8),
+        radii2: array(3, 8),
+        steps: if interaction.is_regular() { array(4, 8) } else { None },
+        indices: array(5, 4),
+        derivatives: std::array::from_fn(|k| if k < interaction.n_derivatives { array(6 + 3 * k, 24) } else { None }),
+        ..DeviceBodies::nothing(PLACE)
+    }
+}
+
+/// A device and the memory of a caller on it.
+struct Caller {
+    gpu: OpenCl,
+    queue: <OpenCl as Gpu>::Queue,
+    memory: Memory,
+}
+
+impl Caller {
+    fn new(gpu: OpenCl, numbers: &[f64]) -> Caller {
+        let (queue, bytes) = (gpu.queue().unwrap(), size_of_val(numbers));
+        let caller = Caller { memory: gpu.allocate(bytes, "a test").unwrap(), queue, gpu };
+        caller.put(numbers);
+        caller
+    }
+
+    fn on(&self) -> On<'_, OpenCl> {
+        (&self.gpu, &self.queue, self.memory.address())
+    }
+
+    fn put(&self, numbers: &[f64]) {
+        let from = Place::Host(numbers.as_ptr().cast_mut().cast());
+        // SAFETY: the memory is that long, and the copy is waited for.
+        unsafe { self.gpu.copy(&self.queue, from, Place::Device(&self.memory, 0), size_of_val(numbers)).unwrap() };
+        self.gpu.synchronize(&self.queue).unwrap();
+    }
+
+    fn get(&self, memory: &Memory, count: usize) -> Vec<f64> {
+        let mut numbers = vec![0.0f64; count];
+        let to = Place::Host(numbers.as_mut_ptr().cast());
+        // SAFETY: as above.
+        unsafe { self.gpu.copy(&self.queue, Place::Device(memory, 0), to, 8 * count).unwrap() };
+        self.gpu.synchronize(&self.queue).unwrap();
+        numbers
+    }
+}
+
+#[test]
+fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
+    let Some(context) = hooks::hooked_context() else { return };
+    let rows: Vec<[f64; WIDTH]> = (0..COUNT).map(row).collect();
+    let caller = Caller::new(OpenCl::on(context.clone()), rows.as_flattened());
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    for interaction in CATALOGUE.iter().filter(|interaction| interaction.order as i32 != 6) {
+        caller.put(rows.as_flattened());
+        let (sources, sinks) = (sources(interaction), sinks(interaction));
+        // SAFETY: the arrays have a row for each body. So have those below.
+        let found = unsafe { work.find_bad_body(caller.on(), interaction, (&sources, COUNT)).unwrap() };
+        assert_eq!(found, None);
+        let expected = Sinks::of(interaction, rows.iter().map(sink)).unwrap();
+        // SAFETY: as above.
+        let (scan, bad) = unsafe { work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap() };
+        let packed = caller.get(work.sinks(), expected.all().numbers().len());
+        assert!(
+            bytemuck::cast_slice::<f64, u64>(&packed) == bytemuck::cast_slice::<f64, u64>(expected.all().numbers())
+        );
+        let scanned = Sinks::default().collect(rows.iter().map(sink), interaction).unwrap();
+        assert_eq!((bad, scan.radius, scan.largest), (None, scanned.radius, scanned.largest));
+
+        let mut on_host = Sources::new(interaction.n_coefficients);
+        rows.iter().enumerate().for_each(|(address, row)| on_host.write(address, &source(row)).unwrap());
+        let mut store = Store::<OpenCl>::new(&caller.gpu, Arc::clone(interaction)).unwrap();
+        store.take_dense(&caller.gpu, &caller.queue, COUNT).unwrap();
+        let (kept, given) = (store.addresses(), (&sources, COUNT));
+        // SAFETY: as above, and the store has room.
+        let census = unsafe { work.take_sources(caller.on(), interaction.n_coefficients, given, &kept).unwrap() };
+        let units =
+            |census: &Census| census.units(&[0.0; MAX_DERIVATIVES], &interaction.bounds, interaction.n_derivatives);
+        assert_eq!(units(&census), on_host.units(&[0.0; MAX_DERIVATIVES], interaction));
+        let mut chunks = 0;
+        let check = &mut |number: usize, octets: &[f64], indices: &[i32]| {
+            let (mut numbers, mut names) = (vec![0.0; octets.len()], [0; CHUNK]);
+            pack::chunk(interaction, on_host.chunk(number).unwrap(), &mut numbers, &mut names);
+            assert!(numbers == octets && names == indices, "chunk {number}");
+            chunks += 1;
+            Ok(())
+        };
+        store.fetch(&caller.gpu, &caller.queue, COUNT, check).unwrap();
+        assert_eq!(chunks, COUNT.div_ceil(CHUNK));
+
+        for (number, at, value) in
+            [(700, 8, f64::NAN), (41, 6, 1e300), (807, 5 + 3 * interaction.n_derivatives, -f64::INFINITY)]
+        {
+            let mut wrong = rows.clone();
+            wrong[number][at] = value;
+            wrong[(number + 1).min(COUNT - 1)][at] = value;
+            caller.put(wrong.as_flattened());
+            // SAFETY: as above.
+            let (found, (scan, of_sinks)) = unsafe {
+                let found = work.find_bad_body(caller.on(), interaction, (&sources, COUNT)).unwrap();
+                (found, work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap())
+            };
+            let is_wrong = interaction.bounds.position < 1e300 || at != 6;
+            let expected = if is_wrong { Some(number) } else { None };
+            assert_eq!((found, of_sinks, scan.good), (expected, expected, !is_wrong), "{value}");
+        }
+    }
+}
+
+#[test]
+fn the_first_address_beyond_the_sources_is_found() {
+    let Some(context) = hooks::hooked_context() else { return };
+    let mut addresses: Vec<i32> = (0..9000).map(|place| place % 77).collect();
+    let caller = Caller::new(OpenCl::on(context.clone()), bytemuck::cast_slice(&addresses));
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let array = DeviceArray { name: "addresses", address: 0, stride: 4, width: 4 };
+    // The function reads a run by its address in memory of callers, which OpenCL has not.
+    let mut find = |addresses: &[i32], end: usize| {
+        caller.put(bytemuck::cast_slice(addresses));
+        // SAFETY: the array has as many elements.
+        unsafe { work.find_bad_run(caller.on(), (&array, addresses.len()), end).unwrap() }
+    };
+    assert_eq!(find(&addresses, 77), None);
+    assert_eq!(find(&addresses, 76), Some(0));
+    (addresses[5000], addresses[8999]) = (-1, 77);
+    assert_eq!(find(&addresses, 77), Some(5000 / super::kernels::ADDRESS_RUN));
+}
+
+#[test]
+fn forces_are_written_to_rows_of_the_caller_unless_one_is_not_finite() {
+    let Some(context) = hooks::hooked_context() else { return };
+    // Two pieces of sinks with ten sums each, and nearest sources; then the rows of the caller.
+    const SUMS: usize = 10;
+    const ROW: usize = 14;
+    let interaction =
+        CATALOGUE.iter().find(|interaction| interaction.n_outputs == SUMS && interaction.nearest).unwrap();
+    let pieces = [(0, 0, 300, 304), (304 * (SUMS + 2), 300, 41, 48)];
+    let results = 352 * (SUMS + 2);
+    let mut numbers: Vec<f64> = (0..results + 341 * ROW).map(|place| place as f64).collect();
+    for (from, _, sinks, stride) in pieces {
+        for sink in 0..sinks {
+            let nearest = from + stride * SUMS + 2 * sink;
+            numbers[nearest] = if sink == 7 { f64::INFINITY } else { sink as f64 };
+            numbers[nearest + 1] = f64::from_bits(sink as u64 + 5);
+        }
+    }
+    let caller = Caller::new(OpenCl::on(context.clone()), &numbers);
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let array = |at: usize, width: usize| {
+        Some(DeviceArray { name: "forces", address: 8 * (results + at) as u64, stride: 8 * ROW as i64, width })
+    };
+    let forces = DeviceForces {
+        place: PLACE,
+        potentials: array(13, 8),
+        derivatives: [array(0, 24), array(3, 24), array(6, 24), None],
+        nearest: array(10, 4),
+        nearest_distance2: array(11, 8),
+    };
+    let of_pieces = pieces.map(|(from, first_sink, sinks, stride)| PieceResults {
+        results: caller.memory.address(),
+        from,
+        first_sink,
+        sinks,
+        stride,
+    });
+    // SAFETY: the memory has as many results and rows.
+    assert!(unsafe { work.write_forces(caller.on(), interaction, &of_pieces, &forces).unwrap() });
+    let written = caller.get(&caller.memory, numbers.len());
+    for (from, first_sink, sinks, stride) in pieces {
+        for sink in 0..sinks {
+            let (sums, row) =
+                (&numbers[from + sink * SUMS..][..SUMS], &written[results + (first_sink + sink) * ROW..][..ROW]);
+            assert_eq!((row[13], &row[..9]), (sums[0], &sums[1..]));
+            let distance2 = numbers[from + stride * SUMS + 2 * sink];
+            let index = if distance2.is_finite() { sink as i32 + 5 } else { -1 };
+            assert_eq!((row[10].to_bits() as i32, row[11]), (index, distance2));
+            assert_eq!(row[12], numbers[results + (first_sink + sink) * ROW + 12], "what was not asked for");
+        }
+    }
+    numbers[304 * (SUMS + 2) + 40 * SUMS + 9] = f64::NAN;
+    caller.put(&numbers);
+    // SAFETY: as above.
+    assert!(!unsafe { work.write_forces(caller.on(), interaction, &of_pieces, &forces).unwrap() });
+    let untouched = caller.get(&caller.memory, numbers.len());
+    assert!(bytemuck::cast_slice::<f64, u64>(&untouched) == bytemuck::cast_slice::<f64, u64>(&numbers));
+}

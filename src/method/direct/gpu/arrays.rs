@@ -1,0 +1,154 @@
+//! What the device does with arrays of callers in its memory.
+
+use crate::data::sinks::SinkScan;
+use crate::data::units::Census;
+use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk, memory};
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
+use crate::method::arrays::DeviceArrays;
+use crate::method::arrays::kernels::{On, PieceResults};
+use crate::method::arrays::work::{self, ArrayWork};
+
+use super::device::{GpuDevice, QUEUES};
+
+/// Returns the device, its first queue, and the argument for memory of callers from address 0 on.
+fn on<'a, G: Gpu>(gpu: &'a G, queues: &'a [G::Queue; QUEUES]) -> Result<On<'a, G>> {
+    let none = || Error::Internal { what: "callers have no memory on this device".into() };
+    Ok((gpu, &queues[0], gpu.address_of_caller(0).ok_or_else(none)?))
+}
+
+/// Returns the work on arrays, which is made when it is first needed.
+fn ready<'a, G: Gpu>(arrays: &'a mut Option<ArrayWork<G>>, gpu: &G) -> Result<&'a mut ArrayWork<G>> {
+    match arrays {
+        Some(arrays) => Ok(arrays),
+        none => Ok(none.insert(ArrayWork::new(gpu)?)),
+    }
+}
+
+impl<G: Gpu> GpuDevice<G> {
+    /// Waits for the results of all pieces of the block under way, and returns where they are.
+    fn results(&mut self) -> Result<Vec<PieceResults<Address<G>>>> {
+        if self.has_lists {
+            return self.lists.results();
+        }
+        let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
+        for (number, piece) in self.pieces.iter().enumerate() {
+            self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, piece.sequence)?;
+            let results = match &mut self.arrays {
+                Some(arrays) if self.keeps_results => arrays.results(&self.gpu, piece.results.end)?.address(),
+                _ => self.outbox.addresses(number)[0],
+            };
+            all.push(PieceResults {
+                results,
+                from: piece.results.start / 8,
+                first_sink: piece.sinks.start,
+                sinks: piece.sinks.len(),
+                stride: piece.stride,
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl<G: Gpu> DeviceArrays for GpuDevice<G> {
+    fn wait_for_caller(&mut self, place: &DevicePlace) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.wait_for_caller(&self.queues[0], place.stream)
+    }
+
+    fn check(&mut self, array: &DeviceArray, rows: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let (lowest, bytes) = array.extent(rows);
+        if rows == 0 { Ok(()) } else { self.gpu.check_memory_of_caller(array.name, lowest, bytes) }
+    }
+
+    fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        // SAFETY: the engine has checked the array, of which it reads as many rows as there are.
+        unsafe { work::read(on(&self.gpu, &self.queues)?, array.row(row), to) }
+    }
+
+    fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>> {
+        let _caller = self.gpu.enter()?;
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        // SAFETY: the engine has checked the arrays. This holds for the other functions too.
+        unsafe { arrays.find_bad_body(on, &self.options.interaction, (bodies, count)) }
+    }
+
+    fn find_bad_address(&mut self, addresses: &DeviceArray, count: usize, end: usize) -> Result<Option<usize>> {
+        let _caller = self.gpu.enter()?;
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        // SAFETY: see `find_bad_body`.
+        unsafe { arrays.find_bad_address(on, (addresses, count), end) }
+    }
+
+    fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)> {
+        let _caller = self.gpu.enter()?;
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        // SAFETY: see `find_bad_body`.
+        unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
+    }
+
+    fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let queue = &self.queues[0];
+        let to: &mut [u8] = bytemuck::cast_slice_mut(to);
+        // SAFETY: it took as many sinks; the copy is waited for.
+        unsafe { self.gpu.copy(queue, Place::Device(arrays.sinks(), 0), Place::Host(to.as_mut_ptr()), to.len())? };
+        self.gpu.synchronize(queue)
+    }
+
+    fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<Census> {
+        let _caller = self.gpu.enter()?;
+        self.predicted = None;
+        self.store.take_dense(&self.gpu, &self.queues[0], count)?;
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let n_coefficients = self.options.interaction.n_coefficients;
+        // SAFETY: see `find_bad_body`; the store has room.
+        unsafe { arrays.take_sources(on, n_coefficients, (sources, count), &self.store.addresses()) }
+    }
+
+    fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.store.fetch(&self.gpu, &self.queues[0], count, take)
+    }
+
+    fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
+        let _caller = self.gpu.enter()?;
+        let pieces = self.results()?;
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        // SAFETY: see `find_bad_body`; the pieces have ended.
+        if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {
+            return Ok(false);
+        }
+        // A block without pieces has records to be put in their places, whose memory may then be
+        // written again.
+        self.gpu.synchronize(&self.queues[0])?;
+        self.pieces.clear();
+        self.lists.forget();
+        Ok(true)
+    }
+
+    fn write_forces_of_host(&mut self, sums: &Sums, forces: &DeviceForces) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let interaction = self.options.interaction.clone();
+        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let (values, nearest) = (size_of_val(&sums.values[..]), size_of_val(&sums.nearest[..]));
+        let results = arrays.results(&self.gpu, values + nearest)?;
+        // SAFETY: the memory is that long, and nothing else uses it between blocks; the sums stay
+        // until the work was waited for.
+        unsafe {
+            for (from, at, bytes) in
+                [(sums.values.as_ptr().cast::<u8>(), 0, values), (sums.nearest.as_ptr().cast(), values, nearest)]
+            {
+                if bytes > 0 {
+                    self.gpu.copy(on.1, Place::Host(from.cast_mut()), Place::Device(results, at), bytes)?;
+                }
+            }
+        }
+        let sinks = sums.values.len() / interaction.n_outputs;
+        let piece = PieceResults { results: results.address(), from: 0, first_sink: 0, sinks, stride: sinks };
+        // SAFETY: see `find_bad_body`.
+        unsafe { arrays.write_forces(on, &interaction, &[piece], forces) }.map(drop)
+    }
+}
