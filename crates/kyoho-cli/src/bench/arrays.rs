@@ -15,9 +15,9 @@ const VECTORS: usize = 4;
 
 /// An array for each quantity of some bodies.
 pub struct Bodies {
-    masses: Vec<f64>,
+    pub masses: Vec<f64>,
     /// Position, velocity, acceleration, jerk; those that the interaction does not need are empty.
-    derivatives: [Vec<f64>; VECTORS],
+    pub derivatives: [Vec<f64>; VECTORS],
     pub indices: Vec<i32>,
 }
 

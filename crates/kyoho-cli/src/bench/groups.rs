@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use crate::bench::Arguments;
 use crate::bench::arrays::{Bodies, Received, copier};
-use crate::bench::measure::{self, Bench, Particle};
+use crate::bench::device::DeviceMemory;
+use crate::bench::measure::{self, Bench, Particle, SOFTENING};
 use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
 use crate::failure::{Failure, Result};
 use crate::plummer::Random;
-use kyoho::data::{Interaction, memory};
+use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, Interaction, memory};
 use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
@@ -73,7 +74,8 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
             None => Bench::new(arguments.seconds, setup, &measure::bodies(n)?)?,
         };
         let n_times_n = reference.insert(n_times_n);
-        let [row, n_times_n] = measure(arguments.seconds, &groups, &bodies, &mut bench, n_times_n)?;
+        let device = arguments.on_device.then_some(setup.devices[0]);
+        let [row, n_times_n] = measure(arguments.seconds, (&groups, device), &bodies, &mut bench, n_times_n)?;
         if !arguments.json {
             if rows.is_empty() {
                 print_header(&row)?;
@@ -112,12 +114,16 @@ fn batches(arguments: &Arguments, setup: &Setup) -> Result<Vec<Groups>> {
 /// Measures the forces on groups and, in turns with them, forces N x N.
 fn measure(
     seconds: f64,
-    groups: &Groups,
+    (groups, device): (&Groups, Option<usize>),
     bodies: &[Particle],
     bench: &mut Bench,
     n_times_n: &mut Bench,
 ) -> Result<[Row; 2]> {
-    let caller = Caller::new(groups, bodies, &bench.system().interaction().clone())?;
+    let interaction = bench.system().interaction().clone();
+    let mut caller = Caller::new(groups, bodies, &interaction)?;
+    if let Some(number) = device {
+        caller.move_to(number, &interaction)?;
+    }
     let n = n_times_n.nj();
     let mut calls: [&mut dyn FnMut() -> Result<()>; 2] =
         [&mut || caller.call(bench.system()), &mut || n_times_n.call(Work::NTimesN, n).map(|_| ())];
@@ -132,6 +138,7 @@ fn measure(
         flops_per_second: of_all(row.flops_per_second),
         groups: Some(groups.count),
         groups_per_second: Some(groups.count as f64 / row.seconds),
+        on_device: Some(device.is_some()),
         of_n_times_n: interactions_per_second.zip(n_times_n.interactions_per_second).map(|(own, other)| own / other),
         ..row
     };
@@ -146,6 +153,16 @@ struct Caller {
     source_offsets: Vec<i64>,
     sources: Sources,
     forces: Received,
+    on_device: Option<OnDevice>,
+}
+
+/// The arrays of such a program that lie on the device. Offsets and ranges stay on the host.
+struct OnDevice {
+    memory: DeviceMemory,
+    sinks: DeviceBodies,
+    own: Option<DeviceBodies>,
+    addresses: Option<DeviceArray>,
+    forces: DeviceForces,
 }
 
 /// The sources of the groups.
@@ -188,11 +205,62 @@ impl Caller {
             source_offsets: memory::collected((0..=count).map(|group| (group * sources) as i64), PLACES)?,
             sources: sources_of_groups,
             forces: Received::new(all_sinks, interaction)?,
+            on_device: None,
         })
+    }
+
+    /// Copies the arrays to a device, from which all calls take them from now on.
+    fn move_to(&mut self, number: usize, interaction: &Interaction) -> Result<()> {
+        let mut memory = DeviceMemory::new(number)?;
+        let count = self.sink_offsets[self.groups] as usize;
+        let (mut own, mut addresses) = (None, None);
+        match &self.sources {
+            Sources::Addresses(all) => addresses = Some(memory.array("addresses", all, 1)?),
+            Sources::Own(all) => own = Some(memory.bodies(all, true, true)?),
+            Sources::Sinks => own = Some(memory.bodies(&self.sinks, true, false)?),
+            Sources::Ranges(_) => (),
+        }
+        let sinks = memory.bodies(&self.sinks, false, true)?;
+        let forces = memory.forces(count, interaction)?;
+        self.on_device = Some(OnDevice { memory, sinks, own, addresses, forces });
+        Ok(())
+    }
+
+    /// Begins the forces from arrays on the device.
+    fn start_on_device(&self, system: &mut System, arrays: &OnDevice) -> kyoho::Result<()> {
+        let sink_offsets = |number: usize| i64::from(self.sink_offsets[number]);
+        let offsets = |number: usize| self.source_offsets[number];
+        let bodies = |count: usize, on_device: Option<DeviceBodies>| GivenBodies {
+            count,
+            softening2: SOFTENING * SOFTENING,
+            on_device,
+            ..GivenBodies::default()
+        };
+        let count = self.sink_offsets[self.groups] as usize;
+        let start = |system: &mut System, sources: GivenSources| {
+            let lists = GivenLists { groups: self.groups, sink_offsets: &sink_offsets, sources };
+            system.start_lists(true, &bodies(count, Some(arrays.sinks)), &lists)
+        };
+        match (&self.sources, arrays.addresses) {
+            (Sources::Addresses(_), Some(addresses)) => {
+                let place = arrays.memory.place("lists");
+                start(system, GivenSources::AddressesOnDevice { offsets: &offsets, place, addresses })
+            }
+            (Sources::Own(_), _) => {
+                let sources = bodies(self.source_offsets[self.groups] as usize, arrays.own);
+                start(system, GivenSources::Own { offsets: &offsets, sources })
+            }
+            (Sources::Ranges(ranges), _) => start(system, GivenSources::Ranges(&|group| ranges[group])),
+            _ => system.start_batch(self.groups, &sink_offsets, &bodies(count, arrays.own)),
+        }
     }
 
     /// Computes the forces once, and receives all of them.
     fn call(&self, system: &mut System) -> Result<()> {
+        if let Some(arrays) = &self.on_device {
+            self.start_on_device(system, arrays)?;
+            return Ok(system.wait_on_device(&arrays.forces)?);
+        }
         self.start(system)?;
         Ok(system.wait_each_on_threads(|first, forces| self.forces.write(first, &forces))?)
     }
@@ -223,7 +291,8 @@ impl Caller {
 }
 
 fn print_header(row: &Row) -> Result<()> {
-    out!("{}; beside it forces N x N in the same run", row.title())?;
+    let arrays = if row.on_device == Some(true) { ", arrays on the device" } else { "" };
+    out!("{}{arrays}; beside it forces N x N in the same run", row.title())?;
     let groups = if row.work == Work::Batch {
         format!("{:>9}  {:>7}  {:>12}  {:>12}", "systems", "bodies", "milliseconds", "systems/s")
     } else {

@@ -195,6 +195,7 @@ impl Bench {
             groups: None,
             groups_per_second: None,
             of_n_times_n: None,
+            on_device: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod compare;
+mod device;
 mod groups;
 mod measure;
 mod plot;
@@ -20,6 +21,7 @@ use crate::precision::precision;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
 use kyoho::data::{Interaction, Order, Precision, Scope};
+use kyoho::hal::Backend;
 use kyoho::law::catalogue::{self, CATALOGUE};
 use kyoho::method::direct::gpu::shapes::SHAPES;
 
@@ -73,6 +75,10 @@ pub struct Arguments {
     /// bodies on GPUs, 65536 on CPUs]
     #[arg(long, requires = "batch", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     systems: Option<u32>,
+    /// With --lists or --batch, take the arrays from the memory of the CUDA device that computes,
+    /// and leave the forces there
+    #[arg(long, requires = "grouped")]
+    on_device: bool,
     /// The file of the picture; an older file of this name is replaced [default: kyoho-bench.svg;
     /// with --speedup kyoho-speedup.svg]
     #[arg(long, value_name = "FILE.svg", requires = "drawn")]
@@ -148,7 +154,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     } else if arguments.speedup {
         speedup::run(arguments, &setup()?)
     } else if arguments.lists || arguments.batch {
-        groups::run(arguments, &setup()?)
+        let setup = setup()?;
+        if arguments.on_device && (setup.backend != Backend::Cuda || setup.devices.len() != 1) {
+            let devices = setup.devices.len();
+            return Err(Failure::Argument {
+                option: "--on-device",
+                value: format!("with backend {} and {devices} devices", setup.backend.name()),
+                allowed: "backend cuda and one device".into(),
+            });
+        }
+        groups::run(arguments, &setup)
     } else {
         table::run(arguments, &settings, &interactions)
     }

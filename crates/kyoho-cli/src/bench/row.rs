@@ -83,6 +83,8 @@ pub struct Row {
     /// The number of groups of `ni` sinks and `nj` sources each, or of systems of a batch.
     pub groups: Option<usize>,
     pub groups_per_second: Option<f64>,
+    /// Whether the arrays of groups lie on the device.
+    pub on_device: Option<bool>,
     /// The pairs a second of groups, divided by those of forces N x N in the same run.
     pub of_n_times_n: Option<f64>,
 }
@@ -125,6 +127,7 @@ impl Row {
             groups: None,
             groups_per_second: None,
             of_n_times_n: None,
+            on_device: None,
         }
     }
 }
