@@ -19,10 +19,17 @@ fn main() {
     let made = std::env::var_os("OUT_DIR").expect("cargo names a folder for what is made");
     let (kernels, made) = (Path::new("kernels"), Path::new(&made));
     std::fs::write(made.join("packs.rs"), packs(&kernels.join("generated"))).expect("packs are written");
-    for method in ["arrays", "direct", "lists"] {
-        let files = ["prelude_opencl.h", "generated/constants.h", &format!("{method}/unit.h")];
+    let sources = [
+        ("arrays", "arrays/unit.h"),
+        ("direct", "direct/unit.h"),
+        ("lists", "lists/unit.h"),
+        ("tree", "tree/unit.h"),
+        ("expansions", "tree/expansion_unit.h"),
+    ];
+    for (name, unit) in sources {
+        let files = ["prelude_opencl.h", "generated/constants.h", unit];
         let source: String = files.iter().map(|file| expanded(kernels, file)).collect();
-        std::fs::write(made.join(format!("{method}.cl")), source).expect("the source is written");
+        std::fs::write(made.join(format!("{name}.cl")), source).expect("the source is written");
     }
 }
 

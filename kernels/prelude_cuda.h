@@ -1,5 +1,4 @@
 // The differences between CUDA and OpenCL, for CUDA.
-
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 
@@ -18,7 +17,6 @@ typedef unsigned long long ulong;
 #define UNROLL _Pragma("unroll")
 #define UNROLL_BY(count) _Pragma(STRING(unroll count))
 #define STRING(text) #text
-
 #define THREAD ((int)threadIdx.x)
 #define BLOCK ((int)blockIdx.x)
 #define BLOCKS ((int)gridDim.x)
@@ -30,21 +28,23 @@ typedef unsigned long long ulong;
 #define FENCE_HOST __threadfence_system()
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
-
+// The threads of 32 in step for which a condition holds, as bits, and their wait for one another.
+#define CAN_VOTE 1
+#define VOTES(votes, condition) ((votes) = __ballot_sync(0xffffffffu, condition))
+#define SYNC_32 __syncwarp()
 // Threads that a block may have.
 #define MOST_THREADS 1024
 // Whether blocks that end see what others wrote before, by FENCE.
 #define CAN_END 1
-
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
-
 #define FLOAT4(x, y, z, w) make_float4(x, y, z, w)
 #define DOUBLE2(x, y) make_double2(x, y)
 #define INFINITY_32 __int_as_float(0x7f800000)
 #define BITS_OF_DOUBLE(value) ((ulong)__double_as_longlong(value))
-
+#define COUNT_BITS(value) __popc(value)
+#define LEADING_ZEROS_64(value) __clzll((long long)(value))
 // To about 2^-22 and 2^-20; infinite at zero and below the normal numbers.
 #define INVERSE_SQRT_32(value) rsqrtf(value)
 #define INVERSE_SQRT_SEED_64(root, value) asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value))

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
 
-use super::{InteractionLists, Result, SLICE_GROUPS, Sinks, Units, memory};
+use super::{InteractionLists, Result, SLICE_GROUPS, Sinks, TreeBlock, Units, memory};
 
 /// The number of vectors that a sink can have: position, velocity, acceleration, jerk.
 pub const MAX_DERIVATIVES: usize = 4;
@@ -114,6 +114,8 @@ pub struct Block {
     /// Whether the sinks are on the device alone, which took them from arrays of the caller. There
     /// is room for them here.
     pub sinks_on_device: bool,
+    /// What is asked of a tree; without it all pairs are summed.
+    pub tree: Option<TreeBlock>,
     /// The sources of each group of sinks; without lists all sources below nj act on every sink.
     pub lists: Option<InteractionLists>,
 }

@@ -12,6 +12,7 @@ pub mod partition;
 pub mod records;
 pub mod sinks;
 pub mod sources;
+pub mod trees;
 pub mod units;
 pub mod updates;
 
@@ -31,5 +32,6 @@ pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
     Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
 };
+pub use trees::{TreeAccuracy, TreeBlock};
 pub use units::Units;
 pub use updates::Updates;

@@ -349,6 +349,31 @@ impl Sources {
         self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
 
+    /// Whether the sources of a chunk have these positions and indices, in their order. Only places
+    /// that were written are compared.
+    pub fn chunk_has(&self, number: usize, bodies: impl ExactSizeIterator<Item = ([f64; 3], i32)>) -> bool {
+        let Some(chunk) = self.chunk(number) else { return false };
+        let rows = chunk.rows.len() / (CHUNK / OCTET);
+        let mut is_same = chunk.all_set(bodies.len());
+        for (place, ([x, y, z], index)) in bodies.enumerate() {
+            let at = |row: usize| chunk.rows[place / OCTET * rows + row][place % OCTET];
+            is_same &=
+                (at(TAYLOR) == x) & (at(TAYLOR + 1) == y) & (at(TAYLOR + 2) == z) & (chunk.index[place] == index);
+        }
+        is_same
+    }
+
+    /// Calls `take` with the sources at addresses below an end, in the order of their addresses.
+    pub fn each_below(&self, nj: usize, mut take: impl FnMut(usize, &Source)) {
+        for (number, chunk) in self.chunks.iter().take(chunks_below(nj)).enumerate() {
+            let Some(chunk) = chunk else { continue };
+            let places = (nj - number * CHUNK).min(CHUNK);
+            for place in (0..places).filter(|place| chunk.is_set(*place)) {
+                take(number * CHUNK + place, &chunk.read(place));
+            }
+        }
+    }
+
     /// Whether a source was written to an address.
     pub fn is_set(&self, address: usize) -> bool {
         self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))

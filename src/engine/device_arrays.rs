@@ -171,7 +171,14 @@ impl System {
             }
             scan
         };
-        self.start_candidates(nj, skip_own_index, scan, true)
+        // Trees are made from sinks on the host.
+        let stays = self.tree.is_none();
+        if !stays && count > 0 {
+            self.arrays_at(&sinks.place)?;
+            let lost = || Error::Internal { what: "the device of the sinks is lost".into() };
+            self.devices.arrays().ok_or_else(lost)?.fetch_sinks(self.candidates.numbers_mut())?;
+        }
+        self.start_candidates(nj, skip_own_index, scan, stays)
     }
 
     /// Waits for the forces and writes them to arrays of the caller on the device. Nothing is

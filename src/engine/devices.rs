@@ -346,6 +346,12 @@ impl Devices {
         Ok(on_host)
     }
 
+    /// Returns the number of pairs from which on a tree is faster than all of them.
+    pub fn tree_crossover(&self) -> u64 {
+        let at_work = if self.on_host { &self.host } else { &self.all };
+        at_work.first().map_or(u64::MAX, |device| device.tree_crossover())
+    }
+
     /// Whether the last block is the CPU's, in place of other devices.
     pub fn on_host(&self) -> bool {
         self.on_host
@@ -373,6 +379,8 @@ impl Devices {
         let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
             // Groups are not divided among devices.
             _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
+            // The cells of sinks, and with them the bits, follow from all sinks.
+            _ if block.tree.is_some() => Partition { ranges: 1, sets: 1 },
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };

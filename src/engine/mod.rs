@@ -10,6 +10,7 @@ pub mod lists;
 mod neighbours;
 mod partitions;
 mod sinks;
+mod trees;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
     Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS,
     MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
-    Sums,
+    Sums, TreeAccuracy,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -118,6 +119,8 @@ pub struct System {
     statistics: Statistics,
     /// The end of the addresses that were written.
     end: usize,
+    /// The accuracy of forces by a tree, if blocks of many pairs take one.
+    tree: Option<TreeAccuracy>,
     /// Interaction lists of a block to come; they keep the memory of those of earlier ones.
     candidate_lists: InteractionLists,
 }
@@ -163,6 +166,7 @@ impl System {
             lists_wanted: false,
             statistics: Statistics::default(),
             end: 0,
+            tree: None,
             candidate_lists: InteractionLists::default(),
         })
     }
@@ -450,6 +454,7 @@ impl System {
             lists: Some(std::mem::take(&mut self.candidate_lists)),
             sinks: Sinks::default(),
             sinks_on_device: false,
+            tree: None,
         };
         std::mem::swap(&mut self.block, &mut block);
         let stage = std::mem::replace(&mut self.stage, Stage::Idle);
@@ -495,6 +500,12 @@ impl System {
         let on_host = self.choose(pairs, on_device, false)?;
         self.stage = Stage::Idle;
         self.lists.reset();
+        self.block.tree = self.tree_of_candidates(pairs)?;
+        if self.block.tree.is_some() {
+            // Trees need the host's copy too, to find the sinks that are sources.
+            self.fetch_sources()?;
+            self.journal.spill()?;
+        }
         self.devices.make_room(&mut self.journal)?;
         self.journal.prepare(self.devices.take_records(), on_host)?;
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
@@ -504,6 +515,9 @@ impl System {
         }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.sinks_on_device = on_device;
+        if self.block.tree.is_some() {
+            self.fetch_sinks()?;
+        }
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.predicts = self.predicts;

@@ -63,6 +63,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     const COUNT: usize;
     /// Whether the registers are so few that the loop over a tile works in blocks.
     const IN_BLOCKS: bool;
+    /// Whether the steps of an expansion are unrolled into straight-line code.
+    const UNROLLS: bool;
 
     /// Returns a vector with this number in every lane.
     fn splat(value: Self::Element) -> Self;
@@ -71,6 +73,12 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     /// # Safety
     /// `from` points to `COUNT` numbers and is a multiple of the size of one in bytes.
     unsafe fn load(from: *const Self::Element) -> Self;
+    /// Loads four neighbouring numbers of each of some rows, a row in each lane, and returns the
+    /// first ones, the second ones and so on.
+    ///
+    /// # Safety
+    /// `rows` points to `COUNT` pointers to four numbers each.
+    unsafe fn load_columns(rows: *const *const Self::Element) -> [Self; 4];
     /// Stores lanes to memory.
     ///
     /// # Safety

@@ -17,6 +17,8 @@
 //! which `simd` implements.
 
 pub mod catalogue;
+pub mod expansion;
+pub mod indices;
 pub mod lanes;
 pub mod pair;
 pub mod regular;

@@ -60,17 +60,31 @@ impl<E: Element> SinkLanes<E> {
         units: &SinkUnits,
         is_regular: bool,
     ) -> Result<()> {
-        let lanes = kernel.lanes();
+        let group =
+            |members| Group::new(sinks.range(members), kernel.n_derivatives(), kernel.limbs(), units, is_regular);
+        self.pack_groups(sinks.len(), together, kernel.lanes(), group)
+    }
+
+    /// Packs groups of up to `lanes` of some sinks, as [`SinkLanes::pack`] does.
+    pub fn pack_groups(
+        &mut self,
+        sinks: usize,
+        together: usize,
+        lanes: usize,
+        group_of: impl Fn(Range<usize>) -> Group<E>,
+    ) -> Result<()> {
         self.groups.clear();
         self.units.clear();
-        let groups = sinks.len().div_ceil(lanes) + 1;
+        let groups = sinks.div_ceil(lanes) + 1;
         memory::reserve(&mut self.groups, groups, "groups of sinks")?;
         memory::reserve(&mut self.units, groups + lanes, "the table of groups")?;
-        let (together, alone) = sinks.split_at(together);
-        for (group, members) in together.chunks(lanes).chain(alone.chunks(lanes)).enumerate() {
-            self.groups.push(Group::new(members, kernel.n_derivatives(), kernel.limbs(), units, is_regular));
+        let starts = (0..together).step_by(lanes).chain((together..sinks).step_by(lanes));
+        for (group, start) in starts.enumerate() {
+            let end = if start < together { together } else { sinks };
+            let members = start..end.min(start + lanes);
+            self.groups.push(group_of(members.clone()));
             let first_sink = self.units.last().map_or(0, |unit| unit.first_sink + unit.sinks);
-            if first_sink < together.len() {
+            if first_sink < together {
                 self.units.push(Unit { group, layout: LaneLayout::Sinks, first_sink, sinks: members.len() });
             } else {
                 self.units.extend((0..members.len()).map(|lane| Unit {

@@ -6,6 +6,7 @@ pub mod direct;
 mod lanes;
 pub mod lists;
 mod tiles;
+pub mod tree;
 
 use std::sync::Arc;
 
@@ -109,6 +110,12 @@ pub trait Device: Send {
     /// the device's model, not a measurement.
     fn crossover(&self) -> u64 {
         0
+    }
+
+    /// Returns the number of pairs from which on forces by a tree are faster than the sums of all
+    /// pairs, which is a constant: bits must not depend on timing.
+    fn tree_crossover(&self) -> u64 {
+        u64::MAX
     }
 
     /// Returns the bytes of host memory in use beyond the engine's copy of the sources.

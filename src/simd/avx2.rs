@@ -14,6 +14,30 @@ vector! {
     _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps;
 
     #[inline(always)]
+    unsafe fn load_columns(rows: *const *const f32) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Two rows in a vector, so that the four columns of each half are made within it.
+            macro_rules! two {
+                ($row:literal) => {
+                    _mm256_insertf128_ps::<1>(
+                        _mm256_castps128_ps256(_mm_loadu_ps(*rows.add($row))),
+                        _mm_loadu_ps(*rows.add($row + 4)),
+                    )
+                };
+            }
+            let (a, b, c, d) = (two!(0), two!(1), two!(2), two!(3));
+            let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            [
+                F32(_mm256_shuffle_ps::<0x44>(ab, cd)),
+                F32(_mm256_shuffle_ps::<0xee>(ab, cd)),
+                F32(_mm256_shuffle_ps::<0x44>(ab_high, cd_high)),
+                F32(_mm256_shuffle_ps::<0xee>(ab_high, cd_high)),
+            ]
+        }
+    }
+    #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -106,6 +130,22 @@ vector! {
     _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd,
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd;
 
+    #[inline(always)]
+    unsafe fn load_columns(rows: *const *const f64) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (a, b) = (_mm256_loadu_pd(*rows), _mm256_loadu_pd(*rows.add(1)));
+            let (c, d) = (_mm256_loadu_pd(*rows.add(2)), _mm256_loadu_pd(*rows.add(3)));
+            let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+            [
+                F64(_mm256_permute2f128_pd::<0x20>(ab, cd)),
+                F64(_mm256_permute2f128_pd::<0x20>(ab_high, cd_high)),
+                F64(_mm256_permute2f128_pd::<0x31>(ab, cd)),
+                F64(_mm256_permute2f128_pd::<0x31>(ab_high, cd_high)),
+            ]
+        }
+    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.

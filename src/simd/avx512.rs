@@ -14,6 +14,30 @@ vector! {
     _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps;
 
     #[inline(always)]
+    unsafe fn load_columns(rows: *const *const f32) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Four rows in a vector, so that the four columns of each quarter are made within it.
+            macro_rules! four {
+                ($row:literal) => {{
+                    let first = _mm512_castps128_ps512(_mm_loadu_ps(*rows.add($row)));
+                    let two = _mm512_insertf32x4::<1>(first, _mm_loadu_ps(*rows.add($row + 4)));
+                    let three = _mm512_insertf32x4::<2>(two, _mm_loadu_ps(*rows.add($row + 8)));
+                    _mm512_insertf32x4::<3>(three, _mm_loadu_ps(*rows.add($row + 12)))
+                }};
+            }
+            let (a, b, c, d) = (four!(0), four!(1), four!(2), four!(3));
+            let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+            let (ab_high, cd_high) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+            [
+                F32(_mm512_shuffle_ps::<0x44>(ab, cd)),
+                F32(_mm512_shuffle_ps::<0xee>(ab, cd)),
+                F32(_mm512_shuffle_ps::<0x44>(ab_high, cd_high)),
+                F32(_mm512_shuffle_ps::<0xee>(ab_high, cd_high)),
+            ]
+        }
+    }
+    #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -100,6 +124,30 @@ vector! {
     _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd,
     _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd;
 
+    #[inline(always)]
+    unsafe fn load_columns(rows: *const *const f64) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Rows stand in the vectors so that the last step leaves them in order.
+            macro_rules! two {
+                ($row:literal) => {
+                    _mm512_insertf64x4::<1>(
+                        _mm512_castpd256_pd512(_mm256_loadu_pd(*rows.add($row))),
+                        _mm256_loadu_pd(*rows.add($row + 2)),
+                    )
+                };
+            }
+            let (a, b, c, d) = (two!(0), two!(1), two!(4), two!(5));
+            let (ab, cd) = (_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+            let (ab_high, cd_high) = (_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+            [
+                F64(_mm512_shuffle_f64x2::<0x88>(ab, cd)),
+                F64(_mm512_shuffle_f64x2::<0x88>(ab_high, cd_high)),
+                F64(_mm512_shuffle_f64x2::<0xdd>(ab, cd)),
+                F64(_mm512_shuffle_f64x2::<0xdd>(ab_high, cd_high)),
+            ]
+        }
+    }
     #[inline(always)]
     unsafe fn add_to(self, sums: *mut f64) {
         // SAFETY: the caller's promise.

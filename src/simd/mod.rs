@@ -9,6 +9,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod expansions;
 pub mod kernel;
 pub mod level;
 pub mod neighbours;

@@ -52,6 +52,8 @@ macro_rules! portable {
             type Index = [i32; $count];
             const COUNT: usize = $count;
             const IN_BLOCKS: bool = false;
+            // A vector is several operations.
+            const UNROLLS: bool = false;
 
             #[inline(always)]
             fn splat(value: $element) -> Self {
@@ -61,6 +63,12 @@ macro_rules! portable {
             unsafe fn load(from: *const $element) -> Self {
                 // SAFETY: the caller's promise; an array has the alignment of its element.
                 unsafe { *from.cast() }
+            }
+            #[inline(always)]
+            unsafe fn load_columns(rows: *const *const $element) -> [Self; 4] {
+                // SAFETY: the caller's promise.
+                let number = |lane: usize, column: usize| unsafe { *(*rows.add(lane)).add(column) };
+                std::array::from_fn(|column| Array(std::array::from_fn(|lane| number(lane, column))))
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $element) {

@@ -175,6 +175,9 @@ pub struct Group<E> {
     pub unsoftened: bool,
 }
 
+/// Below this squared softening, `|r|^2 + eps2` may be no normal number.
+const SMALLEST_SOFTENING2: f64 = f32::MIN_POSITIVE as f64 * 2.0;
+
 /// The number of rows of a group at the highest order: one, three for each vector with the position
 /// in two limbs, and three of the neighbour criterion.
 const MAX_ROWS: usize = criterion_row(2, crate::data::MAX_DERIVATIVES) + 3;
@@ -216,14 +219,37 @@ impl<E: Element> Group<E> {
                 }
             }
         }
-        // Below this, |r|^2 + eps2 may be no normal number.
-        let smallest = f64::from(f32::MIN_POSITIVE) * 2.0;
         Group {
             rows,
             indices,
             range: indices.into_iter().fold(IndexRange::EMPTY, IndexRange::with),
-            unsoftened: softening2 < smallest,
+            unsoftened: softening2 < SMALLEST_SOFTENING2,
         }
+    }
+
+    /// Packs sinks without velocities at these coordinates, in the units of pairs, in as many limbs
+    /// as `limbs` says.
+    pub fn at_rest(positions: [&[f64]; 3], indices: &[i32], softening2: f64, limbs: usize) -> Group<E> {
+        let last = indices.len() - 1;
+        let mut group = Group {
+            rows: [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS],
+            indices: [indices[last]; MAX_LANES],
+            range: indices.iter().fold(IndexRange::EMPTY, |range, index| range.with(*index)),
+            unsoftened: softening2 < SMALLEST_SOFTENING2,
+        };
+        group.rows[0] = [E::from_f64(softening2); MAX_LANES];
+        group.indices[..=last].copy_from_slice(indices);
+        for (k, coordinates) in positions.into_iter().enumerate() {
+            for lane in 0..MAX_LANES {
+                let coordinate = coordinates[lane.min(last)];
+                let high = E::from_f64(coordinate);
+                group.rows[VECTORS_ROW + k][lane] = high;
+                if limbs == 2 {
+                    group.rows[VECTORS_ROW + 3 + k][lane] = E::from_f64(coordinate - high.to_f64());
+                }
+            }
+        }
+        group
     }
 
     /// Returns the lanes of a row.

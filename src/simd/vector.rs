@@ -44,6 +44,7 @@ macro_rules! vector {
             type Index = $index;
             const COUNT: usize = $count;
             const IN_BLOCKS: bool = $in_blocks;
+            const UNROLLS: bool = true;
 
             #[inline(always)]
             fn splat(value: $element) -> Self {

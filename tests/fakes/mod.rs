@@ -415,9 +415,19 @@ impl Device for Gpu {
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
         let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, .. } = *block;
         let (sinks, lists) = (block.sinks.clone(), block.lists.clone());
-        let sinks_on_device = false;
-        let block =
-            Block { sinks, skip_own_index, time, predicts, nj, units, neighbour_criterion, sinks_on_device, lists };
+        let (sinks_on_device, tree) = (false, None);
+        let block = Block {
+            sinks,
+            skip_own_index,
+            time,
+            predicts,
+            nj,
+            units,
+            neighbour_criterion,
+            sinks_on_device,
+            tree,
+            lists,
+        };
         self.work = Some(Work { block, groups: 0..0, assignment: assignment.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::data::{Assignment, Block, Chunk, PartialSums, Result, Sources, Sums, Units, Updates, memory};
 use crate::hal::DeviceDescription;
 use crate::hal::threads::Threads;
-use crate::law::lanes::{Element, MAX_LANES};
+use crate::law::lanes::MAX_LANES;
 use crate::method::direct::cpu::DirectSums;
 use crate::method::lists::cpu::ListSums;
 use crate::method::tiles::Tiles;
-use crate::method::{Device, DeviceOptions};
+use crate::method::{Device, DeviceOptions, tree};
+use crate::simd::expansions::Number;
 use crate::simd::kernel::{self, Finder, Kernel};
 use crate::simd::tile::{Group, PredictionTarget, Tile};
 
@@ -18,6 +19,8 @@ use super::neighbours;
 
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
+/// The pairs from which on a tree is faster, with one thread or many.
+const TREE_CROSSOVER: u64 = 1 << 24;
 /// The number of rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
 
@@ -35,9 +38,11 @@ pub struct CpuDevice<E> {
     lists: ListSums<E>,
     /// Whether the last block has interaction lists.
     has_lists: bool,
+    /// The sums of the last block, if they were made by a tree.
+    of_tree: Option<Sums>,
 }
 
-impl<E: Element> CpuDevice<E> {
+impl<E: Number> CpuDevice<E> {
     /// Makes a device that runs a kernel on some threads.
     pub fn new(kernel: Box<dyn Kernel<E>>, threads: Arc<Threads>, options: DeviceOptions) -> CpuDevice<E> {
         CpuDevice {
@@ -50,17 +55,22 @@ impl<E: Element> CpuDevice<E> {
             direct: DirectSums::default(),
             lists: ListSums::default(),
             has_lists: false,
+            of_tree: None,
             options,
         }
     }
 
     /// Returns the sums of the last block.
     fn sums(&mut self) -> &mut Sums {
-        if self.has_lists { self.lists.last() } else { self.direct.last() }
+        match &mut self.of_tree {
+            Some(sums) => sums,
+            None if self.has_lists => self.lists.last(),
+            None => self.direct.last(),
+        }
     }
 }
 
-impl<E: Element> Device for CpuDevice<E> {
+impl<E: Number> Device for CpuDevice<E> {
     fn describe(&self) -> DeviceDescription {
         crate::hal::cpu::describe()
     }
@@ -70,6 +80,13 @@ impl<E: Element> Device for CpuDevice<E> {
         self.assignment = assignment.clone();
         self.has_lists = block.lists.is_some();
         let with = (&*self.kernel, &*self.options.interaction);
+        self.of_tree = None;
+        if let Some(asked) = block.tree {
+            let on = (&*self.threads, self.options.level);
+            let sums = self.of_tree.insert(Sums::default());
+            let summed = tree::cpu::block::sum(with, on, of, asked, sums);
+            return summed.inspect_err(|_| self.assignment = Assignment::whole(0));
+        }
         let begun = match &block.lists {
             Some(lists) => self.lists.start(with, &mut self.tiles, &self.threads, of, (lists, assignment)),
             None => {
@@ -141,6 +158,10 @@ impl<E: Element> Device for CpuDevice<E> {
         neighbours::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
     }
 
+    fn tree_crossover(&self) -> u64 {
+        TREE_CROSSOVER
+    }
+
     fn bytes(&self) -> usize {
         self.tiles.bytes()
     }
@@ -190,6 +211,7 @@ mod tests {
                 predicts: true,
                 lists: None,
                 sinks_on_device: false,
+                tree: None,
             };
             device.start(&Updates::of(&sources), &block, &Assignment::whole(sinks)).unwrap();
             assert!(device.direct.tasks() >= 2, "{sinks} sinks are {} task", device.direct.tasks());

@@ -9,8 +9,8 @@ use crate::data::Result;
 use crate::hal::Backend;
 use crate::hal::threads::Threads;
 use crate::law::catalogue::unsupported;
-use crate::law::lanes::Element;
 use crate::method::{Device, DeviceOptions};
+use crate::simd::expansions::Number;
 use crate::simd::kernel;
 
 /// Opens the CPU.
@@ -25,7 +25,7 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))
 }
 
-fn device<E: Element>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
+fn device<E: Number>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
     let threads = Arc::new(Threads::new(options.threads));
     Ok(Box::new(device::CpuDevice::new(kernel, threads, options)))
 }

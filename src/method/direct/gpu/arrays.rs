@@ -100,7 +100,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
 
     fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<Census> {
         let _caller = self.gpu.enter()?;
-        self.predicted = None;
+        self.sources_have_changed();
         self.store.take_dense(&self.gpu, &self.queues[0], count)?;
         let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
         let n_coefficients = self.options.interaction.n_coefficients;

@@ -34,7 +34,8 @@ pub fn load_arrays<G: Gpu>(gpu: &G, kernels: &[&str]) -> Result<Vec<G::Kernel>> 
     load_unit(gpu, ("arrays of callers", "arrays"), (SOURCE_OF_ARRAYS, &[]), kernels)
 }
 
-fn load_unit<G: Gpu>(
+/// Loads the kernels of these names from a unit, of which OpenCL's compilers get the source.
+pub fn load_unit<G: Gpu>(
     gpu: &G,
     (name, unit): (&str, &str),
     (source, defines): (&str, &[(String, i64)]),
@@ -59,7 +60,8 @@ mod tests {
         units.extend(full.map(|entry| unit_of_lists(entry)));
         units.push("arrays".into());
         units.sort();
-        let packs: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
+        let packs = PACKS.iter().map(|(name, _)| *name).filter(|name| !name.starts_with("tree"));
+        let packs: Vec<&str> = packs.collect();
         assert_eq!(units, packs);
     }
 }

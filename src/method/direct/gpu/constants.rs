@@ -104,8 +104,10 @@ mod tests {
     use super::super::shapes::SHORT;
     use super::super::step;
     use super::*;
+    use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
     use crate::method::lists::gpu::plan::{LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN};
+    use crate::method::tree::gpu::constants::{defines_of_order, unit_of_order};
 
     /// The files of each translation unit for CUDA, in their order.
     const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/unit.h"];
@@ -184,7 +186,13 @@ mod tests {
         let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
         let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists));
         let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
-        let units = direct.chain(lists).chain([arrays]).collect::<Vec<_>>().join(",\n");
+        let of_trees =
+            |unit: &str| format!(" \"files\": [{}],", quoted(&["prelude_cuda.h", "generated/constants.h", unit]));
+        let (of_tree, of_orders) = (of_trees("tree/unit.h"), of_trees("tree/expansion_unit.h"));
+        let orders = LOWEST_ORDER..=HIGHEST_ORDER;
+        let trees = orders.map(|order| unit(unit_of_order(order), defines_of_order(order), &of_orders));
+        let trees = std::iter::once(unit("tree".into(), Vec::new(), &of_tree)).chain(trees);
+        let units = direct.chain(lists).chain([arrays]).chain(trees).collect::<Vec<_>>().join(",\n");
         let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
         // A program of another kind, for the test of the HAL.
         let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);

@@ -5,13 +5,14 @@ use std::ops::Range;
 use crate::data::sinks::width;
 use crate::data::{
     Assignment, Block, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Partition, Records,
-    Result, SLICES, Sources, Updates, chunks_below, memory,
+    Result, SLICES, Sources, TreeBlock, Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
 use crate::method::arrays::DeviceArrays;
 use crate::method::arrays::work::ArrayWork;
 use crate::method::lists::gpu::sums::ListSums;
+use crate::method::tree::gpu::block::TreeSums;
 use crate::method::{Device, DeviceOptions};
 
 use super::calibration::costs;
@@ -34,6 +35,8 @@ const RECORDS_OF_FORCE: usize = 64;
 const PARTIAL_SUMS_BYTES: usize = 256 << 20;
 /// The number of sinks of the last piece of a block in pieces.
 const SMALL_PIECE: usize = 1024;
+/// The pairs from which on a tree is faster.
+const TREE_CROSSOVER: u64 = 1 << 31;
 /// The number of queues, which take pieces in turn.
 pub(super) const QUEUES: usize = 2;
 /// Rows of partial sums are a multiple of this many sinks apart.
@@ -81,6 +84,10 @@ pub struct GpuDevice<G: Gpu> {
     pub(super) lists: ListSums<G>,
     /// Whether the last block has interaction lists.
     pub(super) has_lists: bool,
+    /// Trees, once they were needed.
+    trees: Option<TreeSums<G>>,
+    /// Whether the forces of the last block are a tree's.
+    has_tree: bool,
     /// Work on arrays of callers, once it was needed.
     pub(super) arrays: Option<ArrayWork<G>>,
     /// Whether the results of the last block stay on the device until they are asked for.
@@ -141,6 +148,8 @@ impl<G: Gpu> GpuDevice<G> {
             neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
             lists: ListSums::new(&gpu, options.threads)?,
             has_lists: false,
+            trees: None,
+            has_tree: false,
             arrays: None,
             keeps_results: false,
             pieces: Vec::new(),
@@ -248,7 +257,7 @@ impl<G: Gpu> GpuDevice<G> {
         let target = PredictionTarget::of(block);
         let changed = self.store.update(&self.gpu, &self.queues[0], sources, everything)?;
         if changed || !missed.is_empty() || !fresh.is_empty() {
-            self.predicted = None;
+            self.sources_have_changed();
         }
         let is_predicted =
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
@@ -374,6 +383,33 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
+    /// Forgets what was made of the sources that the device had.
+    pub(super) fn sources_have_changed(&mut self) {
+        self.predicted = None;
+        if let Some(trees) = &mut self.trees {
+            trees.forget();
+        }
+    }
+
+    /// Sums the forces of a block by a tree.
+    fn sum_by_tree(&mut self, updates: &Updates, block: &Block, asked: TreeBlock) -> Result<()> {
+        // The engine has brought all that was written to the host's copy.
+        let changed = self.store.update(&self.gpu, &self.queues[0], updates.sources, updates.everything)?;
+        if changed {
+            self.sources_have_changed();
+        }
+        if self.assignment.sinks.is_empty() {
+            return Ok(());
+        }
+        let trees = match &mut self.trees {
+            Some(trees) => trees,
+            none => none.insert(TreeSums::new(&self.gpu, self.options.threads)?),
+        };
+        let (octets, chunks) = self.store.octets();
+        let kept = (updates.sources, octets, (chunks, self.store.is_dense()));
+        trees.sum((&self.gpu, &self.queues[0]), &self.options.interaction, kept, (block, asked))
+    }
+
     /// Puts all work of a block with interaction lists in the queues of the device.
     fn enqueue_lists(&mut self, updates: &Updates, block: &Block, lists: &InteractionLists) -> Result<()> {
         let interaction = &self.options.interaction.clone();
@@ -381,7 +417,7 @@ impl<G: Gpu> GpuDevice<G> {
         let target = PredictionTarget::of(block);
         let changed = self.store.update(&self.gpu, &self.queues[0], sources, everything)?;
         if changed || !missed.is_empty() || !fresh.is_empty() {
-            self.predicted = None;
+            self.sources_have_changed();
         }
         self.inbox.make_room(&self.gpu, 0, missed.lines().len() + fresh.lines().len())?;
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
@@ -529,7 +565,7 @@ impl<G: Gpu> GpuDevice<G> {
         }
         self.pieces.clear();
         self.lists.forget();
-        self.predicted = None;
+        self.sources_have_changed();
         self.store.forget();
     }
 }
@@ -565,9 +601,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
         self.assignment = assignment.clone();
         self.has_lists = block.lists.is_some();
         self.keeps_results = block.is_on_device();
-        let begun = match &block.lists {
-            Some(lists) => self.enqueue_lists(updates, block, lists),
-            None => self.enqueue(updates, block),
+        self.has_tree = block.tree.is_some();
+        let begun = match (&block.lists, block.tree) {
+            (Some(lists), _) => self.enqueue_lists(updates, block, lists),
+            (None, Some(asked)) => self.sum_by_tree(updates, block, asked),
+            (None, None) => self.enqueue(updates, block),
         };
         if begun.is_err() {
             self.give_up();
@@ -596,6 +634,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
         let all = self.assignment.sinks.len();
         if self.has_lists {
             return self.wait_more_of_lists(partial_sums, done);
+        }
+        if let Some(trees) = self.trees.as_ref().filter(|_| self.has_tree && all > 0) {
+            trees.take(&mut partial_sums.set(0).values);
+            return Ok(all);
         }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {
@@ -653,6 +695,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
         Some(self.shape(plan, own, chunks, partition.sets, false).0 + model::partitioned(partition, devices, ni))
     }
 
+    fn tree_crossover(&self) -> u64 {
+        TREE_CROSSOVER
+    }
+
     fn crossover(&self) -> u64 {
         CROSSOVER
     }
@@ -662,6 +708,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
             + self.inbox.bytes()
             + self.neighbour_lists.bytes()
             + self.lists.bytes()
+            + self.trees.as_ref().map_or(0, TreeSums::bytes)
             + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
             + self.outbox.bytes()
     }

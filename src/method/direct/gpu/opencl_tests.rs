@@ -55,6 +55,7 @@ fn block(ni: usize, nj: usize) -> Block {
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
         sinks_on_device: false,
+        tree: None,
     }
 }
 

@@ -58,6 +58,11 @@ impl<G: Gpu> Store<G> {
         }
     }
 
+    /// Returns the octets, and the number of chunks in them.
+    pub fn octets(&self) -> (&G::Memory, usize) {
+        (&self.octets, self.chunks.count())
+    }
+
     /// Whether the slot of a chunk is its number.
     pub fn is_dense(&self) -> bool {
         self.chunks.is_dense()

@@ -115,6 +115,7 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
         sinks_on_device: false,
+        tree: None,
     }
 }
 

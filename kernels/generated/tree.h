@@ -1,0 +1,78 @@
+// Made from src/method/tree/gpu/constants.rs, which says what each number is.
+
+#define LEVELS 42
+#define LEVELS_OF_WORD 21
+#define LOWEST_EXPONENT (-900)
+#define LEAF 16
+#define BOX_THREADS 256
+#define KEY_THREADS 256
+#define SORT_THREADS 256
+#define SMALL_TURNS 4
+#define LARGE_TURNS 12
+#define DIGIT_BITS 8
+#define SCAN_THREADS 256
+#define SCANNED 4
+#define CELL_THREADS 256
+#define CELL_TILE 1024
+#define LINK_THREADS 256
+#define GENERATIONS 43
+#define LEAF_THREADS 128
+#define INNER_THREADS 64
+#define CHILDREN 8
+#define EXACT_RADIUS 512
+#define MOST_ALIKE 512
+#define CROWD 32
+#define SELECT_THREADS 256
+#define SHIFT_THREADS 64
+#define LEVELS_OF_SINKS 3
+#define SINKS_0 4096
+#define SINKS_1 512
+#define SINKS_2 64
+#define WALK_STACK 1024
+#define WALK_RESERVE 336
+#define WALK_BUFFER 256
+#define SIDE_EXPONENT 10
+#define SOFTENING_EXPONENT 12
+#define MOST_UNITS 400
+#define FOUND_UNSORTED 0
+#define FOUND_DEEP 1
+#define FOUND_CROWDED 2
+#define FOUND_NEGATIVE 4
+#define FOUND_STARTS 5
+#define FOUND 49
+#define CUBE_LOW 0
+#define CUBE_TO_KEYS 3
+#define CUBE_TO_UNITS 4
+#define FIELD_CUT2 0.81f
+#define CUT2 0.64f
+#define GROUP_SPREAD 1.3f
+#define ACCELERATION_FLOOR 0.2f
+#define LEAST_S2 9.313226e-10f
+
+typedef struct {
+    long position, position_octet, position_body, position_component;
+    long mass, mass_octet, mass_body;
+} BodyLayout;
+
+typedef struct {
+    uint first_body, bodies, first_child;
+    unsigned short children, depth;
+} Cell;
+
+// The centre, as what 32 bits hold of it and what they round off, with the radius and the sum of |m|.
+typedef struct {
+    float4 high, low;
+} CellPlace;
+
+// The sum of |m| |x|^2, `rho` of the criterion, and the children.
+typedef struct {
+    float second, rho;
+    uint first_child, children;
+} CellReach;
+
+// A cell of sinks, the cell around it of the level before, and their mean acceleration.
+typedef struct {
+    uint cell, around;
+    float mean;
+    uint reserved;
+} Sink;

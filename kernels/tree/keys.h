@@ -1,0 +1,145 @@
+// The cube that holds all bodies, and the keys of bodies: their places in it, in Morton order.
+
+// Component `component` of the position of a body.
+FUNCTION double position_of(GLOBAL const char *bodies, const BodyLayout *layout, uint body, int component)
+{
+    const long offset = layout->position + (long)(body / 8) * layout->position_octet + (body % 8) * layout->position_body;
+    return *(GLOBAL const double *)(bodies + offset + component * layout->position_component);
+}
+
+FUNCTION double mass_of(GLOBAL const char *bodies, const BodyLayout *layout, uint body)
+{
+    return *(GLOBAL const double *)(bodies + layout->mass + (long)(body / 8) * layout->mass_octet + (body % 8) * layout->mass_body);
+}
+
+// Places to which no body was written are farther out than any body.
+FUNCTION int is_there(double x)
+{
+    return fabs(x) < 0.5 * FAR_AWAY;
+}
+
+// The least and the largest coordinates of the bodies of a thread block.
+KERNEL(BOX_THREADS, 4)
+find_box(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL double *boxes, uint count)
+{
+    LOCAL double shared[6 * BOX_THREADS];
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    double least[6];
+    UNROLL
+    for (int k = 0; k < 6; ++k)
+        least[k] = FAR_AWAY;
+    for (uint body = BLOCK * BOX_THREADS + THREAD; body < count; body += BLOCKS * BOX_THREADS) {
+        double position[3];
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            position[k] = position_of(bodies, &layout, body, k);
+        if (is_there(position[0])) {
+            UNROLL
+            for (int k = 0; k < 3; ++k) {
+                least[k] = fmin(least[k], position[k]);
+                least[3 + k] = fmin(least[3 + k], -position[k]);
+            }
+        }
+    }
+    UNROLL
+    for (int k = 0; k < 6; ++k)
+        shared[k * BOX_THREADS + THREAD] = least[k];
+    for (int apart = BOX_THREADS / 2; apart > 0; apart /= 2) {
+        SYNC;
+        if (THREAD < apart) {
+            UNROLL
+            for (int k = 0; k < 6; ++k)
+                shared[k * BOX_THREADS + THREAD] = fmin(shared[k * BOX_THREADS + THREAD], shared[k * BOX_THREADS + THREAD + apart]);
+        }
+    }
+    SYNC;
+    if (THREAD < 6)
+        boxes[BLOCK * 6 + THREAD] = shared[THREAD * BOX_THREADS];
+}
+
+// Chooses the cube: its low corner is that of the box of all bodies, its side the smallest power of
+// two that is larger than the box's longest side. It also clears what is found later. One thread
+// block.
+KERNEL(BOX_THREADS, 1)
+choose_cube(GLOBAL const double *boxes, GLOBAL double *cube, GLOBAL uint *found, int count, double softening2)
+{
+    LOCAL double least[6][BOX_THREADS];
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    if (THREAD < FOUND)
+        found[THREAD] = 0;
+    UNROLL
+    for (int k = 0; k < 6; ++k) {
+        least[k][THREAD] = FAR_AWAY;
+        for (int box = THREAD; box < count; box += BOX_THREADS)
+            least[k][THREAD] = fmin(least[k][THREAD], boxes[6 * box + k]);
+    }
+    for (int apart = BOX_THREADS / 2; apart > 0; apart /= 2) {
+        SYNC;
+        if (THREAD < apart) {
+            UNROLL
+            for (int k = 0; k < 6; ++k)
+                least[k][THREAD] = fmin(least[k][THREAD], least[k][THREAD + apart]);
+        }
+    }
+    SYNC;
+    if (THREAD == 0) {
+        double longest = 0.0;
+        UNROLL
+        for (int k = 0; k < 3; ++k) {
+            longest = fmax(longest, -least[3 + k][0] - least[k][0]);
+            cube[CUBE_LOW + k] = least[k][0];
+        }
+        // The exponent of zero is below the lowest one.
+        longest *= 1.0 + 9.5367431640625e-7;
+        const int exponent = ((int)(BITS_OF_DOUBLE(longest) >> 52) & 0x7ff) - 1022;
+        const int side = exponent > LOWEST_EXPONENT ? exponent : LOWEST_EXPONENT;
+        cube[CUBE_TO_KEYS] = ldexp(1.0, LEVELS - side);
+        // The softening is in the range of 32 bits too.
+        const int softening = softening2 > 0.0 ? (((int)(BITS_OF_DOUBLE(softening2) >> 52) & 0x7ff) - 1023) / 2 : -MOST_UNITS;
+        const int units = side > softening - SOFTENING_EXPONENT + SIDE_EXPONENT ? SIDE_EXPONENT - side : SOFTENING_EXPONENT - softening;
+        cube[CUBE_TO_UNITS] = ldexp(1.0, units < MOST_UNITS ? units : MOST_UNITS);
+    }
+}
+
+// Every third bit from the lowest on is one of the 21 bits of a number.
+FUNCTION ulong spread(ulong bits)
+{
+    bits = (bits | bits << 32) & 0x001f00000000ffffUL;
+    bits = (bits | bits << 16) & 0x001f0000ff0000ffUL;
+    bits = (bits | bits << 8) & 0x100f00f00f00f00fUL;
+    bits = (bits | bits << 4) & 0x10c30c30c30c30c3UL;
+    return (bits | bits << 2) & 0x1249249249249249UL;
+}
+
+// A word of the key of a body: word 0 has the first 21 levels, word 1 the next ones.
+FUNCTION ulong key_of(const double position[3], GLOBAL const double *cube, int word)
+{
+    ulong key = 0;
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        const double place = fmax((position[k] - cube[CUBE_LOW + k]) * cube[CUBE_TO_KEYS], 0.0);
+        const ulong whole = (ulong)fmin(place, 4398046511103.0);
+        key = key << 1 | spread(word == 0 ? whole >> LEVELS_OF_WORD : whole & 0x1fffffUL);
+    }
+    return key;
+}
+
+// Writes a word of the keys of all bodies. Places without a body come last.
+KERNEL(KEY_THREADS, 6)
+write_keys(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const double *cube, GLOBAL ulong *keys,
+    GLOBAL const uint *order, uint count, int word, int is_ordered)
+{
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const uint place = BLOCK * KEY_THREADS + THREAD;
+    if (place < count) {
+        const uint body = is_ordered ? order[place] : place;
+        double position[3];
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            position[k] = position_of(bodies, &layout, body, k);
+        keys[place] = is_there(position[0]) ? key_of(position, cube, word) : ~0UL;
+    }
+}

@@ -1,0 +1,183 @@
+// Lists of cells. A list is made of segments, each of which has the number of its entries, the place
+// of the next segment, and the entries. Where a segment lies is chance, in which order the segments
+// and entries of a list stand is not.
+
+#define NO_SEGMENT 0xffffffffu
+
+// The number of threads before this one for which a condition holds, and of all.
+FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all)
+{
+#if CAN_VOTE
+    uint votes;
+    VOTES(votes, condition);
+    *all = COUNT_BITS(votes);
+    return COUNT_BITS(votes & BELOW);
+#else
+    const uint before = sum_before(condition != 0, scratch);
+    *all = scratch[LANES - 1];
+    return before;
+#endif
+}
+
+// The sum of the values, below 16, of the threads before this one, and of all.
+FUNCTION uint small_sum_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
+{
+#if CAN_VOTE
+    uint before = 0;
+    *all = 0;
+    UNROLL
+    for (int bit = 0; bit < 4; ++bit) {
+        uint votes;
+        VOTES(votes, value >> bit & 1);
+        *all += COUNT_BITS(votes) << bit;
+        before += COUNT_BITS(votes & BELOW) << bit;
+    }
+    return before;
+#else
+    const uint before = sum_before(value, scratch);
+    *all = scratch[LANES - 1];
+    return before;
+#endif
+}
+
+// A list that is written by a block of 32 threads: the entries that wait in `buffer`, and the place
+// of the last segment.
+typedef struct {
+    uint first, last, waiting;
+} Writer;
+
+// Writes what waits. `used` counts the words in use of those of all lists, of which there are `room`.
+FUNCTION void flush(Writer *writer, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place, GLOBAL uint *lists,
+    GLOBAL uint *used, uint room)
+{
+    SYNC_32;
+    if (writer->waiting > 0) {
+        if (THREAD == 0)
+            *place = ATOMIC_ADD(used, writer->waiting + 2);
+        SYNC_32;
+        const uint at = *place;
+        if (at < room && room - at >= writer->waiting + 2) {
+            if (THREAD == 0) {
+                lists[at] = writer->waiting;
+                lists[at + 1] = NO_SEGMENT;
+                if (writer->last != NO_SEGMENT)
+                    lists[writer->last + 1] = at;
+            }
+            for (uint k = THREAD; k < writer->waiting; k += LANES)
+                lists[at + 2 + k] = buffer[k];
+            if (writer->first == NO_SEGMENT)
+                writer->first = at;
+            writer->last = at;
+        }
+        writer->waiting = 0;
+        SYNC_32;
+    }
+}
+
+// The cells that a sink has still to look at: a list that it reads, and a stack.
+typedef struct {
+    uint segment, entry, entries, top;
+} Pending;
+
+FUNCTION Pending pending_of(GLOBAL const uint *lists, uint segment)
+{
+    Pending pending;
+    pending.segment = segment;
+    pending.entry = 0;
+    pending.entries = segment == NO_SEGMENT ? 0 : lists[segment];
+    pending.top = 0;
+    return pending;
+}
+
+// Takes up to 32 cells, of which each thread gets one, and returns how many; 0 at the end. The stack
+// has room for eight children of each, and for those below one cell that is opened at a time.
+FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint *cell)
+{
+    uint some = pending->top + WALK_RESERVE < WALK_STACK ? (WALK_STACK - WALK_RESERVE - pending->top) / CHILDREN : 0;
+    some = some < 1 ? 1 : some > LANES ? LANES : some;
+    *cell = 0;
+    if (pending->top < LANES && pending->entry < pending->entries) {
+        const uint left = pending->entries - pending->entry;
+        some = some < left ? some : left;
+        if (THREAD < (int)some)
+            *cell = lists[pending->segment + 2 + pending->entry + THREAD];
+        pending->entry += some;
+        if (pending->entry == pending->entries) {
+            const uint next = lists[pending->segment + 1];
+            const uint top = pending->top;
+            *pending = pending_of(lists, next);
+            pending->top = top;
+        }
+        return some;
+    }
+    some = some < pending->top ? some : pending->top;
+    if (THREAD < (int)some)
+        *cell = stack[pending->top - 1 - THREAD];
+    pending->top -= some;
+    SYNC_32;
+    return some;
+}
+
+// Puts the children of cells that are opened on the stack.
+FUNCTION void open(Pending *pending, LOCAL_POINTER uint *stack, int is_opened, uint first_child, uint children,
+    LOCAL_POINTER uint *scratch)
+{
+    uint all;
+    const uint before = small_sum_before(is_opened ? children : 0, scratch, &all);
+    if (is_opened) {
+        for (uint k = 0; k < children; ++k)
+            stack[pending->top + before + k] = first_child + k;
+    }
+    pending->top += all;
+    SYNC_32;
+}
+
+// The sum of a number over 32 threads, in a fixed order; all threads get it.
+FUNCTION float sum_of_32(float value, LOCAL_POINTER float *scratch)
+{
+    SYNC_32;
+    scratch[LANE] = value;
+    UNROLL
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+        SYNC_32;
+        if (LANE < apart)
+            scratch[LANE] += scratch[LANE + apart];
+    }
+    SYNC_32;
+    return scratch[0];
+}
+
+FUNCTION float least_of_32(float value, LOCAL_POINTER float *scratch)
+{
+    SYNC_32;
+    scratch[LANE] = value;
+    UNROLL
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+        SYNC_32;
+        if (LANE < apart)
+            scratch[LANE] = fmin(scratch[LANE], scratch[LANE + apart]);
+    }
+    SYNC_32;
+    return scratch[0];
+}
+
+// Whether a cell of sinks is one of a level: the largest cells of at most so many bodies, or leaves.
+FUNCTION int is_sink(GLOBAL const Cell *cells, GLOBAL const uint *parents, uint cell, uint most)
+{
+    const Cell own = cells[cell];
+    if (own.bodies > most && own.children > 0)
+        return 0;
+    const uint parent = parents[cell];
+    return parent == NO_SEGMENT || cells[parent].bodies > most;
+}
+
+FUNCTION uint most_of_level(int level)
+{
+    return level == 0 ? SINKS_0 : level == 1 ? SINKS_1 : SINKS_2;
+}
+
+// The level whose lists the sinks of a level go on with. Groups follow the last level but one.
+FUNCTION int level_before(int level)
+{
+    return level == LEVELS_OF_SINKS ? LEVELS_OF_SINKS - 2 : level - 1;
+}

@@ -1,0 +1,250 @@
+// The upward pass: what the walk and the expansions need of each cell.
+//
+// A moment is the sum of m (-x)^a / a! over the bodies of a cell, with x from its centre, which is
+// the centre weighted by |m|. Moments of degree 1 are zero where no mass is negative. Sums are made
+// in the order of the bodies of a leaf, or of the children of a cell.
+
+// The difference of two places.
+#define APART(highs, lows, from_high, from_low, k) \
+    (((highs).k - (from_high).k) + ((lows).k - (from_low).k))
+
+// Moves a place, of which `low` holds what `high` rounds off.
+#define MOVE_ALONG(k, by) \
+    { \
+        const float sum = high->k + (by), part = sum - high->k; \
+        const float rest = ((high->k - (sum - part)) + ((by) - part)) + low->k; \
+        high->k = sum + rest; \
+        low->k = rest - (high->k - sum); \
+    }
+FUNCTION void move_place(float4 *high, float4 *low, float x, float y, float z)
+{
+    MOVE_ALONG(x, x);
+    MOVE_ALONG(y, y);
+    MOVE_ALONG(z, z);
+}
+
+// What a cell has beside its moments. `second` and `power` are the sums of |m| |x|^2 and of |m| |x|^p,
+// where p is the order.
+typedef struct {
+    float4 high, low;
+    float radius, mass, second, power;
+} Summary;
+
+FUNCTION float integer_power(float base, int exponent)
+{
+    float power = 1.0f;
+    UNROLL
+    for (int k = 0; k < exponent; ++k)
+        power *= base;
+    return power;
+}
+
+FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint cell,
+    const Cell *of, const Summary *summary, const float terms[TERMS])
+{
+    CellPlace place;
+    place.high = FLOAT4(summary->high.x, summary->high.y, summary->high.z, summary->radius);
+    place.low = FLOAT4(summary->low.x, summary->low.y, summary->low.z, summary->mass);
+    places[cell] = place;
+    CellReach reach;
+    reach.second = summary->second;
+    reach.first_child = of->first_child;
+    reach.children = of->children;
+    reach.rho = summary->mass > 0.0f ? pow(summary->power / summary->mass, 1.0f / ORDER) : 0.0f;
+    reaches[cell] = reach;
+    float record[RECORD];
+    record[0] = summary->high.x, record[1] = summary->high.y, record[2] = summary->high.z;
+    UNROLL
+    for (int k = 0; k < RECORD - 3; ++k)
+        record[3 + k] = k < TERMS ? terms[k] : 0.0f;
+    UNROLL
+    for (int k = 0; k < RECORD / 4; ++k)
+        moments[(long)cell * (RECORD / 4) + k] = FLOAT4(record[4 * k], record[4 * k + 1], record[4 * k + 2], record[4 * k + 3]);
+}
+
+// Leaves: a thread has one.
+KERNEL(LEAF_THREADS, 4)
+sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
+    GLOBAL CellReach *reaches, GLOBAL float4 *moments, GLOBAL const uint *found)
+{
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const uint count = found[FOUND_STARTS + GENERATIONS];
+    for (uint number = BLOCK * LEAF_THREADS + THREAD; number < count; number += BLOCKS * LEAF_THREADS) {
+        const Cell cell = cells[number];
+        if (cell.children > 0)
+            continue;
+        const uint end = cell.first_body + cell.bodies;
+        float4 high = highs[cell.first_body], low = lows[cell.first_body];
+        float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f}, plain[3] = {0.0f, 0.0f, 0.0f};
+        for (uint body = cell.first_body; body < end; ++body) {
+            const float4 at = highs[body], rest = lows[body];
+            const float weight = fabs(at.w);
+            const float x = APART(at, rest, high, low, x), y = APART(at, rest, high, low, y), z = APART(at, rest, high, low, z);
+            sum[0] = fma(weight, x, sum[0]), sum[1] = fma(weight, y, sum[1]), sum[2] = fma(weight, z, sum[2]);
+            plain[0] += x, plain[1] += y, plain[2] += z;
+            sum[3] += weight;
+        }
+        const int has_mass = sum[3] > 0.0f;
+        const float inverse = 1.0f / (has_mass ? sum[3] : (float)cell.bodies);
+        const float x_of_centre = (has_mass ? sum[0] : plain[0]) * inverse;
+        const float y_of_centre = (has_mass ? sum[1] : plain[1]) * inverse;
+        const float z_of_centre = (has_mass ? sum[2] : plain[2]) * inverse;
+        move_place(&high, &low, x_of_centre, y_of_centre, z_of_centre);
+        float terms[TERMS], farthest2 = 0.0f;
+        UNROLL
+        for (int k = 0; k < TERMS; ++k)
+            terms[k] = 0.0f;
+        Summary summary;
+        summary.high = high, summary.low = low;
+        summary.mass = sum[3];
+        summary.second = summary.power = 0.0f;
+        for (uint body = cell.first_body; body < end; ++body) {
+            const float4 at = highs[body], rest = lows[body];
+            const float x = APART(at, rest, high, low, x), y = APART(at, rest, high, low, y), z = APART(at, rest, high, low, z);
+            const float distance2 = fma(x, x, fma(y, y, z * z)), weighted = fabs(at.w) * distance2;
+            farthest2 = fmax(farthest2, distance2);
+            summary.second += weighted;
+            summary.power = fma(weighted, integer_power(sqrt(distance2), ORDER - 2), summary.power);
+            add_body(-x, -y, -z, at.w, terms);
+        }
+        summary.radius = sqrt(farthest2);
+        write_cell(places, reaches, moments, number, &cell, &summary, terms);
+    }
+}
+
+// Inner cells of a generation, from their children: CHILDREN threads share one.
+#define INNER_CELLS (INNER_THREADS / CHILDREN)
+#define SUMS (TERMS > 6 ? TERMS : 6)
+
+// The sums over the children of a cell, in their order.
+FUNCTION float sum_of_children(LOCAL_POINTER const float *values)
+{
+    float sum = 0.0f;
+    UNROLL
+    for (int child = 0; child < CHILDREN; ++child)
+        sum += values[child];
+    return sum;
+}
+
+FUNCTION float most_of_children(LOCAL_POINTER const float *values)
+{
+    float most = 0.0f;
+    UNROLL
+    for (int child = 0; child < CHILDREN; ++child)
+        most = fmax(most, values[child]);
+    return most;
+}
+
+KERNEL(INNER_THREADS, 8)
+sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
+    GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint first, uint end)
+{
+    LOCAL float sums[SUMS][INNER_THREADS];
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const int child = THREAD % CHILDREN, base = THREAD - child;
+    const uint number = first + BLOCK * INNER_CELLS + THREAD / CHILDREN;
+    const Cell cell = cells[number < end ? number : first];
+    const int children = number < end ? cell.children : 0;
+    const int is = child < children;
+    const uint own = cell.first_child + child;
+
+    float4 high = FLOAT4(0.0f, 0.0f, 0.0f, 0.0f), low = high, of_first = high, rest_of_first = high;
+    float terms[TERMS], second = 0.0f, weight_by_count = 0.0f;
+    UNROLL
+    for (int k = 0; k < TERMS; ++k)
+        terms[k] = 0.0f;
+    if (is) {
+        const CellPlace place = places[own], beside = places[cell.first_child];
+        high = place.high, low = place.low;
+        of_first = beside.high, rest_of_first = beside.low;
+        second = reaches[own].second;
+        weight_by_count = (float)cells[own].bodies;
+        float record[RECORD];
+        UNROLL
+        for (int k = 0; k < RECORD / 4; ++k) {
+            const float4 part = moments[(long)own * (RECORD / 4) + k];
+            record[4 * k] = part.x, record[4 * k + 1] = part.y, record[4 * k + 2] = part.z, record[4 * k + 3] = part.w;
+        }
+        UNROLL
+        for (int k = 0; k < TERMS; ++k)
+            terms[k] = record[3 + k];
+    }
+
+    // The centre, from the first child's.
+    const float mass = low.w, radius = high.w;
+    sums[0][THREAD] = mass;
+    SYNC;
+    const float total = sum_of_children(&sums[0][base]);
+    const float weight = total > 0.0f ? mass : weight_by_count;
+    sums[1][THREAD] = weight * APART(high, low, of_first, rest_of_first, x);
+    sums[2][THREAD] = weight * APART(high, low, of_first, rest_of_first, y);
+    sums[3][THREAD] = weight * APART(high, low, of_first, rest_of_first, z);
+    SYNC;
+    const float inverse = 1.0f / (total > 0.0f ? total : (float)cell.bodies);
+    Summary summary;
+    // Threads without a child have their part in the search for the radius.
+    summary.high = places[children > 0 ? cell.first_child : first].high;
+    summary.low = places[children > 0 ? cell.first_child : first].low;
+    const float to_centre[3] = {
+        sum_of_children(&sums[1][base]) * inverse, sum_of_children(&sums[2][base]) * inverse, sum_of_children(&sums[3][base]) * inverse};
+    move_place(&summary.high, &summary.low, to_centre[0], to_centre[1], to_centre[2]);
+    summary.mass = total;
+    SYNC;
+
+    // How far the bodies are from it.
+    const int is_exact = cell.bodies <= EXACT_RADIUS;
+    const float x = APART(high, low, summary.high, summary.low, x), y = APART(high, low, summary.high, summary.low, y);
+    const float z = APART(high, low, summary.high, summary.low, z), distance2 = fma(x, x, fma(y, y, z * z));
+    float farthest = is ? radius + sqrt(distance2) : 0.0f, power = 0.0f;
+    if (is_exact && children > 0) {
+        farthest = 0.0f;
+        for (uint body = cell.first_body + child; body < cell.first_body + cell.bodies; body += CHILDREN) {
+            const float4 at = highs[body], rest = lows[body];
+            const float dx = APART(at, rest, summary.high, summary.low, x), dy = APART(at, rest, summary.high, summary.low, y);
+            const float dz = APART(at, rest, summary.high, summary.low, z), apart2 = fma(dx, dx, fma(dy, dy, dz * dz));
+            farthest = fmax(farthest, apart2);
+            power = fma(fabs(at.w), integer_power(sqrt(apart2), ORDER), power);
+        }
+        farthest = sqrt(farthest);
+    }
+    sums[0][THREAD] = is ? fma(mass, distance2, second) : 0.0f;
+    sums[1][THREAD] = farthest;
+    sums[2][THREAD] = power;
+    SYNC;
+    summary.second = sum_of_children(&sums[0][base]);
+    summary.radius = most_of_children(&sums[1][base]);
+    summary.power = sum_of_children(&sums[2][base]);
+    SYNC;
+
+    // Moments about the centre.
+    float moved[TERMS];
+    move_moments(-x, -y, -z, terms, moved);
+    UNROLL
+    for (int k = 0; k < TERMS; ++k)
+        sums[k][THREAD] = is ? moved[k] : 0.0f;
+    SYNC;
+    float of_lane[(TERMS + CHILDREN - 1) / CHILDREN];
+    UNROLL
+    for (int k = 0; k < (TERMS + CHILDREN - 1) / CHILDREN; ++k) {
+        const int term = k * CHILDREN + child;
+        of_lane[k] = term < TERMS ? sum_of_children(&sums[term][base]) : 0.0f;
+    }
+    SYNC;
+    UNROLL
+    for (int k = 0; k < (TERMS + CHILDREN - 1) / CHILDREN; ++k) {
+        const int term = k * CHILDREN + child;
+        if (term < TERMS)
+            sums[term][base] = of_lane[k];
+    }
+    SYNC;
+    if (child == 0 && children > 0) {
+        UNROLL
+        for (int k = 0; k < TERMS; ++k)
+            terms[k] = sums[k][base];
+        if (!is_exact)
+            summary.power = fmin(power_of_moments(terms, summary.second, summary.radius), summary.second * integer_power(summary.radius, ORDER - 2));
+        write_cell(places, reaches, moments, number, &cell, &summary, terms);
+    }
+}

@@ -1,0 +1,8 @@
+// Kernels of trees that no order of expansion changes.
+
+#include "generated/tree.h"
+#include "tree/block.h"
+#include "tree/keys.h"
+#include "tree/sort.h"
+#include "tree/order.h"
+#include "tree/cells.h"

@@ -1,0 +1,95 @@
+//! Forces by a tree.
+
+use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock};
+
+use super::System;
+
+/// The relative errors of accelerations by a tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TreeErrors {
+    /// Half of the sinks have at most this.
+    pub median: f64,
+    /// 90 of 100 sinks have at most this.
+    pub percentile_90: f64,
+    /// 99 of 100 sinks have at most this.
+    pub percentile_99: f64,
+    /// The largest.
+    pub worst: f64,
+}
+
+impl System {
+    /// Sums forces by a tree from now on, or with `None` all pairs. Blocks with few pairs are summed
+    /// directly all the same: a constant of the devices says from where on a tree is faster.
+    ///
+    /// Only systems of order 2 have trees. All sinks of a block have to have the same softening.
+    pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
+        if tree.is_some() && self.interaction.order != Order::Second {
+            return Err(Error::Unsupported {
+                backend: self.setup().backend.name(),
+                forces: format!("trees of {}", self.interaction.name()),
+                allowed: "order 2".into(),
+            });
+        }
+        self.tree = tree;
+        Ok(())
+    }
+
+    /// Returns the accuracy of forces by a tree, if they are summed by one.
+    pub fn tree(&self) -> Option<TreeAccuracy> {
+        self.tree
+    }
+
+    /// Returns what the candidates, with this many pairs, ask of a tree. All have to have the same
+    /// softening.
+    pub(super) fn tree_of_candidates(&self, pairs: u64) -> Result<Option<TreeBlock>> {
+        let Some(accuracy) = self.tree.filter(|_| pairs >= self.devices.tree_crossover()) else { return Ok(None) };
+        let sinks = self.candidates.all();
+        let at = |number: usize| sinks.with::<1, false>(number).softening2;
+        let first = if sinks.is_empty() { 0.0 } else { at(0) };
+        match (0..sinks.len()).find(|number| at(*number) != first) {
+            None => Ok(Some(TreeBlock { accuracy, softening2: first })),
+            Some(number) => Err(Error::BadOption {
+                name: format!("the squared softening of sink {number} with a tree"),
+                value: format!("{:e}", at(number)),
+                allowed: format!("that of sink 0, {first:e}"),
+            }),
+        }
+    }
+
+    /// Computes the forces on some sinks as [`System::force`] does, and returns the errors of the
+    /// accelerations of some of them, evenly chosen, against direct sums. Afterwards the last block
+    /// is that of the direct sums.
+    pub fn tree_errors(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        sinks: &[Sink],
+        samples: usize,
+    ) -> Result<TreeErrors> {
+        let none =
+            || Error::BadCount { what: "the number of samples", value: 0, allowed: "1 and more, of sinks".into() };
+        let samples = samples.min(sinks.len());
+        if samples == 0 {
+            return Err(none());
+        }
+        let chosen = |sample: usize| sample * sinks.len() / samples;
+        let accelerations = |forces: Forces, places: &dyn Fn(usize) -> usize| -> Vec<[f64; 3]> {
+            (0..samples).map(|sample| forces.acceleration(places(sample))).collect()
+        };
+        let by_tree = accelerations(self.force(nj, skip_own_index, sinks.iter().copied())?, &chosen);
+        let tree = self.tree.take();
+        let direct = self.force(nj, skip_own_index, (0..samples).map(|sample| sinks[chosen(sample)]));
+        let direct = direct.map(|forces| accelerations(forces, &|sample| sample));
+        self.tree = tree;
+        let error = |(tree, direct): (&[f64; 3], &[f64; 3])| {
+            let difference: f64 = (0..3).map(|k| (tree[k] - direct[k]).powi(2)).sum();
+            let length: f64 = direct.iter().map(|component| component * component).sum();
+            if difference == 0.0 { 0.0 } else { (difference / length).sqrt() }
+        };
+        let direct = direct?;
+        let mut errors: Vec<f64> = by_tree.iter().zip(&direct).map(error).collect();
+        errors.sort_by(f64::total_cmp);
+        let at = |part: usize| errors[(samples - 1) * part / 100];
+        Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
+    }
+}

@@ -1,0 +1,94 @@
+//! The sources and sinks of a block as trees take them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::data::{Block, CHUNK, Result, SinkSlice, Sources, chunks_below, memory};
+use crate::hal::threads::Threads;
+
+/// Positions, masses and indices of bodies.
+#[derive(Debug, Default)]
+pub struct Bodies {
+    /// The positions.
+    pub positions: Vec<[f64; 3]>,
+    /// The masses; empty for sinks.
+    pub masses: Vec<f64>,
+    /// The indices.
+    pub indices: Vec<i32>,
+}
+
+/// The number of chunks that a thread compares at a time.
+const CHUNKS_OF_JOB: usize = 16;
+/// The name of bodies in errors about memory.
+const WHAT: &str = "the bodies of a tree";
+
+impl Bodies {
+    /// Copies the sources at addresses below an end, as they were written.
+    pub fn sources(sources: &Sources, nj: usize) -> Result<Bodies> {
+        let count = sources.count();
+        let mut bodies = Bodies {
+            positions: memory::room(count, WHAT)?,
+            masses: memory::room(count, WHAT)?,
+            indices: memory::room(count, WHAT)?,
+        };
+        sources.each_below(nj, |_, source| {
+            bodies.positions.push(source.coefficients[0]);
+            bodies.masses.push(source.mass);
+            bodies.indices.push(source.index);
+        });
+        Ok(bodies)
+    }
+
+    /// Copies sinks.
+    pub fn sinks(sinks: SinkSlice) -> Result<Bodies> {
+        let positions = memory::collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
+        let indices = memory::collected(sinks.iter().map(|sink| sink.index), WHAT)?;
+        Ok(Bodies { positions, masses: Vec::new(), indices })
+    }
+
+    /// Takes from the forces on sinks those of the sources that have their indices, which a tree has
+    /// summed with the others. The forces are a potential and an acceleration each.
+    pub fn leave_out_own(&self, sinks: &Bodies, softening2: f64, forces: &mut [f64]) -> Result<()> {
+        let mut sorted = memory::collected(0..self.indices.len() as u32, WHAT)?;
+        sorted.sort_unstable_by_key(|body| self.indices[*body as usize]);
+        let index_of = |place: usize| self.indices[sorted[place] as usize];
+        for (sink, force) in forces.chunks_exact_mut(4).enumerate() {
+            let index = sinks.indices[sink];
+            let first = sorted.partition_point(|body| self.indices[*body as usize] < index);
+            for place in (first..sorted.len()).take_while(|place| index_of(*place) == index) {
+                let own = sorted[place] as usize;
+                let r: [f64; 3] = std::array::from_fn(|k| self.positions[own][k] - sinks.positions[sink][k]);
+                let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + softening2;
+                if s2 > 0.0 {
+                    let depth = self.masses[own] / s2.sqrt();
+                    force[0] += depth;
+                    (0..3).for_each(|k| force[1 + k] -= depth / s2 * r[k]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order and
+/// with their indices.
+pub fn are_sources(sources: &Sources, block: &Block, threads: &Threads) -> bool {
+    let sinks = block.sinks.all();
+    if sinks.len() != block.nj {
+        return false;
+    }
+    let are = AtomicBool::new(true);
+    let chunks = chunks_below(block.nj);
+    threads.each((0..chunks).step_by(CHUNKS_OF_JOB), |first| {
+        for chunk in first..chunks.min(first + CHUNKS_OF_JOB) {
+            let some = sinks.range(chunk * CHUNK..block.nj.min((chunk + 1) * CHUNK));
+            let bodies = (0..some.len()).map(|place| {
+                let sink = some.with::<1, false>(place);
+                (sink.derivatives[0], sink.index)
+            });
+            if are.load(Ordering::Relaxed) && !sources.chunk_has(chunk, bodies) {
+                are.store(false, Ordering::Relaxed);
+            }
+        }
+    });
+    are.into_inner()
+}

@@ -1,0 +1,309 @@
+//! The forces of the bodies of a tree on cells of sinks.
+
+use bytemuck::bytes_of;
+
+use super::builder::{Expansions, Room, Tree, launch, launch_after_copies, scan};
+use super::constants::{LEVELS_OF_SINKS, SELECT_THREADS, SHIFT_THREADS};
+use crate::data::{Error, Result};
+use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
+use crate::law::indices::components;
+
+/// Threads that have a sink together.
+const LANES: usize = 32;
+/// The number of levels, and of groups as one more.
+const ALL_LEVELS: usize = LEVELS_OF_SINKS + 1;
+/// The levels of the walk, with the one before each.
+const WALKED: [usize; 3] = [0, 1, LEVELS_OF_SINKS];
+/// The most thread blocks for sinks whose number only the device knows.
+const MOST_BLOCKS: usize = 1 << 15;
+/// Words of lists for a body, at first.
+const WORDS: usize = 24;
+/// Words of lists of every call.
+const LEAST_WORDS: usize = 1 << 16;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// The order of expansions.
+    pub order: usize,
+    /// The tolerance of the criterion.
+    pub tolerance: f32,
+    /// The squared softening.
+    pub softening2: f64,
+    /// The factor of masses that the tree has.
+    pub mass_factor: f64,
+    /// Whether a source exerts no force on itself.
+    pub skip_own: bool,
+    /// Whether the forces are added to what is there.
+    pub adds: bool,
+}
+
+/// Memory for the forces of trees.
+pub struct Forces<G: Gpu> {
+    sinks: Room<G>,
+    numbers: Room<G>,
+    sink_counts: Room<G>,
+    counts: Room<G>,
+    totals: Room<G>,
+    fields: Room<G>,
+    field_heads: Room<G>,
+    far_heads: Room<G>,
+    near_heads: Room<G>,
+    lists: Room<G>,
+    used: Room<G>,
+    accelerations: Room<G>,
+    alike: Room<G>,
+    groups: Room<G>,
+    locals: Room<G>,
+    report: G::HostMemory,
+    /// Words of lists that there is room for.
+    room: usize,
+}
+
+impl<G: Gpu> Forces<G> {
+    /// Makes memory without room.
+    pub fn new(gpu: &G) -> Result<Forces<G>> {
+        let room = || Room::new(gpu);
+        Ok(Forces {
+            sinks: room()?,
+            numbers: room()?,
+            sink_counts: room()?,
+            counts: room()?,
+            totals: room()?,
+            fields: room()?,
+            field_heads: room()?,
+            far_heads: room()?,
+            near_heads: room()?,
+            lists: room()?,
+            used: room()?,
+            accelerations: room()?,
+            alike: room()?,
+            groups: room()?,
+            locals: room()?,
+            report: gpu.allocate_host(4 * (1 + ALL_LEVELS), "trees")?,
+            room: 0,
+        })
+    }
+
+    /// Sums the forces of the sources of a tree, whose moments of this order were summed, on its
+    /// own bodies, or on those of another tree that was built in its units. The potential and the
+    /// acceleration of each sink come to the place of its number in `to`, as doubles.
+    ///
+    /// # Safety
+    /// `to` has four doubles for each place of the sinks. No memory is freed or used otherwise
+    /// until this returns.
+    pub unsafe fn sum(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        tree: &mut Tree<G>,
+        sinks: Option<&Tree<G>>,
+        asked: &Asked,
+        to: Address<G>,
+    ) -> Result<()> {
+        let on = (gpu, queue);
+        let count = sinks.map_or(tree.bodies, |sinks| sinks.bodies);
+        if count == 0 {
+            return Ok(());
+        }
+        let missing = || Error::Internal { what: "the moments of a tree were not summed".into() };
+        let (loaded, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
+        let tree_of_sinks = sinks.unwrap_or(tree);
+        let cells = tree_of_sinks.cells();
+        let room = cells;
+        let tiles = cells.div_ceil(SELECT_THREADS);
+        self.sinks.see_to(gpu, ALL_LEVELS * room * 16)?;
+        self.numbers.see_to(gpu, ALL_LEVELS * room * 4)?;
+        self.sink_counts.see_to(gpu, ALL_LEVELS * 4)?;
+        self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
+        self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
+        self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
+        for heads in [&mut self.field_heads, &mut self.far_heads, &mut self.near_heads] {
+            heads.see_to(gpu, ALL_LEVELS * room * 4)?;
+        }
+        self.used.see_to(gpu, 4)?;
+        self.accelerations.see_to(gpu, 4 * count)?;
+        self.alike.see_to(gpu, 4 * cells)?;
+        self.groups.see_to(gpu, 4 * cells)?;
+        if self.room < WORDS * count + LEAST_WORDS {
+            self.room = WORDS * count + LEAST_WORDS;
+            self.lists.see_to(gpu, 4 * self.room)?;
+        }
+        let outcome = loop {
+            // SAFETY: the caller's promise; there is room for so many cells and bodies.
+            let outcome = unsafe {
+                self.begin(on, (tree, tree_of_sinks), &mut kernels, (loaded, asked), to, (cells, room, tiles))
+            };
+            match outcome {
+                Ok(words) if words > self.room => {
+                    self.room = words + words / 4;
+                    if let Err(error) = self.lists.see_to(gpu, 4 * self.room) {
+                        break Err(error);
+                    }
+                }
+                other => break other.map(|_| ()),
+            }
+        };
+        tree.expansions = Some((loaded, kernels));
+        outcome
+    }
+
+    /// Sums all forces, and returns the words of lists that were needed.
+    unsafe fn begin(
+        &mut self,
+        on: (&G, &G::Queue),
+        (tree, of_sinks): (&Tree<G>, &Tree<G>),
+        kernels: &mut Expansions<G>,
+        (order, asked): (usize, &Asked),
+        to: Address<G>,
+        (cells, room, tiles): (usize, usize, usize),
+    ) -> Result<usize> {
+        let (gpu, queue) = on;
+        let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
+        let adds = i32::from(asked.adds);
+        let (room_, list_room) = (room as u32, self.room.min(u32::MAX as usize - 1) as u32);
+        let [room_, list_room] = [bytes_of(&room_), bytes_of(&list_room)].map(Argument::Bytes);
+        let softening2 = Argument::Bytes(bytes_of(&asked.softening2));
+        let frame = tree.cube.at();
+        let (sink_cells, parents, leaves) = (of_sinks.cells.at(), of_sinks.parents.at(), of_sinks.leaves.at());
+        let (sink_places, places, reaches) = (of_sinks.places.at(), tree.places.at(), tree.reaches.at());
+        let (found, groups, alike) = (of_sinks.found.at(), self.groups.at(), self.alike.at());
+        let (sinks, numbers, sink_counts) = (self.sinks.at(), self.numbers.at(), self.sink_counts.at());
+        let (counts, totals, accelerations) = (self.counts.at(), self.totals.at(), self.accelerations.at());
+        let (lists, used) = (self.lists.at(), self.used.at());
+        let [far_heads, near_heads] = [&self.far_heads, &self.near_heads].map(Room::at);
+        let level_numbers: [i32; ALL_LEVELS] = std::array::from_fn(|level| level as i32);
+        let level_of = |level: usize| Argument::Bytes(bytes_of(&level_numbers[level]));
+        let blocks = cells.min(MOST_BLOCKS);
+        // SAFETY: the caller's promise.
+        unsafe {
+            gpu.zero(queue, &self.used.0, 4)?;
+            let select = |of_groups: i32, kernels: &mut Expansions<G>| {
+                let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
+                let is = Argument::Bytes(bytes_of(&is));
+                let arguments = [sink_cells, parents, groups, counts, found, is];
+                launch_after_copies(on, &mut kernels.count_sinks, (tiles, SELECT_THREADS), &arguments)?;
+                scan(on, &mut kernels.scan_rows, (counts, totals), rows, tiles)?;
+                let arguments =
+                    [sink_cells, parents, groups, counts, totals, sinks, numbers, sink_counts, found, room_, is];
+                launch(on, &mut kernels.place_sinks, (tiles, SELECT_THREADS), &arguments)
+            };
+            select(0, kernels)?;
+            for level in 0..LEVELS_OF_SINKS {
+                let arguments = [
+                    sink_cells,
+                    leaves,
+                    sink_places,
+                    places,
+                    reaches,
+                    sinks,
+                    numbers,
+                    sink_counts,
+                    self.fields.at(),
+                    self.field_heads.at(),
+                    lists,
+                    used,
+                    accelerations,
+                    frame,
+                    softening2,
+                    room_,
+                    list_room,
+                    level_of(level),
+                ];
+                launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)?;
+            }
+            let shape = (tiles, SELECT_THREADS);
+            launch(on, &mut kernels.find_groups, shape, &[sink_cells, accelerations, alike, found])?;
+            launch(on, &mut kernels.choose_groups, shape, &[sink_cells, parents, alike, groups, found])?;
+            select(1, kernels)?;
+            let [of_fields, sink_counts_ @ ..] = self.report(on)?;
+            if of_fields as usize > self.room {
+                return Ok(of_fields as usize);
+            }
+            gpu.zero(queue, &self.used.0, 4)?;
+            let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
+            self.locals.see_to(gpu, all * 4 * components(order).next_multiple_of(4))?;
+            let locals = self.locals.at();
+            let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
+            for level in WALKED {
+                let arguments = [
+                    sink_cells,
+                    sink_places,
+                    places,
+                    reaches,
+                    sinks,
+                    numbers,
+                    sink_counts,
+                    far_heads,
+                    near_heads,
+                    lists,
+                    used,
+                    accelerations,
+                    frame,
+                    softening2,
+                    Argument::Bytes(bytes_of(&asked.tolerance)),
+                    room_,
+                    list_room,
+                    level_of(level),
+                ];
+                launch_after_copies(on, &mut kernels.find_interactions, (blocks(level), LANES), &arguments)?;
+            }
+            let all = WALKED.iter().map(|level| blocks(*level)).sum();
+            let arguments = [
+                sink_places,
+                places,
+                tree.moments.at(),
+                sinks,
+                sink_counts,
+                far_heads,
+                lists,
+                locals,
+                frame,
+                softening2,
+                room_,
+            ];
+            launch(on, &mut kernels.add_far, (all, LANES), &arguments)?;
+            for level in &WALKED[1..] {
+                let arguments = [sink_places, sinks, numbers, sink_counts, locals, room_, level_of(*level)];
+                let shape = (blocks(*level).div_ceil(SHIFT_THREADS), SHIFT_THREADS);
+                launch(on, &mut kernels.shift_locals, shape, &arguments)?;
+            }
+            let arguments = [
+                sink_cells,
+                tree.cells.at(),
+                sink_places,
+                of_sinks.high.at(),
+                of_sinks.low.at(),
+                of_sinks.numbers[of_sinks.sorted].at(),
+                tree.high.at(),
+                tree.low.at(),
+                sinks,
+                sink_counts,
+                near_heads,
+                lists,
+                locals,
+                Argument::Memory(to),
+                frame,
+                softening2,
+                Argument::Bytes(bytes_of(&asked.mass_factor)),
+                room_,
+                Argument::Bytes(bytes_of(&are_sources)),
+                Argument::Bytes(bytes_of(&adds)),
+            ];
+            launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
+            Ok(self.report(on)?[0] as usize)
+        }
+    }
+
+    /// Waits for the number of words of lists, and for those of the sinks of each level.
+    fn report(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<[u32; 1 + ALL_LEVELS]> {
+        let to = self.report.as_mut_ptr();
+        // SAFETY: the memories are that long, and the copies are waited for.
+        unsafe {
+            gpu.copy(queue, Place::Device(&self.used.0, 0), Place::Host(to), 4)?;
+            let to = Place::Host(to.wrapping_add(4));
+            gpu.copy(queue, Place::Device(&self.sink_counts.0, 0), to, 4 * ALL_LEVELS)?;
+        }
+        gpu.record(queue)?.wait()?;
+        Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
+    }
+}

@@ -1,0 +1,14 @@
+//! Trees on GPUs, and on devices that are programmed like them: written once against
+//! [`crate::hal::gpu::Gpu`].
+//!
+//! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
+//! cells are those of [`super::cells`].
+
+pub mod block;
+pub mod builder;
+pub mod constants;
+#[cfg(test)]
+mod expansions;
+pub mod forces;
+#[cfg(test)]
+mod opencl_tests;

@@ -1,0 +1,272 @@
+//! Trees on the first OpenCL device of this machine.
+
+use crate::data::Result;
+use crate::hal::gpu::{Address, Gpu, Place};
+use crate::hal::opencl::OpenCl;
+use crate::hal::opencl::tests::hooks;
+use crate::hal::threads::Threads;
+use crate::method::tree::LEAF;
+use crate::method::tree::cells::Cell;
+use crate::method::tree::cpu::Octree;
+
+use super::builder::Tree;
+use super::constants::{BodyLayout, CELL_TILE, SORT_THREADS, SORT_TURNS};
+use super::forces::{Asked, Forces};
+
+/// A device with bodies, and a tree of them.
+struct Built<'a> {
+    gpu: &'a OpenCl,
+    queue: <OpenCl as Gpu>::Queue,
+    memory: <OpenCl as Gpu>::Memory,
+    tree: Tree<OpenCl>,
+}
+
+type Given = super::builder::Given<Address<OpenCl>>;
+
+impl<'a> Built<'a> {
+    fn new(gpu: &'a OpenCl) -> Built<'a> {
+        let (queue, memory) = (gpu.queue().unwrap(), gpu.allocate(0, "bodies").unwrap());
+        Built { gpu, queue, memory, tree: Tree::new(gpu).unwrap() }
+    }
+
+    /// Builds the tree of some bodies.
+    fn build(
+        &mut self,
+        (bodies, masses): (&[[f64; 3]], &[f64]),
+        softening2: f64,
+        frame: Option<Address<OpenCl>>,
+    ) -> Result<Given> {
+        let (positions, masses): (&[u8], &[u8]) = (bytemuck::cast_slice(bodies), bytemuck::cast_slice(masses));
+        self.memory = self.gpu.allocate(positions.len() + masses.len(), "bodies")?;
+        let there = bodies.iter().filter(|position| position[0].abs() < 1e150).count();
+        // SAFETY: the memory is as long as both, and the copies are waited for.
+        unsafe {
+            for (bytes, at) in [(positions, 0), (masses, positions.len())] {
+                let from = Place::Host(bytes.as_ptr().cast_mut());
+                self.gpu.copy(&self.queue, from, Place::Device(&self.memory, at), bytes.len())?;
+            }
+            self.gpu.synchronize(&self.queue)?;
+            let layout = BodyLayout::columns(0, positions.len() as i64);
+            let (memory, places) = (self.memory.address(), bodies.len());
+            let given = Given { memory, layout, places, bodies: there, mass_factor: 1.0, softening2, frame };
+            self.tree.build((self.gpu, &self.queue), &given)?;
+            Ok(given)
+        }
+    }
+}
+
+/// Returns the order of bodies, and their cells, as a CPU makes them.
+fn expected(bodies: &[[f64; 3]]) -> (Vec<u32>, Vec<Cell>) {
+    let there: Vec<u32> = (0..).zip(bodies).filter(|(_, at)| at[0].abs() < 1e150).map(|(number, _)| number).collect();
+    let positions: Vec<[f64; 3]> = there.iter().map(|number| bodies[*number as usize]).collect();
+    let tree = Octree::new(&positions, &Threads::new(1)).unwrap();
+    (tree.order.iter().map(|place| there[*place as usize]).collect(), tree.cells)
+}
+
+/// Numbers without a pattern between 0 and 1.
+fn random(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn scattered(count: usize, seed: u64) -> Vec<[f64; 3]> {
+    let mut next = random(seed);
+    (0..count).map(|_| [next(), next(), next()]).collect()
+}
+
+fn scaled(bodies: Vec<[f64; 3]>, by: f64, to: [f64; 3]) -> impl Iterator<Item = [f64; 3]> {
+    bodies.into_iter().map(move |at| std::array::from_fn(|k| to[k] + by * at[k]))
+}
+
+#[test]
+fn bodies_and_cells_are_those_of_a_cpu() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let gpu = OpenCl::on(context.clone());
+    gpu.enter().unwrap();
+    let mut built = Built::new(&gpu);
+    let sort_tile = SORT_THREADS * SORT_TURNS[0];
+    let mut cases: Vec<(String, Vec<[f64; 3]>)> = Vec::new();
+    let sizes = [1, 2, LEAF, LEAF + 1, 255, sort_tile - 1, sort_tile, CELL_TILE + 1, 2 * sort_tile + 3, 20_000];
+    for count in sizes {
+        cases.push((format!("{count} scattered bodies"), scattered(count, count as u64)));
+    }
+    let mut ascending = scattered(3000, 7);
+    ascending.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    cases.push(("bodies from left to right".into(), ascending.clone()));
+    ascending.reverse();
+    cases.push(("bodies from right to left".into(), ascending));
+    cases.push(("bodies in a line".into(), (0..2000).map(|k| [f64::from(k), 0.0, -3.0]).collect()));
+    cases.push(("coincident bodies".into(), vec![[1.0, 2.0, 3.0]; 1500]));
+    cases.push(("two heaps".into(), (0..100).map(|k| [f64::from(k % 2); 3]).collect()));
+    cases.push(("pairs".into(), scattered(700, 3).into_iter().flat_map(|at| [at; 2]).collect()));
+    let inner = scaled(scattered(400, 5), 1e-9, [0.3, 0.4, 0.5]);
+    let middle = scaled(scattered(400, 6), 1e-4, [0.3, 0.4, 0.5]);
+    cases.push(("a cluster in a cluster".into(), scattered(500, 4).into_iter().chain(middle).chain(inner).collect()));
+    let far_from_origin = scaled(scattered(900, 8), 1e3, [1e9, -1e9, 1e8]);
+    cases.push(("bodies far from the origin".into(), far_from_origin.collect()));
+    let mut with_gaps = scattered(1200, 9);
+    with_gaps.iter_mut().step_by(3).for_each(|at| *at = [crate::method::direct::gpu::pack::FAR_AWAY; 3]);
+    cases.push(("bodies with gaps".into(), with_gaps));
+    for (name, bodies) in cases {
+        built.build((&bodies, &vec![1.0; bodies.len()]), 0.0, None).unwrap();
+        let on = (built.gpu, &built.queue);
+        let (order, cells) = expected(&bodies);
+        assert!(built.tree.copy_numbers(on).unwrap() == order, "{name}: another order of bodies");
+        let found = built.tree.copy_cells(on).unwrap();
+        let differing = found.iter().zip(&cells).position(|(a, b)| a != b);
+        assert_eq!(found.len(), cells.len(), "{name}; cell {differing:?}");
+        assert_eq!(differing.map(|k| (k, found[k], cells[k])), None, "{name}");
+    }
+}
+
+/// Returns the potential and the acceleration of each sink by direct sums. A sink that is a source
+/// too has its number.
+fn direct(sources: &[[f64; 3]], masses: &[f64], sinks: &[[f64; 3]], softening2: f64, skips: bool) -> Vec<[f64; 4]> {
+    let of_sink = |(sink, at): (usize, &[f64; 3])| {
+        let mut sums = [0.0; 4];
+        for source in 0..sources.len() {
+            let r: [f64; 3] = std::array::from_fn(|k| sources[source][k] - at[k]);
+            let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + softening2;
+            if s2 > 0.0 && !(skips && source == sink) {
+                let potential = masses[source] / s2.sqrt();
+                sums[0] -= potential;
+                (0..3).for_each(|k| sums[1 + k] += potential / s2 * r[k]);
+            }
+        }
+        sums
+    };
+    sinks.iter().enumerate().map(of_sink).collect()
+}
+
+/// A Plummer model.
+fn plummer(count: usize) -> Vec<[f64; 3]> {
+    let mut next = random(count as u64);
+    let mut body = || {
+        let radius = 1.0 / ((next() * 0.999).powf(-2.0 / 3.0) - 1.0).sqrt();
+        let (z, angle) = (2.0 * next() - 1.0, std::f64::consts::TAU * next());
+        let rho = (1.0 - z * z).sqrt();
+        [radius * rho * angle.cos(), radius * rho * angle.sin(), radius * z]
+    };
+    (0..count).map(|_| body()).collect()
+}
+
+/// Trees of sources and of sinks, and the memory for forces.
+struct Sums<'a> {
+    sources: Built<'a>,
+    sinks: Built<'a>,
+    forces: Forces<OpenCl>,
+}
+
+impl Sums<'_> {
+    /// Returns the forces on the sources themselves, or on other points.
+    fn of(
+        &mut self,
+        (sources, masses): (&[[f64; 3]], &[f64]),
+        sinks: Option<&[[f64; 3]]>,
+        asked: &Asked,
+    ) -> Result<Vec<[f64; 4]>> {
+        let Sums { sources: built, sinks: others, forces } = self;
+        let given = built.build((sources, masses), asked.softening2, None)?;
+        if let Some(sinks) = sinks {
+            others.build((sinks, &vec![0.0; sinks.len()]), 0.0, Some(built.tree.frame()))?;
+        }
+        let on = (built.gpu, &built.queue);
+        let mut found = vec![[0.0; 4]; sinks.unwrap_or(sources).len()];
+        let to = on.0.allocate(size_of_val(&found[..]), "forces")?;
+        // SAFETY: the memories are as long as the bodies need, and the copy is waited for.
+        unsafe {
+            if sinks.is_some() {
+                others.tree.sum_moments(on, asked.order)?;
+            }
+            let others = sinks.map(|_| &others.tree);
+            built.tree.sum_moments(on, asked.order)?;
+            forces.sum(on, &mut built.tree, others, asked, to.address())?;
+            if built.tree.has_negative() {
+                let mass_factor = -1.0;
+                built.tree.turn_masses(on, &super::builder::Given { mass_factor, ..given })?;
+                built.tree.sum_moments(on, asked.order)?;
+                forces.sum(on, &mut built.tree, others, &Asked { mass_factor, adds: true, ..*asked }, to.address())?;
+            }
+            let bytes = size_of_val(&found[..]);
+            on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;
+            on.0.synchronize(on.1)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the median and the 99th percentile of the relative errors of accelerations.
+fn errors(found: &[[f64; 4]], expected: &[[f64; 4]]) -> [f64; 2] {
+    let error = |(found, expected): (&[f64; 4], &[f64; 4])| {
+        let square = |k: usize| (found[k] - expected[k]).powi(2);
+        ((1..4).map(square).sum::<f64>() / (1..4).map(|k| expected[k].powi(2)).sum::<f64>()).sqrt()
+    };
+    let mut errors: Vec<f64> = found.iter().zip(expected).map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    [errors[errors.len() / 2], errors[errors.len() * 99 / 100]]
+}
+
+#[test]
+fn forces_are_those_of_direct_sums() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let gpu = OpenCl::on(context.clone());
+    gpu.enter().unwrap();
+    let mut sums = Sums { sources: Built::new(&gpu), sinks: Built::new(&gpu), forces: Forces::new(&gpu).unwrap() };
+    let bodies = plummer(2000);
+    let mut next = random(1);
+    let masses: Vec<f64> = bodies.iter().map(|_| (0.5 + next()) / bodies.len() as f64).collect();
+    let asked = Asked { order: 4, tolerance: 0.0, softening2: 0.0, mass_factor: 1.0, skip_own: true, adds: false };
+
+    // Without tolerance all pairs are summed.
+    let expected = direct(&bodies, &masses, &bodies, 0.0, true);
+    let found = sums.of((&bodies, &masses), None, &asked).unwrap();
+    let [median, rare] = errors(&found, &expected);
+    assert!(median < 1e-7 && rare < 1e-6, "{median:e} {rare:e}");
+
+    for (softening2, tolerance, allowed) in [(0.0, 1e-3, [4e-4, 3e-2]), (0.25, 1e-4, [1e-4, 1e-2])] {
+        let asked = Asked { softening2, tolerance, ..asked };
+        let expected = direct(&bodies, &masses, &bodies, softening2, true);
+        let found = sums.of((&bodies, &masses), None, &asked).unwrap();
+        let [median, rare] = errors(&found, &expected);
+        assert!(median < allowed[0] && rare < allowed[1], "{softening2} {tolerance}: {median:e} {rare:e}");
+        assert!(median > 1e-6, "no expansion was used");
+        let off = |k: usize| (found[k][0] / expected[k][0] - 1.0).abs();
+        assert!((0..bodies.len()).map(off).fold(0.0, f64::max) < 0.05);
+        // Lists lie elsewhere each time.
+        assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == found, "other bits in a second call");
+    }
+
+    // Other points, some of them outside; and sources of both signs.
+    let asked = Asked { softening2: 1e-2, tolerance: 1e-4, ..asked };
+    let points: Vec<[f64; 3]> = scaled(scattered(300, 2), 60.0, [-30.0; 3]).chain(plummer(300)).collect();
+    let found = sums.of((&bodies, &masses), Some(&points), &asked).unwrap();
+    let [median, rare] = errors(&found, &direct(&bodies, &masses, &points, 1e-2, false));
+    assert!(median < 1e-4 && rare < 5e-2, "{median:e} {rare:e}");
+    let signed: Vec<f64> = masses.iter().enumerate().map(|(k, mass)| if k % 5 == 0 { -mass } else { *mass }).collect();
+    let found = sums.of((&bodies, &signed), None, &asked).unwrap();
+    let [median, rare] = errors(&found, &direct(&bodies, &signed, &bodies, 1e-2, true));
+    assert!(median < 2e-4 && rare < 5e-2, "{median:e} {rare:e}");
+
+    // Few bodies, bodies in the same place, and bodies without mass.
+    for (name, bodies) in [
+        ("one body", vec![[1.0, 2.0, 3.0]]),
+        ("coincident bodies", vec![[1.0; 3]; 100]),
+        ("two heaps", (0..200).map(|k| [f64::from(k % 2); 3]).collect()),
+        ("a line", (0..300).map(|k| [f64::from(k), 0.0, 0.0]).collect()),
+    ] {
+        for mass in [1.0, 0.0] {
+            let masses = vec![mass; bodies.len()];
+            let found = sums.of((&bodies, &masses), None, &asked).unwrap();
+            let expected = direct(&bodies, &masses, &bodies, 1e-2, true);
+            for (found, expected) in found.iter().zip(&expected) {
+                let off = (0..4).map(|k| (found[k] - expected[k]).abs()).fold(0.0, f64::max);
+                assert!(off <= 1e-3 * expected[0].abs() + 1e-5, "{name}: {found:?}, expected {expected:?}");
+            }
+        }
+    }
+}

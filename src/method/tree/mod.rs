@@ -1,0 +1,25 @@
+//! Forces by a tree: an octree of the sources, expansions of its cells, and a test that accepts an
+//! expansion where its error is small beside the acceleration of the sinks.
+//!
+//! The parts in this folder hold for every machine: the [`cube`] and the keys of bodies, what
+//! [`cells`] there are, the [`criterion`] of acceptance, and by which order and tolerance an
+//! [`accuracy`] is kept. Trees that machines build from the same bodies have the same cells.
+//!
+//! With the sources of a cell at `z + y` and sinks at `w + x`, `R = w - z` and `f(r) = (|r|^2 +
+//! eps^2)^(-1/2)`, the potential is `-sum_b L_b x^b / b!` with `L_b = sum_a M_a D_(a+b) f(R)` and
+//! `M_a = sum m (-y)^a / a!`, where `a` and `b` are multi-indices and `|a| + |b|` is at most the
+//! order. The derivatives are those of the softened potential, so that nothing is lost where the
+//! softening is as large as the distances of bodies.
+
+pub mod accuracy;
+pub mod bodies;
+pub mod cells;
+pub mod cpu;
+pub mod criterion;
+pub mod cube;
+pub mod gpu;
+
+/// A leaf has at most this many bodies, unless they have the same key.
+pub const LEAF: usize = 16;
+/// Sinks that share their list of near sources are at most this many, unless a leaf has more.
+pub const GROUP: usize = 64;
