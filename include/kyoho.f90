@@ -84,7 +84,7 @@ module kyoho
 
     ! How a system is made: what is 0 or null is left open.
     type, bind(c), public :: kyoho_options
-        integer(c_int32_t) :: structure_size = 40
+        integer(c_int32_t) :: structure_size = 56
         integer(c_int32_t) :: order = 0                     ! 2, 4, 6, 8; 0: 4
         integer(c_int32_t) :: precision = 0                 ! 0: KYOHO_PRECISION, else double
         integer(c_int32_t) :: scope = 0                     ! 0: KYOHO_SCOPE_FULL
@@ -92,6 +92,9 @@ module kyoho
         integer(c_int32_t) :: threads = 0                   ! of the CPU; 0: from the environment
         type(c_ptr) :: devices = c_null_ptr                 ! a text that ends with a zero
         integer(c_int64_t) :: crossover = 0                 ! see kyoho_system_set_crossover
+        real(c_double) :: accuracy = 0                      ! of forces by a tree in order 2, 1e-6 to
+                                                            ! 1e-2; 0: direct sums, or theta
+        real(c_double) :: theta = 0                         ! the opening angle of a tree, 0.1 to 1.5
     end type
 
     ! Arrays: where they begin, null for none, and the bytes from one element or row of 3 to the
@@ -244,6 +247,16 @@ module kyoho
         integer(c_int64_t) :: bytes = 0                     ! bytes of host memory in use
     end type
 
+    ! The relative errors of accelerations by a tree.
+    type, bind(c), public :: kyoho_tree_errors
+        integer(c_int32_t) :: structure_size = 40
+        integer(c_int32_t) :: reserved = 0
+        real(c_double) :: median = 0                        ! half of the sinks have at most this
+        real(c_double) :: percentile_90 = 0                 ! 90 of 100 sinks
+        real(c_double) :: percentile_99 = 0                 ! 99 of 100 sinks
+        real(c_double) :: worst = 0                         ! all
+    end type
+
     ! An interaction that can be computed: one order in one precision and scope.
     type, bind(c), public :: kyoho_interaction
         integer(c_int32_t) :: structure_size = 56
@@ -268,6 +281,7 @@ module kyoho
     public :: kyoho_system_device_count, kyoho_system_device_name
     public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_predict
     public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
+    public :: kyoho_system_tree_error
     public :: kyoho_system_force_lists, kyoho_system_start_lists
     public :: kyoho_system_force_batch, kyoho_system_start_batch
 
@@ -413,6 +427,18 @@ module kyoho
             integer(c_int32_t), value :: sink, capacity
             integer(c_int32_t), intent(inout) :: list(*)
             integer(c_int32_t), intent(out) :: count
+            integer(c_int32_t) :: code
+        end function
+
+        ! The errors of accelerations by the tree that the options of the system ask for, against
+        ! direct sums for some of the sinks, evenly chosen.
+        function kyoho_system_tree_error(system, nj, sinks, samples, errors) &
+                bind(c, name="kyoho_system_tree_error") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int32_t), value :: nj, samples
+            type(kyoho_sinks), intent(in) :: sinks
+            type(kyoho_tree_errors), intent(inout) :: errors
             integer(c_int32_t) :: code
         end function
     end interface

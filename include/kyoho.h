@@ -180,12 +180,21 @@ typedef struct kyoho_options {
     const char *devices;
     // The crossover in pairs, see `kyoho_system_set_crossover`.
     int64_t crossover;
+    // The relative error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2: half of
+    // the sinks have at most this, 99 of 100 at most five times as much. Blocks of few pairs are
+    // summed directly. All sinks of a block have to have the same softening. 0: direct sums, or
+    // `theta`.
+    double accuracy;
+    // The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose centre
+    // is the distance s from its middle stands for its sources beyond l / theta + s. 0: direct
+    // sums. The CPU alone has it.
+    double theta;
 } kyoho_options;
 
 // A kyoho_options with nothing set.
 #define KYOHO_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_options), \
-     0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // An interaction that can be computed: one order in one precision and scope. Begin with
 // KYOHO_INTERACTION_INIT.
@@ -527,6 +536,27 @@ typedef struct kyoho_batch {
     {(int32_t)sizeof(kyoho_batch), \
      0, 0, 0, {0, 0}, 0, {0, 0}, {0, 0, 0}}
 
+// The relative errors of accelerations by a tree. Begin with KYOHO_TREE_ERRORS_INIT.
+typedef struct kyoho_tree_errors {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // Half of the sinks have at most this.
+    double median;
+    // 90 of 100 sinks have at most this.
+    double percentile_90;
+    // 99 of 100 sinks have at most this.
+    double percentile_99;
+    // The largest.
+    double worst;
+} kyoho_tree_errors;
+
+// A kyoho_tree_errors with nothing set.
+#define KYOHO_TREE_ERRORS_INIT \
+    {(int32_t)sizeof(kyoho_tree_errors), \
+     0, 0, 0, 0, 0}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -789,6 +819,19 @@ kyoho_result kyoho_system_force_batch(struct kyoho_system *system,
 kyoho_result kyoho_system_start_batch(struct kyoho_system *system,
                                       const struct kyoho_batch *batch,
                                       const struct kyoho_sources *bodies);
+
+// Computes the forces on some sinks by the tree that the system's options ask for, and the errors
+// of the accelerations of `samples` of them, evenly chosen, against direct sums. The sinks are as
+// in `kyoho_system_force`, in memory of the host.
+//
+// Where the block has so few pairs that it is summed directly anyhow, the errors are 0.
+//
+// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (no sample, or no sink).
+kyoho_result kyoho_system_tree_error(struct kyoho_system *system,
+                                     int32_t nj,
+                                     const struct kyoho_sinks *sinks,
+                                     int32_t samples,
+                                     struct kyoho_tree_errors *errors);
 
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.

@@ -18,6 +18,7 @@ fn header() -> String {
         "src/abi/native/sources.rs",
         "src/abi/native/block.rs",
         "src/abi/native/lists.rs",
+        "src/abi/native/trees.rs",
         "src/abi/native/log.rs",
     ];
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();

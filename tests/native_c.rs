@@ -39,6 +39,11 @@ fn regular_forces() {
 }
 
 #[test]
+fn trees() {
+    run("native_trees");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }

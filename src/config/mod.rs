@@ -7,7 +7,7 @@ mod sapporo2;
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{Error, Order, Precision, Result, Scope};
+use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use crate::engine::Setup;
 use crate::hal::Backend;
 use crate::law::catalogue;
@@ -21,7 +21,7 @@ pub use launcher::{LocalRank, rank};
 pub const NPIPES: usize = 16384;
 
 /// All settings that the environment of a process makes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// `KYOHO_BACKEND`. Without it, the first backend that has devices and may be chosen unasked.
     pub backend: Option<Backend>,
@@ -45,6 +45,8 @@ pub struct Settings {
     /// `KYOHO_CROSSOVER`: the number of pairs below which the CPU computes a block in the place of
     /// a GPU, or 0 if it is `off`. Without it, the GPU's cost model decides.
     pub crossover: Option<u64>,
+    /// `KYOHO_ACCURACY` or `KYOHO_THETA`: the accuracy of forces by a tree, for the GRAPE-5 interface.
+    pub tree: Option<TreeAccuracy>,
     /// `KYOHO_ON_FAILURE`: the reaction to a failed call of an old interface.
     pub on_failure: OnFailure,
     /// `KYOHO_LOG`: the level of the log. Without it, nothing is logged, or `info` if
@@ -104,6 +106,7 @@ impl Settings {
             threads_because,
             level: level(&named)?,
             crossover: crossover(&named)?,
+            tree: tree(&named)?,
             on_failure: on_failure(&named)?,
             log: choice(&named, "KYOHO_LOG", &["off", "error", "warn", "info", "debug"], |name| name.parse().ok())?
                 .unwrap_or(if log_file.is_some() { log::LevelFilter::Info } else { log::LevelFilter::Off }),
@@ -194,6 +197,19 @@ fn crossover(named: &Named) -> Result<Option<u64>> {
     };
     let allowed = "off, or a number of pairs, 0 or more".into();
     pairs.map(Some).ok_or_else(|| Error::BadOption { name: "KYOHO_CROSSOVER".into(), value, allowed })
+}
+
+fn tree(named: &Named) -> Result<Option<TreeAccuracy>> {
+    let number = |name: &'static str| match named(name) {
+        None => Ok(0.0),
+        Some(value) => value.trim().parse::<f64>().map_err(|_| Error::BadOption {
+            name: name.into(),
+            value,
+            allowed: "a number".into(),
+        }),
+    };
+    let [accuracy, theta] = ["KYOHO_ACCURACY", "KYOHO_THETA"];
+    TreeAccuracy::of((accuracy, number(accuracy)?), (theta, number(theta)?))
 }
 
 fn on_failure(named: &Named) -> Result<OnFailure> {

@@ -13,7 +13,7 @@ use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening;
 use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
-use crate::config::DeviceChoice;
+use crate::config::{DeviceChoice, Settings};
 use crate::data::memory::{self, Boxed};
 use crate::data::sinks::NumberedSinks;
 use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, padded, records};
@@ -369,7 +369,9 @@ fn make(place: Place) -> Result<System> {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
-    opening::system("g5 board", &Setup { threads, ..setup }, &because)
+    let mut system = opening::system("g5 board", &Setup { threads, ..setup }, &because)?;
+    system.set_tree(Settings::from_environment()?.tree)?;
+    Ok(system)
 }
 
 #[cfg(test)]

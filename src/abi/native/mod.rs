@@ -20,6 +20,7 @@ pub mod rows;
 pub mod sources;
 pub mod structures;
 pub mod system;
+pub mod trees;
 
 use std::cell::RefCell;
 use std::ffi::CString;

@@ -2,7 +2,7 @@
 
 use crate::abi::{boundary, diagnostics, opening};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
-use crate::data::{Error, Order, Precision, Result, Scope};
+use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use crate::engine::Setup;
 use crate::hal::Backend;
 
@@ -53,6 +53,19 @@ pub fn crossover_of(pairs: i64) -> Result<Option<u64>> {
             ),
         }),
     }
+}
+
+/// Returns the accuracy of forces by a tree that options ask for.
+///
+/// # Safety
+/// The options are null or a structure.
+pub unsafe fn tree(options: *const kyoho_options) -> Result<Option<TreeAccuracy>> {
+    if options.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: a structure.
+    let options = unsafe { read("options", options) }?;
+    TreeAccuracy::of(("kyoho_options.accuracy", options.accuracy), ("kyoho_options.theta", options.theta))
 }
 
 /// Returns the setup of a system and the reason for its devices. A system that is `moved` keeps its

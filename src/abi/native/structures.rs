@@ -148,6 +148,15 @@ pub struct kyoho_options {
     pub devices: *const c_char,
     /// The crossover in pairs, see `kyoho_system_set_crossover`.
     pub crossover: i64,
+    /// The relative error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2: half of
+    /// the sinks have at most this, 99 of 100 at most five times as much. Blocks of few pairs are
+    /// summed directly. All sinks of a block have to have the same softening. 0: direct sums, or
+    /// `theta`.
+    pub accuracy: f64,
+    /// The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose centre
+    /// is the distance s from its middle stands for its sources beyond l / theta + s. 0: direct
+    /// sums. The CPU alone has it.
+    pub theta: f64,
 }
 
 /// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
@@ -379,6 +388,24 @@ pub struct kyoho_statistics {
     pub bytes: u64,
 }
 
+/// The relative errors of accelerations by a tree. Begin with KYOHO_TREE_ERRORS_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_tree_errors {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// Half of the sinks have at most this.
+    pub median: f64,
+    /// 90 of 100 sinks have at most this.
+    pub percentile_90: f64,
+    /// 99 of 100 sinks have at most this.
+    pub percentile_99: f64,
+    /// The largest.
+    pub worst: f64,
+}
+
 /// An interaction that can be computed: one order in one precision and scope. Begin with
 /// KYOHO_INTERACTION_INIT.
 #[repr(C)]
@@ -443,6 +470,7 @@ structures! {
     kyoho_predictions, jerks: kyoho_reals;
     kyoho_statistics, bytes: u64;
     kyoho_interaction, description: *const c_char;
+    kyoho_tree_errors, worst: f64;
     kyoho_lists, cuda: kyoho_cuda;
     kyoho_batch, cuda: kyoho_cuda;
 }
@@ -645,8 +673,9 @@ mod tests {
                 kyoho_interaction::FIRST_SIZE,
                 kyoho_lists::FIRST_SIZE,
                 kyoho_batch::FIRST_SIZE,
+                kyoho_tree_errors::FIRST_SIZE,
             ];
-            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56, 120, 72]);
+            assert_eq!(sizes, [40, 208, 160, 120, 72, 56, 56, 120, 72, 40]);
         }
     }
 }

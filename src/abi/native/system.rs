@@ -106,7 +106,10 @@ pub unsafe extern "C" fn kyoho_system_create(
         unsafe { boundary::write(system, ptr::null_mut()) };
         // SAFETY: null or a structure.
         let (setup, because) = unsafe { options::setup(options, None) }?;
-        let made = opening::system("kyoho_system_create", &setup, &because)?;
+        // SAFETY: null or a structure.
+        let tree = unsafe { options::tree(options) }?;
+        let mut made = opening::system("kyoho_system_create", &setup, &because)?;
+        made.set_tree(tree)?;
         let handle = SYSTEMS.insert(Held { system: made, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(system, ptr::without_provenance_mut(handle)) };
@@ -130,7 +133,12 @@ pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *
     call_on(system, |system| {
         // SAFETY: null or a structure.
         let (wanted, because) = unsafe { options::setup(options, Some(system.setup())) }?;
+        // SAFETY: as above.
+        let tree = unsafe { options::tree(options) }?;
         system.move_to(&wanted)?;
+        if tree.is_some() {
+            system.set_tree(tree)?;
+        }
         opening::opened("kyoho_system_move", system, &because);
         Ok(())
     })
