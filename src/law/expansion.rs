@@ -391,8 +391,8 @@ pub fn shift_moments<L: Lanes, const ORDER: usize>(shift: [L; 3], moments: &mut 
     by_order!(ORDER, unroll);
 }
 
-/// Adds sources at these distances from a centre to the sums of `m (-y)^a`, which [`moment_factor`]
-/// makes moments.
+/// Adds sources at these distances from a centre to the sums of `m (-y)^a`, which are moments once
+/// they are divided by `a!`.
 #[inline(always)]
 pub fn add_source<L: Lanes, const ORDER: usize>(mass: L, y: [L; 3], sums: &mut Tensors<L>) {
     let zero = number::<L>(0.0);

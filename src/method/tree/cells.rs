@@ -1,7 +1,7 @@
 //! The cells of a tree: octants that hold ranges of the sorted bodies.
 //!
 //! Bodies are sorted by the high words of their keys, and by the low words too where more than
-//! [`LEAF`](super::LEAF) of all bodies have one high word; otherwise all low words count as zero.
+//! [`LEAF`] of all bodies have one high word; otherwise all low words count as zero.
 //! Bodies of equal keys stay in the order in which they were given.
 //!
 //! The first cell is the root, which holds all bodies. A cell with more bodies than a leaf may have,

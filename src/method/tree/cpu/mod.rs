@@ -1,7 +1,7 @@
 //! Trees on CPU threads.
 //!
-//! [`octree`] sorts bodies and makes cells, [`sources`] their moments, [`sinks`] what the walk needs
-//! of cells of sinks, and [`walk`] the sums.
+//! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what the walk needs
+//! of cells of sinks, and `walk` the sums.
 
 pub mod block;
 mod octree;
