@@ -134,14 +134,14 @@ pack_sources(const Columns columns, GLOBAL const char *origin, const int count, 
     GLOBAL double *octet = octets + (long)BLOCK * CHUNK * rows + THREAD / OCTET * OCTET * rows + THREAD % OCTET;
     octet[0] = there ? real_of(origin, columns.times, address, 0) : 0.0;
     octet[OCTET] = there ? real_of(origin, columns.masses, address, 0) : 0.0;
-    UNROLL
-    for (int k = 0; k < 8; ++k) {
-        if (k < n_coefficients) {
-            UNROLL
-            for (int component = 0; component < 3; ++component) {
-                const double value = there ? real_of(origin, (&columns.positions)[k], address, component) : k == 0 ? FAR_AWAY : 0.0;
-                octet[(2 + 3 * k + component) * OCTET] = k < 2 ? value : value / factorials[k];
-            }
+    // Not unrolled: the compiler of PTX would put its many zeros in an order of chance.
+    UNROLL_BY(1)
+    for (int k = 0; k < n_coefficients; ++k) {
+        const Column column = (&columns.positions)[k];
+        UNROLL_BY(1)
+        for (int component = 0; component < 3; ++component) {
+            const double value = there ? real_of(origin, column, address, component) : k == 0 ? FAR_AWAY : 0.0;
+            octet[(2 + 3 * k + component) * OCTET] = value / factorials[k];
         }
     }
     const int index = there ? index_of(origin, &columns, address) : 0;
