@@ -353,6 +353,43 @@ static void check_sources(kyoho_system *host, kyoho_system *device) {
     CHECK(!memcmp(of_host, of_device, sizeof of_host));
 }
 
+/* Computes the forces on all bodies with one softening, of the sources below an end of addresses. */
+static void force_in(int memory, kyoho_system *system, int32_t end) {
+    kyoho_sinks sinks = sinks_in(memory, 0, BODIES, 0);
+    kyoho_forces forces = forces_in(memory);
+    memset(&sinks.softening2_each, 0, sizeof sinks.softening2_each);
+    sinks.softening2 = 1e-4;
+    GIVES(KYOHO_OK, kyoho_system_force(system, end, &sinks, &forces));
+}
+
+/* Forces that the host has at the end of a block come to the device too: those of no sources, and
+ * those by a tree. */
+static void check_forces_of_host(kyoho_system *host, kyoho_system *device) {
+    static struct answer direct[BODIES];
+    enum { MANY = 1 << 20 }; /* with all bodies as sinks these are pairs for a tree */
+    forget_answers();
+    force_in(KYOHO_MEMORY_HOST, host, 0);
+    force_in(KYOHO_MEMORY_CUDA, device, 0);
+    check_answers("no sources");
+    CHECK(answers[1][BODIES - 1].pot == 0);
+    if (order > 2) return;
+    kyoho_options options = options_of(order, precision, KYOHO_BACKEND_CUDA, "0,", 0);
+    kyoho_sources sources = sources_in(KYOHO_MEMORY_CUDA, 0, BODIES);
+    kyoho_system *tree = NULL;
+    forget_answers();
+    force_in(KYOHO_MEMORY_HOST, host, MANY);
+    memcpy(direct, answers[0], sizeof direct);
+    options.accuracy = 1e-3;
+    GIVES(KYOHO_OK, kyoho_system_create(&options, &tree));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(tree, &sources));
+    force_in(KYOHO_MEMORY_HOST, tree, MANY);
+    force_in(KYOHO_MEMORY_CUDA, tree, MANY);
+    check_answers("a tree");
+    CHECK(memcmp(direct, answers[1], sizeof direct)); /* it was a tree */
+    for (int i = 0; i < BODIES; i++) CHECK(fabs(answers[1][i].pot / direct[i].pot - 1) < 0.01);
+    GIVES(KYOHO_OK, kyoho_system_free(tree));
+}
+
 /* Whatever cannot be used is an error that says why, and nothing changes. */
 static void check_refusals(kyoho_system *device) {
     kyoho_sinks sinks = sinks_in(KYOHO_MEMORY_CUDA, 0, BODIES, 0);
@@ -418,6 +455,7 @@ static void check(int of_order, int of_precision) {
     check_stream(host, device);
     check_sources(host, device);
     check_refusals(device);
+    check_forces_of_host(host, device);
     kyoho_system_free(host);
     kyoho_system_free(device);
     printf("order %d, precision %d: %s\n", order, precision, failures == before ? "ok" : "not as it should be");

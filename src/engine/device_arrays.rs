@@ -198,7 +198,7 @@ impl System {
             self.count_block();
             return Ok(());
         }
-        // The CPU has computed the block, or a sum is not finite.
+        // The host has the forces, or a sum is not finite.
         self.wait_for_all(|_, _, _| ())?;
         let sums = std::mem::take(&mut self.sums);
         let written = match self.devices.arrays() {

@@ -43,8 +43,8 @@ pub trait DeviceArrays {
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()>;
 
     /// Waits for the forces of the block, writes them to the arrays of the caller, and returns true.
-    /// Then nothing is at work any more. If a sum is not finite it writes nothing and returns false;
-    /// the block is still to be waited for.
+    /// Then nothing is at work any more. If the device does not have all forces, or a sum is not
+    /// finite, it writes nothing and returns false; the block is still to be waited for.
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool>;
 
     /// Writes forces that the host has to the arrays of the caller.

@@ -116,6 +116,11 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
         let _caller = self.gpu.enter()?;
         let pieces = self.results()?;
+        // The host has the forces by a tree, and those of no sources.
+        let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();
+        if sinks < self.assignment.sinks.len() {
+            return Ok(false);
+        }
         let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
         // SAFETY: see `find_bad_body`; the pieces have ended.
         if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {

@@ -94,7 +94,7 @@ pub struct GpuDevice<G: Gpu> {
     pub(super) keeps_results: bool,
     pub(super) pieces: Vec<Piece>,
     /// The assignment of the device in the block under way.
-    assignment: Assignment,
+    pub(super) assignment: Assignment,
     sequence: u32,
     /// The target to which sources on the device are predicted, and the assignment whose sources
     /// these are.
