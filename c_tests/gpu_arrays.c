@@ -353,7 +353,7 @@ static void check_sources(kyoho_system *host, kyoho_system *device) {
     CHECK(!memcmp(of_host, of_device, sizeof of_host));
 }
 
-/* Computes the forces on all bodies with one softening, of the sources below an end of addresses. */
+/* Computes the forces on all bodies, with one softening, of the sources below an end. */
 static void force_in(int memory, kyoho_system *system, int32_t end) {
     kyoho_sinks sinks = sinks_in(memory, 0, BODIES, 0);
     kyoho_forces forces = forces_in(memory);

@@ -129,9 +129,10 @@ typedef int32_t kyoho_memory;
 enum {
     // Memory of the host.
     KYOHO_MEMORY_HOST = 0,
-    // Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has to
-    // be on this device, of backend CUDA, and on no other. Numbers are aligned to their size. The
-    // work on the arrays begins after all that was begun before in the stream that `cuda` names.
+    // Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has
+    // to be on this device, of backend CUDA, and on no other. Numbers are aligned to their size.
+    // The work on the arrays begins after all that was begun before in the stream that `cuda`
+    // names.
     KYOHO_MEMORY_CUDA = 1,
 };
 
@@ -185,9 +186,9 @@ typedef struct kyoho_options {
     // some more have). Blocks of few pairs are summed directly. All sinks of a block have to have
     // the same softening. 0: direct sums, or `theta`.
     double accuracy;
-    // The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose centre
-    // is the distance s from its middle stands for its sources beyond l / theta + s. 0: direct
-    // sums. The CPU alone has it.
+    // The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose
+    // centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:
+    // direct sums. The CPU alone has it.
     double theta;
 } kyoho_options;
 
@@ -490,8 +491,8 @@ typedef struct kyoho_lists {
     // The first place of each group among `addresses` or `sources` and, behind the last group, the
     // number of these: `group_count + 1` numbers that begin with 0 and do not decrease.
     struct kyoho_const_long_integers source_offsets;
-    // The addresses of sources, list after list. One may be in many lists, and where it is twice in
-    // one it acts twice.
+    // The addresses of sources, list after list. One may be in many lists, and where it is twice
+    // in one it acts twice.
     struct kyoho_const_integers addresses;
     // The first address of each group.
     struct kyoho_const_integers first_addresses;
@@ -604,8 +605,8 @@ kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyo
 kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_options *options);
 
 // Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
-// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
-// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF:
+// it computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
 //
 // For lists and batches, whose pairs are the sinks times the sources of each group, summed, the
 // CPU takes over only below a crossover that was set, here or by KYOHO_CROSSOVER: otherwise the

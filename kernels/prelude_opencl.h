@@ -27,8 +27,9 @@
 #define DOUBLE2(x, y) ((double2)((x), (y)))
 #define INFINITY_32 INFINITY
 #define BITS_OF_DOUBLE(value) as_ulong(value)
-// Earlier writes are seen before later ones, by the device or by the host too: OpenCL C 1.2 promises
-// neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or better.
+// Earlier writes are seen before later ones, by the device or by the host too: OpenCL C 1.2
+// promises neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or
+// better.
 #ifdef NVIDIA
 #define CAN_END 1
 #define CAN_VOTE 1

@@ -404,8 +404,8 @@ fn devices_give_back_the_memory_of_lists_before_it_is_freed() {
         }
         system.wait().unwrap();
     }
-    // Two memories are for the sinks of blocks, two for the sinks of lists, and two for the lists: of
-    // a block, and of one to come.
+    // Two memories are for the sinks of blocks, two for the sinks of lists, and two for the lists:
+    // of a block, and of one to come.
     let locked = fakes.notes().locked;
     assert!(locked <= 6, "{locked} memories are page-locked");
 }

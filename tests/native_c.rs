@@ -1,5 +1,5 @@
-//! C and C++ programs that use the native interface as a caller does. Each writes broken promises to
-//! stderr.
+//! C and C++ programs that use the native interface as a caller does. Each writes broken promises
+//! to stderr.
 
 mod common;
 
@@ -105,8 +105,8 @@ fn the_environment() {
     made(&[], &["KYOHO_BAD_OPTION", "sapporo2.config line 1 is 'two'"]);
 }
 
-/// The header of `examples/fdps/` in a program that calls it as FDPS does, built as the README there
-/// says. FDPS itself is not needed: `c_tests/fdps/` has stand-ins for its types.
+/// The header of `examples/fdps/` in a program that calls it as FDPS does, built as the README
+/// there says. FDPS itself is not needed: `c_tests/fdps/` has stand-ins for its types.
 static FDPS_CLIENT: LazyLock<Program> = LazyLock::new(|| {
     let header = root().join("examples/fdps/force_kyoho.hpp").display().to_string();
     let stand_ins = format!("-I{}", root().join("c_tests/fdps").display());

@@ -166,7 +166,8 @@ fn direct(sources: &Bodies, sinks: &Bodies, numbers: &[usize], softening2: f64) 
     numbers.par_iter().map(of_sink).collect()
 }
 
-/// The relative errors of accelerations: the median, the 90th and the 99th percentile and the worst.
+/// The relative errors of accelerations: the median, the 90th and the 99th percentile and the
+/// worst.
 fn errors(found: &[[f64; 4]], numbers: &[usize], expected: &[[f64; 4]]) -> [f64; 4] {
     let error = |(sink, expected): (&usize, &[f64; 4])| {
         let difference = (1..4).map(|k| (found[*sink][k] - expected[k]).powi(2)).sum::<f64>().sqrt();

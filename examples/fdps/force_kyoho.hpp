@@ -177,8 +177,8 @@ inline PS::S32 DispatchKernelWithSP(const PS::S32 tag, const PS::S32 n_walk, con
     return 0;
 }
 
-// With `send_flag`, takes all particles of which walks will be made. Begins the forces of walks, the
-// particles of which are given by their places in `epj` and `spj`.
+// With `send_flag`, takes all particles of which walks will be made. Begins the forces of walks,
+// the particles of which are given by their places in `epj` and `spj`.
 inline PS::S32 DispatchKernelWithSPIndex(const PS::S32 tag, const PS::S32 n_walk, const force_kyoho::Epi **epi,
                                          const PS::S32 *n_epi, const PS::S32 **id_epj, const PS::S32 *n_epj,
                                          const PS::S32 **id_spj, const PS::S32 *n_spj, const force_kyoho::Epj *epj,

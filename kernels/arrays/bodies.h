@@ -39,8 +39,8 @@ check_bodies(const Columns columns, GLOBAL const char *origin, const int count, 
         ATOMIC_MAX(found, bad);
 }
 
-// The first run of ADDRESS_RUN addresses with one beyond the sources: LARGEST_INDEX less its number;
-// 0 where there is none. A thread block has a run at a time.
+// The first run of ADDRESS_RUN addresses with one beyond the sources: LARGEST_INDEX less its
+// number; 0 where there is none. A thread block has a run at a time.
 KERNEL(ARRAY_THREADS, 2)
 check_addresses(GLOBAL const char *origin, const Column column, const long count, const int end, GLOBAL int *found)
 {
@@ -60,9 +60,9 @@ check_addresses(GLOBAL const char *origin, const Column column, const long count
 }
 
 // Puts sinks where a block has them: the index in the lower half of 64 bits, the squared softening
-// and the squared radius, the vectors and, where steps are wanted, the step. It finds the first that
-// is not good (as check_bodies does), whether one has a radius, and the largest component of each
-// vector, of each thread block.
+// and the squared radius, the vectors and, where steps are wanted, the step. It finds the first
+// that is not good (as check_bodies does), whether one has a radius, and the largest component of
+// each vector, of each thread block.
 KERNEL(ARRAY_THREADS, 2)
 pack_sinks(const Columns columns, const Column radii2, const Column steps, const double softening2, GLOBAL const char *origin,
     const int count, const int vectors, const int width, const BodyBounds bounds, GLOBAL double *sinks, GLOBAL int *found,

@@ -1,7 +1,7 @@
 // Quantities of bodies, wherever they lie.
 
-// A number of a quantity of the bodies that came with the call; a quantity that was not given has no
-// stride.
+// A number of a quantity of the bodies that came with the call; a quantity that was not given has
+// no stride.
 FUNCTION double real_of(GLOBAL const char *bodies, const Column column, long body, int component)
 {
     return column.stride == 0 ? 0.0 : *(GLOBAL const double *)(bodies + column.offset + body * column.stride + 8 * component);

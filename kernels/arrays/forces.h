@@ -26,8 +26,9 @@ FUNCTION void put_vector(GLOBAL char *origin, const Column column, long sink, GL
     }
 }
 
-// Writes the forces on the sinks of a piece, from the sink `first_sink` on. The sums of a sink follow
-// one another; behind those of `stride` sinks come the nearest sources, a distance and an index each.
+// Writes the forces on the sinks of a piece, from the sink `first_sink` on. The sums of a sink
+// follow one another; behind those of `stride` sinks come the nearest sources, a distance and an
+// index each.
 KERNEL(ARRAY_THREADS, 2)
 write_forces(GLOBAL const double *results, const long results_from, const int count, const int stride,
     const int n_outputs, const int first_sink, const ForceColumns columns, GLOBAL char *origin)

@@ -59,7 +59,8 @@ typedef struct {
     unsigned short children, depth;
 } Cell;
 
-// The centre, as what 32 bits hold of it and what they round off, with the radius and the sum of |m|.
+// The centre, as what 32 bits hold of it and what they round off, with the radius and the sum of
+// |m|.
 typedef struct {
     float4 high, low;
 } CellPlace;

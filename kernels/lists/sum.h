@@ -3,8 +3,8 @@
 //
 // The order of addition depends on the number of sinks and sources of the group alone: source p of
 // a tile is in strand p % LIST_STRANDS; a lane adds its strands one after another, each of which
-// begins at zero, then lanes are added, all in the numbers of a pair; then, in 64 bits, the tiles of
-// a segment, and the segments of a list.
+// begins at zero, then lanes are added, all in the numbers of a pair; then, in 64 bits, the tiles
+// of a segment, and the segments of a list.
 
 #define ITEM_SINKS (1 << ITEM_SINK_BITS)
 #define LIST_PLACES (LIST_TILE / LIST_THREADS)

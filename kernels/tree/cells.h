@@ -49,7 +49,8 @@ typedef struct {
     signed char with_previous[CELL_TILE + 2 * LEAF], with_distant[CELL_TILE + 2 * LEAF];
     // Paths by the pairs on the left and on the right of each thread's bodies.
     ulong left[CELL_THREADS], right[CELL_THREADS];
-    // Which of 32 bodies begin a cell of a generation, as bits, and how many of the tile do earlier.
+    // Which of 32 bodies begin a cell of a generation, as bits, and how many of the tile do
+    // earlier.
     uint begins[CELL_GROUPS * (GENERATIONS + 1)], earlier[CELL_GROUPS * (GENERATIONS + 1)];
 } CellTile;
 

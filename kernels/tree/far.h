@@ -1,7 +1,7 @@
 // Local expansions: from the moments of cells, and from those of the sinks around.
 //
-// With R from the centre of sources to that of sinks, the local expansion is L_b = sum M_a D_(a+b) of
-// the softened inverse distance at R, and the potential at x from the centre -sum L_b x^b / b!.
+// With R from the centre of sources to that of sinks, the local expansion is L_b = sum M_a D_(a+b)
+// of the softened inverse distance at R, and the potential at x from the centre -sum L_b x^b / b!.
 
 #define LOCAL_STRIDE ((COMPONENTS + 3) / 4 * 4)
 #define SUMMED_STRIDE (LANES + 1)

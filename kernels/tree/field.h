@@ -89,8 +89,8 @@ FUNCTION void move_field(float x, float y, float z, float field[FIELD_NUMBERS])
     field[2] += fma(field[5], x, fma(field[7], y, field[8] * z));
 }
 
-// The first pass of a level: the fields of its sinks, the lists of what is left to those of the next
-// level, and in the last level the accelerations of leaves, for each of their bodies.
+// The first pass of a level: the fields of its sinks, the lists of what is left to those of the
+// next level, and in the last level the accelerations of leaves, for each of their bodies.
 KERNEL(LANES, 24)
 find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves,
     GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,

@@ -1,6 +1,6 @@
-// Lists of cells. A list is made of segments, each of which has the number of its entries, the place
-// of the next segment, and the entries. Where a segment lies is chance, in which order the segments
-// and entries of a list stand is not.
+// Lists of cells. A list is made of segments, each of which has the number of its entries, the
+// place of the next segment, and the entries. Where a segment lies is chance, in which order the
+// segments and entries of a list stand is not.
 
 #define NO_SEGMENT 0xffffffffu
 
@@ -46,7 +46,8 @@ typedef struct {
     uint first, last, waiting;
 } Writer;
 
-// Writes what waits. `used` counts the words in use of those of all lists, of which there are `room`.
+// Writes what waits. `used` counts the words in use of those of all lists, of which there are
+// `room`.
 FUNCTION void flush(Writer *writer, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place, GLOBAL uint *lists,
     GLOBAL uint *used, uint room)
 {
@@ -89,8 +90,8 @@ FUNCTION Pending pending_of(GLOBAL const uint *lists, uint segment)
     return pending;
 }
 
-// Takes up to 32 cells, of which each thread gets one, and returns how many; 0 at the end. The stack
-// has room for eight children of each, and for those below one cell that is opened at a time.
+// Takes up to 32 cells, of which each thread gets one, and returns how many; 0 at the end. The
+// stack has room for eight children of each, and for those below one cell that is opened at a time.
 FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint *cell)
 {
     uint some = pending->top + WALK_RESERVE < WALK_STACK ? (WALK_STACK - WALK_RESERVE - pending->top) / CHILDREN : 0;
@@ -161,7 +162,8 @@ FUNCTION float least_of_32(float value, LOCAL_POINTER float *scratch)
     return scratch[0];
 }
 
-// Whether a cell of sinks is one of a level: the largest cells of at most so many bodies, or leaves.
+// Whether a cell of sinks is one of a level: the largest cells of at most so many bodies, or
+// leaves.
 FUNCTION int is_sink(GLOBAL const Cell *cells, GLOBAL const uint *parents, uint cell, uint most)
 {
     const Cell own = cells[cell];

@@ -23,8 +23,8 @@ FUNCTION void move_place(float4 *high, float4 *low, float x, float y, float z)
     MOVE_ALONG(z, z);
 }
 
-// What a cell has beside its moments. `second` and `power` are the sums of |m| |x|^2 and of |m| |x|^p,
-// where p is the order.
+// What a cell has beside its moments. `second` and `power` are the sums of |m| |x|^2 and of |m|
+// |x|^p, where p is the order.
 typedef struct {
     float4 high, low;
     float radius, mass, second, power;

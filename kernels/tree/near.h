@@ -1,9 +1,9 @@
 // The forces on groups: direct sums over the leaves of their lists, and their local expansions. A
-// block of 32 threads has a group. A thread has one, two or four sinks, and the threads that are left
-// share the sources in strands.
+// block of 32 threads has a group. A thread has one, two or four sinks, and the threads that are
+// left share the sources in strands.
 //
-// `adds` says that other forces are there. The order of addition: the sources of a strand of up to 32 leaves in single precision, then these
-// sums and strands in double precision.
+// `adds` says that other forces are there. The order of addition: the sources of a strand of up to
+// 32 leaves in single precision, then these sums and strands in double precision.
 
 #define NEAR_TILE 64
 #define MOST_SINKS 4

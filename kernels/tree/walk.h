@@ -1,5 +1,5 @@
-// The walk: which cells of sources have their expansions used for a cell of sinks, which are left to
-// the sinks in it, and, in groups, which leaves are summed directly.
+// The walk: which cells of sources have their expansions used for a cell of sinks, which are left
+// to the sinks in it, and, in groups, which leaves are summed directly.
 
 // The squared distance beyond which the derivatives of the order, (2 ORDER - 1)!! / s^(2 ORDER + 1)
 // the largest of them, are in the range of 32 bits.

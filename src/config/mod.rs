@@ -45,7 +45,8 @@ pub struct Settings {
     /// `KYOHO_CROSSOVER`: the number of pairs below which the CPU computes a block in the place of
     /// a GPU, or 0 if it is `off`. Without it, the GPU's cost model decides.
     pub crossover: Option<u64>,
-    /// `KYOHO_ACCURACY` or `KYOHO_THETA`: the accuracy of forces by a tree, for the GRAPE-5 interface.
+    /// `KYOHO_ACCURACY` or `KYOHO_THETA`: the accuracy of forces by a tree, for the GRAPE-5
+    /// interface.
     pub tree: Option<TreeAccuracy>,
     /// `KYOHO_ON_FAILURE`: the reaction to a failed call of an old interface.
     pub on_failure: OnFailure,

@@ -97,7 +97,8 @@ impl ListedSources {
 pub struct AddressTable {
     pub(crate) pages: Pages,
     pub(crate) count: usize,
-    /// The array of the caller on the device, where the addresses are in place of the host's memory.
+    /// The array of the caller on the device, where the addresses are in place of the host's
+    /// memory.
     pub(crate) on_device: Option<(DevicePlace, DeviceArray)>,
 }
 

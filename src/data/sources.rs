@@ -230,8 +230,8 @@ impl Sources {
         }
     }
 
-    /// Forgets all sources, after a device took others in their place, at this many addresses from 0
-    /// on, and counted their sizes.
+    /// Forgets all sources, after a device took others in their place, at this many addresses from
+    /// 0 on, and counted their sizes.
     pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
         self.chunks.clear();
         self.written.clear();

@@ -212,8 +212,8 @@ impl Census {
     }
 }
 
-/// Returns the binary exponent of the unit of length for sources at a distance, raised by sinks that
-/// are much farther out.
+/// Returns the binary exponent of the unit of length for sources at a distance, raised by sinks
+/// that are much farther out.
 fn raised_by(sources: Option<i32>, sinks: Option<i32>) -> i32 {
     match sources {
         Some(far) => sinks.map_or(far, |raised| raised.clamp(far, far + MOST_RAISED)),
@@ -237,8 +237,8 @@ impl Units {
         Units::chosen(size(mass), far, fast, bounds, n_derivatives)
     }
 
-    /// Returns the units in which a coordinate with the binary exponent `far` is about 1, and so are
-    /// the first derivatives that are not zero, whose exponents `fast` returns.
+    /// Returns the units in which a coordinate with the binary exponent `far` is about 1, and so
+    /// are the first derivatives that are not zero, whose exponents `fast` returns.
     fn chosen(
         heaviest: Option<i32>,
         far: i32,

@@ -39,8 +39,8 @@ impl System {
         Ok(arrays)
     }
 
-    /// Copies the bytes of this many rows of an array on the device, from the lowest to the highest,
-    /// and returns them with the place of the first row among them.
+    /// Copies the bytes of this many rows of an array on the device, from the lowest to the
+    /// highest, and returns them with the place of the first row among them.
     pub fn copy_from_device(
         &mut self,
         place: &DevicePlace,
@@ -235,7 +235,8 @@ impl System {
                 Ok(true)
             }
             Err(error) => {
-                // The device has lost its own, and fetches those of the host again, if there are any.
+                // The device has lost its own, and fetches those of the host again, if there are
+                // any.
                 self.journal.all_is_written();
                 if self.journal.sources().on_device() > 0 {
                     self.journal.leave_to_device(0, Census::default());
@@ -278,7 +279,8 @@ impl System {
         Ok(())
     }
 
-    /// Brings what only the device has of the last block to the host, so that others may compute it.
+    /// Brings what only the device has of the last block to the host, so that others may compute
+    /// it.
     pub(super) fn fetch_block(&mut self) -> Result<()> {
         if self.block.lists.as_ref().is_some_and(|lists| lists.is_on_device()) {
             return Err(Error::Unsupported {

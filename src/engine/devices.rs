@@ -432,7 +432,8 @@ impl Devices {
         all.into_iter().map(|(_, device, groups)| (device, groups)).collect()
     }
 
-    /// Copies the pieces of interaction lists and begins their sums, unless the devices have failed.
+    /// Copies the pieces of interaction lists and begins their sums, unless the devices have
+    /// failed.
     fn start_pieces(
         &mut self,
         block: &mut Block,

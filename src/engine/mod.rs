@@ -418,8 +418,8 @@ impl System {
         let mut copy = |lists: &mut InteractionLists, groups: &Range<usize>| {
             lists::copy(lists, given, (sinks, end), groups, &interaction, &threads, check)
         };
-        // The lists come to devices while further ones are copied, unless the neighbour lists of the
-        // last block may still be wanted if these turn out to be wrong.
+        // The lists come to devices while further ones are copied, unless the neighbour lists of
+        // the last block may still be wanted if these turn out to be wrong.
         let keeps_last = self.stage == Stage::Done && self.lists_wanted;
         let groups = 0..self.candidate_lists.groups.len();
         let mut outcome = if keeps_last { copy(&mut self.candidate_lists, &groups) } else { Ok(()) };
@@ -625,8 +625,8 @@ impl System {
         self.wait_for_all(|system, sums, sinks| take(sinks.start, Forces::of(sums, sinks, &system.interaction)))
     }
 
-    /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads take
-    /// some each, up to twelve of [`Setup::threads`].
+    /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads
+    /// take some each, up to twelve of [`Setup::threads`].
     pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
         self.wait_for_all(|system, sums, sinks| {
             let interaction = &*system.interaction;

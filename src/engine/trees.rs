@@ -18,8 +18,8 @@ pub struct TreeErrors {
 }
 
 impl System {
-    /// Sums forces by a tree from now on, or with `None` all pairs. Blocks with few pairs are summed
-    /// directly all the same: a constant of the devices says from where on a tree is faster.
+    /// Sums forces by a tree from now on, or with `None` all pairs. Blocks with few pairs are
+    /// summed directly all the same: a constant of the devices says from where on a tree is faster.
     ///
     /// Only systems of order 2 have trees. All sinks of a block have to have the same softening.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {

@@ -216,8 +216,8 @@ pub trait Gpu: Send + Sized {
         Err(no_memory_of_callers())
     }
 
-    /// Lets the further work of a queue begin after all that the caller began in a stream of its own,
-    /// by the driver's number for it; 0 is the default one.
+    /// Lets the further work of a queue begin after all that the caller began in a stream of its
+    /// own, by the driver's number for it; 0 is the default one.
     fn wait_for_caller(&self, _queue: &Self::Queue, _stream: u64) -> Result<()> {
         Err(no_memory_of_callers())
     }

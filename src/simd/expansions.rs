@@ -146,9 +146,9 @@ pub trait Expansions<E: Element>: Send + Sync {
         softening2: E,
         local: &mut [E; MAX_COMPONENTS],
     );
-    /// Puts `some` bodies, from a place on so many of them, at their distances from a centre, into a tile that
-    /// has `filled` sources. Coordinates and masses have `MAX_LANES` numbers behind those of the
-    /// bodies, and the tile has as many places.
+    /// Puts `some` bodies, from a place on so many of them, at their distances from a centre, into
+    /// a tile that has `filled` sources. Coordinates and masses have `MAX_LANES` numbers behind
+    /// those of the bodies, and the tile has as many places.
     fn gather(
         &self,
         bodies: [&[f64]; 4],

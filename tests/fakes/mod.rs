@@ -83,8 +83,8 @@ pub struct Notes {
     pub fetched: (usize, usize),
     /// The number of devices that are open.
     pub open: usize,
-    /// The largest number of memories of sinks and interaction lists that a device had page-locked at
-    /// once.
+    /// The largest number of memories of sinks and interaction lists that a device had page-locked
+    /// at once.
     pub locked: usize,
 }
 

@@ -195,8 +195,8 @@ impl PlainBatch {
     }
 }
 
-/// The quantities of sinks or sources, one behind the other. Those that say nothing are left out, as a caller
-/// may do.
+/// The quantities of sinks or sources, one behind the other. Those that say nothing are left out,
+/// as a caller may do.
 struct Columns {
     count: usize,
     masses: Option<Vec<f64>>,

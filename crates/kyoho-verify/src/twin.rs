@@ -140,7 +140,8 @@ impl Model {
         self.start_groups(groups, skip_own_index, sinks.to_vec());
     }
 
-    /// Starts the forces on the bodies of many systems, predicted, each of the others of its system.
+    /// Starts the forces on the bodies of many systems, predicted, each of the others of its
+    /// system.
     pub fn start_batch(&mut self, batch: &PlainBatch) {
         let predicted: Vec<_> = batch.bodies.iter().map(|body| self.predict(body)).collect();
         let sink = |(body, softening2): (&Predicted<DoubleDouble>, &f64)| Sink {

@@ -1,12 +1,12 @@
 //! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
 //!
 //! [`system`] makes, describes and frees systems, with the choices in [`options`]. [`sources`]
-//! writes sources; [`block`] computes forces, and [`lists`] those of groups of sinks and of batches,
-//! all from the caller's [`structures`], whose arrays [`rows`] reads and writes. [`interactions`]
-//! lists what can be computed, and [`log`] passes the log to the caller. The documentation of each
-//! entry point is that of the C header, which is made from these files. It is also the contract that
-//! makes the calls safe: every pointer is null if the documentation allows it, or points to as many
-//! elements as it says.
+//! writes sources; [`block`] computes forces, and [`lists`] those of groups of sinks and of
+//! batches, all from the caller's [`structures`], whose arrays [`rows`] reads and writes.
+//! [`interactions`] lists what can be computed, and [`log`] passes the log to the caller. The
+//! documentation of each entry point is that of the C header, which is made from these files. It is
+//! also the contract that makes the calls safe: every pointer is null if the documentation allows
+//! it, or points to as many elements as it says.
 
 // One contract, written above, makes every entry point safe, and their documentation is read in C.
 #![allow(clippy::missing_safety_doc)]

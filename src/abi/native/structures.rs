@@ -19,9 +19,10 @@ use super::{
 pub enum Memory {
     /// Memory of the host.
     Host = 0,
-    /// Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has to
-    /// be on this device, of backend CUDA, and on no other. Numbers are aligned to their size. The
-    /// work on the arrays begins after all that was begun before in the stream that `cuda` names.
+    /// Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has
+    /// to be on this device, of backend CUDA, and on no other. Numbers are aligned to their size.
+    /// The work on the arrays begins after all that was begun before in the stream that `cuda`
+    /// names.
     Cuda = 1,
 }
 
@@ -153,9 +154,9 @@ pub struct kyoho_options {
     /// some more have). Blocks of few pairs are summed directly. All sinks of a block have to have
     /// the same softening. 0: direct sums, or `theta`.
     pub accuracy: f64,
-    /// The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose centre
-    /// is the distance s from its middle stands for its sources beyond l / theta + s. 0: direct
-    /// sums. The CPU alone has it.
+    /// The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose
+    /// centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:
+    /// direct sums. The CPU alone has it.
     pub theta: f64,
 }
 
@@ -279,8 +280,8 @@ pub struct kyoho_lists {
     /// The first place of each group among `addresses` or `sources` and, behind the last group, the
     /// number of these: `group_count + 1` numbers that begin with 0 and do not decrease.
     pub source_offsets: kyoho_const_long_integers,
-    /// The addresses of sources, list after list. One may be in many lists, and where it is twice in
-    /// one it acts twice.
+    /// The addresses of sources, list after list. One may be in many lists, and where it is twice
+    /// in one it acts twice.
     pub addresses: kyoho_const_integers,
     /// The first address of each group.
     pub first_addresses: kyoho_const_integers,

@@ -145,8 +145,8 @@ pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *
 }
 
 /// Sets the crossover: the number of pairs (sinks times `nj`) below which the CPU computes a block
-/// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF: it
-/// computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
+/// though the system's backend is another, as small blocks are faster there. KYOHO_CROSSOVER_OFF:
+/// it computes none. 0: what KYOHO_CROSSOVER says, else a constant of the device's model.
 ///
 /// For lists and batches, whose pairs are the sinks times the sources of each group, summed, the
 /// CPU takes over only below a crossover that was set, here or by KYOHO_CROSSOVER: otherwise the

@@ -175,8 +175,8 @@ impl UpdateJournal {
         memory::push(&mut self.staged, (address as u32, *source), "staged sources")
     }
 
-    /// Leaves all sources to a device, which took others in their place, at this many addresses, and
-    /// counted their sizes. What was written was spilled before.
+    /// Leaves all sources to a device, which took others in their place, at this many addresses,
+    /// and counted their sizes. What was written was spilled before.
     pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
         self.sources.leave_to_device(addresses, census);
         self.recorded.iter_mut().for_each(Recorded::forget_chunks);

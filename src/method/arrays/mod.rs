@@ -1,5 +1,5 @@
-//! Arrays of callers that lie in the memory of a device: they are checked and read there, and forces
-//! are written there.
+//! Arrays of callers that lie in the memory of a device: they are checked and read there, and
+//! forces are written there.
 
 pub mod kernels;
 #[cfg(test)]
@@ -10,7 +10,8 @@ use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Result, Sums, TakeChunk};
 
-/// The work of a device on arrays of callers in its memory. Every call returns when its work is done.
+/// The work of a device on arrays of callers in its memory. Every call returns when its work is
+/// done.
 pub trait DeviceArrays {
     /// Lets the device's work begin after all that the caller has begun in the stream of a place.
     fn wait_for_caller(&mut self, place: &DevicePlace) -> Result<()>;
@@ -42,9 +43,9 @@ pub trait DeviceArrays {
     /// octets, and its indices.
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()>;
 
-    /// Waits for the forces of the block, writes them to the arrays of the caller, and returns true.
-    /// Then nothing is at work any more. If the device does not have all forces, or a sum is not
-    /// finite, it writes nothing and returns false; the block is still to be waited for.
+    /// Waits for the forces of the block, writes them to the arrays of the caller, and returns
+    /// true. Then nothing is at work any more. If the device does not have all forces, or a sum is
+    /// not finite, it writes nothing and returns false; the block is still to be waited for.
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool>;
 
     /// Writes forces that the host has to the arrays of the caller.

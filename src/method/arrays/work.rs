@@ -180,8 +180,8 @@ impl<G: Gpu> ArrayWork<G> {
         Ok(Census::of_counts(memory::collected(counts, "the sizes of sources")?))
     }
 
-    /// Writes the forces of some pieces to arrays of the caller, and returns true; unless a sum is not
-    /// finite.
+    /// Writes the forces of some pieces to arrays of the caller, and returns true; unless a sum is
+    /// not finite.
     ///
     /// # Safety
     /// See [`ArrayWork::find_bad_body`].

@@ -15,8 +15,8 @@ pub const ACCURACIES: [f64; 2] = [1e-6, 1e-2];
 /// Accuracies, each with the order by which it is best had, and the tolerance.
 ///
 /// Each is kept on Plummer's and Hernquist's models, a uniform sphere, and a collapsed sphere of
-/// clumps, the worst of them, with 10^4 and 1.3 10^5 bodies; on the others the errors are about half
-/// of what is asked for.
+/// clumps, the worst of them, with 10^4 and 1.3 10^5 bodies; on the others the errors are about
+/// half of what is asked for.
 const EFFORTS: [(f64, Effort); 7] = [
     (1e-2, Effort { order: 3, tolerance: 4e-2 }),
     (3e-3, Effort { order: 4, tolerance: 1e-2 }),

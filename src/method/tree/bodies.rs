@@ -45,8 +45,8 @@ impl Bodies {
         Ok(Bodies { positions, masses: Vec::new(), indices })
     }
 
-    /// Takes from the forces on sinks those of the sources that have their indices, which a tree has
-    /// summed with the others. The forces are a potential and an acceleration each.
+    /// Takes from the forces on sinks those of the sources that have their indices, which a tree
+    /// has summed with the others. The forces are a potential and an acceleration each.
     pub fn leave_out_own(&self, sinks: &Bodies, softening2: f64, forces: &mut [f64]) -> Result<()> {
         let mut sorted = memory::collected(0..self.indices.len() as u32, WHAT)?;
         sorted.sort_unstable_by_key(|body| self.indices[*body as usize]);

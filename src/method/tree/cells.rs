@@ -4,11 +4,11 @@
 //! [`LEAF`] of all bodies have one high word; otherwise all low words count as zero.
 //! Bodies of equal keys stay in the order in which they were given.
 //!
-//! The first cell is the root, which holds all bodies. A cell with more bodies than a leaf may have,
-//! whose keys are not all the same, is divided into the octants of the smallest octant that holds
-//! them all; so it has at least two children, and octants with a single octant inside are no cells.
-//! Cells stand generation by generation, the children of a cell next to each other in the order of
-//! their keys, and these in the order of their parents.
+//! The first cell is the root, which holds all bodies. A cell with more bodies than a leaf may
+//! have, whose keys are not all the same, is divided into the octants of the smallest octant that
+//! holds them all; so it has at least two children, and octants with a single octant inside are no
+//! cells. Cells stand generation by generation, the children of a cell next to each other in the
+//! order of their keys, and these in the order of their parents.
 
 use bytemuck::{Pod, Zeroable};
 

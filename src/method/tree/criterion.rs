@@ -3,17 +3,18 @@
 //! A cell of sources has a centre, the mean of its bodies' positions weighted by `|m|`, a cell of
 //! sinks the middle of the box around them; the radius `r` of a sphere around it that holds its
 //! bodies, `M = sum |m|`, and in a tree of sources `rho = (sum |m| |y|^p / M)^(1/p)`, where `y` is
-//! the distance of a body from the centre and `p` the order. With `s^2 = d^2 + eps^2`, where `d` is the distance of the centres of a cell A of sources
-//! and a cell B of sinks, A is accepted for B if
+//! the distance of a body from the centre and `p` the order. With `s^2 = d^2 + eps^2`, where `d` is
+//! the distance of the centres of a cell A of sources and a cell B of sinks, A is accepted for B if
 //!
 //! ```text
-//! r_A + r_B < 0.8 s    and    8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
+//! r_A + r_B < 0.8 s    and
+//! 8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
 //! ```
 //!
 //! where `a_B` is the least acceleration of a sink of B. This is the criterion of Dehnen (2014,
 //! Computational Astrophysics and Cosmology 1, 1), with `M (rho + r_B)^p` in the place of the sum
-//! over `k` of `C(p, k) P_k r_B^(p - k)`, which it bounds from above, since `P_k = sum |m| |y|^k` is
-//! at most `M rho^k`.
+//! over `k` of `C(p, k) P_k r_B^(p - k)`, which it bounds from above, since `P_k = sum |m| |y|^k`
+//! is at most `M rho^k`.
 //!
 //! The softened distance may stand for the distance: along any line `f(x + t u) = (s^2 + 2 t x.u +
 //! t^2)^(-1/2)` is the generating function of the Legendre polynomials of `-x.u / s`, which is at
@@ -48,15 +49,15 @@ pub const FLOOR: f64 = 0.2;
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 0.3;
 
-/// Returns the largest variation of the acceleration over a group of sinks. Where a cell of sinks is
-/// large beside its distance from many sources, the errors of their expansions have one sign and
+/// Returns the largest variation of the acceleration over a group of sinks. Where a cell of sinks
+/// is large beside its distance from many sources, the errors of their expansions have one sign and
 /// add up, however small each is: as the power `order` of the radius over the distance.
 pub fn variation(tolerance: f64, order: usize) -> f64 {
     2.0 * (ADDED_ERRORS * tolerance).powf(1.0 / order as f64)
 }
 
-/// Whether the acceleration, with derivatives of the size `tide`, varies by no more than that over a
-/// cell of this radius.
+/// Whether the acceleration, with derivatives of the size `tide`, varies by no more than that over
+/// a cell of this radius.
 pub fn is_even(radius: f64, tide: f64, acceleration: f64, variation: f64) -> bool {
     tide * radius <= variation * acceleration
 }

@@ -60,8 +60,8 @@ pub struct Arguments {
     /// shown as a table and a picture
     #[arg(long, group = "drawn")]
     speedup: bool,
-    /// Measure interaction lists: groups of sinks, on which only the sources of their own lists act;
-    /// of addresses, of sources that come with the call, and of ranges of addresses
+    /// Measure interaction lists: groups of sinks, on which only the sources of their own lists
+    /// act; of addresses, of sources that come with the call, and of ranges of addresses
     #[arg(long, group = "grouped", conflicts_with_all = ["n", "ni", "regular", "drawn"])]
     lists: bool,
     /// Measure batches of many systems, of 3 to 4096 bodies each

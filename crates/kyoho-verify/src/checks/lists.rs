@@ -452,8 +452,8 @@ pub const BATCH: Check = Check {
             left = others;
             system.to_vec()
         });
-        // In the second batch each system has the indices from 0 on, and in the third all bodies but
-        // those of another system have one index, so that they do not feel each other.
+        // In the second batch each system has the indices from 0 on, and in the third all bodies
+        // but those of another system have one index, so that they do not feel each other.
         let mut batches = [(); 3].map(|()| PlainBatch::of(&systems, 1.0 / 64.0));
         for system in 0..systems.len() {
             let range = batches[0].bodies_of(system);

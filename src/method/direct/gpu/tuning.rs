@@ -42,9 +42,10 @@ pub struct ListTuning {
 }
 
 impl Tuning {
-    /// Returns the tuning of interaction lists, which follows from that of the direct sums over many
-    /// sinks. The tiles of more than one row are smaller, so that all thread blocks have theirs.
-    /// Pairs in doubles leave registers for one sink of a thread where many threads are at work.
+    /// Returns the tuning of interaction lists, which follows from that of the direct sums over
+    /// many sinks. The tiles of more than one row are smaller, so that all thread blocks have
+    /// theirs. Pairs in doubles leave registers for one sink of a thread where many threads are at
+    /// work.
     pub fn list(&self, interaction: &Interaction) -> ListTuning {
         let last = SHAPES.len() - 1;
         let tile = if rows(interaction) == 1 { 256 } else { 128 };

@@ -55,9 +55,9 @@ impl<G: Gpu> Kernels<G> {
     /// Chooses the units of some groups, whose sources came with the call.
     ///
     /// # Safety
-    /// Every address is of memory as long as the groups, items and parts say, which is neither freed
-    /// nor touched by the host until the queue has done the work. This holds for the other launches
-    /// too.
+    /// Every address is of memory as long as the groups, items and parts say, which is neither
+    /// freed nor touched by the host until the queue has done the work. This holds for the other
+    /// launches too.
     pub unsafe fn choose_units(
         &mut self,
         on: (&G, &G::Queue),

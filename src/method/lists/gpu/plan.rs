@@ -21,8 +21,8 @@ pub const LISTED_OWN: i32 = 2;
 /// more threads read sources that fewer sinks use, and add their sums.
 const LANES: [(usize, f64); 4] = [(1, 1.0), (2, 1.03), (4, 1.08), (8, 1.2)];
 
-/// The division of the groups of a piece: how many items there are, and the parts whose segments are
-/// added after them.
+/// The division of the groups of a piece: how many items there are, and the parts whose segments
+/// are added after them.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The number of items.
@@ -87,8 +87,8 @@ fn size(sources: u32) -> usize {
     sources.max(1).ilog2() as usize
 }
 
-/// The threads that share a sink of a group of this many, how many sinks of it a thread block has at
-/// most, and how many thread blocks have it.
+/// The threads that share a sink of a group of this many, how many sinks of it a thread block has
+/// at most, and how many thread blocks have it.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     sinks: usize,
@@ -143,8 +143,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Counts the items: all of them, those of the groups of each job, and those of each size, which
-    /// it returns.
+    /// Counts the items: all of them, those of the groups of each job, and those of each size,
+    /// which it returns.
     fn count(&mut self, groups: &[SinkGroup], threads: &Threads) -> Result<Counts> {
         let jobs = groups.chunks(GROUPS_OF_JOB);
         let mut of_jobs = memory::filled(jobs.len(), Counts::default(), "pieces of lists")?;

@@ -1,5 +1,5 @@
-//! The sums of interaction lists on a GPU, piece by piece: while the groups of one piece are summed,
-//! those of the next come to the device.
+//! The sums of interaction lists on a GPU, piece by piece: while the groups of one piece are
+//! summed, those of the next come to the device.
 
 use std::ops::Range;
 

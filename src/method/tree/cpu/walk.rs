@@ -28,9 +28,9 @@ pub trait Pass: Sync {
     /// Returns what the root gets.
     fn first(&self) -> Self::State;
     /// Does the work of a cell, and hands down the list of cells that are left to its children.
-    /// Returns whether there are children to go on with; then it has put what they get into
-    /// the first of the states that are handed down. `out` are
-    /// the results of its sinks, and empty where it has too many sinks for a task.
+    /// Returns whether there are children to go on with; then it has put what they get into the
+    /// first of the states that are handed down. `out` are the results of its sinks, and empty
+    /// where it has too many sinks for a task.
     fn visit(
         &self,
         cell: usize,

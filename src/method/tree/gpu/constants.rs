@@ -132,8 +132,8 @@ pub const fn terms(order: usize) -> usize {
     crate::law::indices::components(order) - 3
 }
 
-/// Returns the number of 32-bit numbers of the record of a cell's moments: its centre and the terms,
-/// in an odd number of pieces of 16 bytes, which spread over the banks of a cache.
+/// Returns the number of 32-bit numbers of the record of a cell's moments: its centre and the
+/// terms, in an odd number of pieces of 16 bytes, which spread over the banks of a cache.
 pub const fn record(order: usize) -> usize {
     let pieces = (3 + terms(order)).div_ceil(4);
     4 * if pieces.is_multiple_of(2) { pieces + 1 } else { pieces }
@@ -239,7 +239,8 @@ typedef struct {
     unsigned short children, depth;
 } Cell;
 
-// The centre, as what 32 bits hold of it and what they round off, with the radius and the sum of |m|.
+// The centre, as what 32 bits hold of it and what they round off, with the radius and the sum of
+// |m|.
 typedef struct {
     float4 high, low;
 } CellPlace;

@@ -52,8 +52,8 @@ fn write_products(text: &mut String, order: usize) {
     }
 }
 
-/// Returns the function that adds a body of mass `m`, whose place from the centre is `(-x, -y, -z)`,
-/// to the moments.
+/// Returns the function that adds a body of mass `m`, whose place from the centre is
+/// `(-x, -y, -z)`, to the moments.
 fn add_body(order: usize) -> String {
     let mut text = "FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])\n{\n".to_owned();
     write_products(&mut text, order);
@@ -88,8 +88,8 @@ fn move_moments(order: usize) -> String {
     text + "}\n"
 }
 
-/// Returns the function that adds the moments of a cell to a local expansion whose centre is at `(x,
-/// y, z)` from that of the cell; `inverse` is that of the softened distance.
+/// Returns the function that adds the moments of a cell to a local expansion whose centre is at
+/// `(x, y, z)` from that of the cell; `inverse` is that of the softened distance.
 fn add_products(order: usize) -> String {
     let mut text = "FUNCTION void add_products(float x, float y, float z, float inverse, const float *terms, \
                     float expansion[COMPONENTS])\n{\n    const float inverse2 = inverse * inverse;\n    const float \
@@ -98,8 +98,8 @@ fn add_products(order: usize) -> String {
     for m in 1..=order {
         writeln!(text, "    const float d{m}_0 = d{}_0 * (inverse2 * -{}.0f);", m - 1, 2 * m - 1).unwrap();
     }
-    // D_(c+1) f_m = x D_c f_(m+1) + c D_(c-1) f_(m+1), along an axis where the second term is zero, if
-    // there is one.
+    // D_(c+1) f_m = x D_c f_(m+1) + c D_(c-1) f_(m+1), along an axis where the second term is zero,
+    // if there is one.
     let parts = |component: [usize; 3]| {
         let lone = (0..3).find(|axis| component[*axis] == 1);
         let axis = lone.or((0..3).find(|axis| component[*axis] > 0)).unwrap();
@@ -168,8 +168,8 @@ fn shift_local(order: usize) -> String {
     text + "}\n"
 }
 
-/// Returns the function that finds the potential, with its sign turned, and the acceleration at `(x,
-/// y, z)` from the centre of a local expansion.
+/// Returns the function that finds the potential, with its sign turned, and the acceleration at
+/// `(x, y, z)` from the centre of a local expansion.
 fn find_values(order: usize) -> String {
     let head = "FUNCTION void find_values(float x, float y, float z, const float expansion[COMPONENTS], float \
                 values[4])\n{\n";
