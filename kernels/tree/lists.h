@@ -46,15 +46,17 @@ typedef struct {
     uint first, last, waiting;
 } Writer;
 
-// Writes what waits. `used` counts the words in use of those of all lists, of which there are
-// `room`.
+// Writes what waits. `used` counts the words of all lists, for which there is `room`. It goes no
+// further than MOST_WORDS and what the blocks at work add at once, so that it does not begin again.
 FUNCTION void flush(Writer *writer, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place, GLOBAL uint *lists,
     GLOBAL uint *used, uint room)
 {
     SYNC_32;
     if (writer->waiting > 0) {
-        if (THREAD == 0)
-            *place = ATOMIC_ADD(used, writer->waiting + 2);
+        if (THREAD == 0) {
+            const int is_full = *(GLOBAL volatile uint *)used > MOST_WORDS;
+            *place = is_full ? NO_SEGMENT : ATOMIC_ADD(used, writer->waiting + 2);
+        }
         SYNC_32;
         const uint at = *place;
         if (at < room && room - at >= writer->waiting + 2) {

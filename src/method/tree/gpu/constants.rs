@@ -55,6 +55,8 @@ pub const WALK_STACK: usize = 1024;
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
 pub const WALK_BUFFER: usize = 256;
+/// The most words of all lists. They are counted by 32 bits, beyond this no further.
+pub const MOST_WORDS: usize = 3 << 30;
 /// The square of the largest sum of two radii over the distance in the first pass.
 pub const FIELD_CUT2: f64 = 0.81;
 /// The least part of the mean acceleration of the sinks around that a cell's is taken to be.
@@ -200,6 +202,7 @@ mod tests {
             ("WALK_STACK", WALK_STACK as i64),
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
+            ("MOST_WORDS", MOST_WORDS as i64),
             ("SIDE_EXPONENT", SIDE_EXPONENT.into()),
             ("SOFTENING_EXPONENT", SOFTENING_EXPONENT.into()),
             ("MOST_UNITS", MOST_UNITS.into()),

@@ -3,7 +3,7 @@
 use bytemuck::bytes_of;
 
 use super::builder::{Expansions, Room, Tree, launch, launch_after_copies, scan};
-use super::constants::{LEVELS_OF_SINKS, SELECT_THREADS, SHIFT_THREADS};
+use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, SELECT_THREADS, SHIFT_THREADS};
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
 use crate::law::indices::components;
@@ -58,6 +58,8 @@ pub struct Forces<G: Gpu> {
     report: G::HostMemory,
     /// Words of lists that there is room for.
     room: usize,
+    /// The most words of lists.
+    pub(super) most_words: usize,
 }
 
 impl<G: Gpu> Forces<G> {
@@ -82,6 +84,7 @@ impl<G: Gpu> Forces<G> {
             locals: room()?,
             report: gpu.allocate_host(4 * (1 + ALL_LEVELS), "trees")?,
             room: 0,
+            most_words: MOST_WORDS,
         })
     }
 
@@ -124,8 +127,9 @@ impl<G: Gpu> Forces<G> {
         self.accelerations.see_to(gpu, 4 * count)?;
         self.alike.see_to(gpu, 4 * cells)?;
         self.groups.see_to(gpu, 4 * cells)?;
-        if self.room < WORDS * count + LEAST_WORDS {
-            self.room = WORDS * count + LEAST_WORDS;
+        let words = (WORDS * count + LEAST_WORDS).min(self.most_words);
+        if self.room < words {
+            self.room = words;
             self.lists.see_to(gpu, 4 * self.room)?;
         }
         let outcome = loop {
@@ -134,8 +138,13 @@ impl<G: Gpu> Forces<G> {
                 self.begin(on, (tree, tree_of_sinks), &mut kernels, (loaded, asked), to, (cells, room, tiles))
             };
             match outcome {
+                Ok(words) if words > self.most_words => {
+                    let (what, most) = ("the number of words of a tree's lists on one GPU", self.most_words);
+                    let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
+                    break Err(Error::BadCount { what, value: words as i64, allowed });
+                }
                 Ok(words) if words > self.room => {
-                    self.room = words + words / 4;
+                    self.room = (words + words / 4).min(self.most_words);
                     if let Err(error) = self.lists.see_to(gpu, 4 * self.room) {
                         break Err(error);
                     }
@@ -160,7 +169,7 @@ impl<G: Gpu> Forces<G> {
         let (gpu, queue) = on;
         let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
         let adds = i32::from(asked.adds);
-        let (room_, list_room) = (room as u32, self.room.min(u32::MAX as usize - 1) as u32);
+        let (room_, list_room) = (room as u32, self.room as u32);
         let [room_, list_room] = [bytes_of(&room_), bytes_of(&list_room)].map(Argument::Bytes);
         let softening2 = Argument::Bytes(bytes_of(&asked.softening2));
         let frame = tree.cube.at();

@@ -10,7 +10,7 @@ use crate::method::tree::cells::Cell;
 use crate::method::tree::cpu::Octree;
 
 use super::builder::Tree;
-use super::constants::{BodyLayout, CELL_TILE, SORT_THREADS, SORT_TURNS};
+use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
 use super::forces::{Asked, Forces};
 
 /// A device with bodies, and a tree of them.
@@ -240,6 +240,15 @@ fn forces_are_those_of_direct_sums() {
         // Lists lie elsewhere each time.
         assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == found, "other bits in a second call");
     }
+
+    // Lists for which there is no room are an error, and the next call has forces again.
+    let expected = sums.of((&bodies, &masses), None, &asked).unwrap();
+    sums.forces = Forces::new(&gpu).unwrap();
+    sums.forces.most_words = 1000;
+    let refused = sums.of((&bodies, &masses), None, &asked).unwrap_err().to_string();
+    assert!(refused.contains("words of a tree's lists") && refused.contains("allowed: 0 to 1000"), "{refused}");
+    sums.forces.most_words = MOST_WORDS;
+    assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected);
 
     // Other points, some of them outside; and sources of both signs.
     let asked = Asked { softening2: 1e-2, tolerance: 1e-4, ..asked };
