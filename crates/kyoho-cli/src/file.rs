@@ -7,6 +7,11 @@ use std::path::Path;
 /// Writes a file so that its name always stands for all of the old content or all of the new, even
 /// if the machine stops: the new content is on the disk before it gets the name.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    replace_by(path, |file| file.write_all(content))
+}
+
+/// Writes a file like [`replace`], with content that a function writes.
+pub fn replace_by(path: &Path, content: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let partial = path.with_extension("partial");
     let written = write(&partial, content).and_then(|()| std::fs::rename(&partial, path));
     if written.is_err() {
@@ -22,9 +27,9 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     }
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<()> {
+fn write(path: &Path, content: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(content)?;
+    content(&mut file)?;
     file.sync_all()
 }
 

@@ -11,8 +11,8 @@ mod failure;
 mod file;
 mod info;
 mod machine;
+mod model;
 mod picture;
-mod plummer;
 mod precision;
 mod progress;
 mod run;
@@ -44,8 +44,10 @@ enum Command {
     /// Check the orders of the integrators: energy errors with a shared step, halved again and
     /// again
     Converge(converge::Arguments),
-    /// Print a Plummer model in standard N-body units, as lines that `run` reads
-    Plummer(plummer::Arguments),
+    /// Make a model that `run` reads: Plummer, Hernquist, spheres
+    Model(model::Arguments),
+    /// Make a Plummer model: short for `model plummer`
+    Plummer(model::IsolatedArguments),
 }
 
 fn main() -> ExitCode {
@@ -55,7 +57,8 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
-        Command::Plummer(arguments) => plummer::run(&arguments).map(|()| true),
+        Command::Model(arguments) => model::run(&arguments).map(|()| true),
+        Command::Plummer(arguments) => model::run_plummer(&arguments).map(|()| true),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

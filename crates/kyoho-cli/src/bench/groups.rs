@@ -10,7 +10,7 @@ use crate::bench::measure::{self, Bench, Particle, SOFTENING};
 use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
 use crate::failure::{Failure, Result};
-use crate::plummer::Random;
+use crate::model::random::Random;
 use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, Interaction, memory};
 use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
 use kyoho::hal::Backend;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::bench::row::{Row, Work};
 use crate::body::{self, Body, Vector};
 use crate::failure::Result;
-use crate::plummer;
+use crate::model::plummer;
 use kyoho::data::{Forces, Order, Sink, Source, memory, padded};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};

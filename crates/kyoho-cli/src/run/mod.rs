@@ -2,15 +2,15 @@
 
 pub mod energy;
 mod hermite;
-mod input;
+pub mod input;
 pub mod integrator;
 mod leapfrog;
 mod options;
 pub mod plan;
 mod plot;
 mod report;
-mod snapshot;
-mod snapshot_hdf5;
+pub mod snapshot;
+pub mod snapshot_hdf5;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,7 +23,8 @@ use snapshot::{Format, Origin, Snapshot};
 use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::machine::named;
-use crate::{file, picture, plummer, progress};
+use crate::model::plummer;
+use crate::{file, picture, progress};
 use kyoho::System;
 
 pub use options::Arguments;

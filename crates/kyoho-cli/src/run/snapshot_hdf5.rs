@@ -63,22 +63,39 @@ pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
         file.set_attr(name, value);
     }
     let bodies = &snapshot.bodies;
-    let (n, rows) = (bodies.len() as u64, bodies.len().clamp(1, CHUNK) as u64);
-    let mut column = |name: &str, of: &dyn Fn(&Body) -> f64| {
-        let numbers: Vec<f64> = bodies.iter().map(of).collect();
-        file.create_dataset(name).with_f64_data(&numbers).with_shape(&[n]).with_chunks(&[rows]).with_fletcher32();
-    };
-    column("masses", &|body| body.mass);
-    column("steps", &|body| snapshot.step(body));
+    column(&mut file, "masses", bodies.iter().map(|body| [body.mass]));
+    column(&mut file, "steps", bodies.iter().map(|body| [snapshot.step(body)]));
     for (place, name) in VECTORS.iter().enumerate().take(vectors(snapshot.plan.order)) {
-        let numbers: Vec<f64> = bodies.iter().flat_map(|body| body.motion()[place]).collect();
-        let dataset = file.create_dataset(name).with_f64_data(&numbers);
-        dataset.with_shape(&[n, 3]).with_chunks(&[rows, 3]).with_fletcher32();
+        column(&mut file, name, bodies.iter().map(|body| body.motion()[place]));
     }
     let mut content = file.finish()?;
     let block = user_block(&content[USER_BLOCK..]);
     content[..USER_BLOCK].copy_from_slice(&block);
     Ok(content)
+}
+
+/// Adds a dataset with a row for each body.
+fn column<const N: usize>(file: &mut FileBuilder, name: &str, rows: impl Iterator<Item = [f64; N]>) {
+    let numbers: Vec<f64> = rows.flatten().collect();
+    let count = numbers.len() / N;
+    let [shape, chunks] = [count, count.clamp(1, CHUNK)].map(|rows| [rows as u64, N as u64]);
+    let dimensions = if N == 1 { 1 } else { 2 };
+    let dataset = file.create_dataset(name).with_f64_data(&numbers);
+    dataset.with_shape(&shape[..dimensions]).with_chunks(&chunks[..dimensions]).with_fletcher32();
+}
+
+/// Returns the bodies of a model, with a description as an attribute of the root, as the bytes of a
+/// file that [`bodies`] reads. Of each body there are the mass, the position and the velocity.
+pub fn model(
+    description: &str,
+    motions: impl Iterator<Item = (f64, Vector, Vector)> + Clone,
+) -> std::result::Result<Vec<u8>, Error> {
+    let mut file = FileBuilder::new();
+    file.set_attr("description", AttrValue::String(description.into()));
+    column(&mut file, "masses", motions.clone().map(|(mass, ..)| [mass]));
+    column(&mut file, VECTORS[0], motions.clone().map(|(_, position, _)| position));
+    column(&mut file, VECTORS[1], motions.map(|(.., velocity)| velocity));
+    file.finish()
 }
 
 /// Reads a snapshot from bytes, all of which are checked.
@@ -212,6 +229,19 @@ mod tests {
         let bodies = (0..CHUNK + 10).map(|number| Body { mass: number as f64, ..few.bodies[number % 2] });
         let many = Snapshot { bodies: bodies.collect::<Vec<_>>().into(), ..few.clone() };
         assert!(parse(bytes(&many).unwrap(), Path::new("")).unwrap() == many);
+    }
+
+    #[test]
+    fn a_model_comes_back_with_its_description() {
+        let motions: Vec<_> = (0..3).map(|k| (k as f64, [0.1 + k as f64; 3], [1e-300 * k as f64; 3])).collect();
+        let description = "line\n".repeat(1000);
+        let content = model(&description, motions.iter().copied()).unwrap();
+        let file = File::from_bytes(content.clone()).unwrap();
+        assert!(
+            matches!(&file.root().attrs().unwrap()["description"], AttrValue::String(text) if *text == description)
+        );
+        let expected: Vec<Body> = motions.iter().map(|(mass, x, v)| Body::new(*mass, *x, *v)).collect();
+        assert_eq!(bodies(content, Path::new("")).unwrap(), expected);
     }
 
     #[test]

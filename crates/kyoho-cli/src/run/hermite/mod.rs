@@ -167,7 +167,7 @@ impl Integrator for Hermite {
 #[cfg(test)]
 mod tests {
     use crate::body::{length, vector};
-    use crate::plummer;
+    use crate::model::plummer;
     use kyoho::config::Settings;
     use kyoho::data::{Order, Precision};
 

@@ -144,7 +144,7 @@ pub fn power_of_two(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::plummer::Random;
+    use crate::model::random::Random;
 
     use super::*;
 

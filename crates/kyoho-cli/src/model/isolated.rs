@@ -1,0 +1,186 @@
+//! Models of isolated systems in standard N-body units (Heggie & Mathieu 1986, Lecture Notes in
+//! Physics 267, 233).
+
+use rayon::prelude::*;
+
+use crate::body::{Body, Vector, length, sum, vector};
+use crate::failure::Result;
+use crate::model::random::Random;
+use crate::model::{Star, TICK, bar};
+use crate::run::energy::{Energies, Energy};
+use kyoho::data::memory::{self, room};
+
+/// A model of bodies of equal masses whose directions are drawn independently of their radii.
+pub struct Isolated {
+    /// The name in a file's first line.
+    pub title: &'static str,
+    /// The name of the subcommand of `kyoho model`.
+    pub name: &'static str,
+    /// The name of the bodies in errors about memory.
+    pub bodies: &'static str,
+    /// A sentence about the equilibrium.
+    pub state: &'static str,
+    /// Draws a body. The mean energies are about those of the standard model.
+    pub draw: fn(&mut Random) -> Star,
+    /// The energies of the standard model, of which the sum is -1/4.
+    pub energy: Energy,
+}
+
+/// The energies of a model in virial equilibrium.
+pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5 };
+
+/// The largest number of bodies for which the potential energy of a standard model is the sum over
+/// all pairs. With more bodies it is that of shells.
+const PAIRS: usize = 1 << 16;
+
+impl Isolated {
+    /// Returns a model in standard N-body units, with total mass 1 and centre of mass at rest in
+    /// the origin. Without softening, its energies are those of [`Isolated::energy`] up to
+    /// rounding, not only on average. With more than [`PAIRS`] bodies the potential energy is exact
+    /// to about one part in the number of bodies, see [`of_shells`].
+    pub fn standard(&self, n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Star>> {
+        let mut stars = self.stars(n, seed)?;
+        let energy = if n <= PAIRS {
+            centre(&mut stars);
+            energies.of(&memory::collected(stars.iter().map(|star| body(star, n)), self.bodies)?)?
+        } else {
+            let potential = of_shells(&stars)?;
+            centre(&mut stars);
+            let twice = sum(stars.iter().map(|star| 1.0 / n as f64 * length(&star.velocity).powi(2)));
+            Energy { kinetic: 0.5 * twice, potential }
+        };
+        let wider = energy.potential / self.energy.potential;
+        let is_at_rest = self.energy.kinetic == 0.0;
+        let faster = if is_at_rest { 1.0 } else { (self.energy.kinetic / energy.kinetic).sqrt() };
+        for star in &mut stars {
+            star.position.iter_mut().for_each(|component| *component *= wider);
+            star.velocity.iter_mut().for_each(|component| *component *= faster);
+        }
+        Ok(stars)
+    }
+
+    /// Draws the bodies of a model. Their centre of mass is in the origin only on average.
+    pub fn stars(&self, n: usize, seed: u64) -> Result<Vec<Star>> {
+        let mut stars = room(n, self.bodies)?;
+        let mut random = Random(seed);
+        let bar = bar("drawing  ", n);
+        while stars.len() < n {
+            let part = TICK.min(n - stars.len());
+            stars.extend((0..part).map(|_| (self.draw)(&mut random)));
+            bar.inc(part as u64);
+        }
+        bar.finish_and_clear();
+        Ok(stars)
+    }
+}
+
+/// Returns a body of a model of `n`, whose total mass is 1.
+pub fn body(star: &Star, n: usize) -> Body {
+    Body::new(1.0 / n as f64, star.position, star.velocity)
+}
+
+/// Returns the potential energy as if the mass of each body were a shell round the centre.
+/// Directions are drawn independently of radii, so this is the mean over all directions. One model
+/// differs from it by about one part in `n`.
+fn of_shells(stars: &[Star]) -> Result<f64> {
+    let mut radii = room(stars.len(), "the radii of the model")?;
+    radii.extend(stars.iter().map(|star| length(&star.position)));
+    radii.par_sort_unstable_by(f64::total_cmp);
+    let inside = radii.iter().enumerate().map(|(inside, radius)| inside as f64 / radius);
+    Ok(-sum(inside) / (stars.len() as f64).powi(2))
+}
+
+/// Moves the centre of mass to the origin and puts it to rest.
+pub fn centre(stars: &mut [Star]) {
+    let n = stars.len() as f64;
+    let mean = |of: fn(&Star) -> &Vector| vector(|k| sum(stars.iter().map(|star| of(star)[k])) / n);
+    let (centre, drift) = (mean(|star| &star.position), mean(|star| &star.velocity));
+    for star in stars {
+        star.position = vector(|k| star.position[k] - centre[k]);
+        star.velocity = vector(|k| star.velocity[k] - drift[k]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho::config::Settings;
+    use kyoho::data::{Order, Precision};
+
+    use super::*;
+    use crate::model::hernquist::HERNQUIST;
+    use crate::model::plummer::PLUMMER;
+    use crate::model::uniform_sphere::{COLD_COLLAPSE, UNIFORM_SPHERE};
+
+    const ALL: [&Isolated; 4] = [&PLUMMER, &HERNQUIST, &UNIFORM_SPHERE, &COLD_COLLAPSE];
+
+    fn energies() -> Energies {
+        let setup = Settings::from_environment().unwrap().setup(Order::Second, Precision::Double).unwrap();
+        Energies::new(&setup, 1.0, 0.0).unwrap()
+    }
+
+    fn bodies(stars: &[Star]) -> Vec<Body> {
+        stars.iter().map(|star| body(star, stars.len())).collect()
+    }
+
+    #[test]
+    fn a_standard_model_has_its_energies_and_rests_in_the_origin() {
+        let mut energies = energies();
+        for model in ALL {
+            let bodies = bodies(&model.standard(1000, 3, &mut energies).unwrap());
+            let energy = energies.of(&bodies).unwrap();
+            assert!((energy.kinetic - model.energy.kinetic).abs() < 1e-14, "{}: {energy:?}", model.name);
+            assert!((energy.potential - model.energy.potential).abs() < 1e-14, "{}: {energy:?}", model.name);
+            assert_eq!(model.energy.total(), -0.25);
+            for k in 0..3 {
+                assert!(sum(bodies.iter().map(|body| body.mass * body.position[k])).abs() < 1e-15);
+                assert!(sum(bodies.iter().map(|body| body.mass * body.velocity[k])).abs() < 1e-15);
+            }
+        }
+    }
+
+    /// So the correction to the standard energies is small.
+    #[test]
+    fn a_model_has_the_standard_energies_on_average() {
+        for model in ALL {
+            let stars = model.stars(20_000, 7).unwrap();
+            let kinetic = 0.5 * sum(stars.iter().map(|star| length(&star.velocity).powi(2))) / stars.len() as f64;
+            let potential = of_shells(&stars).unwrap();
+            assert!((kinetic - model.energy.kinetic).abs() < 0.01, "{}: {kinetic}", model.name);
+            assert!((potential / model.energy.potential - 1.0).abs() < 0.03, "{}: {potential}", model.name);
+        }
+    }
+
+    #[test]
+    fn a_seed_names_a_model() {
+        for model in ALL {
+            let model = |seed| model.stars(10, seed).unwrap();
+            assert_eq!(model(1), model(1));
+            assert_ne!(model(1), model(2));
+        }
+    }
+
+    #[test]
+    fn shells_have_the_potential_energy_of_the_pairs_to_one_part_in_their_number() {
+        let mut energies = energies();
+        for seed in 1..10 {
+            let n = 4096;
+            let mut stars = PLUMMER.stars(n, seed).unwrap();
+            let shells = of_shells(&stars).unwrap();
+            centre(&mut stars);
+            let pairs = energies.of(&bodies(&stars)).unwrap().potential;
+            assert!((shells / pairs - 1.0).abs() < 5.0 / n as f64, "{seed}: {shells} {pairs}");
+        }
+    }
+
+    #[test]
+    fn a_large_model_has_the_energies_too() {
+        let n = PAIRS + 1;
+        let stars = PLUMMER.standard(n, 2, &mut energies()).unwrap();
+        let kinetic = 0.5 * sum(stars.iter().map(|star| length(&star.velocity).powi(2))) / n as f64;
+        assert!((kinetic - 0.25).abs() < 1e-14, "{kinetic}");
+        // The centre of mass was moved to the origin. It is that of the shells except for one part
+        // in the number of bodies.
+        assert!((of_shells(&stars).unwrap() + 0.5).abs() < 1e-3);
+        assert!(length(&vector(|k| sum(stars.iter().map(|star| star.position[k])) / n as f64)) < 1e-15);
+    }
+}

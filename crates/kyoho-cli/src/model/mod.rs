@@ -1,0 +1,187 @@
+//! `kyoho model`: makes models of bodies.
+
+pub mod hernquist;
+pub mod isolated;
+pub mod plummer;
+pub mod random;
+pub mod uniform_sphere;
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use crate::body::Vector;
+use crate::failure::{Failure, Result};
+use crate::machine::{Machine, named};
+use crate::run::energy::Energies;
+use crate::run::snapshot::Format;
+use crate::run::snapshot_hdf5 as hdf5;
+use crate::{file, progress};
+use isolated::Isolated;
+use kyoho::data::{Order, Precision};
+
+/// The options of `kyoho model`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    model: Name,
+}
+
+/// The models.
+#[derive(Debug, clap::Subcommand)]
+enum Name {
+    /// A Plummer model in standard N-body units
+    Plummer(IsolatedArguments),
+    /// A Hernquist model in standard N-body units, whose density grows as 1 / r to the centre
+    Hernquist(IsolatedArguments),
+    /// A uniform sphere in standard N-body units, with velocities uniform in a sphere
+    UniformSphere(IsolatedArguments),
+    /// A uniform sphere at rest in standard N-body units, of radius 2.4 and energy -1/4
+    ColdCollapse(IsolatedArguments),
+}
+
+/// The options of models in standard N-body units.
+#[derive(Debug, clap::Args)]
+pub struct IsolatedArguments {
+    /// The number of bodies
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
+    n: u32,
+    /// The seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// The place and the format of a model.
+#[derive(Debug, clap::Args)]
+pub struct Destination {
+    /// The file into which the model is written [default: the standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The format: text, or hdf5 with --output [default: text]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+}
+
+/// A body of a model in which all bodies have the same mass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Star {
+    /// The position.
+    pub position: Vector,
+    /// The velocity.
+    pub velocity: Vector,
+}
+
+/// A model.
+pub struct Model {
+    /// A description in a few lines.
+    pub description: Vec<String>,
+    /// The mass of each body.
+    pub mass: f64,
+    /// The bodies.
+    pub stars: Vec<Star>,
+}
+
+/// The number of bodies that are drawn or written between two ticks of a progress bar.
+const TICK: usize = 1 << 16;
+
+/// Makes a model.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.model {
+        Name::Plummer(arguments) => run_isolated(&plummer::PLUMMER, arguments),
+        Name::Hernquist(arguments) => run_isolated(&hernquist::HERNQUIST, arguments),
+        Name::UniformSphere(arguments) => run_isolated(&uniform_sphere::UNIFORM_SPHERE, arguments),
+        Name::ColdCollapse(arguments) => run_isolated(&uniform_sphere::COLD_COLLAPSE, arguments),
+    }
+}
+
+/// Makes a Plummer model: `kyoho plummer` is short for `kyoho model plummer`.
+pub fn run_plummer(arguments: &IsolatedArguments) -> Result<()> {
+    run_isolated(&plummer::PLUMMER, arguments)
+}
+
+fn run_isolated(model: &Isolated, arguments: &IsolatedArguments) -> Result<()> {
+    let format = arguments.destination.checked()?;
+    let setup = arguments.machine.settings()?.setup(Order::Second, Precision::Double)?;
+    let (n, seed) = (arguments.n as usize, arguments.seed);
+    let stars = model.standard(n, seed, &mut Energies::new(&setup, 1.0, 0.0)?)?;
+    let description = vec![
+        format!("{} of {n} bodies, seed {seed}, made by `kyoho model {}`.", model.title, model.name),
+        format!("Standard N-body units: G = 1, total mass 1, energy -1/4, {}; eps = 0.", model.state),
+    ];
+    arguments.destination.write(&Model { description, mass: 1.0 / n as f64, stars }, format)
+}
+
+impl Destination {
+    /// Returns the format, and tests whether the file can be written, before any work is done.
+    fn checked(&self) -> Result<Format> {
+        let format = self.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
+        let format = format.transpose()?.unwrap_or(Format::Text);
+        match &self.output {
+            Some(path) => file::try_writing(path).map_err(|error| Failure::file(path, error))?,
+            None if format == Format::Text => (),
+            None => {
+                let allowed = "text on the standard output, and any with --output FILE".into();
+                return Err(Failure::Argument { option: "--format", value: format!("'{}'", format.name()), allowed });
+            }
+        }
+        Ok(format)
+    }
+
+    /// Writes a model. The description of one that goes to a file is printed too.
+    fn write(&self, model: &Model, format: Format) -> Result<()> {
+        let Some(path) = &self.output else {
+            let mut output = std::io::stdout().lock();
+            let is_seen = output.is_terminal();
+            return Ok(write_text(model, &mut output, is_seen)?);
+        };
+        write_file(model, path, format)?;
+        model.description.iter().try_for_each(|line| out!("{line}"))
+    }
+}
+
+fn write_file(model: &Model, path: &Path, format: Format) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| Failure::file(path, error);
+    match format {
+        Format::Text => file::replace_by(path, |file| write_text(model, file, false)).map_err(|error| failed(&error)),
+        Format::Hdf5 => {
+            let motions = model.stars.iter().map(|star| (model.mass, star.position, star.velocity));
+            let content = hdf5::model(&model.description.join("\n"), motions).map_err(|error| failed(&error))?;
+            file::replace(path, &content).map_err(|error| failed(&error))
+        }
+    }
+}
+
+/// Writes a model as lines, with a progress bar unless the lines themselves are seen.
+fn write_text(model: &Model, output: &mut impl Write, is_seen: bool) -> std::io::Result<()> {
+    model.description.iter().try_for_each(|line| writeln!(output, "# {line}"))?;
+    writeln!(output, "# mass x y z vx vy vz")?;
+    let bar = if is_seen { ProgressBar::hidden() } else { bar("writing  ", model.stars.len()) };
+    for part in model.stars.chunks(TICK) {
+        let texts: Vec<String> = part.par_chunks(TICK / 64).map(|stars| lines(stars, model.mass)).collect();
+        texts.iter().try_for_each(|text| output.write_all(text.as_bytes()))?;
+        bar.inc(part.len() as u64);
+    }
+    bar.finish_and_clear();
+    output.flush()
+}
+
+/// Formats some bodies of the same mass as lines.
+fn lines(stars: &[Star], mass: f64) -> String {
+    let mut lines = String::new();
+    for Star { position: [x, y, z], velocity: [vx, vy, vz] } in stars {
+        writeln!(lines, "{mass} {x} {y} {z} {vx} {vy} {vz}").expect("a string takes everything");
+    }
+    lines
+}
+
+/// Makes a progress bar, which is visible for models that take longer than a moment.
+fn bar(message: &'static str, n: usize) -> ProgressBar {
+    if n < TICK { ProgressBar::hidden() } else { progress::bar(n as u64).with_message(message) }
+}

@@ -1,0 +1,93 @@
+//! Plummer models in standard N-body units (Aarseth, Henon & Wielen 1974, Astronomy & Astrophysics
+//! 37, 183).
+
+use std::f64::consts::PI;
+
+use crate::body::Body;
+use crate::failure::Result;
+use crate::model::Star;
+use crate::model::isolated::{Isolated, VIRIAL, body, centre};
+use crate::model::random::Random;
+use crate::run::energy::Energies;
+use kyoho::data::memory::room;
+
+/// The Plummer model.
+pub const PLUMMER: Isolated = Isolated {
+    title: "Plummer model",
+    name: "plummer",
+    bodies: "the bodies of the Plummer model",
+    state: "virial equilibrium",
+    draw,
+    energy: VIRIAL,
+};
+
+/// Returns the bodies of a standard model, see [`Isolated::standard`].
+pub fn standard(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Body>> {
+    // The memory is allocated first, because an error after the work would waste it.
+    let mut bodies = room(n, PLUMMER.bodies)?;
+    bodies.extend(PLUMMER.standard(n, seed, energies)?.iter().map(|star| body(star, n)));
+    Ok(bodies)
+}
+
+/// Returns a model whose energies are those of [`standard`] on average.
+pub fn model(n: usize, seed: u64) -> Result<Vec<Body>> {
+    let mut stars = PLUMMER.stars(n, seed)?;
+    centre(&mut stars);
+    Ok(stars.iter().map(|star| body(star, n)).collect())
+}
+
+fn draw(random: &mut Random) -> Star {
+    // This Plummer radius makes the mean energy -1/4.
+    let scale = 3.0 * PI / 16.0;
+    let radius = radius(random);
+    let position = random.direction();
+    let speed = speed(random, radius);
+    let velocity = random.direction();
+    Star {
+        position: position.map(|component| scale * radius * component),
+        velocity: velocity.map(|component| speed / scale.sqrt() * component),
+    }
+}
+
+/// The largest radius in Plummer radii. A larger one, which one body in 600 has, is drawn again,
+/// because a few far bodies would dominate the scale.
+const FARTHEST: f64 = 30.0;
+
+/// Draws the radius inside which a random fraction of the mass lies, in Plummer radii.
+fn radius(random: &mut Random) -> f64 {
+    loop {
+        let radius = (random.uniform().powf(-2.0 / 3.0) - 1.0).sqrt().recip();
+        if radius < FARTHEST {
+            return radius;
+        }
+    }
+}
+
+/// Draws a speed at a radius: a fraction q of the escape speed with density q^2 (1 - q^2)^(7/2), by
+/// rejection.
+fn speed(random: &mut Random, radius: f64) -> f64 {
+    let escape = 2f64.sqrt() * (1.0 + radius * radius).powf(-0.25);
+    loop {
+        let (fraction, height) = (random.uniform(), 0.1 * random.uniform());
+        if height < fraction.powi(2) * (1.0 - fraction.powi(2)).powf(3.5) {
+            return fraction * escape;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::length;
+
+    #[test]
+    fn half_of_the_mass_lies_within_the_half_mass_radius() {
+        let n = 20_000;
+        // The half-mass radius of an untruncated model is (2^(2/3) - 1)^(-1/2) Plummer radii of 3
+        // pi / 16.
+        let half = (2f64.powf(2.0 / 3.0) - 1.0).powf(-0.5) * 3.0 * PI / 16.0;
+        let inside = model(n, 5).unwrap().iter().filter(|body| length(&body.position) < half).count();
+        // The limit is three standard deviations of a binomial count.
+        assert!((inside as f64 / n as f64 - 0.5).abs() < 3.0 * (0.25 / n as f64).sqrt(), "{inside}");
+    }
+}

@@ -1,0 +1,106 @@
+//! `kyoho model` as its users run it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kyoho")).args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+/// Returns what a successful call prints.
+fn printed(arguments: &str) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("models are text")
+}
+
+/// Returns an empty folder of this name for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the old folder goes");
+    }
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+/// Returns the bodies of a text.
+fn rows(text: &str) -> Vec<Vec<f64>> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(' ').map(|word| word.parse().expect("a number")).collect()).collect()
+}
+
+/// Returns the comments of a text.
+fn comments(text: &str) -> Vec<&str> {
+    text.lines().map_while(|line| line.strip_prefix("# ")).collect()
+}
+
+/// Models in standard N-body units with their kinetic energies.
+const ISOLATED: [(&str, f64); 4] =
+    [("plummer", 0.25), ("hernquist", 0.25), ("uniform-sphere", 0.25), ("cold-collapse", 0.0)];
+
+#[test]
+fn every_model_has_a_seed_and_comes_as_lines() {
+    for (name, kinetic) in ISOLATED {
+        let model = |seed: u32| printed(&format!("model {name} 300 --seed {seed} --backend cpu"));
+        let text = model(3);
+        assert!(text == model(3) && text != model(4), "{name}");
+        let comments = comments(&text);
+        assert!(comments[0].contains("of 300 bodies, seed 3") && comments[0].contains(name), "{}", comments[0]);
+        assert_eq!(comments.last(), Some(&"mass x y z vx vy vz"));
+        let rows = rows(&text);
+        assert_eq!(rows.len(), 300);
+        assert!(rows.iter().all(|row| row.len() == 7 && row[0] == 1.0 / 300.0));
+        let found: f64 = rows.iter().map(|row| 0.5 * row[0] * row[4..].iter().map(|v| v * v).sum::<f64>()).sum();
+        assert!((found - kinetic).abs() < 1e-13, "{name}: {found}");
+    }
+}
+
+#[test]
+fn the_short_form_makes_the_same_plummer_model() {
+    let model = |form: &str| printed(&format!("{form} 50 --seed 2 --backend cpu"));
+    assert_eq!(model("plummer"), model("model plummer"));
+}
+
+#[test]
+fn a_file_has_the_model_in_either_format_and_its_description_is_printed() {
+    let folder = folder("formats");
+    let text = printed("model hernquist 100 --backend cpu");
+    let energies = ["text", "hdf5"].map(|format| {
+        let path = folder.join(format);
+        let described =
+            printed(&format!("model hernquist 100 --backend cpu --format {format} --output {}", path.display()));
+        assert!(described.lines().eq(comments(&text)[..2].iter().copied()), "{described}");
+        let run =
+            printed(&format!("run {} --backend cpu --eps 0.1 --t-end 0.125 --interval 0.125 --json", path.display()));
+        let report: serde_json::Value = serde_json::from_str(&run).expect("the report is JSON");
+        report["energies"].clone()
+    });
+    assert_eq!(energies[0], energies[1]);
+    assert_eq!(std::fs::read_to_string(folder.join("text")).unwrap(), text);
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
+    for (arguments, parts) in [
+        ("model", ["Usage", "plummer"]),
+        ("model king 10", ["king", "subcommand"]),
+        ("model plummer 1", ["1", "2.."]),
+        ("model hernquist 10 --format fits", ["--format is 'fits'", "text, hdf5"]),
+        ("model hernquist 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
+    ] {
+        let output = run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{arguments}: {error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_written_nothing_is_made() {
+    let path = folder("unwritable").join("nowhere/model.txt");
+    let output = run(&format!("model plummer 10 --output {}", path.display()));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.contains("nowhere/model.txt: "), "{error}");
+}
