@@ -44,7 +44,7 @@ enum Command {
     /// Check the orders of the integrators: energy errors with a shared step, halved again and
     /// again
     Converge(converge::Arguments),
-    /// Make a model that `run` reads: Plummer, Hernquist, spheres
+    /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe
     Model(model::Arguments),
     /// Make a Plummer model: short for `model plummer`
     Plummer(model::IsolatedArguments),

@@ -104,3 +104,60 @@ fn where_nothing_can_be_written_nothing_is_made() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && error.contains("nowhere/model.txt: "), "{error}");
 }
+
+#[test]
+fn a_cosmological_sphere_leads_to_a_run() {
+    let folder = folder("sphere");
+    let (text, hdf5) = (folder.join("sphere.txt"), folder.join("sphere.h5"));
+    let model = "model cosmological-sphere --grid 8 --seed 5";
+    let described = printed(&format!("{model} --output {}", text.display()));
+    let printed_again = printed(model);
+    assert_eq!(rows(&std::fs::read_to_string(&text).unwrap()), rows(&printed_again));
+    assert!(printed(&format!("{model} --format hdf5 --output {}", hdf5.display())).contains("sphere.h5 --order 2"));
+    // The last line ends with the run to redshift 0; this one ends after a snapshot.
+    let command = described.lines().last().unwrap().split("kyoho run ").nth(1).unwrap();
+    let words: Vec<&str> = command.split(' ').collect();
+    let interval = words[words.iter().position(|word| *word == "--interval").unwrap() + 1];
+    let end = words.iter().position(|word| *word == "--t-end").unwrap() + 1;
+    let run = |file: &Path| {
+        let mut words = words.clone();
+        (words[0], words[end]) = (file.to_str().unwrap(), interval);
+        let report = printed(&format!("run {} --backend cpu --json", words.join(" ")));
+        let report: serde_json::Value = serde_json::from_str(&report).expect("the report is JSON");
+        report["energies"].clone()
+    };
+    assert_eq!(run(&text), run(&hdf5));
+}
+
+/// The critical density is 2.77537e11 solar masses times h^2 in a cubic Mpc.
+#[test]
+fn a_cosmological_sphere_has_the_mass_of_the_mean_density() {
+    let rows = rows(&printed("model cosmological-sphere --grid 32 --radius 10 --hubble 1"));
+    let mass: f64 = rows.iter().map(|row| row[0]).sum();
+    let expected = 27.7537 * 4.0 / 3.0 * std::f64::consts::PI * 1000.0;
+    assert!((mass / expected - 1.0).abs() < 0.01, "{mass} {expected}");
+}
+
+#[test]
+fn options_of_a_sphere_that_have_no_meaning_are_refused() {
+    for (options, parts) in [
+        ("--grid 3", ["3", "4..=1024"]),
+        ("--grid 1025", ["1025", "4..=1024"]),
+        ("--radius 0", ["--radius is 0", "1 to 10000"]),
+        ("--radius nan", ["--radius is NaN", "1 to 10000"]),
+        ("--redshift -1", ["--redshift is -1", "0.01 to 1000"]),
+        ("--omega-m 1.1", ["--omega-m is 1.1", "0.05 to 1"]),
+        ("--omega-b 0.3 --omega-m 0.3", ["--omega-b is 0.3", "to below --omega-m, which is 0.3"]),
+        ("--omega-b -0.1", ["--omega-b is -0.1", "from zero"]),
+        ("--hubble 70", ["--hubble is 70", "0.2 to 1.5"]),
+        ("--spectral-index 2", ["--spectral-index is 2", "0.5 to 1.5"]),
+        ("--sigma8 -1", ["--sigma8 is -1", "0 to 5"]),
+        ("--omega-lambda 0.7", ["--omega-lambda", "unexpected"]),
+        ("--format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
+    ] {
+        let output = run(&format!("model cosmological-sphere {options}"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{options}: {error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{options}: {error}");
+    }
+}

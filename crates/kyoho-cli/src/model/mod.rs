@@ -1,5 +1,8 @@
 //! `kyoho model`: makes models of bodies.
 
+pub mod cosmological_sphere;
+pub mod cosmology;
+pub mod fourier;
 pub mod hernquist;
 pub mod isolated;
 pub mod plummer;
@@ -41,6 +44,10 @@ enum Name {
     UniformSphere(IsolatedArguments),
     /// A uniform sphere at rest in standard N-body units, of radius 2.4 and energy -1/4
     ColdCollapse(IsolatedArguments),
+    /// A sphere cut from the early universe, in Mpc, Gyr and 1e10 solar masses, displaced by
+    /// Zel'dovich's approximation from a spectrum of cold dark matter; its first lines have the
+    /// options with which `kyoho run` takes it to redshift 0
+    CosmologicalSphere(cosmological_sphere::Arguments),
 }
 
 /// The options of models in standard N-body units.
@@ -98,6 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Name::Hernquist(arguments) => run_isolated(&hernquist::HERNQUIST, arguments),
         Name::UniformSphere(arguments) => run_isolated(&uniform_sphere::UNIFORM_SPHERE, arguments),
         Name::ColdCollapse(arguments) => run_isolated(&uniform_sphere::COLD_COLLAPSE, arguments),
+        Name::CosmologicalSphere(arguments) => cosmological_sphere::run(arguments),
     }
 }
 

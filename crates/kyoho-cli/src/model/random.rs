@@ -25,4 +25,37 @@ impl Random {
         let equator = (1.0 - z * z).sqrt();
         [equator * cosine, equator * sine, z]
     }
+
+    /// Returns two independent numbers of the normal distribution of mean 0 and variance 1 (Box &
+    /// Muller 1958, Annals of Mathematical Statistics 29, 610).
+    pub fn normal(&mut self) -> [f64; 2] {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        let (sine, cosine) = (2.0 * PI * self.uniform()).sin_cos();
+        [radius * cosine, radius * sine]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_numbers_have_their_moments() {
+        let mut random = Random(4);
+        let n = 50_000;
+        let (mut moments, mut product) = ([0.0; 4], 0.0);
+        for _ in 0..n {
+            let pair = random.normal();
+            product += pair[0] * pair[1] / n as f64;
+            for number in pair {
+                (0..4).for_each(|power| moments[power] += number.powi(power as i32 + 1) / (2 * n) as f64);
+            }
+        }
+        // The limits are four standard deviations of the means.
+        let deviation = |variance: f64| 4.0 * (variance / (2 * n) as f64).sqrt();
+        for (power, (mean, variance)) in [(0.0, 1.0), (1.0, 2.0), (0.0, 15.0), (3.0, 96.0)].into_iter().enumerate() {
+            assert!((moments[power] - mean).abs() < deviation(variance), "{moments:?}");
+        }
+        assert!(product.abs() < deviation(2.0), "{product}");
+    }
 }
