@@ -7,6 +7,7 @@ mod out;
 mod bench;
 mod body;
 mod converge;
+mod density;
 mod failure;
 mod file;
 mod info;
@@ -46,6 +47,8 @@ enum Command {
     Converge(converge::Arguments),
     /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe
     Model(model::Arguments),
+    /// Draw the projected density of bodies, as PNG
+    Picture(density::Arguments),
     /// Make a Plummer model: short for `model plummer`
     Plummer(model::IsolatedArguments),
 }
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),
+        Command::Picture(arguments) => density::run(&arguments).map(|()| true),
         Command::Plummer(arguments) => model::run_plummer(&arguments).map(|()| true),
     };
     match outcome {

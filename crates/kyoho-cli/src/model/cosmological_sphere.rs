@@ -301,7 +301,7 @@ mod tests {
         let (grid, side) = (sphere.grid, 2.0 * sphere.radius);
         let spectrum = Spectrum::new(sphere.cosmology);
         let displacements = Displacements::new(&spectrum, grid, side, 3).unwrap();
-        let modes: [Vec<Number>; 3] = std::array::from_fn(|k| {
+        let [x, y, z]: [Vec<Number>; 3] = std::array::from_fn(|k| {
             let mut cube: Vec<Number> = displacements.iter().map(|vector| vector[k].into()).collect();
             transform(&mut cube, grid, FftDirection::Forward).unwrap();
             cube
@@ -310,7 +310,8 @@ mod tests {
         // it that is in the waves' direction.
         let mut shells = [[0.0; 3]; 4];
         let mut expected_variance = 0.0;
-        for index in 1..grid.pow(3) {
+        for (index, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate().skip(1) {
+            let wave = [x, y, z];
             let place = place(index, grid);
             if place.contains(&(grid / 2)) {
                 continue;
@@ -319,8 +320,8 @@ mod tests {
             let k = number.map(|number| number * 2.0 * PI / side);
             let power = spectrum.power(length(&k));
             expected_variance += power / side.powi(3) / length(&k).powi(2);
-            let contrast: Number = (0..3).map(|axis| modes[axis][index] * k[axis]).sum();
-            let all: f64 = (0..3).map(|axis| modes[axis][index].norm_sqr()).sum::<f64>() * length(&k).powi(2);
+            let contrast: Number = (0..3).map(|axis| wave[axis] * k[axis]).sum();
+            let all: f64 = (0..3).map(|axis| wave[axis].norm_sqr()).sum::<f64>() * length(&k).powi(2);
             let shell = &mut shells[(length(&number).log2() as usize).min(3)];
             let unit = side.powi(3) / (grid as f64).powi(6) / power;
             let terms = [1.0, all * unit, contrast.norm_sqr() * unit];

@@ -12,7 +12,11 @@ use kyoho::data::memory;
 /// position and velocity. Blank lines and text after a `#` are comments. Exponents may be written
 /// as in Fortran (`1.5D+03`).
 pub fn read(path: &Path) -> Result<Vec<Body>> {
-    let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    from_bytes(std::fs::read(path).map_err(|error| Failure::file(path, error))?, path)
+}
+
+/// Reads the bodies from the bytes of a file.
+pub fn from_bytes(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
     if snapshot_hdf5::is_hdf5(&content) {
         return snapshot_hdf5::bodies(content, path);
     }

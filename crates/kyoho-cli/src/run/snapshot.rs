@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::body::{Body, DERIVATIVES};
 use crate::failure::{Failure, Result};
 use crate::file;
-use crate::run::input::{fill, rows};
+use crate::run::input::{self, fill, rows};
 use crate::run::options::{self, SHORTEST_INTERVAL, whole};
 use crate::run::plan::Plan;
 use crate::run::snapshot_hdf5 as hdf5;
@@ -123,6 +123,15 @@ pub fn vectors(order: Order) -> usize {
 fn columns(order: Order) -> String {
     let names = VECTORS[..vectors(order)].iter().flat_map(|name| ["x", "y", "z"].map(|axis| format!("{name}{axis}")));
     format!("mass {} step", names.collect::<Vec<_>>().join(" "))
+}
+
+/// Reads the bodies of any file that has some: a snapshot, or the input of a run.
+pub fn bodies(path: &Path) -> Result<Vec<Body>> {
+    let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    if content.starts_with(FIRST_LINE.as_bytes()) {
+        return Ok(Snapshot::parse(&content, path)?.bodies.into_owned());
+    }
+    input::from_bytes(content, path)
 }
 
 /// Returns the SHA-256 of some bytes in hexadecimal digits.
