@@ -74,8 +74,8 @@ impl Cosmology {
         a * (a / (self.omega_m + curvature * a)).powf(1.5) / self.growth_integral(a) - decay
     }
 
-    /// Returns the integral of `(a H)^-3` over the scale factor, with Hubble's rate in units of that
-    /// today (Heath 1977, Monthly Notices of the Royal Astronomical Society 179, 351).
+    /// Returns the integral of `(a H)^-3` over the scale factor, with Hubble's rate in units of
+    /// that today (Heath 1977, Monthly Notices of the Royal Astronomical Society 179, 351).
     fn growth_integral(&self, a: f64) -> f64 {
         let term = |root: f64| 2.0 * root.powi(4) / (self.omega_m + (1.0 - self.omega_m) * root.powi(2)).powf(1.5);
         integral(term, 0.0, a.sqrt(), 1000)
