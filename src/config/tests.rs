@@ -365,9 +365,9 @@ fn unknown_values_are_errors_that_name_the_allowed_ones() {
         ("KYOHO_LOG", "loud", "info"),
         ("KYOHO_CROSSOVER", "-1", "off"),
         ("KYOHO_CROSSOVER", "on", "0 or more"),
-        ("KYOHO_ACCURACY", "0.1", "0 for direct sums, or 1e-6 to 1e-2"),
+        ("KYOHO_ACCURACY", "0.1", "0 for direct sums, or 1e-6 to 0.01"),
         ("KYOHO_ACCURACY", "much", "a number"),
-        ("KYOHO_THETA", "-1", "0 for direct sums, or 1e-1 to 1.5"),
+        ("KYOHO_THETA", "-1", "0 for direct sums, or 0.1 to 1.5"),
         ("KYOHO_ON_FAILURE", "halt", "allowed: nan, stop"),
     ];
     for (name, value, allowed) in cases {

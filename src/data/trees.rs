@@ -1,5 +1,6 @@
 //! What callers ask of forces by a tree.
 
+use super::error::shown;
 use super::{Error, Result};
 
 /// How accurate forces by a tree are.
@@ -36,8 +37,8 @@ impl TreeAccuracy {
             if (lowest..=highest).contains(&value) {
                 return Ok(value);
             }
-            let allowed = format!("0 for direct sums, or {lowest:e} to {highest:e}");
-            Err(Error::BadOption { name: name.into(), value: value.to_string(), allowed })
+            let allowed = format!("0 for direct sums, or {} to {}", shown(lowest), shown(highest));
+            Err(Error::BadOption { name: name.into(), value: shown(value), allowed })
         };
         match (error.1, theta.1) {
             (0.0, 0.0) => Ok(None),
@@ -45,7 +46,7 @@ impl TreeAccuracy {
             (0.0, _) => Ok(Some(TreeAccuracy::Theta(within(theta, TreeAccuracy::THETAS)?))),
             _ => Err(Error::BadOption {
                 name: theta.0.into(),
-                value: theta.1.to_string(),
+                value: shown(theta.1),
                 allowed: format!("0 where {} is given too", error.0),
             }),
         }

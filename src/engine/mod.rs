@@ -36,6 +36,8 @@ use journal::{STAGED, UpdateJournal};
 use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
 use neighbours::Lists;
 
+pub use trees::TreeErrors;
+
 /// The setup of a system; `config::Settings` makes one from the environment.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -121,6 +123,8 @@ pub struct System {
     end: usize,
     /// The accuracy of forces by a tree, if blocks of many pairs take one.
     tree: Option<TreeAccuracy>,
+    /// The number of pairs from which on they do, if not that of the devices.
+    tree_crossover: Option<u64>,
     /// Interaction lists of a block to come; they keep the memory of those of earlier ones.
     candidate_lists: InteractionLists,
 }
@@ -167,6 +171,7 @@ impl System {
             statistics: Statistics::default(),
             end: 0,
             tree: None,
+            tree_crossover: None,
             candidate_lists: InteractionLists::default(),
         })
     }

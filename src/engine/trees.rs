@@ -39,10 +39,22 @@ impl System {
         self.tree
     }
 
+    /// Sets the number of pairs of a block from which on its forces are summed by a tree; `None`
+    /// for the constant of the devices.
+    pub fn set_tree_crossover(&mut self, pairs: Option<u64>) {
+        self.tree_crossover = pairs;
+    }
+
+    /// Returns the number of pairs of a block from which on its forces are summed by a tree, if one
+    /// is asked for.
+    pub fn tree_crossover(&self) -> u64 {
+        self.tree_crossover.unwrap_or_else(|| self.devices.tree_crossover())
+    }
+
     /// Returns what the candidates, with this many pairs, ask of a tree. All have to have the same
     /// softening.
     pub(super) fn tree_of_candidates(&self, pairs: u64) -> Result<Option<TreeBlock>> {
-        let Some(accuracy) = self.tree.filter(|_| pairs >= self.devices.tree_crossover()) else { return Ok(None) };
+        let Some(accuracy) = self.tree.filter(|_| pairs >= self.tree_crossover()) else { return Ok(None) };
         let sinks = self.candidates.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };

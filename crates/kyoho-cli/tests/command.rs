@@ -446,6 +446,89 @@ fn the_leapfrog_is_of_second_order_in_the_shared_step() {
     assert!((3.5..4.5).contains(&ratio), "{ratio}");
 }
 
+/// Forces of as many pairs are summed by a tree on the CPU; of fewer, they are direct sums.
+const BODIES_OF_TREES: usize = 4096;
+
+/// Returns the arguments of a short leapfrog of this many bodies.
+fn leapfrog(bodies: usize, t_end: f64) -> String {
+    let model = format!("--plummer {bodies} --eps 0.02 --order 2 --dt 0.0625 --interval 0.0625");
+    format!("run --backend cpu {model} --precision single --t-end {t_end}")
+}
+
+#[test]
+fn a_leapfrog_by_a_tree_has_the_energies_of_direct_sums_as_far_as_its_accuracy_says() {
+    let run = |options: &str| json(&format!("{} {options}", leapfrog(BODIES_OF_TREES, 0.125)));
+    let direct = run("");
+    assert_eq!((&direct["accuracy"], &direct["sums_by_tree"]), (&Value::Null, &Value::Bool(false)));
+    for (setting, value, accuracy) in [("accuracy", 1e-3, 1e-3), ("accuracy", 1e-4, 1e-4), ("theta", 0.6, 1e-3)] {
+        let options = format!("--{setting} {value}");
+        let by_tree = run(&options);
+        assert_eq!(number(&by_tree[setting]), value);
+        assert_eq!(by_tree["sums_by_tree"], true);
+        assert_eq!(by_tree["interactions"], direct["interactions"]);
+        let rows = |report: &Value| report["energies"].as_array().unwrap().clone();
+        for (found, expected) in rows(&by_tree).iter().zip(&rows(&direct)) {
+            for quantity in ["kinetic", "potential", "total"] {
+                let [found, expected] = [found, expected].map(|row| number(&row[quantity]));
+                assert!((found / expected - 1.0).abs() <= accuracy, "{options}, {quantity}: {found}, not {expected}");
+            }
+            assert_ne!(found["potential"], expected["potential"], "{options}");
+            assert_eq!(found["tree_error"], Value::Null);
+        }
+    }
+}
+
+#[test]
+fn the_tree_goes_with_a_run_that_is_resumed_and_an_option_takes_its_place() {
+    let (whole, part) = (folder("tree-whole"), folder("tree-part"));
+    let uninterrupted =
+        json(&format!("{} --accuracy 1e-3 --output {}", leapfrog(BODIES_OF_TREES, 0.1875), whole.display()));
+    json(&format!("{} --accuracy 1e-3 --output {}", leapfrog(BODIES_OF_TREES, 0.0625), part.display()));
+    let resume = |options: &str| {
+        let from = part.join("snapshot-000001.txt");
+        json(&format!("run --backend cpu --resume {} --t-end 0.1875 {options}", from.display()))
+    };
+    let resumed = resume("");
+    assert_eq!(resumed["accuracy"], 1e-3);
+    assert_eq!(resumed["final_energy"], uninterrupted["final_energy"]);
+    let other = resume("--theta 0.7");
+    assert_eq!((&other["accuracy"], &other["theta"]), (&Value::Null, &serde_json::json!(0.7)));
+    for direct in [resume("--accuracy 0"), resume("--order 4 --dt-min 0.0625 --dt 0")] {
+        assert_eq!((&direct["accuracy"], &direct["sums_by_tree"]), (&Value::Null, &Value::Bool(false)));
+    }
+}
+
+#[test]
+fn the_errors_of_the_tree_are_reported_at_the_start_and_after_each_interval() {
+    for accuracy in [1e-2, 1e-4] {
+        let options = format!("--accuracy {accuracy} --report-error");
+        let report = json(&format!("{} {options}", leapfrog(BODIES_OF_TREES, 0.125)));
+        let rows = report["energies"].as_array().unwrap();
+        assert_eq!(rows.len(), 3);
+        for row in rows {
+            let of = |part: &str| number(&row["tree_error"][part]);
+            let [median, most, more, worst] = ["median", "percentile_90", "percentile_99", "worst"].map(of);
+            assert!(0.0 < median && median <= accuracy && more <= 5.0 * accuracy, "{row}");
+            assert!(median <= most && most <= more && more <= worst, "{row}");
+        }
+        // The measurements are no part of the run.
+        assert_eq!(number(&report["interactions"]), 3.0 * (BODIES_OF_TREES as f64).powi(2));
+    }
+    let text = |bodies: usize| {
+        let output = run(&format!("{} --accuracy 1e-3 --report-error", leapfrog(bodies, 0.0625)));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let by_tree = text(BODIES_OF_TREES);
+    assert!(by_tree.lines().next().unwrap().ends_with(", a tree of accuracy 0.001"), "{by_tree}");
+    assert!(by_tree.lines().nth(2).unwrap().ends_with("error of tree: median       90 %       99 %      worst"));
+    assert_eq!(by_tree.lines().nth(4).unwrap().split_whitespace().count(), 3 + 4, "{by_tree}");
+    assert!(!by_tree.contains("Gint/s"), "{by_tree}");
+    let direct = text(100);
+    assert!(direct.contains("forces are direct sums: 100 x 100 pairs are fewer than 16777216"), "{direct}");
+    assert_eq!(direct.matches("  0.00e0").count(), 2 * 4, "{direct}");
+}
+
 #[test]
 fn gravity_and_time_go_together() {
     // Four times the gravity from the same start at twice the speed gives the same motion in half
@@ -993,6 +1076,17 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 --order 2 --dt 0.3", ["--dt is 0.3", "whole number"]),
         ("run --plummer 10 --order 2 --dt 0", ["--dt is 0;", "above zero"]),
         ("run --plummer 10 --order 2 --dt 1e-300", ["--dt is 1e-300;", "whole number"]),
+        ("run --plummer 10 --accuracy 1e-3", ["--accuracy is 0.001", "0 with --order 4, other values with --order 2"]),
+        ("run --plummer 10 --order 8 --theta 0.5", ["--theta is 0.5", "0 with --order 8, other values with --order 2"]),
+        ("run --plummer 10 --order 2 --accuracy 0.1", ["--accuracy is 0.1", "0 for direct sums, or 1e-6 to 0.01"]),
+        ("run --plummer 10 --order 2 --accuracy nan", ["--accuracy is NaN", "0 for direct sums, or 1e-6 to 0.01"]),
+        ("run --plummer 10 --order 2 --theta -0.5", ["--theta is -0.5", "0 for direct sums, or 0.1 to 1.5"]),
+        ("run --plummer 10 --order 2 --theta 1 --accuracy 1e-3", ["--theta is 1", "0 where --accuracy is given too"]),
+        ("run --plummer 10 --report-error", ["--report-error is given without a tree", "with --accuracy or --theta"]),
+        (
+            "run --plummer 10 --order 2 --dt 0.0625 --theta 0 --report-error",
+            ["--report-error is given without a tree", "with --accuracy or --theta"],
+        ),
         ("run --plummer 10 --t-end 1e-300", ["--interval is 6.25e-302;", "from 2."]),
         ("run --plummer 10 --output nowhere --format fits", ["--format is 'fits'", "text, hdf5"]),
         ("run --plummer 10 --format hdf5", ["required", "--output"]),

@@ -146,6 +146,7 @@ fn plan(order: Order, softening: f64, step: f64, interval: f64) -> Plan {
         longest: step,
         shortest: step / 2f64.powi(30),
         interval,
+        tree: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::body::{Body, length, sum};
 use crate::failure::Result;
-use kyoho::data::{Order, Precision};
+use kyoho::data::{Order, Precision, TreeAccuracy};
 use kyoho::{Setup, System};
 
 /// The energies of all bodies at one time.
@@ -34,6 +34,12 @@ impl Energies {
     pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
         let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
         Ok(Energies { system: System::new(&setup)?, gravity, softening })
+    }
+
+    /// Takes potentials from a tree of this accuracy, where there are many bodies.
+    pub fn by_tree(mut self, tree: Option<TreeAccuracy>) -> Result<Energies> {
+        self.system.set_tree(tree)?;
+        Ok(self)
     }
 
     /// Returns the energies of these bodies, which must belong to one time.

@@ -7,6 +7,7 @@ use crate::run::leapfrog::Leapfrog;
 use crate::run::plan::Plan;
 use kyoho::System;
 use kyoho::data::Forces;
+use kyoho::engine::TreeErrors;
 
 /// The closest approach of two bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +41,12 @@ pub trait Integrator {
 
     /// Returns the bodies, all at the end of the last interval.
     fn bodies(&self) -> &[Body];
+
+    /// Returns the errors of the accelerations by a tree of the bodies where they are now, against
+    /// direct sums on up to this many of them; `None` without a tree.
+    fn tree_errors(&mut self, _samples: usize) -> Result<Option<TreeErrors>> {
+        Ok(None)
+    }
 
     /// Returns the counts of the work so far.
     fn counts(&self) -> Counts;

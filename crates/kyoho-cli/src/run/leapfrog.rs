@@ -5,7 +5,8 @@ use crate::failure::Result;
 use crate::run::integrator::{Approach, Counts, Integrator};
 use crate::run::plan::Plan;
 use kyoho::System;
-use kyoho::data::Order;
+use kyoho::data::{Order, Sink, memory};
+use kyoho::engine::TreeErrors;
 
 /// The leapfrog integrator.
 pub struct Leapfrog {
@@ -13,12 +14,14 @@ pub struct Leapfrog {
     plan: Plan,
     bodies: Vec<Body>,
     counts: Counts,
+    /// The pairs of measurements of errors, which are no part of the run.
+    measured: u64,
 }
 
 impl Leapfrog {
     /// Makes an integrator of these bodies. The plan's step must divide its interval.
     pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
-        let mut leapfrog = Leapfrog { system, plan, bodies, counts: Counts::default() };
+        let mut leapfrog = Leapfrog { system, plan, bodies, counts: Counts::default(), measured: 0 };
         leapfrog.accelerate()?;
         Ok(leapfrog)
     }
@@ -28,7 +31,7 @@ impl Leapfrog {
         for (number, body) in self.bodies.iter().enumerate() {
             self.system.set_source(number, &body.source(Order::Second, number, self.plan.gravity, 0.0))?;
         }
-        let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
+        let sinks = sinks(&self.bodies, self.plan.softening);
         let forces = self.system.force(self.bodies.len(), true, sinks)?;
         for (number, body) in self.bodies.iter_mut().enumerate() {
             body.derivatives[0] = forces.acceleration(number);
@@ -48,6 +51,11 @@ impl Leapfrog {
             body.position = vector(|k| body.position[k] + time * body.velocity[k]);
         }
     }
+}
+
+/// Returns all bodies as sinks.
+fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink> {
+    bodies.iter().enumerate().map(move |(number, body)| body.sink(number, softening))
 }
 
 impl Integrator for Leapfrog {
@@ -72,8 +80,20 @@ impl Integrator for Leapfrog {
         &self.bodies
     }
 
+    fn tree_errors(&mut self, samples: usize) -> Result<Option<TreeErrors>> {
+        if self.plan.tree.is_none() {
+            return Ok(None);
+        }
+        let before = self.system.statistics().interactions;
+        let all = memory::collected(sinks(&self.bodies, self.plan.softening), "sinks")?;
+        // The sources are where the last accelerations were computed, as the bodies are.
+        let errors = self.system.tree_errors(self.bodies.len(), true, &all, samples)?;
+        self.measured += self.system.statistics().interactions - before;
+        Ok(Some(errors))
+    }
+
     fn counts(&self) -> Counts {
-        Counts { interactions: self.system.statistics().interactions, ..self.counts }
+        Counts { interactions: self.system.statistics().interactions - self.measured, ..self.counts }
     }
 }
 
@@ -97,6 +117,7 @@ mod tests {
             longest: step,
             shortest: step,
             interval: 1.0,
+            tree: None,
         };
         let setup = Settings::from_environment().unwrap().setup(plan.order, plan.precision).unwrap();
         let body = |side: f64| Body::new(0.5, [0.5 * side, 0.0, 0.0], [0.0, 0.5 * side, 0.0]);

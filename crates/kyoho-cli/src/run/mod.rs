@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use energy::Energies;
+use integrator::Integrator;
 use plan::Plan;
 use report::{Report, Row};
 use snapshot::{Format, Origin, Snapshot};
@@ -56,20 +57,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?)
         }
     };
-    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?;
-    let system = System::new(&setup)?;
+    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?.by_tree(plan.tree)?;
+    let mut system = System::new(&setup)?;
+    system.set_tree(plan.tree)?;
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
+    report.shows_errors = arguments.report_error;
     report.begin(arguments.json)?;
 
     let mut meeting = start;
     let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
     let mut integrator = integrator::of(system, &plan, bodies.into_owned())?;
+    let measured = |integrator: &mut dyn Integrator| {
+        if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
+    };
     let energy = energies.of(integrator.bodies())?;
     if meeting.initial_energy.is_nan() {
         meeting.initial_energy = energy.total();
     }
     report.initial_energy = meeting.initial_energy;
-    report.row(Row::new(meeting.time(), energy, meeting.initial_energy), arguments.json)?;
+    let errors = measured(&mut *integrator)?;
+    report.row(Row::new(meeting.time(), energy, meeting.initial_energy, errors), arguments.json)?;
     output.write(&meeting, integrator.bodies())?;
 
     let bar = progress::bar(intervals * PROGRESS as u64);
@@ -84,7 +91,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         report.seconds += began.elapsed().as_secs_f64();
         report.approach(approach, meeting.time());
         meeting.number = first + done + 1;
-        let row = Row::new(meeting.time(), energies.of(integrator.bodies())?, meeting.initial_energy);
+        let energy = energies.of(integrator.bodies())?;
+        let errors = measured(&mut *integrator)?;
+        let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
         bar.suspend(|| report.row(row, arguments.json))?;
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
         output.write(&meeting, integrator.bodies())?;
@@ -147,6 +156,9 @@ impl Output {
         Ok(())
     }
 }
+
+/// The number of bodies by which the errors of a tree are measured.
+const SAMPLES: usize = 1000;
 
 /// The number of ticks of the progress bar in an interval.
 const PROGRESS: f64 = 1000.0;

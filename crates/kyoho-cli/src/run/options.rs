@@ -8,8 +8,8 @@ use crate::precision::precision;
 use crate::run::plan::Plan;
 use crate::run::snapshot::Snapshot;
 use kyoho::config::Settings;
-use kyoho::data::Order;
 use kyoho::data::error::shown;
+use kyoho::data::{Error, Order, TreeAccuracy};
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]
@@ -60,6 +60,20 @@ pub struct Arguments {
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME")]
     pub dt: Option<f64>,
+    /// Sum the forces of --order 2 by a tree with this relative error of accelerations, 1e-6 to
+    /// 1e-2: half of the bodies have at most this, 99 of 100 at most five times as much. Few bodies
+    /// are summed directly all the same, and so is everything with 0 [default: 0]
+    #[arg(long, value_name = "ERROR")]
+    pub accuracy: Option<f64>,
+    /// The opening angle of a tree, 0.1 to 1.5, in the place of --accuracy; on the CPU alone
+    /// [default: 0]
+    #[arg(long, value_name = "ANGLE")]
+    pub theta: Option<f64>,
+    /// Measure the errors of the tree's accelerations at the start and after each interval, against
+    /// direct sums on up to 1000 of the bodies: the median, the 90th and the 99th percentile, and
+    /// the worst
+    #[arg(long)]
+    pub report_error: bool,
     /// The longest step of a body [default: the interval]
     #[arg(long, value_name = "TIME")]
     pub dt_max: Option<f64>,
@@ -146,7 +160,11 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         longest: number("--dt-max", arguments.dt_max, |plan| plan.longest, interval, false)?.min(interval),
         shortest: number("--dt-min", arguments.dt_min, |plan| plan.shortest, floor, false)?.max(floor),
         interval,
+        tree: tree(arguments, order, before)?,
     };
+    if arguments.report_error && plan.tree.is_none() {
+        return Err(wrong("--report-error", "given without a tree".into(), "with --accuracy or --theta".into()));
+    }
     if plan.shortest > plan.longest {
         let allowed = format!("up to --dt-max, which is {}", shown(plan.longest));
         return Err(wrong("--dt-min", shown(plan.shortest), allowed));
@@ -159,6 +177,27 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
+}
+
+/// Returns the accuracy of forces by a tree. An option takes the place of both in the snapshot.
+fn tree(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<Option<TreeAccuracy>> {
+    let given = [("--accuracy", arguments.accuracy), ("--theta", arguments.theta)];
+    if given.iter().all(|(_, value)| value.is_none()) {
+        return Ok(before.filter(|plan| plan.order == order).and_then(|plan| plan.tree));
+    }
+    let [accuracy, theta] = given.map(|(option, value)| (option, value.unwrap_or(0.0)));
+    let name_of = |name: &str| if name == theta.0 { theta.0 } else { accuracy.0 };
+    let tree = TreeAccuracy::of(accuracy, theta).map_err(|error| match error {
+        Error::BadOption { name, value, allowed } => wrong(name_of(&name), value, allowed),
+        other => other.into(),
+    })?;
+    match given.iter().find(|(_, value)| value.is_some_and(|value| value != 0.0)) {
+        Some((option, Some(value))) if order != Order::Second => {
+            let allowed = format!("0 with --order {}, other values with --order 2", order as i32);
+            Err(wrong(option, shown(*value), allowed))
+        }
+        _ => Ok(tree),
+    }
 }
 
 /// Returns how often `part` goes into `all` if that is a whole number up to rounding.

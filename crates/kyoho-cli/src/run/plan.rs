@@ -3,7 +3,8 @@
 
 use crate::run::hermite::power_of_two;
 use crate::run::options::SHORTEST;
-use kyoho::data::{Order, Precision};
+use kyoho::data::error::shown;
+use kyoho::data::{Order, Precision, TreeAccuracy};
 
 /// The parameters of an integration.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Plan {
     pub shortest: f64,
     /// The time between two meetings of all bodies, at which energies and snapshots are taken.
     pub interval: f64,
+    /// The accuracy of forces by a tree, if the leapfrog has them.
+    pub tree: Option<TreeAccuracy>,
 }
 
 impl Plan {
@@ -36,6 +39,23 @@ impl Plan {
     /// forces are less precise than double, because their highest derivatives are noise.
     pub fn averages(&self) -> bool {
         self.order == Order::Sixth && self.precision < Precision::Double
+    }
+
+    /// Returns the options `--accuracy` and `--theta` of the tree, of which 0 stands for none.
+    pub fn tree_options(&self) -> [f64; 2] {
+        match self.tree {
+            None => [0.0; 2],
+            Some(TreeAccuracy::Error(error)) => [error, 0.0],
+            Some(TreeAccuracy::Theta(theta)) => [0.0, theta],
+        }
+    }
+
+    /// Describes the tree in words, if there is one.
+    pub fn tree_name(&self) -> Option<String> {
+        self.tree.map(|tree| match tree {
+            TreeAccuracy::Error(error) => format!("a tree of accuracy {}", shown(error)),
+            TreeAccuracy::Theta(theta) => format!("a tree of theta {}", shown(theta)),
+        })
     }
 
     /// Whether a wanted step is shorter than the shortest.

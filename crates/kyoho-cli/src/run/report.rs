@@ -11,6 +11,7 @@ use crate::run::plan::Plan;
 use kyoho::config::Settings;
 use kyoho::data::Order;
 use kyoho::data::error::shown;
+use kyoho::engine::TreeErrors;
 use kyoho::{Setup, System};
 
 /// The energies at one time.
@@ -21,11 +22,22 @@ pub struct Row {
     potential: f64,
     total: f64,
     relative_error: f64,
+    tree_error: Option<TreeError>,
+}
+
+/// The relative errors of the accelerations by a tree.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct TreeError {
+    median: f64,
+    percentile_90: f64,
+    percentile_99: f64,
+    worst: f64,
 }
 
 impl Row {
-    /// Returns the energies and their error relative to those at the start.
-    pub fn new(time: f64, energy: Energy, initial: f64) -> Row {
+    /// Returns the energies and their error relative to those at the start, and the errors of a
+    /// tree if they were measured.
+    pub fn new(time: f64, energy: Energy, initial: f64, errors: Option<TreeErrors>) -> Row {
         // A system without energy has no relative error.
         let scale = if initial == 0.0 { 1.0 } else { initial.abs() };
         let total = energy.total();
@@ -35,6 +47,12 @@ impl Row {
             potential: energy.potential,
             total,
             relative_error: (total - initial) / scale,
+            tree_error: errors.map(|TreeErrors { median, percentile_90, percentile_99, worst }| TreeError {
+                median,
+                percentile_90,
+                percentile_99,
+                worst,
+            }),
         }
     }
 }
@@ -63,6 +81,11 @@ pub struct Report {
     eps: f64,
     eta: f64,
     eta4: Option<f64>,
+    /// The accuracy or the opening angle of the tree, if there is one.
+    accuracy: Option<f64>,
+    theta: Option<f64>,
+    /// Whether the bodies are so many that the tree sums their forces.
+    sums_by_tree: bool,
     interval: f64,
     backend: &'static str,
     devices: Vec<String>,
@@ -87,11 +110,25 @@ pub struct Report {
     steps_per_second: f64,
     closest_approach: Option<Closest>,
     snapshots: Vec<PathBuf>,
+    #[serde(skip)]
+    tree_name: Option<String>,
+    /// The number of pairs from which on a tree sums them.
+    #[serde(skip)]
+    tree_crossover: u64,
+    /// Whether the errors of the tree are measured.
+    #[serde(skip)]
+    pub shows_errors: bool,
 }
+
+/// The header of the columns of a tree's errors.
+const TREE_ERROR_HEADER: &str = "  error of tree: median       90 %       99 %      worst";
 
 impl Report {
     /// Makes the report of a run that has not begun.
     pub fn new(plan: &Plan, settings: &Settings, setup: &Setup, system: &System, bodies: usize) -> Report {
+        let [accuracy, theta] = plan.tree_options().map(|option| Some(option).filter(|option| *option != 0.0));
+        let pairs = (bodies as u64).saturating_mul(bodies as u64);
+        let tree_crossover = system.tree_crossover();
         Report {
             bodies,
             order: plan.order as i32,
@@ -100,6 +137,9 @@ impl Report {
             eps: plan.softening,
             eta: plan.eta,
             eta4: plan.averages().then_some(plan.eta4),
+            accuracy,
+            theta,
+            sums_by_tree: plan.tree.is_some() && pairs >= tree_crossover,
             interval: plan.interval,
             backend: setup.backend.name(),
             devices: system.devices().into_iter().map(|device| device.name).collect(),
@@ -121,6 +161,9 @@ impl Report {
             steps_per_second: 0.0,
             closest_approach: None,
             snapshots: Vec::new(),
+            tree_name: plan.tree_name(),
+            tree_crossover,
+            shows_errors: false,
         }
     }
 
@@ -131,7 +174,12 @@ impl Report {
         }
         out!("{}", self.title())?;
         out!("on {} ({}), {} threads, {}", self.backend, self.devices.join(", "), self.threads, self.level)?;
-        out!("{:>14}  {:>22}  {:>14}", "time", "energy", "relative error")
+        if self.tree_name.is_some() && !self.sums_by_tree {
+            let (n, least) = (self.bodies, self.tree_crossover);
+            out!("forces are direct sums: {n} x {n} pairs are fewer than {least}, from which on a tree is faster")?;
+        }
+        let errors = if self.shows_errors { TREE_ERROR_HEADER } else { "" };
+        out!("{:>14}  {:>22}  {:>14}{errors}", "time", "energy", "relative error")
     }
 
     /// Describes the run in a line.
@@ -139,7 +187,8 @@ impl Report {
         let Report { bodies, order, precision, .. } = self;
         let [eps, eta] = [self.eps, self.eta].map(shown);
         if *order == Order::Second as i32 {
-            return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}");
+            let tree = self.tree_name.as_ref().map_or(String::new(), |tree| format!(", {tree}"));
+            return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}{tree}");
         }
         let average = self.eta4.map_or(String::new(), |eta4| format!(", eta4 {}", shown(eta4)));
         format!("{bodies} bodies, Hermite {order}, precision {precision}, eps {eps}, eta {eta}{average}")
@@ -152,7 +201,11 @@ impl Report {
         if json {
             return Ok(());
         }
-        out!("{:>14}  {:>22.15e}  {:>14.3e}", rounded(row.time), row.total, row.relative_error)
+        let errors = row.tree_error.map_or(String::new(), |errors| {
+            let TreeError { median, percentile_90, percentile_99, worst } = errors;
+            format!("  {median:>20.2e}  {percentile_90:>9.2e}  {percentile_99:>9.2e}  {worst:>9.2e}")
+        });
+        out!("{:>14}  {:>22.15e}  {:>14.3e}{errors}", rounded(row.time), row.total, row.relative_error)
     }
 
     /// Adds the closest approach of an interval that began at a time.
@@ -195,6 +248,16 @@ impl Report {
         if let Some(Closest { distance, time, bodies: [first, second] }) = self.closest_approach {
             out!("closest         {distance:.6e} between bodies {first} and {second} at time {}", rounded(time))?;
         }
+        if self.sums_by_tree {
+            // The pairs of a tree are not summed one by one.
+            out!(
+                "speed           {:.3e} steps/s ({} steps in {:.3} s)",
+                self.steps_per_second,
+                self.steps,
+                self.seconds
+            )?;
+            return self.end_snapshots();
+        }
         out!(
             "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",
             self.interactions_per_second / 1e9,
@@ -202,6 +265,10 @@ impl Report {
             self.interactions as f64,
             self.seconds
         )?;
+        self.end_snapshots()
+    }
+
+    fn end_snapshots(&self) -> Result<()> {
         if let Some(path) = self.snapshots.last() {
             out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;
         }

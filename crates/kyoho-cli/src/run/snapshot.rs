@@ -20,7 +20,7 @@ use crate::run::options::{self, SHORTEST_INTERVAL, whole};
 use crate::run::plan::Plan;
 use crate::run::snapshot_hdf5 as hdf5;
 use kyoho::data::error::{shortened, shown};
-use kyoho::data::{Order, Precision};
+use kyoho::data::{Order, Precision, TreeAccuracy};
 
 /// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,8 +162,9 @@ impl Snapshot<'_> {
     }
 
     /// Returns the settings by their names.
-    pub fn settings(&self) -> [(&'static str, Value); 16] {
+    pub fn settings(&self) -> [(&'static str, Value); 18] {
         let plan = &self.plan;
+        let [accuracy, theta] = plan.tree_options();
         [
             ("number", Value::Count(self.number)),
             ("time", Value::Number(self.time())),
@@ -174,6 +175,8 @@ impl Snapshot<'_> {
             ("eps", Value::Number(plan.softening)),
             ("eta", Value::Number(plan.eta)),
             ("eta4", Value::Number(plan.eta4)),
+            ("accuracy", Value::Number(accuracy)),
+            ("theta", Value::Number(theta)),
             ("dt", Value::Number(plan.step)),
             ("dt-max", Value::Number(plan.longest)),
             ("dt-min", Value::Number(plan.shortest)),
@@ -310,9 +313,17 @@ impl Header<'_> {
         let gravity = self.number("G", |number| number > 0.0)?;
         let softening = self.number("eps", |number| number >= 0.0)?;
         let eta = self.number("eta", |number| number >= 0.0)?;
-        // An older snapshot lacks it and has the default.
-        let eta4 =
-            if self.words.contains_key("eta4") { self.number("eta4", |number| number >= 0.0)? } else { options::ETA4 };
+        // Older snapshots lack some settings and have their defaults.
+        let or = |name: &str, default: f64, allowed: &dyn Fn(f64) -> bool| {
+            if self.words.contains_key(name) { self.number(name, allowed) } else { Ok(default) }
+        };
+        let eta4 = or("eta4", options::ETA4, &|number| number >= 0.0)?;
+        let tree = |accuracy, theta| TreeAccuracy::of(("accuracy", accuracy), ("theta", theta)).ok();
+        let may_have =
+            |tree: Option<Option<TreeAccuracy>>| tree.is_some_and(|tree| tree.is_none() || order == Order::Second);
+        let accuracy = or("accuracy", 0.0, &|number| may_have(tree(number, 0.0)))?;
+        let theta = or("theta", 0.0, &|number| may_have(tree(accuracy, number)))?;
+        let tree = tree(accuracy, theta).flatten();
         let interval = self.number("interval", |number| number >= SHORTEST_INTERVAL)?;
         let step = self.number("dt", |number| match order {
             Order::Second => whole(interval, number).is_some(),
@@ -326,7 +337,7 @@ impl Header<'_> {
         // No run goes on from a time so late that the next interval would not change it.
         self.number("time", |told| told == time && told + interval > told)?;
         let count = self.number("bodies", |number| whole_number(number) && number >= 1.0)? as usize;
-        let plan = Plan { order, precision, gravity, softening, eta, eta4, step, longest, shortest, interval };
+        let plan = Plan { order, precision, gravity, softening, eta, eta4, step, longest, shortest, interval, tree };
         let initial_energy = self.number("initial_energy", |_| true)?;
         Ok((Snapshot { plan, number, origin, initial_energy, bodies: Cow::Borrowed(&[]) }, count))
     }
@@ -378,6 +389,7 @@ pub mod tests {
                 longest: 0.125,
                 shortest: 1e-15,
                 interval: 1.0 / 7.0,
+                tree: (order == Order::Second).then_some(TreeAccuracy::Error(1.0 / 300.0)),
             },
             number: 6,
             origin: Origin { number: 2, time: 0.1 },
@@ -428,6 +440,22 @@ pub mod tests {
     }
 
     #[test]
+    fn a_snapshot_without_the_settings_of_trees_has_direct_sums() {
+        let text = lines(Order::Second);
+        let [accuracy, theta] = ["# accuracy 0.0033333333333333335\n", "# theta 0\n"];
+        assert!(text.contains(accuracy) && text.contains(theta), "{text}");
+        assert_eq!(parse(&sealed(&text.replace(accuracy, "").replace(theta, ""))).unwrap().plan.tree, None);
+        let other = text.replace(accuracy, "# accuracy 0\n").replace(theta, "# theta 0.6\n");
+        assert_eq!(parse(&sealed(&other)).unwrap().plan.tree, Some(TreeAccuracy::Theta(0.6)));
+        let two = text.replace(theta, "# theta 0.6\n");
+        assert_eq!(error(&sealed(&two)), "snap, line 12: '0.6' cannot be the value of theta");
+        let wrong = text.replace(accuracy, "# accuracy 0.1\n");
+        assert_eq!(error(&sealed(&wrong)), "snap, line 11: '0.1' cannot be the value of accuracy");
+        let of_fourth = lines(Order::Fourth).replace("# accuracy 0\n", "# accuracy 1e-3\n");
+        assert_eq!(error(&sealed(&of_fourth)), "snap, line 11: '1e-3' cannot be the value of accuracy");
+    }
+
+    #[test]
     fn what_is_broken_is_named() {
         let text = lines(Order::Fourth);
         let error = |lines: &str| error(&sealed(lines));
@@ -436,7 +464,7 @@ pub mod tests {
         assert_eq!(error(&text.replace("order 4", "order 5")), "snap, line 5: '5' cannot be the value of order");
         let one_body = text.trim_end().rsplit_once('\n').unwrap().0;
         assert_eq!(error(&format!("{one_body}\n")), "snap: it has 1 of its 2 bodies");
-        assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 20: "));
+        assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 22: "));
         let error = error(&text.replace("order 4", "order 6"));
         assert!(error.contains("14 columns; expected 20: ") && error.contains("sx sy sz"), "{error}");
     }
@@ -468,7 +496,7 @@ pub mod tests {
         let step = format!("{:e}", 0.125 / 7.0);
         for wrong in ["0", "-1", "0.01", "1e30", "1e-30", "nan", "inf"] {
             let error = error(&sealed(&text.replacen(&format!(" {step}\n"), &format!(" {wrong}\n"), 1)));
-            assert!(error.starts_with("snap, line 19: ") && error.contains(wrong.trim_end_matches("e-30")), "{error}");
+            assert!(error.starts_with("snap, line 21: ") && error.contains(wrong.trim_end_matches("e-30")), "{error}");
         }
         let time = text.lines().nth(2).unwrap();
         for wrong in ["-1", "0.5", "1e300", "nan"] {
@@ -488,6 +516,6 @@ pub mod tests {
         let leapfrog = sealed(&lines(Order::Second).replace("# dt 0.014285714285714285\n", "# dt 0.1\n"));
         assert!(error(&leapfrog).ends_with("'0.1' cannot be the value of dt"));
         let mass = text.replacen("\n1e0 ", "\n-1e0 ", 1);
-        assert!(error(&sealed(&mass)).contains("line 20: the mass is -1; allowed: zero and above"));
+        assert!(error(&sealed(&mass)).contains("line 22: the mass is -1; allowed: zero and above"));
     }
 }

@@ -187,6 +187,7 @@ mod tests {
             longest: step,
             shortest: 1e-12,
             interval: 1.0,
+            tree: None,
         }
     }
 
