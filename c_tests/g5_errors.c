@@ -59,6 +59,13 @@ int main(void)
     PROMISE("and forces fail", compute() != 0 && *said() && is_nan());
     g5_set_eps_to_all(0.5);
     PROMISE("until one is set", nearly_right());
+    PROMISE("an opening angle that no tree takes is refused",
+            g5_set_theta(2) != 0 && one_line("g5_set_theta", "theta is '2'", "0 for direct sums, or 0.1 to 1.5"));
+    PROMISE("and forces fail",
+            compute() != 0 && one_line("g5_calculate_force_on_x", "g5_set_theta", "refused") && is_nan());
+    PROMISE("a null one too", g5_set_theta_(NULL) != 0 && one_line("g5_set_theta", "theta is null", ""));
+    PROMISE("and forces fail", compute() != 0 && *said() && is_nan());
+    PROMISE("until one is set", g5_set_theta(0) == 0 && nearly_right());
     PROMISE("there is a board of any number", g5_set_nMC(128, 1) == 0 && g5_set_nMC(INT_MAX, 1) == 0 && !*said());
     PROMISE("but of no negative one", g5_set_nMC(INT_MIN, 1) != 0 && one_line("g5_set_nMC", "-2147483648", "0 to"));
     PROMISE("whose forces fail",

@@ -91,6 +91,16 @@ int g5_set_eps_to_all(double eps);
 // Does as `g5_set_eps_to_all` does, with the squared length.
 int g5_set_eps2_to_all(double eps2);
 
+// Sums the forces of all boards by a tree of this opening angle from now on, 0.1 to 1.5; 0 turns it
+// off.
+//
+// A cell of side l, whose centre of mass is s away from its middle, stands for its sources where it
+// is at least l / theta + s away. Only large forces are summed so: those of 2^24 pairs and more, on
+// the CPU. All sinks have to have the same softening. The call overrules `KYOHO_THETA` and
+// `KYOHO_ACCURACY`, which decide until it is made, and `g5_close` leaves it as it is. Returns
+// non-zero for other angles, and then forces are NaN until an allowed one is set.
+int g5_set_theta(double theta);
+
 // Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one
 // for each sink.
 //
@@ -164,6 +174,7 @@ int g5_set_jpMC_(int *devid, int *adr, int *nj, double *mj, double (*xj)[3]);
 int g5_set_jpmc_(int *devid, int *adr, int *nj, double *mj, double (*xj)[3]);
 int g5_set_eps_to_all_(double *eps);
 int g5_set_eps2_to_all_(double *eps2);
+int g5_set_theta_(double *theta);
 int g5_set_eps_(int *ni, double *eps);
 int g5_set_epsMC_(int *devid, int *ni, double *eps);
 int g5_set_epsmc_(int *devid, int *ni, double *eps);

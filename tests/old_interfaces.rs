@@ -141,6 +141,18 @@ fn g5_devices_that_a_thread_names_while_another_uses_boards() {
     keeps_its_promises("g5_devices", &["single"]);
 }
 
+/// On GPUs trees have no opening angle.
+#[test]
+fn g5_forces_by_a_tree() {
+    let program = build("g5_trees");
+    for precision in ["single", "double"] {
+        for more in [&[][..], &[("KYOHO_THETA", "0.7")], &[("KYOHO_THETA", "0.7"), ("KYOHO_THREADS", "3")]] {
+            let variables = [("KYOHO_PRECISION", precision), ("KYOHO_BACKEND", "cpu")];
+            assert_eq!(program.run(&[], &[&variables[..], more].concat()), "", "precision {precision}");
+        }
+    }
+}
+
 #[test]
 fn g5_wrong_calls() {
     keeps_its_promises("g5_errors", &["single", "double"]);

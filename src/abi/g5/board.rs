@@ -16,7 +16,7 @@ use crate::abi::refused::Refused;
 use crate::config::{DeviceChoice, Settings};
 use crate::data::memory::{self, Boxed};
 use crate::data::sinks::NumberedSinks;
-use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, padded, records};
+use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, TreeAccuracy, padded, records};
 use crate::engine::{Setup, System};
 
 /// The precision of the interface if the environment names none.
@@ -49,6 +49,8 @@ enum Pending {
 /// One board.
 pub struct Board {
     system: Option<Owned<System>>,
+    /// The accuracy of forces by a tree that the environment asked for when the system was made.
+    tree: Option<TreeAccuracy>,
     refused: Refused,
     nj: Option<usize>,
     sinks: Vec<[f64; 3]>,
@@ -93,6 +95,10 @@ thread_local! {
 
 /// The squared softening length of all sinks that have none of their own, as bits.
 static COMMON_SOFTENING2: AtomicU64 = AtomicU64::new(0);
+
+/// The opening angle of the trees of all boards, as bits: negative before one is set, NaN after one
+/// was refused.
+static THETA: AtomicU64 = AtomicU64::new((-1.0f64).to_bits());
 
 /// The devices that `g5_open_special` named.
 static DEVICES: Mutex<Option<DeviceChoice>> = Mutex::new(None);
@@ -183,6 +189,19 @@ pub fn set_common_softening2(softening2: Result<f64>) -> Outcome<()> {
     Ok(checked.map(|_| ())?)
 }
 
+/// Sets the opening angle of the trees of all boards, 0 for direct sums. If it is refused, their
+/// forces are NaN.
+pub fn set_theta(theta: Result<f64>) -> Outcome<()> {
+    let checked = theta.and_then(|theta| tree_of(theta).map(|_| theta));
+    THETA.store(checked.as_ref().map_or(f64::NAN, |theta| *theta).to_bits(), Ordering::Relaxed);
+    Ok(checked.map(|_| ())?)
+}
+
+/// Returns what an opening angle asks for.
+fn tree_of(theta: f64) -> Result<Option<TreeAccuracy>> {
+    TreeAccuracy::of(("an error", 0.0), ("theta", theta))
+}
+
 fn check_softening2(softening2: f64) -> Result<f64> {
     match softening2 {
         0.0..f64::INFINITY => Ok(softening2),
@@ -198,6 +217,7 @@ impl Board {
     const fn new() -> Board {
         Board {
             system: None,
+            tree: None,
             refused: Refused::new(),
             nj: None,
             sinks: Vec::new(),
@@ -290,10 +310,18 @@ impl Board {
         if let Some(address) = self.refused.below(nj) {
             return Err(Failure::Refused(format!("the source at address {address}")));
         }
+        let theta = f64::from_bits(THETA.load(Ordering::Relaxed));
+        if theta.is_nan() {
+            return Err(Failure::Refused("the opening angle of g5_set_theta".into()));
+        }
+        // A caller who names an angle has the last word.
+        let tree = if theta < 0.0 { self.tree } else { tree_of(theta)? };
         let common = f64::from_bits(COMMON_SOFTENING2.load(Ordering::Relaxed));
         let sinks = SinksOfBoard { positions: &self.sinks, softening2: &self.softening2, common };
         if let Some(system) = &mut self.system {
-            system.get(OPENER)?.start_numbered(nj, false, self.sinks.len(), &sinks)?;
+            let system = system.get(OPENER)?;
+            system.set_tree(tree)?;
+            system.start_numbered(nj, false, self.sinks.len(), &sinks)?;
             self.pending = Pending::Started { sinks: self.sinks.len() };
         }
         Ok(())
@@ -356,22 +384,24 @@ impl Board {
             }
             let made = make(place);
             BROKEN.store(made.is_err(), Ordering::Relaxed);
-            self.system = Some(Owned::new(made?));
+            let (system, tree) = made?;
+            (self.system, self.tree) = (Some(Owned::new(system)), tree);
         }
         Ok(self.system.as_mut().ok_or(Failure::AlreadyReported)?.get(OPENER)?)
     }
 }
 
-fn make(place: Place) -> Result<System> {
+/// Returns the system of a board, and the accuracy of forces by a tree that the environment asks
+/// for.
+fn make(place: Place) -> Result<(System, Option<TreeAccuracy>)> {
     let devices = lock(&DEVICES).clone();
     let (setup, because) = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
     let threads = match place {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
-    let mut system = opening::system("g5 board", &Setup { threads, ..setup }, &because)?;
-    system.set_tree(Settings::from_environment()?.tree)?;
-    Ok(system)
+    let system = opening::system("g5 board", &Setup { threads, ..setup }, &because)?;
+    Ok((system, Settings::from_environment()?.tree))
 }
 
 #[cfg(test)]

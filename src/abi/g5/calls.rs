@@ -96,6 +96,11 @@ pub fn set_common_softening2(function: &'static str, softening2: impl FnOnce() -
     answer(function, || board::set_common_softening2(softening2()).map(|()| 0), FAILED)
 }
 
+/// Sets the opening angle of the tree by which later forces are summed; 0 for direct sums.
+pub fn set_theta(function: &'static str, theta: impl FnOnce() -> Result<f64>) -> c_int {
+    answer(function, || board::set_theta(theta()).map(|()| 0), FAILED)
+}
+
 /// Sets softening lengths, not squared, of the first sinks.
 ///
 /// # Safety

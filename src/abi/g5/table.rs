@@ -28,6 +28,7 @@ functions! {
         calls::set_common_softening2("g5_set_eps_to_all", || eps().map(|eps| eps * eps));
     g5_set_eps2_to_all(eps2: f64) fortran(g5_set_eps2_to_all_) reads(eps2) =>
         calls::set_common_softening2("g5_set_eps2_to_all", eps2);
+    g5_set_theta(theta: f64) fortran(g5_set_theta_) reads(theta) => calls::set_theta("g5_set_theta", theta);
     g5_set_eps(ni: c_int, eps: *mut f64) fortran(g5_set_eps_) reads(ni) =>
         calls::set_softening("g5_set_eps", Ok(Alone), ni(), eps);
     g5_set_epsMC(devid: c_int, ni: c_int, eps: *mut f64) fortran(g5_set_epsMC_, g5_set_epsmc_) reads(devid, ni) =>
