@@ -16,7 +16,7 @@ mod twin;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kyoho::data::Result;
+use kyoho::data::{Order, Result};
 
 pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;
@@ -50,6 +50,8 @@ pub enum Needs {
     Regular,
     /// The target leaves no neighbours out of forces, and so takes interaction lists.
     Full,
+    /// The target sums forces by trees.
+    Trees,
 }
 
 /// A check that was run on a target.
@@ -70,6 +72,7 @@ impl Check {
             Needs::Lists => interaction.has_lists(),
             Needs::Regular => interaction.is_regular(),
             Needs::Full => !interaction.is_regular(),
+            Needs::Trees => interaction.order == Order::Second,
         }
     }
 

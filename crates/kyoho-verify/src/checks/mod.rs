@@ -9,6 +9,7 @@ mod pairs;
 mod prediction;
 mod regular;
 mod repeat;
+mod trees;
 mod units;
 
 use crate::Check;
@@ -80,6 +81,13 @@ pub static CHECKS: &[Check] = &[
     lists::OVERFLOW,
     lists::CALL_ORDER,
     lists::REGULAR,
+    trees::ACCURACIES,
+    trees::SOFTENING,
+    trees::OWN_INDEX,
+    trees::OTHER_SINKS,
+    trees::MASSLESS,
+    trees::NEGATIVE,
+    trees::REPEATED,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,
