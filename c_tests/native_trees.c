@@ -111,7 +111,7 @@ static void refusals(void) {
     kyoho_tree_errors errors = KYOHO_TREE_ERRORS_INIT;
     kyoho_system *system = NULL;
     options.accuracy = 1e-9;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_options.accuracy is '0.000000001'; allowed: 0 for direct sums, or 1e-6 to 1e-2", NULL,
+    SAYS(KYOHO_BAD_OPTION, "kyoho_options.accuracy is '1e-9'; allowed: 0 for direct sums, or 1e-6 to 0.01", NULL,
          kyoho_system_create(&options, &system));
     options.accuracy = 0.0 / 0.0;
     SAYS(KYOHO_BAD_OPTION, "kyoho_options.accuracy is 'NaN'", NULL, kyoho_system_create(&options, &system));

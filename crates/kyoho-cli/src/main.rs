@@ -36,7 +36,7 @@ enum Command {
     /// Show backends, devices, threads, precisions: what would be used, and why
     Info(info::Arguments),
     /// Measure forces: N x N, block steps, one sink, writing of sources, interaction lists,
-    /// batches; sweeps with a plot
+    /// batches, trees; sweeps with a plot
     Bench(bench::Arguments),
     /// Run the conformance suite on this machine and show the errors of each precision
     Verify(verify::Arguments),

@@ -823,6 +823,59 @@ fn a_speedup_says_what_would_take_too_long() {
 }
 
 #[test]
+fn bench_of_trees_has_their_times_and_errors_beside_direct_sums_and_draws_both() {
+    let folder = folder("bench_trees");
+    let picture = folder.join("trees.svg");
+    let arguments = format!(
+        "bench --tree --backend cpu --n 400,900 --accuracy 1e-3,0.01 --seconds 0.001 --threads 1 --plot {}",
+        picture.display()
+    );
+    let rows = json(&arguments);
+    let rows = rows.as_array().expect("an array of rows");
+    assert_eq!(rows.len(), 2 * 2 * 3);
+    // Fewer digits come first.
+    let expected = [(400, 1e-2), (400, 1e-3), (900, 1e-2), (900, 1e-3)];
+    for (rows, (n, accuracy)) in rows.chunks(3).zip(expected) {
+        let works: Vec<&str> = rows.iter().map(|row| row["work"].as_str().unwrap()).collect();
+        assert_eq!(works, ["tree", "tree_sources_stay", "n_times_n"]);
+        let direct = &rows[2];
+        for row in rows {
+            assert!(row["ni"] == n && row["nj"] == n && row["order"] == 2 && row["precision"] == "single", "{row}");
+            assert!(number(&row["calls"]) >= 3.0, "{row}");
+        }
+        for row in &rows[..2] {
+            assert_eq!(number(&row["accuracy"]), accuracy);
+            let [median, most] = ["error_median", "error_percentile_99"].map(|error| number(&row[error]));
+            // Bodies so few are summed by a tree too.
+            assert!(0.0 < median && median <= accuracy && median < most && most <= 5.0 * accuracy, "{row}");
+            let ratio = number(&direct["seconds"]) / number(&row["seconds"]);
+            assert!((number(&row["of_direct"]) / ratio - 1.0).abs() < 1e-12, "{row}");
+            assert_eq!(row["interactions_per_second"], Value::Null);
+        }
+        assert_eq!((&direct["accuracy"], &direct["of_direct"]), (&Value::Null, &Value::Null));
+    }
+    let output = run(&arguments);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{table}");
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[1].join(" "), "N accuracy median error 99 % error milliseconds sources stay direct sums ratio");
+    for (line, (n, accuracy)) in lines[2..6].iter().zip(expected) {
+        assert_eq!((line.len(), line[0].parse(), line[1].parse()), (8, Ok(n), Ok(accuracy)), "{table}");
+    }
+    let of_errors = folder.join("trees-error.svg");
+    assert_eq!(table.lines().last(), Some(&*format!("plots: {}, {}", picture.display(), of_errors.display())));
+    let [times, errors] = [&picture, &of_errors].map(|path| std::fs::read_to_string(path).expect("it is drawn"));
+    // Each curve has two points, and a place in the legend.
+    assert_eq!((times.matches("<circle").count(), errors.matches("<circle").count()), (3 * 3, 2 * 3));
+    for (svg, texts) in [
+        (&times, ["tree, accuracy 1e-2", "tree, accuracy 1e-3", "direct sums", "seconds"]),
+        (&errors, ["N = 400", "N = 900", "median relative error", "0.001"]),
+    ] {
+        assert!(texts.iter().all(|text| svg.contains(text)), "{texts:?}");
+    }
+}
+
+#[test]
 fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
     let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
     let mut found: Vec<String> = report
@@ -1110,6 +1163,14 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("bench --speedup --backend cpu", ["--devices is not given, and backend cpu has one device", "two or more"]),
         ("bench --speedup --backend cpu --devices 1", ["--devices is 1, one device of backend cpu", "two or more"]),
         ("bench --speedup --backend cpu --devices 0,0 --plot gain.png", ["gain.png", ".svg"]),
+        ("bench --tree --order 4", ["--order is 4", "2 with --tree"]),
+        ("bench --tree --accuracy 0.1", ["--accuracy is 0.1", "1e-6 to 0.01"]),
+        ("bench --tree --accuracy 0", ["--accuracy is 0", "1e-6 to 0.01"]),
+        ("bench --accuracy 1e-3", ["required", "--tree"]),
+        ("bench --tree --sweep", ["--sweep", "cannot be used with"]),
+        ("bench --tree --lists", ["--lists", "cannot be used with"]),
+        ("bench --tree --ni 4", ["--ni", "cannot be used with"]),
+        ("bench --tree --plot trees.png", ["trees.png", ".svg"]),
         ("bench --lists --batch", ["--lists", "cannot be used with"]),
         ("bench --lists --sweep", ["--sweep", "cannot be used with"]),
         ("bench --batch --speedup", ["--speedup", "cannot be used with"]),

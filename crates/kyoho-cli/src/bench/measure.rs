@@ -36,7 +36,7 @@ pub struct Particle {
 impl Particle {
     /// Returns it as a source for forces of an order, with the derivatives from which that order
     /// predicts.
-    fn source(&self, order: Order, number: usize, time: f64) -> Source {
+    pub fn source(&self, order: Order, number: usize, time: f64) -> Source {
         let (index, mass, motion) = (number as i32, self.mass, self.motion);
         match order {
             Order::Second | Order::Fourth => Source::from_derivatives(index, mass, time, motion),
@@ -47,7 +47,7 @@ impl Particle {
 
     /// Returns it as a sink. If neighbours are left out, `radius2` is their squared radius for each
     /// unit of the sink's mass.
-    fn sink(&self, number: usize, radius2: f64) -> Sink {
+    pub fn sink(&self, number: usize, radius2: f64) -> Sink {
         Sink { radius2, ..body::sink(number, SOFTENING, self.motion) }
     }
 }
@@ -171,7 +171,9 @@ impl Bench {
     /// Makes the row of some work from the median time of its calls and their number.
     pub fn row(&self, work: Work, [ni, nj]: [usize; 2], (seconds, calls): (f64, usize)) -> Row {
         let (setup, interaction) = (self.system.setup(), self.system.interaction());
-        let interactions = (work != Work::SetSource).then_some(ni as f64 * nj as f64 / seconds);
+        // A tree does not sum pairs one by one.
+        let sums_pairs = !matches!(work, Work::SetSource | Work::Tree | Work::TreeSourcesStay);
+        let interactions = sums_pairs.then_some(ni as f64 * nj as f64 / seconds);
         let on_cpu = setup.backend == Backend::Cpu;
         Row {
             work,
@@ -196,6 +198,10 @@ impl Bench {
             groups_per_second: None,
             of_n_times_n: None,
             on_device: None,
+            accuracy: None,
+            error_median: None,
+            error_percentile_99: None,
+            of_direct: None,
         }
     }
 }

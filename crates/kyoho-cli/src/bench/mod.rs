@@ -1,5 +1,5 @@
 //! `kyoho bench`: measures forces N x N, in block steps and on one sink, the writing of sources,
-//! the speed-up by several devices, interaction lists and batches.
+//! the speed-up by several devices, interaction lists, batches and trees.
 
 mod arrays;
 mod compare;
@@ -11,6 +11,7 @@ mod row;
 mod speedup;
 mod sweep;
 mod table;
+mod trees;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,11 +29,12 @@ use kyoho::method::direct::gpu::shapes::SHAPES;
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Order of the forces: 2, 4, 6 or 8 [default: 4; with --lists 2]
+    /// Order of the forces: 2, 4, 6 or 8 [default: 4; with --lists and --tree 2]
     #[arg(long)]
     order: Option<i32>,
     /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
-    /// double in order 8; with --lists single where the order has it, with --batch double]
+    /// double in order 8; with --lists and --tree single where the order has it, with --batch
+    /// double]
     #[arg(long)]
     precision: Option<String>,
     /// Measure regular forces, of all sources but about 64 neighbours of each sink, with the lists
@@ -40,7 +42,8 @@ pub struct Arguments {
     #[arg(long)]
     regular: bool,
     /// Numbers of sources [default: 1024,16384; with --sweep 10000,100000,1000000; with --speedup
-    /// 16384,65536,131072,262144,1048576]; with --batch of the bodies of each system [default:
+    /// 16384,65536,131072,262144,1048576; with --tree 131072,1048576,8388608 on GPUs,
+    /// 16384,65536,262144 on CPUs]; with --batch of the bodies of each system [default:
     /// 3,32,256,4096]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     n: Vec<u32>,
@@ -60,6 +63,14 @@ pub struct Arguments {
     /// shown as a table and a picture
     #[arg(long, group = "drawn")]
     speedup: bool,
+    /// Measure forces by a tree on all bodies, with their errors, beside direct sums; shown as a
+    /// table and two pictures: the time against the number of bodies and against the error
+    #[arg(long, group = "drawn", conflicts_with_all = ["ni", "regular"])]
+    tree: bool,
+    /// The accuracies of --tree: relative errors of accelerations, 1e-6 to 1e-2 [default:
+    /// 1e-2,1e-3,1e-4]
+    #[arg(long, value_name = "ERROR", requires = "tree", value_delimiter = ',')]
+    accuracy: Vec<f64>,
     /// Measure interaction lists: groups of sinks, on which only the sources of their own lists
     /// act; of addresses, of sources that come with the call, and of ranges of addresses
     #[arg(long, group = "grouped", conflicts_with_all = ["n", "ni", "regular", "drawn"])]
@@ -80,7 +91,8 @@ pub struct Arguments {
     #[arg(long, requires = "grouped")]
     on_device: bool,
     /// The file of the picture; an older file of this name is replaced [default: kyoho-bench.svg;
-    /// with --speedup kyoho-speedup.svg]
+    /// with --speedup kyoho-speedup.svg; with --tree
+    /// kyoho-tree.svg, beside it kyoho-tree-error.svg]
     #[arg(long, value_name = "FILE.svg", requires = "drawn")]
     plot: Option<PathBuf>,
     /// The most seconds for a row, with --speedup on each number of devices; a row that would take
@@ -153,6 +165,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         sweep::run(arguments, &setup()?)
     } else if arguments.speedup {
         speedup::run(arguments, &setup()?)
+    } else if arguments.tree {
+        trees::run(arguments, &setup()?)
     } else if arguments.lists || arguments.batch {
         let setup = setup()?;
         if arguments.on_device && (setup.backend != Backend::Cuda || setup.devices.len() != 1) {
@@ -186,12 +200,19 @@ fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<In
     if arguments.all {
         return Ok(CATALOGUE.to_vec());
     }
-    let number = arguments.order.unwrap_or(if arguments.lists { 2 } else { 4 });
+    let number = arguments.order.unwrap_or(if arguments.lists || arguments.tree { 2 } else { 4 });
     let order = Order::from_number(number).ok_or_else(|| Failure::Argument {
         option: "--order",
         value: number.to_string(),
         allowed: Order::ALL.map(|order| (order as i32).to_string()).join(", "),
     })?;
+    if arguments.tree && order != Order::Second {
+        return Err(Failure::Argument {
+            option: "--order",
+            value: number.to_string(),
+            allowed: "2 with --tree".into(),
+        });
+    }
     let name = match (&arguments.precision, settings.precision_for(order)) {
         (None, Ok(None)) => usual_precision(arguments, order).map(Precision::name),
         (given, _) => given.as_deref(),
@@ -206,11 +227,11 @@ fn interactions(arguments: &Arguments, settings: &Settings) -> Result<Vec<Arc<In
     Ok(vec![found])
 }
 
-/// Returns the precision of interaction lists and batches where nothing else chooses it: trees need
-/// few digits, and small systems many.
+/// Returns the precision of interaction lists, trees and batches where nothing else chooses it:
+/// trees need few digits, and small systems many.
 fn usual_precision(arguments: &Arguments, order: Order) -> Option<Precision> {
     let has_single = catalogue::precisions_of(order).contains(&Precision::Single);
-    match (arguments.lists, arguments.batch) {
+    match (arguments.lists || arguments.tree, arguments.batch) {
         (true, _) if has_single => Some(Precision::Single),
         (_, true) => Some(Precision::Double),
         _ => None,

@@ -106,9 +106,8 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
         .y_desc(y.what)
         .x_max_light_lines(x.scale.lines)
         .y_max_light_lines(y.scale.lines)
-        .x_label_formatter(&|number| format!("{number:.0}"))
-        // Powers of ten are not exact in double, and single has fewer digits than their error.
-        .y_label_formatter(&|number| (*number as f32).to_string())
+        .x_label_formatter(&label)
+        .y_label_formatter(&label)
         .light_line_style(BLACK.mix(0.05))
         .bold_line_style(BLACK.mix(0.2))
         .draw()?;
@@ -141,6 +140,12 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
         .draw()?;
     area.present()?;
     Ok(())
+}
+
+/// Returns the label of a power. Powers of ten are not exact in double, and single has fewer digits
+/// than their error.
+fn label(number: &f64) -> String {
+    (*number as f32).to_string()
 }
 
 /// Returns the powers of two, at least three, that hold all of these positive numbers. They have a

@@ -30,6 +30,10 @@ pub enum Work {
     ListsOfRanges,
     /// The forces in many systems.
     Batch,
+    /// Writing every source and computing the forces on all of them by a tree.
+    Tree,
+    /// The forces on every source as a sink by a tree. Nothing was written since the last call.
+    TreeSourcesStay,
 }
 
 impl Work {
@@ -46,6 +50,8 @@ impl Work {
             Work::ListsOfOwnSources => "lists of own sources",
             Work::ListsOfRanges => "ranges of addresses",
             Work::Batch => "batch",
+            Work::Tree => "tree",
+            Work::TreeSourcesStay => "tree, sources stay",
         }
     }
 }
@@ -87,6 +93,13 @@ pub struct Row {
     pub on_device: Option<bool>,
     /// The pairs a second of groups, divided by those of forces N x N in the same run.
     pub of_n_times_n: Option<f64>,
+    /// The accuracy that a tree was asked for.
+    pub accuracy: Option<f64>,
+    /// The median of the relative errors of accelerations by it, and the 99th percentile.
+    pub error_median: Option<f64>,
+    pub error_percentile_99: Option<f64>,
+    /// The time of direct sums of as many bodies in the same run, divided by that of the tree.
+    pub of_direct: Option<f64>,
 }
 
 impl Row {
@@ -128,6 +141,10 @@ impl Row {
             groups_per_second: None,
             of_n_times_n: None,
             on_device: None,
+            accuracy: None,
+            error_median: None,
+            error_percentile_99: None,
+            of_direct: None,
         }
     }
 }

@@ -15,7 +15,8 @@ const SAMPLES: usize = 200;
 const ACCURACY: f64 = 1e-3;
 
 /// Returns the largest median and 99th percentile of errors for each unit of the accuracy. GPUs
-/// take trees for 2^31 pairs and more, and with so few as here one sink in a hundred has larger errors there.
+/// take trees for 2^31 pairs and more; with so few as here, one sink in a hundred has larger errors
+/// there.
 fn limits(target: &Target) -> [f64; 2] {
     if target.setup.backend == Backend::Cpu { [1.0, 5.0] } else { [1.0, 30.0] }
 }
@@ -207,7 +208,7 @@ pub const NEGATIVE: Check = Check {
 
 pub const REPEATED: Check = Check {
     name: "bits of trees",
-    promise: "a force by a tree has the same bits when it is repeated, after other forces, and on any number of threads",
+    promise: "a force by a tree has the same bits when it is repeated, after other forces, and on more threads",
     needs: Needs::Trees,
     run: |target, findings| {
         let sources = models::uniform_sphere(BODIES);
