@@ -210,8 +210,8 @@ impl Sphere {
         }
         let softening = SOFTENING * self.cell();
         lines.push(format!(
-            "To z = 0 in {} steps, with a softening of {:.3} kpc: kyoho run {file} --order 2 --G {} --eps {} --t-end {} \
-             --interval {} --dt {}",
+            "To z = 0 in {} steps, with a softening of {:.3} kpc: kyoho run {file} --order 2 --accuracy 1e-3 --G {} --eps {} \
+             --t-end {} --interval {} --dt {}",
             SNAPSHOTS * STEPS,
             1e3 * softening,
             shown(GRAVITY),
@@ -461,6 +461,7 @@ mod tests {
                 longest: time,
                 shortest: time,
                 interval: time,
+                tree: None,
             };
             let bodies = stars.iter().map(|star| Body::new(sphere.mass(), star.position, star.velocity)).collect();
             let setup = Settings::from_environment().unwrap().setup(plan.order, plan.precision).unwrap();
@@ -485,7 +486,7 @@ mod tests {
             let place = words.iter().position(|word| *word == name).unwrap();
             words[place + 1].parse::<f64>().unwrap()
         };
-        assert!(words[0] == "stars.h5" && option("--order") == 2.0);
+        assert!(words[0] == "stars.h5" && option("--order") == 2.0 && option("--accuracy") == 1e-3);
         assert!((option("--G") - 4.4985e-5).abs() < 1e-9 && (option("--eps") - 0.004).abs() < 1e-15);
         // 2 / 3 of the Hubble time, less 1 / 50^(3/2) of that.
         assert!((option("--t-end") - 13.0372 * (1.0 - 0.002_828)).abs() < 1e-3, "{command}");
