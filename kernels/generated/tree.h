@@ -31,6 +31,7 @@
 #define WALK_STACK 1024
 #define WALK_RESERVE 336
 #define WALK_BUFFER 256
+#define NEAR_THREADS 128
 #define MOST_WORDS 3221225472
 #define SIDE_EXPONENT 10
 #define SOFTENING_EXPONENT 12
@@ -45,9 +46,7 @@
 #define CUBE_TO_KEYS 3
 #define CUBE_TO_UNITS 4
 #define FIELD_CUT2 0.81f
-#define CUT2 0.64f
-#define GROUP_SPREAD 1.3f
-#define ACCELERATION_FLOOR 0.2f
+#define FLOOR 0.2f
 #define LEAST_S2 9.313226e-10f
 
 typedef struct {
@@ -72,9 +71,7 @@ typedef struct {
     uint first_child, children;
 } CellReach;
 
-// A cell of sinks, the cell around it of the level before, and their mean acceleration.
+// A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.
 typedef struct {
-    uint cell, around;
-    float mean;
-    uint reserved;
+    uint cell, around, first_body, bodies;
 } Sink;

@@ -16,7 +16,7 @@ FUNCTION long local_place(GLOBAL const uint *sink_counts, int level, uint number
 // The local expansions of all sinks by their lists: a block of 32 threads has a sink, each thread
 // some of its cells.
 KERNEL(LANES, 12)
-add_far(GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLOBAL const float4 *moments,
+add_far(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const CellPlace *places, GLOBAL const float4 *moments,
     GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const uint *far_heads, GLOBAL const uint *lists,
     GLOBAL float *locals, GLOBAL const double *frame, double softening2_given, uint room)
 {
@@ -28,7 +28,8 @@ add_far(GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLO
     for (uint turn = BLOCK; turn < count; turn += BLOCKS) {
         const int level = turn < first ? 0 : turn < second ? 1 : LEVELS_OF_SINKS;
         const long number = (long)level * room + (turn < first ? turn : turn < second ? turn - first : turn - second);
-        const CellPlace centre = sink_places[sinks[number].cell];
+        const Sink sink = sinks[number];
+        const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows);
         float expansion[COMPONENTS];
         UNROLL
         for (int k = 0; k < COMPONENTS; ++k)
@@ -71,8 +72,9 @@ add_far(GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLO
 
 // Adds the local expansions of the sinks around to those of a level. A thread has a sink.
 KERNEL(SHIFT_THREADS, 2)
-shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL float *locals,
-    uint room, int level)
+shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
+    GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL float *locals, uint room,
+    int level)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -81,7 +83,7 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const Sink *sinks, GLOB
     for (uint number = BLOCK * SHIFT_THREADS + THREAD; number < count; number += BLOCKS * SHIFT_THREADS) {
         const Sink sink = sinks[(long)level * room + number];
         const uint parent = numbers[(long)before * room + sink.around];
-        const CellPlace centre = sink_places[sink.cell], from = sink_places[sink.around];
+        const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows), from = sink_places[sink.around];
         GLOBAL const float *const around = locals + local_place(sink_counts, before, parent);
         GLOBAL float *const own = locals + local_place(sink_counts, level, number);
         float expansion[COMPONENTS];

@@ -1,6 +1,13 @@
 // The levels of sinks, and the first pass, which finds accelerations to about a tenth.
 
-// Counts the cells of a tile that are sinks: of levels 0 to 2, a row each, or groups alone.
+// The sinks that a cell is: of levels 0 to 2, or of groups.
+FUNCTION uint sinks_of_cell(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups, uint cell,
+    int level)
+{
+    return level == LEVELS_OF_SINKS ? groups[cell] : (uint)is_sink(cells, parents, cell, most_of_level(level));
+}
+
+// Counts the sinks of a tile of cells: of levels 0 to 2, a row each, or of groups alone.
 KERNEL(SELECT_THREADS, 4)
 count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups, GLOBAL uint *counts,
     GLOBAL const uint *found, int of_groups)
@@ -12,51 +19,52 @@ count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
         totals[THREAD] = 0;
     SYNC;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
+    const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
     if (cell < found[FOUND_STARTS + GENERATIONS]) {
-        if (of_groups) {
-            if (groups[cell] != 0)
-                ATOMIC_ADD(&totals[0], 1u);
-        } else {
-            UNROLL
-            for (int level = 0; level < LEVELS_OF_SINKS; ++level) {
-                if (is_sink(cells, parents, cell, most_of_level(level)))
-                    ATOMIC_ADD(&totals[level], 1u);
-            }
+        for (int row = 0; row < rows; ++row) {
+            const uint some = sinks_of_cell(cells, parents, groups, cell, first + row);
+            if (some > 0)
+                ATOMIC_ADD(&totals[row], some);
         }
     }
     SYNC;
-    if (THREAD < (of_groups ? 1 : LEVELS_OF_SINKS))
+    if (THREAD < rows)
         counts[THREAD * BLOCKS + BLOCK] = totals[THREAD];
 }
 
 // Writes the sinks of each level, one level of `room` sinks after another, and the number of each
-// cell among those of its level. Groups come behind the levels.
+// cell among those of its level. Groups come behind the levels, as many as there is room for.
 KERNEL(SELECT_THREADS, 4)
 place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups,
     GLOBAL const uint *counts, GLOBAL const uint *totals, GLOBAL Sink *sinks, GLOBAL uint *numbers,
-    GLOBAL uint *sink_counts, GLOBAL const uint *found, uint room, int of_groups)
+    GLOBAL uint *sink_counts, GLOBAL const uint *found, uint room, uint room_of_groups, int of_groups)
 {
     LOCAL uint scanned[SELECT_THREADS];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
     const int is_there = cell < found[FOUND_STARTS + GENERATIONS];
-    const int first = of_groups ? LEVELS_OF_SINKS : 0, end = of_groups ? LEVELS_OF_SINKS + 1 : LEVELS_OF_SINKS;
-    for (int level = first; level < end; ++level) {
-        const int is = is_there && (of_groups ? groups[cell] != 0 : is_sink(cells, parents, cell, most_of_level(level)));
-        const uint number = sum_before(is, scanned) + counts[(level - first) * BLOCKS + BLOCK];
-        if (is) {
+    const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
+    for (int row = 0; row < rows; ++row) {
+        const int level = first + row;
+        const uint some = is_there ? sinks_of_cell(cells, parents, groups, cell, level) : 0;
+        const uint number = sum_before(some, scanned) + counts[row * BLOCKS + BLOCK];
+        if (some > 0) {
+            const Cell of = cells[cell];
             Sink sink;
             sink.cell = sink.around = cell;
-            sink.mean = 0.0f;
-            sink.reserved = 0;
             while (level > 0 && !is_sink(cells, parents, sink.around, most_of_level(level_before(level))))
                 sink.around = parents[sink.around];
-            sinks[(long)level * room + number] = sink;
-            numbers[(long)level * room + cell] = number;
+            sink.bodies = some > 1 ? 1 : of.bodies;
+            for (uint k = 0; k < some && (!of_groups || number + k < room_of_groups); ++k) {
+                sink.first_body = of.first_body + k;
+                sinks[(long)level * room + number + k] = sink;
+            }
+            if (!of_groups)
+                numbers[(long)level * room + cell] = number;
         }
         if (BLOCK == 0 && THREAD == 0)
-            sink_counts[level] = totals[level - first];
+            sink_counts[level] = totals[row];
     }
 }
 
@@ -64,21 +72,21 @@ place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
 #define WALK_MEMORY \
     LOCAL uint stack[WALK_STACK]; \
     LOCAL uint scratch[LANES]; \
-    LOCAL uint at; \
-    LOCAL float float_scratch[LANES];
+    LOCAL uint at;
 
 // The field at the centre of a sink by cells that are far, as points: the acceleration and its
 // derivatives (xx, xy, xz, yy, yz, zz).
 #define FIELD_NUMBERS 9
 
-FUNCTION void add_point(float x, float y, float z, float s2, float mass, float field[FIELD_NUMBERS])
+FUNCTION void add_point(float x, float y, float z, float s2, float mass, float mass_in_tide, float field[FIELD_NUMBERS])
 {
     const float inverse = s2 > 0.0f ? INVERSE_SQRT_32(s2) : 0.0f, inverse2 = inverse * inverse;
-    const float weight = mass * (inverse * inverse2), weight3 = 3.0f * (weight * inverse2);
+    const float weight = mass * (inverse * inverse2), in_tide = mass_in_tide * (inverse * inverse2);
+    const float weight3 = 3.0f * (in_tide * inverse2);
     field[0] = fma(weight, x, field[0]), field[1] = fma(weight, y, field[1]), field[2] = fma(weight, z, field[2]);
-    field[3] += fma(weight3 * x, x, -weight), field[4] = fma(weight3 * x, y, field[4]);
-    field[5] = fma(weight3 * x, z, field[5]), field[6] += fma(weight3 * y, y, -weight);
-    field[7] = fma(weight3 * y, z, field[7]), field[8] += fma(weight3 * z, z, -weight);
+    field[3] += fma(weight3 * x, x, -in_tide), field[4] = fma(weight3 * x, y, field[4]);
+    field[5] = fma(weight3 * x, z, field[5]), field[6] += fma(weight3 * y, y, -in_tide);
+    field[7] = fma(weight3 * y, z, field[7]), field[8] += fma(weight3 * z, z, -in_tide);
 }
 
 // Moves a field by a distance.
@@ -89,41 +97,148 @@ FUNCTION void move_field(float x, float y, float z, float field[FIELD_NUMBERS])
     field[2] += fma(field[5], x, fma(field[7], y, field[8] * z));
 }
 
+// The sum of a field over 32 threads, in their order; all threads get it.
+#define FIELD_STRIDE (LANES + 1)
+FUNCTION void sum_field(float field[FIELD_NUMBERS], LOCAL_POINTER float *scratch)
+{
+    SYNC_32;
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        scratch[k * FIELD_STRIDE + LANE] = field[k];
+    SYNC_32;
+    float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (LANE < FIELD_NUMBERS) {
+        UNROLL
+        for (int lane = 0; lane < LANES; ++lane)
+            parts[lane % 4] += scratch[LANE * FIELD_STRIDE + lane];
+    }
+    SYNC_32;
+    if (LANE < FIELD_NUMBERS)
+        scratch[LANE] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    SYNC_32;
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        field[k] = scratch[k];
+}
+
+// The field at the middle of a leaf of sinks, by the field at the centre of the cell around it and
+// the cells of sources of a list, which are near. These are as soft as they and the leaf are large;
+// those as large as the leaf would be noise in the tide.
+FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const CellPlace *places, const CellPlace *at,
+    const CellPlace *centre, const float of_centre[FIELD_NUMBERS], float softening2, LOCAL_POINTER float *scratch,
+    float field[FIELD_NUMBERS])
+{
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        field[k] = 0.0f;
+    const float radius = at->high.w, soft2 = fma(radius, radius, softening2);
+    for (; segment != NO_SEGMENT; segment = lists[segment + 1]) {
+        const uint entries = lists[segment];
+        for (uint entry = THREAD; entry < entries; entry += LANES) {
+            const CellPlace place = places[lists[segment + 2 + entry]];
+            const float x = APART(place.high, place.low, at->high, at->low, x);
+            const float y = APART(place.high, place.low, at->high, at->low, y);
+            const float z = APART(place.high, place.low, at->high, at->low, z);
+            const float s2 = fma(x, x, fma(y, y, fma(z, z, fma(place.high.w, place.high.w, soft2))));
+            add_point(x, y, z, s2, place.low.w, place.high.w < 0.5f * radius ? place.low.w : 0.0f, field);
+        }
+    }
+    sum_field(field, scratch);
+    float moved[FIELD_NUMBERS];
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        moved[k] = of_centre[k];
+    move_field(APART(at->high, at->low, centre->high, centre->low, x), APART(at->high, at->low, centre->high, centre->low, y),
+        APART(at->high, at->low, centre->high, centre->low, z), moved);
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        field[k] += moved[k];
+}
+
+FUNCTION float acceleration_of(const float field[FIELD_NUMBERS])
+{
+    return sqrt(fma(field[0], field[0], fma(field[1], field[1], field[2] * field[2])));
+}
+
+FUNCTION float tide_of(const float field[FIELD_NUMBERS])
+{
+    const float beside = fma(field[4], field[4], fma(field[5], field[5], field[7] * field[7]));
+    return sqrt(fma(field[3], field[3], fma(field[6], field[6], fma(field[8], field[8], 2.0f * beside))));
+}
+
+// A body as a cell without extent.
+FUNCTION CellPlace place_of_body(GLOBAL const float4 *highs, GLOBAL const float4 *lows, uint body)
+{
+    CellPlace place;
+    place.high = highs[body], place.low = lows[body];
+    place.high.w = place.low.w = 0.0f;
+    return place;
+}
+
+// The centre and the radius of a sink.
+FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *places, GLOBAL const float4 *highs,
+    GLOBAL const float4 *lows)
+{
+    return sink->bodies == 1 ? place_of_body(highs, lows, sink->first_body) : places[sink->cell];
+}
+
+// The largest ratio of a tide to an acceleration, above every limit.
+#define MOST_RATIO 1e30f
+
+// In the last level cells below this part of the radius of the smallest leaf of a sink are not
+// opened, but are as soft as they are large, so that a sink far outside has not all leaves in its
+// list.
+#define LEAST_OPENED 0.5f
+
 // The first pass of a level: the fields of its sinks, the lists of what is left to those of the
-// next level, and in the last level the accelerations of leaves, for each of their bodies.
+// next level, and in the last level the accelerations of leaves, for each of their bodies, and
+// `ratios`, the tide over the acceleration. For groups it finds the accelerations of those that are
+// one body of a leaf.
 KERNEL(LANES, 24)
-find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves,
+find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const float4 *highs, GLOBAL const float4 *lows,
     GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
     GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL float *fields,
     GLOBAL uint *heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL float *accelerations,
-    GLOBAL const double *frame, double softening2_given, uint room, uint list_room, int level)
+    GLOBAL float *ratios, GLOBAL const double *frame, double softening2_given, uint room, uint list_room, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER];
+    LOCAL float field_scratch[FIELD_NUMBERS * FIELD_STRIDE];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const float softening2 = (float)(softening2_given * frame[CUBE_TO_UNITS] * frame[CUBE_TO_UNITS]);
     const uint count = sink_counts[level];
-    const int is_last = level == LEVELS_OF_SINKS - 1;
+    const int is_last = level == LEVELS_OF_SINKS - 1, is_alone = level == LEVELS_OF_SINKS;
     for (uint number = BLOCK; number < count; number += BLOCKS) {
-        const uint cell = sinks[(long)level * room + number].cell;
-        const CellPlace centre = sink_places[cell];
-        const float own_radius = centre.high.w, opens = is_last ? 0.0f : own_radius;
+        const Sink sink = sinks[(long)level * room + number];
+        if (is_alone && sink.bodies == cells[sink.cell].bodies)
+            continue;
+        const CellPlace centre = place_of_sink(&sink, sink_places, highs, lows);
+        const float own_radius = centre.high.w;
+        float opens = own_radius;
+        if (is_last) {
+            float smallest = own_radius;
+            for (uint body = sink.first_body + THREAD; body < sink.first_body + sink.bodies; body += LANES) {
+                const float radius = sink_places[leaves[body]].high.w;
+                smallest = radius > 0.0f ? fmin(smallest, radius) : smallest;
+            }
+            opens = LEAST_OPENED * least_of_32(smallest, field_scratch);
+        }
         float field[FIELD_NUMBERS];
         UNROLL
         for (int k = 0; k < FIELD_NUMBERS; ++k)
             field[k] = 0.0f;
         Pending pending = pending_of(lists, NO_SEGMENT);
         SYNC_32;
-        const uint around = sinks[(long)level * room + number].around;
+        const long of_level = (long)level_before(level) * room;
         uint parent = 0;
         if (level == 0) {
             if (THREAD == 0)
                 stack[0] = 0;
             pending.top = 1;
         } else {
-            parent = numbers[(long)(level - 1) * room + around];
-            pending = pending_of(lists, heads[(long)(level - 1) * room + parent]);
+            parent = numbers[of_level + sink.around];
+            pending = pending_of(lists, heads[of_level + parent]);
         }
         SYNC_32;
         Writer writer;
@@ -143,30 +258,39 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves,
             const int is_opened = is && !is_far && reach.children > 0 && place.high.w >= opens;
             const int is_kept = is && !is_far && !is_opened;
             if (is && is_far)
-                add_point(x, y, z, s2, place.low.w, field);
+                add_point(x, y, z, s2, place.low.w, place.low.w, field);
+            if (is_alone && is_kept)
+                add_point(x, y, z, fma(place.high.w, place.high.w, s2), place.low.w, 0.0f, field);
             uint all;
-            const uint before = count_before(is_kept, scratch, &all);
-            if (is_kept)
+            const uint before = count_before(is_kept && !is_alone, scratch, &all);
+            if (is_kept && !is_alone)
                 kept[writer.waiting + before] = source;
             writer.waiting += all;
             open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
             if (writer.waiting > WALK_BUFFER - LANES)
                 flush(&writer, kept, &at, lists, used, list_room);
         }
-        UNROLL
-        for (int k = 0; k < FIELD_NUMBERS; ++k)
-            field[k] = sum_of_32(field[k], float_scratch);
+        sum_field(field, field_scratch);
         if (level > 0) {
             float of_parent[FIELD_NUMBERS];
             UNROLL
             for (int k = 0; k < FIELD_NUMBERS; ++k)
-                of_parent[k] = fields[((long)(level - 1) * room + parent) * FIELD_NUMBERS + k];
-            const CellPlace from = sink_places[around];
+                of_parent[k] = fields[(of_level + parent) * FIELD_NUMBERS + k];
+            const CellPlace from = sink_places[sink.around];
             move_field(APART(centre.high, centre.low, from.high, from.low, x), APART(centre.high, centre.low, from.high, from.low, y),
                 APART(centre.high, centre.low, from.high, from.low, z), of_parent);
             UNROLL
             for (int k = 0; k < FIELD_NUMBERS; ++k)
                 field[k] += of_parent[k];
+        }
+        if (is_alone) {
+            if (THREAD == 0) {
+                const uint body = sink.first_body;
+                // That of the leaf is at least its floor.
+                const float floor_of_leaf = accelerations[body] * fmin(1.0f, FLOOR * ratios[body] * sink_places[sink.cell].high.w);
+                accelerations[body] = fmax(acceleration_of(field), floor_of_leaf);
+            }
+            continue;
         }
         if (!is_last) {
             flush(&writer, kept, &at, lists, used, list_room);
@@ -181,67 +305,50 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves,
         // Leaves of sinks, each with the leaves of sources that are near.
         flush(&writer, kept, &at, lists, used, list_room);
         SYNC;
-        const uint first = cells[cell].first_body, end = first + cells[cell].bodies;
-        for (uint body = first; body < end;) {
+        for (uint body = sink.first_body; body < sink.first_body + sink.bodies;) {
             const uint leaf = leaves[body], bodies = cells[leaf].bodies;
             const CellPlace middle = sink_places[leaf];
-            float near[FIELD_NUMBERS];
-            UNROLL
-            for (int k = 0; k < FIELD_NUMBERS; ++k)
-                near[k] = 0.0f;
-            for (uint segment = writer.first; segment != NO_SEGMENT; segment = lists[segment + 1]) {
-                const uint entries = lists[segment];
-                for (uint entry = THREAD; entry < entries; entry += LANES) {
-                    const CellPlace place = places[lists[segment + 2 + entry]];
-                    const float x = APART(place.high, place.low, middle.high, middle.low, x);
-                    const float y = APART(place.high, place.low, middle.high, middle.low, y);
-                    const float z = APART(place.high, place.low, middle.high, middle.low, z);
-                    // A leaf that is near is as soft as it is large.
-                    const float s2 = fma(x, x, fma(y, y, fma(z, z, fma(place.high.w, place.high.w, softening2))));
-                    add_point(x, y, z, s2, place.low.w, near);
-                }
+            float own[FIELD_NUMBERS];
+            find_field(lists, writer.first, places, &middle, &centre, field, softening2, field_scratch, own);
+            const float acceleration = acceleration_of(own), tide = tide_of(own), radius = middle.high.w;
+            const float ratio = fmin(tide > 0.0f ? tide / acceleration : 0.0f, MOST_RATIO);
+            // For the centre of a symmetric system.
+            const float floor_of_leaf = FLOOR * tide * radius;
+            for (uint other = body + THREAD; other < body + bodies; other += LANES) {
+                accelerations[other] = fmax(acceleration, floor_of_leaf);
+                ratios[other] = ratio;
             }
-            float moved[FIELD_NUMBERS];
-            UNROLL
-            for (int k = 0; k < FIELD_NUMBERS; ++k)
-                moved[k] = field[k];
-            move_field(APART(middle.high, middle.low, centre.high, centre.low, x), APART(middle.high, middle.low, centre.high, centre.low, y),
-                APART(middle.high, middle.low, centre.high, centre.low, z), moved);
-            UNROLL
-            for (int k = 0; k < 3; ++k)
-                moved[k] += sum_of_32(near[k], float_scratch);
-            const float acceleration = sqrt(fma(moved[0], moved[0], fma(moved[1], moved[1], moved[2] * moved[2])));
-            for (uint other = body + THREAD; other < body + bodies; other += LANES)
-                accelerations[other] = acceleration;
             body += bodies;
         }
     }
 }
 
-// Which cells of at most SINKS_2 bodies have accelerations that differ little enough for a group; a
-// leaf always has.
+// Which cells of at most SINKS_2 bodies have accelerations that vary little enough for a group. A
+// leaf in which they do not is one by 2: of its bodies each is a sink alone.
 KERNEL(SELECT_THREADS, 4)
-find_groups(GLOBAL const Cell *cells, GLOBAL const float *accelerations, GLOBAL uint *alike, GLOBAL const uint *found)
+find_groups(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places, GLOBAL const float *ratios,
+    GLOBAL uint *alike, GLOBAL const uint *found, float variation)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const uint number = BLOCK * SELECT_THREADS + THREAD;
     if (number < found[FOUND_STARTS + GENERATIONS]) {
         const Cell cell = cells[number];
-        int is_alike = cell.children == 0;
-        if (!is_alike && cell.bodies <= SINKS_2) {
-            float least = accelerations[cell.first_body], most = least;
-            for (uint body = cell.first_body + 1; body < cell.first_body + cell.bodies; ++body) {
-                least = fmin(least, accelerations[body]);
-                most = fmax(most, accelerations[body]);
-            }
-            is_alike = most <= GROUP_SPREAD * least;
+        const int is_leaf = cell.children == 0;
+        uint is_alike = 0;
+        if (is_leaf || cell.bodies <= SINKS_2) {
+            const uint end = cell.first_body + (is_leaf ? 1 : cell.bodies);
+            float most = 0.0f;
+            for (uint body = cell.first_body; body < end; ++body)
+                most = fmax(most, ratios[body]);
+            const int is_even = cell.bodies == 1 || most * sink_places[number].high.w <= variation;
+            is_alike = is_even ? 1 : is_leaf ? 2 : 0;
         }
         alike[number] = is_alike;
     }
 }
 
-// The groups: the largest of these cells.
+// The groups: the largest of these cells. Each counts for as many sinks as it is.
 KERNEL(SELECT_THREADS, 4)
 choose_groups(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *alike, GLOBAL uint *groups,
     GLOBAL const uint *found)
@@ -250,9 +357,10 @@ choose_groups(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const
     LET_NEXT_KERNEL_START;
     const uint number = BLOCK * SELECT_THREADS + THREAD;
     if (number < found[FOUND_STARTS + GENERATIONS]) {
-        int is_group = alike[number] != 0;
+        const uint own = alike[number];
+        int is_group = own != 0;
         for (uint above = parents[number]; is_group && above != NO_SEGMENT && cells[above].bodies <= SINKS_2; above = parents[above])
             is_group = alike[above] == 0;
-        groups[number] = is_group;
+        groups[number] = !is_group ? 0 : own == 1 ? 1 : cells[number].bodies;
     }
 }

@@ -54,8 +54,10 @@ FUNCTION void flush(Writer *writer, LOCAL_POINTER const uint *buffer, LOCAL_POIN
     SYNC_32;
     if (writer->waiting > 0) {
         if (THREAD == 0) {
-            const int is_full = *(GLOBAL volatile uint *)used > MOST_WORDS;
-            *place = is_full ? NO_SEGMENT : ATOMIC_ADD(used, writer->waiting + 2);
+            const uint words = writer->waiting + 2, before = ATOMIC_ADD(used, words);
+            if (before > MOST_WORDS)
+                ATOMIC_ADD(used, 0u - words);
+            *place = before;
         }
         SYNC_32;
         const uint at = *place;
@@ -135,21 +137,7 @@ FUNCTION void open(Pending *pending, LOCAL_POINTER uint *stack, int is_opened, u
     SYNC_32;
 }
 
-// The sum of a number over 32 threads, in a fixed order; all threads get it.
-FUNCTION float sum_of_32(float value, LOCAL_POINTER float *scratch)
-{
-    SYNC_32;
-    scratch[LANE] = value;
-    UNROLL
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-        SYNC_32;
-        if (LANE < apart)
-            scratch[LANE] += scratch[LANE + apart];
-    }
-    SYNC_32;
-    return scratch[0];
-}
-
+// The least of a number over 32 threads; all threads get it.
 FUNCTION float least_of_32(float value, LOCAL_POINTER float *scratch)
 {
     SYNC_32;

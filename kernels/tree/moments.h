@@ -39,8 +39,25 @@ FUNCTION float integer_power(float base, int exponent)
     return power;
 }
 
+// The distance from which on a cell is accepted by an opening angle: the side of its octant over
+// the angle, and how far its centre is from the octant's middle.
+FUNCTION float reach_of_angle(const Cell *of, const Summary *summary, float theta)
+{
+    const double side = ldexp(1.0, SIDE_EXPONENT - of->depth);
+    double offset2 = 0.0;
+    const double place[3] = {(double)summary->high.x + summary->low.x, (double)summary->high.y + summary->low.y,
+        (double)summary->high.z + summary->low.z};
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        const double offset = place[k] - (floor(place[k] / side) + 0.5) * side;
+        offset2 += offset * offset;
+    }
+    return of->bodies > 1 ? (float)(side / theta + sqrt(offset2)) : 0.0f;
+}
+
+// Writes a cell; with an opening angle above 0 its distance stands in the place of `rho`.
 FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint cell,
-    const Cell *of, const Summary *summary, const float terms[TERMS])
+    const Cell *of, const Summary *summary, const float terms[TERMS], float theta)
 {
     CellPlace place;
     place.high = FLOAT4(summary->high.x, summary->high.y, summary->high.z, summary->radius);
@@ -50,7 +67,10 @@ FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GL
     reach.second = summary->second;
     reach.first_child = of->first_child;
     reach.children = of->children;
-    reach.rho = summary->mass > 0.0f ? pow(summary->power / summary->mass, 1.0f / ORDER) : 0.0f;
+    if (theta > 0.0f)
+        reach.rho = reach_of_angle(of, summary, theta);
+    else
+        reach.rho = summary->mass > 0.0f ? pow(summary->power / summary->mass, 1.0f / ORDER) : 0.0f;
     reaches[cell] = reach;
     float record[RECORD];
     record[0] = summary->high.x, record[1] = summary->high.y, record[2] = summary->high.z;
@@ -65,7 +85,7 @@ FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GL
 // Leaves: a thread has one.
 KERNEL(LEAF_THREADS, 4)
 sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
-    GLOBAL CellReach *reaches, GLOBAL float4 *moments, GLOBAL const uint *found)
+    GLOBAL CellReach *reaches, GLOBAL float4 *moments, GLOBAL const uint *found, float theta)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -109,7 +129,7 @@ sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const fl
             add_body(-x, -y, -z, at.w, terms);
         }
         summary.radius = sqrt(farthest2);
-        write_cell(places, reaches, moments, number, &cell, &summary, terms);
+        write_cell(places, reaches, moments, number, &cell, &summary, terms, theta);
     }
 }
 
@@ -138,7 +158,7 @@ FUNCTION float most_of_children(LOCAL_POINTER const float *values)
 
 KERNEL(INNER_THREADS, 8)
 sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
-    GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint first, uint end)
+    GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint first, uint end, float theta)
 {
     LOCAL float sums[SUMS][INNER_THREADS];
     AFTER_EARLIER_KERNELS;
@@ -200,6 +220,7 @@ sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const 
     float farthest = is ? radius + sqrt(distance2) : 0.0f, power = 0.0f;
     if (is_exact && children > 0) {
         farthest = 0.0f;
+        UNROLL_BY(4)
         for (uint body = cell.first_body + child; body < cell.first_body + cell.bodies; body += CHILDREN) {
             const float4 at = highs[body], rest = lows[body];
             const float dx = APART(at, rest, summary.high, summary.low, x), dy = APART(at, rest, summary.high, summary.low, y);
@@ -245,6 +266,6 @@ sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const 
             terms[k] = sums[k][base];
         if (!is_exact)
             summary.power = fmin(power_of_moments(terms, summary.second, summary.radius), summary.second * integer_power(summary.radius, ORDER - 2));
-        write_cell(places, reaches, moments, number, &cell, &summary, terms);
+        write_cell(places, reaches, moments, number, &cell, &summary, terms, theta);
     }
 }

@@ -1,11 +1,11 @@
 // The forces on groups: direct sums over the leaves of their lists, and their local expansions. A
-// block of 32 threads has a group. A thread has one, two or four sinks, and the threads that are
-// left share the sources in strands.
+// thread block has a group. A thread has one, two or four of its sinks, and the threads that have
+// the same sinks share the sources in strands.
 //
 // `adds` says that other forces are there. The order of addition: the sources of a strand of up to
-// 32 leaves in single precision, then these sums and strands in double precision.
+// NEAR_THREADS leaves in single precision, then these sums and strands in double precision.
 
-#define NEAR_TILE 64
+#define NEAR_TILE (2 * NEAR_THREADS)
 #define MOST_SINKS 4
 
 // Adds the sources of the tile that are of this thread's strand.
@@ -29,48 +29,56 @@
         } \
     }
 
-KERNEL(LANES, 12)
-add_near(GLOBAL const Cell *sink_cells, GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
+// The sinks of a thread in a turn of so many, by the instructions of a source for one, two and four
+// sinks, which the strands share.
+FUNCTION int sinks_of_thread(uint of_turn)
+{
+    int each = 1;
+    float least = INFINITY_32;
+    UNROLL
+    for (int some = 1; some <= MOST_SINKS; some *= 2) {
+        const uint strands = NEAR_THREADS / ((of_turn + some - 1) / some);
+        const float cost = (8.0f + 14.0f * some) / strands;
+        if (cost < least)
+            least = cost, each = some;
+    }
+    return each;
+}
+
+KERNEL(NEAR_THREADS, 7)
+add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL const float *locals, GLOBAL double *forces,
     GLOBAL const double *frame, double softening2_given, double mass_factor, uint room, int are_sources, int adds)
 {
     LOCAL float4 tile[NEAR_TILE];
-    LOCAL uint tile_places[NEAR_TILE], firsts[LANES], ends[LANES], scratch[LANES];
+    LOCAL uint tile_places[NEAR_TILE], firsts[NEAR_THREADS], ends[NEAR_THREADS], scratch[NEAR_THREADS];
     // Whether the source that is a sink itself was among those that are summed directly.
-    LOCAL uint seen[MOST_SINKS * LANES];
-    LOCAL uint guards;
-    LOCAL double strand_sums[4 * MOST_SINKS][LANES];
+    LOCAL uint seen[NEAR_THREADS];
+    // Whether a tile may have such a source, or one at the place of a sink: of this tile and of the
+    // next.
+    LOCAL int guards[2];
+    LOCAL double strand_sums[4 * MOST_SINKS][NEAR_THREADS];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const double unit = frame[CUBE_TO_UNITS];
     const float softening2 = (float)(softening2_given * unit * unit);
     const uint count = sink_counts[LEVELS_OF_SINKS];
+    int parity = 0;
+    if (THREAD < 2)
+        guards[THREAD] = 0;
     for (uint number = BLOCK; number < count; number += BLOCKS) {
-        const uint cell = sinks[(long)LEVELS_OF_SINKS * room + number].cell;
-        const Cell group = sink_cells[cell];
-        const CellPlace centre = sink_places[cell];
-        for (uint begin = 0; begin < group.bodies; begin += MOST_SINKS * LANES) {
-            const uint left = group.bodies - begin, of_turn = left < MOST_SINKS * LANES ? left : MOST_SINKS * LANES;
-            // As many sinks a thread as leave the fewest threads without work.
-            int each = 1;
-            uint best = 0;
-            UNROLL
-            for (int some = 1; some <= MOST_SINKS; some *= 2) {
-                const uint wide = (of_turn + some - 1) / some;
-                if (wide <= LANES) {
-                    const uint busy = (LANES / wide) * of_turn / some;
-                    if (busy + busy / 8 * (some > 1) > best)
-                        best = busy + busy / 8 * (some > 1), each = some;
-                }
-            }
-            const uint wide = (of_turn + each - 1) / each, strands = LANES / wide;
+        const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
+        const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        const uint group_end = group.first_body + group.bodies;
+        for (uint begin = 0; begin < group.bodies; begin += NEAR_THREADS) {
+            const uint left = group.bodies - begin, of_turn = left < NEAR_THREADS ? left : NEAR_THREADS;
+            const int each = sinks_of_thread(of_turn);
+            const uint wide = (of_turn + each - 1) / each, strands = NEAR_THREADS / wide;
             const uint strand = THREAD / wide, lane = THREAD % wide;
-            SYNC_32;
-            UNROLL
-            for (int i = 0; i < MOST_SINKS; ++i)
-                seen[i * LANES + THREAD] = 0;
+            SYNC;
+            seen[THREAD] = 0;
             float x[MOST_SINKS], y[MOST_SINKS], z[MOST_SINKS];
             uint own[MOST_SINKS];
             UNROLL
@@ -88,23 +96,18 @@ add_near(GLOBAL const Cell *sink_cells, GLOBAL const Cell *cells, GLOBAL const C
             }
             for (uint segment = near_heads[(long)LEVELS_OF_SINKS * room + number]; segment != NO_SEGMENT; segment = lists[segment + 1]) {
                 const uint entries = lists[segment];
-                for (uint entry = 0; entry < entries; entry += LANES) {
+                for (uint entry = 0; entry < entries; entry += NEAR_THREADS) {
                     // The leaves, and where the bodies of each end among those of all.
                     uint first = 0, bodies = 0;
                     if (entry + THREAD < entries) {
                         const Cell leaf = cells[lists[segment + 2 + entry + THREAD]];
                         first = leaf.first_body, bodies = leaf.bodies;
                     }
-                    if (THREAD == 0)
-                        guards = !are_sources;
                     const uint before = sum_before(bodies, scratch);
                     firsts[THREAD] = first - before;
                     ends[THREAD] = before + bodies;
-                    if (bodies > 0 && first < group.first_body + group.bodies && first + bodies > group.first_body)
-                        guards = 1;
-                    SYNC_32;
-                    const uint all = ends[LANES - 1];
-                    const int is_guarded = guards != 0;
+                    SYNC;
+                    const uint all = ends[NEAR_THREADS - 1];
                     float sums[MOST_SINKS][4];
                     UNROLL
                     for (int i = 0; i < MOST_SINKS; ++i) {
@@ -114,52 +117,73 @@ add_near(GLOBAL const Cell *sink_cells, GLOBAL const Cell *cells, GLOBAL const C
                     }
                     for (uint start = 0; start < all; start += NEAR_TILE) {
                         const uint filled = all - start < NEAR_TILE ? all - start : NEAR_TILE;
-                        SYNC_32;
+                        SYNC;
                         UNROLL
-                        for (uint place = THREAD; place < NEAR_TILE; place += LANES) {
+                        for (uint place = THREAD; place < NEAR_TILE; place += NEAR_THREADS) {
                             if (place < filled) {
                                 uint leaf = 0;
                                 UNROLL
-                                for (uint step = LANES / 2; step > 0; step /= 2)
+                                for (uint step = NEAR_THREADS / 2; step > 0; step /= 2)
                                     leaf += ends[leaf + step - 1] <= start + place ? step : 0;
                                 const uint source = firsts[leaf] + start + place;
                                 const float4 high = highs[source], low = lows[source];
                                 tile[place] = FLOAT4(APART(high, low, centre.high, centre.low, x),
                                     APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z), high.w);
                                 tile_places[place] = source;
+                                if (are_sources ? source >= group.first_body && source < group_end : softening2 == 0.0f)
+                                    guards[parity] = 1;
                             }
                         }
-                        SYNC_32;
+                        SYNC;
+                        const int is_guarded = guards[parity];
+                        parity ^= 1;
+                        if (THREAD == 0)
+                            guards[parity] = 0;
                         if (strand < strands) {
-                            if (is_guarded) {
-                                ADD_NEAR(MOST_SINKS, 1)
-                            } else if (each == 1) {
-                                ADD_NEAR(1, 0)
+                            if (each == 1) {
+                                if (is_guarded) {
+                                    ADD_NEAR(1, 1)
+                                } else {
+                                    ADD_NEAR(1, 0)
+                                }
                             } else if (each == 2) {
-                                ADD_NEAR(2, 0)
+                                if (is_guarded) {
+                                    ADD_NEAR(2, 1)
+                                } else {
+                                    ADD_NEAR(2, 0)
+                                }
                             } else {
-                                ADD_NEAR(MOST_SINKS, 0)
+                                if (is_guarded) {
+                                    ADD_NEAR(MOST_SINKS, 1)
+                                } else {
+                                    ADD_NEAR(MOST_SINKS, 0)
+                                }
                             }
                         }
                     }
                     UNROLL
                     for (int i = 0; i < MOST_SINKS; ++i) {
-                        UNROLL
-                        for (int k = 0; k < 4; ++k)
-                            strand_sums[4 * i + k][THREAD] += sums[i][k];
+                        if (i < each) {
+                            UNROLL
+                            for (int k = 0; k < 4; ++k)
+                                strand_sums[4 * i + k][THREAD] += sums[i][k];
+                        }
                     }
-                    SYNC_32;
+                    SYNC;
                 }
             }
-            SYNC_32;
-            for (uint turn = THREAD; turn < of_turn; turn += LANES) {
-                const uint i = turn / wide, from = turn % wide, sink = group.first_body + begin + turn;
-                double sum[4] = {0.0, 0.0, 0.0, 0.0};
-                for (uint k = 0; k < strands; ++k) {
-                    UNROLL
-                    for (int q = 0; q < 4; ++q)
-                        sum[q] += strand_sums[4 * i + q][k * wide + from];
-                }
+            SYNC;
+            // The strands of a sink, each of its numbers by a thread.
+            for (uint turn = THREAD; turn < 4 * of_turn; turn += NEAR_THREADS) {
+                const uint sink = turn / 4, row = 4 * (sink / wide) + turn % 4, from = sink % wide;
+                double sum = 0.0;
+                for (uint k = 0; k < strands; ++k)
+                    sum += strand_sums[row][k * wide + from];
+                strand_sums[row][from] = sum;
+            }
+            SYNC;
+            if (THREAD < of_turn) {
+                const uint row = 4 * (THREAD / wide), from = THREAD % wide, sink = group.first_body + begin + THREAD;
                 const float4 high = sink_highs[sink], low = sink_lows[sink];
                 float values[4], expansion[COMPONENTS];
                 GLOBAL const float *const of_group = locals + local_place(sink_counts, LEVELS_OF_SINKS, number);
@@ -168,8 +192,12 @@ add_near(GLOBAL const Cell *sink_cells, GLOBAL const Cell *cells, GLOBAL const C
                     expansion[k] = of_group[k];
                 find_values(APART(high, low, centre.high, centre.low, x), APART(high, low, centre.high, centre.low, y),
                     APART(high, low, centre.high, centre.low, z), expansion, values);
+                double sum[4];
+                UNROLL
+                for (int q = 0; q < 4; ++q)
+                    sum[q] = strand_sums[row + q][from];
                 // With a softening it may be part of an expansion.
-                if (are_sources && !seen[turn] && softening2 > 0.0f)
+                if (are_sources && !seen[THREAD] && softening2 > 0.0f)
                     sum[0] -= high.w * INVERSE_SQRT_32(softening2);
                 const long to = 4 * (long)sink_numbers[sink];
                 UNROLL
@@ -178,7 +206,6 @@ add_near(GLOBAL const Cell *sink_cells, GLOBAL const Cell *cells, GLOBAL const C
                     forces[to + q] = adds ? forces[to + q] + force : force;
                 }
             }
-            SYNC_32;
         }
     }
 }

@@ -5,58 +5,49 @@
 // the largest of them, are in the range of 32 bits.
 #define LEAST_S2_OF_ORDER (ORDER < 4 ? LEAST_S2 : ORDER == 4 ? 1.5e-8f : ORDER == 5 ? 9.6e-7f : 7.7e-6f)
 
-// The least acceleration of a sink of a level, and the mean. The least is at least a part of the
-// mean of the sink around it, so that the centre of a symmetric system does not ask for accuracy
-// without end.
-FUNCTION void find_least(GLOBAL const float *accelerations, const Cell *cell, float mean_around,
-    LOCAL_POINTER float *scratch, float *least, float *mean)
+// The least acceleration of the bodies of a sink.
+FUNCTION float least_acceleration(GLOBAL const float *accelerations, const Sink *sink, LOCAL_POINTER float *scratch)
 {
-    float own_least = INFINITY_32, sum = 0.0f;
-    for (uint body = THREAD; body < cell->bodies; body += LANES) {
-        const float acceleration = accelerations[cell->first_body + body];
-        own_least = fmin(own_least, acceleration);
-        sum += acceleration;
-    }
-    *least = fmax(least_of_32(own_least, scratch), ACCELERATION_FLOOR * mean_around);
-    *mean = sum_of_32(sum, scratch) / cell->bodies;
+    float least = INFINITY_32;
+    for (uint body = THREAD; body < sink->bodies; body += LANES)
+        least = fmin(least, accelerations[sink->first_body + body]);
+    return least_of_32(least, scratch);
 }
 
+// `by_angle` says that `rho` of a cell is the distance from which on it is accepted by an opening
+// angle.
 KERNEL(LANES, 24)
-find_interactions(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
-    GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL Sink *sinks, GLOBAL const uint *numbers,
+find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
+    GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL const Sink *sinks, GLOBAL const uint *numbers,
     GLOBAL const uint *sink_counts, GLOBAL uint *far_heads, GLOBAL uint *near_heads, GLOBAL uint *lists,
     GLOBAL uint *used, GLOBAL const float *accelerations, GLOBAL const double *frame, double softening2_given,
-    float tolerance, uint room, uint list_room, int level)
+    float tolerance, float cut2, int by_angle, uint room, uint list_room, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
+    LOCAL float float_scratch[LANES];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const float softening2 = (float)(softening2_given * frame[CUBE_TO_UNITS] * frame[CUBE_TO_UNITS]);
     const uint count = sink_counts[level];
     const int is_last = level == LEVELS_OF_SINKS;
     for (uint number = BLOCK; number < count; number += BLOCKS) {
-        const uint cell = sinks[(long)level * room + number].cell;
-        const CellPlace centre = sink_places[cell];
+        const Sink sink = sinks[(long)level * room + number];
+        const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows);
         const float own_radius = centre.high.w, opens = is_last ? 0.0f : own_radius;
         Pending pending = pending_of(lists, NO_SEGMENT);
         SYNC_32;
-        float mean_around = 0.0f;
         if (level == 0) {
             if (THREAD == 0)
                 stack[0] = 0;
             pending.top = 1;
         } else {
             const long of_level = (long)level_before(level) * room;
-            const uint parent = numbers[of_level + sinks[(long)level * room + number].around];
-            mean_around = sinks[of_level + parent].mean;
+            const uint parent = numbers[of_level + sink.around];
             pending = pending_of(lists, near_heads[of_level + parent]);
         }
         SYNC_32;
-        const Cell own = cells[cell];
-        float least, mean;
-        find_least(accelerations, &own, mean_around, float_scratch, &least, &mean);
-        const float bound = tolerance * least;
+        const float bound = tolerance * least_acceleration(accelerations, &sink, float_scratch);
         Writer far_writer, near_writer;
         far_writer.first = far_writer.last = near_writer.first = near_writer.last = NO_SEGMENT;
         far_writer.waiting = near_writer.waiting = 0;
@@ -72,8 +63,10 @@ find_interactions(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
             const float s2 = fma(x, x, fma(y, y, fma(z, z, softening2))), sum = place.high.w + own_radius;
             const float ratio = (reach.rho + own_radius) * INVERSE_SQRT_32(s2);
             const float error = 8.0f * fmax(place.high.w, own_radius) * (place.low.w * integer_power(ratio, ORDER));
+            const float least = reach.rho + own_radius;
             // Not larger, so that cells without mass or without extent are accepted.
-            const int is_far = is && sum * sum < CUT2 * s2 && s2 > LEAST_S2_OF_ORDER && !(bound * (s2 * sum) < error);
+            const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
+            const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
             const int is_opened = is && !is_far && reach.children > 0 && place.high.w >= opens;
             const int is_kept = is && !is_far && !is_opened;
             uint all;
@@ -96,7 +89,6 @@ find_interactions(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
         if (THREAD == 0) {
             far_heads[(long)level * room + number] = far_writer.first;
             near_heads[(long)level * room + number] = near_writer.first;
-            sinks[(long)level * room + number].mean = mean;
         }
     }
 }

@@ -1,5 +1,9 @@
 //! The order and the tolerance by which forces have an accuracy that was asked for.
 
+use crate::data::TreeAccuracy;
+
+use super::criterion::Criterion;
+
 /// The order of expansions, and the tolerance of the criterion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
@@ -9,8 +13,19 @@ pub struct Effort {
     pub tolerance: f64,
 }
 
-/// The accuracies that can be asked for, the most and the least accurate.
-pub const ACCURACIES: [f64; 2] = [1e-6, 1e-2];
+/// The order of expansions where an opening angle is asked for.
+const ORDER_OF_THETA: usize = 4;
+
+/// Returns the order of expansions and the acceptance by which forces have an accuracy.
+pub fn order_and_criterion(accuracy: TreeAccuracy) -> (usize, Criterion) {
+    match accuracy {
+        TreeAccuracy::Error(error) => {
+            let Effort { order, tolerance } = Effort::of(error);
+            (order, Criterion::Error { tolerance })
+        }
+        TreeAccuracy::Theta(theta) => (ORDER_OF_THETA, Criterion::Angle { theta }),
+    }
+}
 
 /// Accuracies, each with the order by which it is best had, and the tolerance.
 ///
@@ -34,7 +49,8 @@ impl Effort {
     /// Between two rows of the table the tolerance is interpolated, both in logarithms, and the
     /// order is the higher one.
     pub fn of(accuracy: f64) -> Effort {
-        let accuracy = accuracy.clamp(ACCURACIES[0], ACCURACIES[1]);
+        let [least, most] = TreeAccuracy::ERRORS;
+        let accuracy = accuracy.clamp(least, most);
         let last = EFFORTS.len() - 2;
         let row = (0..last).find(|row| accuracy > EFFORTS[row + 1].0).unwrap_or(last);
         let ((upper, from), (lower, to)) = (EFFORTS[row], EFFORTS[row + 1]);

@@ -82,6 +82,7 @@ pub static CHECKS: &[Check] = &[
     lists::CALL_ORDER,
     lists::REGULAR,
     trees::ACCURACIES,
+    trees::ANGLES,
     trees::SOFTENING,
     trees::OWN_INDEX,
     trees::OTHER_SINKS,

@@ -5,7 +5,6 @@ use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
 use kyoho::data::{Order, Result, Sink, Source, TreeAccuracy};
 use kyoho::engine::System;
-use kyoho::hal::Backend;
 
 /// The number of bodies of the models.
 const BODIES: usize = 2000;
@@ -14,12 +13,8 @@ const SAMPLES: usize = 200;
 /// The accuracy that most checks ask for.
 const ACCURACY: f64 = 1e-3;
 
-/// Returns the largest median and 99th percentile of errors for each unit of the accuracy. GPUs
-/// take trees for 2^31 pairs and more; with so few as here, one sink in a hundred has larger errors
-/// there.
-fn limits(target: &Target) -> [f64; 2] {
-    if target.setup.backend == Backend::Cpu { [1.0, 5.0] } else { [1.0, 30.0] }
-}
+/// The largest median and 99th percentile of errors for each unit of the accuracy.
+const LIMITS: [f64; 2] = [1.0, 5.0];
 
 /// Potential and acceleration of each sink.
 type Forces = Vec<[f64; 4]>;
@@ -33,9 +28,9 @@ struct Model<'a> {
 
 impl Model<'_> {
     /// Returns a system of the sources that sums forces by a tree.
-    fn system(&self, accuracy: f64) -> Result<System> {
+    fn system(&self, accuracy: TreeAccuracy) -> Result<System> {
         let mut system = System::new(&self.target.setup)?;
-        system.set_tree(Some(TreeAccuracy::Error(accuracy)))?;
+        system.set_tree(Some(accuracy))?;
         system.set_tree_crossover(Some(0));
         for (address, source) in self.sources.iter().enumerate() {
             system.set_source(address, source)?;
@@ -45,7 +40,7 @@ impl Model<'_> {
 
     /// Returns the forces on all sinks by a tree.
     fn forces(&self, accuracy: f64, sinks: &[Sink]) -> Result<Forces> {
-        forces_of(&mut self.system(accuracy)?, self.skip_own_index, sinks)
+        forces_of(&mut self.system(TreeAccuracy::Error(accuracy))?, self.skip_own_index, sinks)
     }
 
     /// Returns the forces on some sinks by the reference.
@@ -59,18 +54,10 @@ impl Model<'_> {
         sinks.map(of_sink).collect()
     }
 
-    /// Computes forces by a tree and notes their errors. The error of an acceleration is relative
-    /// to that of the reference, or to the one in another model: that of the masses' sizes, where
-    /// masses of both signs cancel one another.
-    fn compare(
-        &self,
-        findings: &mut Findings,
-        what: &str,
-        accuracy: f64,
-        sinks: &[Sink],
-        relative_to: Option<&[Source]>,
-    ) -> Result<()> {
-        let found = self.forces(accuracy, sinks)?;
+    /// Returns the median and the 99th percentile of the errors of some forces: of accelerations,
+    /// and of potentials. They are relative to the reference, or to that of another model: of the
+    /// masses' sizes, where masses of both signs cancel one another.
+    fn errors(&self, found: &Forces, sinks: &[Sink], relative_to: Option<&[Source]>) -> [[f64; 2]; 2] {
         let stride = sinks.len().div_ceil(SAMPLES);
         let sample = || sinks.iter().step_by(stride);
         let expected = self.expected(sample());
@@ -88,8 +75,21 @@ impl Model<'_> {
             errors.sort_by(f64::total_cmp);
             [50, 99].map(|percent| errors[(errors.len() - 1) * percent / 100])
         };
-        for (quantity, [median, most]) in [("acceleration", errors(1..4)), ("potential", errors(0..1))] {
-            let [of_median, of_most] = limits(self.target).map(|limit| limit * accuracy);
+        [errors(1..4), errors(0..1)]
+    }
+
+    /// Computes forces by a tree and notes their errors, relative to another model if one is given.
+    fn compare(
+        &self,
+        findings: &mut Findings,
+        what: &str,
+        accuracy: f64,
+        sinks: &[Sink],
+        relative_to: Option<&[Source]>,
+    ) -> Result<()> {
+        let errors = self.errors(&self.forces(accuracy, sinks)?, sinks, relative_to);
+        for (quantity, [median, most]) in ["acceleration", "potential"].into_iter().zip(errors) {
+            let [of_median, of_most] = LIMITS.map(|limit| limit * accuracy);
             findings.measure(&format!("{what}: {quantity}, median"), median, of_median);
             findings.measure(&format!("{what}: {quantity}, 99th percentile"), most, of_most);
         }
@@ -116,6 +116,24 @@ pub const ACCURACIES: Check = Check {
         let model = Model { target, sources: &sources, skip_own_index: true };
         for accuracy in [1e-3, 1e-4] {
             model.compare(findings, &format!("accuracy {accuracy:e}"), accuracy, &sinks_of(&sources, 1e-4), None)?;
+        }
+        Ok(())
+    },
+};
+
+pub const ANGLES: Check = Check {
+    name: "opening angles of trees",
+    promise: "an opening angle may be asked for in the place of an accuracy, and a smaller one has smaller errors",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let sources = plummer(BODIES);
+        let model = Model { target, sources: &sources, skip_own_index: true };
+        let sinks = sinks_of(&sources, 1e-4);
+        for (theta, limits) in [(1.0, [5e-3, 0.1]), (0.6, [1e-3, 0.03]), (0.3, [1e-4, 3e-3])] {
+            let found = forces_of(&mut model.system(TreeAccuracy::Theta(theta))?, true, &sinks)?;
+            let [errors, _] = model.errors(&found, &sinks, None);
+            findings.measure(&format!("theta {theta}: acceleration, median"), errors[0], limits[0]);
+            findings.measure(&format!("theta {theta}: acceleration, 99th percentile"), errors[1], limits[1]);
         }
         Ok(())
     },
@@ -166,11 +184,8 @@ pub const OTHER_SINKS: Check = Check {
         let mut at = |size: f64| sink_at(-1, random.direction().map(|component| size * component), 1e-4);
         let points: Vec<Sink> = (0..1500).map(|number| at(0.001 * number as f64)).collect();
         model.compare(findings, "points among the sources", ACCURACY, &points, None)?;
-        if target.setup.backend == Backend::Cpu {
-            // On GPUs sinks that are far from one another share a group, whose tolerance fits few.
-            let far: Vec<Sink> = (0..1000).map(|number| at(10f64.powi(1 + number % 4))).collect();
-            model.compare(findings, "points far away", ACCURACY, &far, None)?;
-        }
+        let far: Vec<Sink> = (0..1000).map(|number| at(10f64.powi(1 + number % 4))).collect();
+        model.compare(findings, "points far away", ACCURACY, &far, None)?;
         model.compare(findings, "a part of the sources", ACCURACY, &sinks_of(&sources[700..1500], 1e-4), None)
     },
 };
@@ -214,7 +229,7 @@ pub const REPEATED: Check = Check {
         let sources = models::uniform_sphere(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
         let sinks = sinks_of(&sources, 1e-4);
-        let system = &mut model.system(ACCURACY)?;
+        let system = &mut model.system(TreeAccuracy::Error(ACCURACY))?;
         let once = forces_of(system, true, &sinks)?;
         forces_of(system, true, &sinks[..100])?;
         let again = forces_of(system, true, &sinks)?;

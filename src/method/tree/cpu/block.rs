@@ -1,18 +1,14 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, Interaction, Result, Sources, Sums, TreeAccuracy, TreeBlock};
+use crate::data::{Block, Interaction, Result, Sources, Sums, TreeBlock};
 use crate::hal::threads::Threads;
-use crate::method::tree::accuracy::Effort;
+use crate::method::tree::accuracy::order_and_criterion;
 use crate::method::tree::bodies::Bodies;
-use crate::method::tree::criterion::Criterion;
 use crate::simd::Level;
 use crate::simd::expansions::Number;
 use crate::simd::kernel::Kernel;
 
 use super::sums::{Points, Settings, TreeSums};
-
-/// The order of expansions where an opening angle is asked for.
-const ORDER_OF_THETA: usize = 4;
 
 /// Sums the forces of a block by a tree.
 pub fn sum<E: Number>(
@@ -24,13 +20,7 @@ pub fn sum<E: Number>(
 ) -> Result<()> {
     let of_sources = Bodies::sources(sources, block.nj)?;
     let of_sinks = Bodies::sinks(block.sinks.all())?;
-    let (order, criterion) = match accuracy {
-        TreeAccuracy::Error(error) => {
-            let Effort { order, tolerance } = Effort::of(error);
-            (order, Criterion::Error { tolerance })
-        }
-        TreeAccuracy::Theta(theta) => (ORDER_OF_THETA, Criterion::Angle { theta }),
-    };
+    let (order, criterion) = order_and_criterion(accuracy);
     let settings = Settings { order, criterion, softening2, skip_own_index: block.skip_own_index, level };
     let sums = TreeSums { kernel, interaction, threads };
     let (forces, _) = sums.sum(points(&of_sources), points(&of_sinks), &settings)?;

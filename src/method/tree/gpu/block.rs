@@ -1,9 +1,9 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, CHUNK, Error, Interaction, OCTET, Result, Sources, TAYLOR, TreeAccuracy, TreeBlock, memory};
+use crate::data::{Block, CHUNK, Error, Interaction, OCTET, Result, Sources, TAYLOR, TreeBlock, memory};
 use crate::hal::gpu::{DeviceMemory, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
-use crate::method::tree::accuracy::Effort;
+use crate::method::tree::accuracy::order_and_criterion;
 use crate::method::tree::bodies::{Bodies, are_sources};
 
 use super::builder::{Given, Tree};
@@ -91,13 +91,6 @@ impl<G: Gpu> TreeSums<G> {
         (block, TreeBlock { accuracy, softening2 }): (&Block, TreeBlock),
     ) -> Result<()> {
         let on = (gpu, queue);
-        let TreeAccuracy::Error(error) = accuracy else {
-            return Err(Error::Unsupported {
-                backend: gpu.properties().description.backend.name(),
-                forces: "trees with an opening angle".into(),
-                allowed: "trees with an accuracy; an opening angle on backend 'cpu'".into(),
-            });
-        };
         let count = block.sinks.len();
         let bytes = 8 * NUMBERS * count;
         self.count = count;
@@ -126,7 +119,7 @@ impl<G: Gpu> TreeSums<G> {
                 allowed: "trees of all sources, or of addresses without large gaps".into(),
             });
         }
-        let Effort { order, tolerance } = Effort::of(error);
+        let (order, criterion) = order_and_criterion(accuracy);
         let mass_factor = block.units.mass_factor();
         let given = Given {
             memory: octets.address(),
@@ -139,7 +132,7 @@ impl<G: Gpu> TreeSums<G> {
         };
         let asked = Asked {
             order,
-            tolerance: tolerance as f32,
+            criterion,
             softening2,
             mass_factor,
             skip_own: are_sources && block.skip_own_index,
@@ -162,16 +155,16 @@ impl<G: Gpu> TreeSums<G> {
             };
             let sinks = match sinks {
                 Some(tree) => {
-                    tree.sum_moments(on, order)?;
+                    tree.sum_moments(on, order, criterion)?;
                     Some(&*tree)
                 }
                 None => None,
             };
-            self.sources.sum_moments(on, order)?;
+            self.sources.sum_moments(on, order, criterion)?;
             self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
             if self.sources.has_negative() {
                 self.sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..given })?;
-                self.sources.sum_moments(on, order)?;
+                self.sources.sum_moments(on, order, criterion)?;
                 // The tree has other masses now.
                 self.built = None;
                 let asked = Asked { mass_factor: -mass_factor, adds: true, ..asked };

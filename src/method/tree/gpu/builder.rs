@@ -11,6 +11,7 @@ use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
 use crate::method::direct::gpu::code::load_unit;
 use crate::method::tree::cells::Cell;
+use crate::method::tree::criterion::Criterion;
 
 /// The source of the kernels, for OpenCL.
 const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/tree.cl"));
@@ -464,7 +465,7 @@ impl<G: Gpu> Tree<G> {
     ///
     /// # Safety
     /// The tree is neither built again nor dropped until the queue has done the work.
-    pub unsafe fn sum_moments(&mut self, on: (&G, &G::Queue), order: usize) -> Result<()> {
+    pub unsafe fn sum_moments(&mut self, on: (&G, &G::Queue), order: usize, criterion: Criterion) -> Result<()> {
         if self.starts.is_empty() {
             return Ok(());
         }
@@ -478,10 +479,15 @@ impl<G: Gpu> Tree<G> {
         let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
         let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
         let [places, reaches, moments] = [self.places.at(), self.reaches.at(), self.moments.at()];
+        let theta = match criterion {
+            Criterion::Error { .. } => 0.0,
+            Criterion::Angle { theta } => theta as f32,
+        };
+        let theta = Argument::Bytes(bytes_of(&theta));
         let all = *self.starts.last().expect("there are starts") as usize;
         // SAFETY: the caller's promise.
         unsafe {
-            let arguments = [cells, high, low, places, reaches, moments, self.found.at()];
+            let arguments = [cells, high, low, places, reaches, moments, self.found.at(), theta];
             launch_after_copies(on, &mut kernels.sum_leaves, (all.div_ceil(LEAF_THREADS), LEAF_THREADS), &arguments)?;
             for generation in (0..GENERATIONS).rev() {
                 let (first, end) = (self.starts[generation], self.starts[generation + 1]);
@@ -491,7 +497,7 @@ impl<G: Gpu> Tree<G> {
                 }
                 let blocks = ((end - first) as usize).div_ceil(INNER_THREADS / CHILDREN);
                 let [first, end] = [bytes_of(&first), bytes_of(&end)].map(Argument::Bytes);
-                let arguments = [cells, high, low, places, reaches, moments, first, end];
+                let arguments = [cells, high, low, places, reaches, moments, first, end, theta];
                 launch(on, &mut kernels.sum_children, (blocks, INNER_THREADS), &arguments)?;
             }
         }

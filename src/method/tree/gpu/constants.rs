@@ -55,12 +55,12 @@ pub const WALK_STACK: usize = 1024;
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
 pub const WALK_BUFFER: usize = 256;
+/// Threads that have a group together in the sums over near leaves.
+pub const NEAR_THREADS: usize = 128;
 /// The most words of all lists. They are counted by 32 bits, beyond this no further.
 pub const MOST_WORDS: usize = 3 << 30;
 /// The square of the largest sum of two radii over the distance in the first pass.
 pub const FIELD_CUT2: f64 = 0.81;
-/// The least part of the mean acceleration of the sinks around that a cell's is taken to be.
-pub const ACCELERATION_FLOOR: f64 = 0.2;
 /// The least squared distance, in the units of the tree, at which expansions are used, so that
 /// derivatives are in the range of numbers.
 pub const LEAST_S2: f64 = 9.313225746154785e-10;
@@ -151,11 +151,6 @@ pub fn defines_of_order(order: usize) -> Vec<(String, i64)> {
     vec![("ORDER".into(), order as i64)]
 }
 
-/// A cell of sinks whose accelerations differ by more than this factor is divided further, so that
-/// none of them has an error that is small only beside the accelerations of others.
-#[cfg(test)]
-const SPREAD: f64 = 1.3;
-
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
@@ -163,7 +158,7 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::tree::LEAF;
-    use crate::method::tree::criterion::CUT;
+    use crate::method::tree::criterion::FLOOR;
     use crate::method::tree::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT};
     use crate::method::tree::gpu::expansions;
 
@@ -202,6 +197,7 @@ mod tests {
             ("WALK_STACK", WALK_STACK as i64),
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
+            ("NEAR_THREADS", NEAR_THREADS as i64),
             ("MOST_WORDS", MOST_WORDS as i64),
             ("SIDE_EXPONENT", SIDE_EXPONENT.into()),
             ("SOFTENING_EXPONENT", SOFTENING_EXPONENT.into()),
@@ -218,13 +214,7 @@ mod tests {
             let number = if number < 0 { format!("({number})") } else { number.to_string() };
             writeln!(text, "#define {name} {number}").unwrap();
         }
-        let reals = [
-            ("FIELD_CUT2", FIELD_CUT2),
-            ("CUT2", CUT * CUT),
-            ("GROUP_SPREAD", SPREAD),
-            ("ACCELERATION_FLOOR", ACCELERATION_FLOOR),
-            ("LEAST_S2", LEAST_S2),
-        ];
+        let reals = [("FIELD_CUT2", FIELD_CUT2), ("FLOOR", FLOOR), ("LEAST_S2", LEAST_S2)];
         for (name, number) in reals {
             writeln!(text, "#define {name} {:?}f", number as f32).unwrap();
         }
@@ -254,11 +244,9 @@ typedef struct {
     uint first_child, children;
 } CellReach;
 
-// A cell of sinks, the cell around it of the level before, and their mean acceleration.
+// A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.
 typedef struct {
-    uint cell, around;
-    float mean;
-    uint reserved;
+    uint cell, around, first_body, bodies;
 } Sink;
 ";
 

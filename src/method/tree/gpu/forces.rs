@@ -3,10 +3,11 @@
 use bytemuck::bytes_of;
 
 use super::builder::{Expansions, Room, Tree, launch, launch_after_copies, scan};
-use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, SELECT_THREADS, SHIFT_THREADS};
+use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
 use crate::law::indices::components;
+use crate::method::tree::criterion::{CUT, Criterion, variation};
 
 /// Threads that have a sink together.
 const LANES: usize = 32;
@@ -26,8 +27,8 @@ const LEAST_WORDS: usize = 1 << 16;
 pub struct Asked {
     /// The order of expansions.
     pub order: usize,
-    /// The tolerance of the criterion.
-    pub tolerance: f32,
+    /// The acceptance of expansions.
+    pub criterion: Criterion,
     /// The squared softening.
     pub softening2: f64,
     /// The factor of masses that the tree has.
@@ -52,14 +53,26 @@ pub struct Forces<G: Gpu> {
     lists: Room<G>,
     used: Room<G>,
     accelerations: Room<G>,
+    /// Tides over accelerations.
+    ratios: Room<G>,
     alike: Room<G>,
     groups: Room<G>,
     locals: Room<G>,
     report: G::HostMemory,
     /// Words of lists that there is room for.
     room: usize,
+    /// Groups that there is room for.
+    room_of_groups: usize,
     /// The most words of lists.
     pub(super) most_words: usize,
+}
+
+/// What the sums need room for.
+struct Needed {
+    /// Words of lists.
+    words: usize,
+    /// Groups.
+    groups: usize,
 }
 
 impl<G: Gpu> Forces<G> {
@@ -79,11 +92,13 @@ impl<G: Gpu> Forces<G> {
             lists: room()?,
             used: room()?,
             accelerations: room()?,
+            ratios: room()?,
             alike: room()?,
             groups: room()?,
             locals: room()?,
             report: gpu.allocate_host(4 * (1 + ALL_LEVELS), "trees")?,
             room: 0,
+            room_of_groups: 0,
             most_words: MOST_WORDS,
         })
     }
@@ -114,17 +129,16 @@ impl<G: Gpu> Forces<G> {
         let cells = tree_of_sinks.cells();
         let room = cells;
         let tiles = cells.div_ceil(SELECT_THREADS);
-        self.sinks.see_to(gpu, ALL_LEVELS * room * 16)?;
-        self.numbers.see_to(gpu, ALL_LEVELS * room * 4)?;
+        self.room_of_groups = self.room_of_groups.max(room);
+        self.numbers.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
         self.sink_counts.see_to(gpu, ALL_LEVELS * 4)?;
         self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
         self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
         self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
-        for heads in [&mut self.field_heads, &mut self.far_heads, &mut self.near_heads] {
-            heads.see_to(gpu, ALL_LEVELS * room * 4)?;
-        }
+        self.field_heads.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
         self.used.see_to(gpu, 4)?;
         self.accelerations.see_to(gpu, 4 * count)?;
+        self.ratios.see_to(gpu, 4 * count)?;
         self.alike.see_to(gpu, 4 * cells)?;
         self.groups.see_to(gpu, 4 * cells)?;
         let words = (WORDS * count + LEAST_WORDS).min(self.most_words);
@@ -133,17 +147,24 @@ impl<G: Gpu> Forces<G> {
             self.lists.see_to(gpu, 4 * self.room)?;
         }
         let outcome = loop {
+            let sinks = LEVELS_OF_SINKS * room + self.room_of_groups;
+            let rooms = [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)];
+            let seen_to = rooms.into_iter().try_for_each(|(room, bytes)| room.see_to(gpu, bytes * sinks));
+            if let Err(error) = seen_to {
+                break Err(error);
+            }
             // SAFETY: the caller's promise; there is room for so many cells and bodies.
             let outcome = unsafe {
                 self.begin(on, (tree, tree_of_sinks), &mut kernels, (loaded, asked), to, (cells, room, tiles))
             };
             match outcome {
-                Ok(words) if words > self.most_words => {
+                Ok(Needed { groups, .. }) if groups > self.room_of_groups => self.room_of_groups = groups + groups / 4,
+                Ok(Needed { words, .. }) if words > self.most_words => {
                     let (what, most) = ("the number of words of a tree's lists on one GPU", self.most_words);
                     let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
                     break Err(Error::BadCount { what, value: words as i64, allowed });
                 }
-                Ok(words) if words > self.room => {
+                Ok(Needed { words, .. }) if words > self.room => {
                     self.room = (words + words / 4).min(self.most_words);
                     if let Err(error) = self.lists.see_to(gpu, 4 * self.room) {
                         break Err(error);
@@ -156,7 +177,7 @@ impl<G: Gpu> Forces<G> {
         outcome
     }
 
-    /// Sums all forces, and returns the words of lists that were needed.
+    /// Sums all forces, if there is room, and returns what is needed.
     unsafe fn begin(
         &mut self,
         on: (&G, &G::Queue),
@@ -165,12 +186,19 @@ impl<G: Gpu> Forces<G> {
         (order, asked): (usize, &Asked),
         to: Address<G>,
         (cells, room, tiles): (usize, usize, usize),
-    ) -> Result<usize> {
+    ) -> Result<Needed> {
         let (gpu, queue) = on;
         let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
         let adds = i32::from(asked.adds);
-        let (room_, list_room) = (room as u32, self.room as u32);
-        let [room_, list_room] = [bytes_of(&room_), bytes_of(&list_room)].map(Argument::Bytes);
+        let (tolerance, cut, varies) = match asked.criterion {
+            Criterion::Error { tolerance } => (tolerance, CUT, variation(tolerance, order)),
+            Criterion::Angle { theta } => (0.0, CUT * theta.min(1.0), theta / 2.0),
+        };
+        let by_angle = i32::from(matches!(asked.criterion, Criterion::Angle { .. }));
+        let limits = [tolerance, cut * cut, varies].map(|limit| limit as f32);
+        let [tolerance, cut2, variation] = limits.each_ref().map(|limit| Argument::Bytes(bytes_of(limit)));
+        let rooms = [room, self.room_of_groups, self.room].map(|room| room as u32);
+        let [room_, room_of_groups, list_room] = rooms.each_ref().map(|room| Argument::Bytes(bytes_of(room)));
         let softening2 = Argument::Bytes(bytes_of(&asked.softening2));
         let frame = tree.cube.at();
         let (sink_cells, parents, leaves) = (of_sinks.cells.at(), of_sinks.parents.at(), of_sinks.leaves.at());
@@ -179,7 +207,9 @@ impl<G: Gpu> Forces<G> {
         let (sinks, numbers, sink_counts) = (self.sinks.at(), self.numbers.at(), self.sink_counts.at());
         let (counts, totals, accelerations) = (self.counts.at(), self.totals.at(), self.accelerations.at());
         let (lists, used) = (self.lists.at(), self.used.at());
+        let (sink_highs, sink_lows, ratios) = (of_sinks.high.at(), of_sinks.low.at(), self.ratios.at());
         let [far_heads, near_heads] = [&self.far_heads, &self.near_heads].map(Room::at);
+        let [fields, field_heads] = [&self.fields, &self.field_heads].map(Room::at);
         let level_numbers: [i32; ALL_LEVELS] = std::array::from_fn(|level| level as i32);
         let level_of = |level: usize| Argument::Bytes(bytes_of(&level_numbers[level]));
         let blocks = cells.min(MOST_BLOCKS);
@@ -192,51 +222,71 @@ impl<G: Gpu> Forces<G> {
                 let arguments = [sink_cells, parents, groups, counts, found, is];
                 launch_after_copies(on, &mut kernels.count_sinks, (tiles, SELECT_THREADS), &arguments)?;
                 scan(on, &mut kernels.scan_rows, (counts, totals), rows, tiles)?;
-                let arguments =
-                    [sink_cells, parents, groups, counts, totals, sinks, numbers, sink_counts, found, room_, is];
+                let arguments = [
+                    sink_cells,
+                    parents,
+                    groups,
+                    counts,
+                    totals,
+                    sinks,
+                    numbers,
+                    sink_counts,
+                    found,
+                    room_,
+                    room_of_groups,
+                    is,
+                ];
                 launch(on, &mut kernels.place_sinks, (tiles, SELECT_THREADS), &arguments)
             };
             select(0, kernels)?;
-            for level in 0..LEVELS_OF_SINKS {
+            let find_fields = |level: usize, blocks: usize, kernels: &mut Expansions<G>| {
                 let arguments = [
                     sink_cells,
                     leaves,
+                    sink_highs,
+                    sink_lows,
                     sink_places,
                     places,
                     reaches,
                     sinks,
                     numbers,
                     sink_counts,
-                    self.fields.at(),
-                    self.field_heads.at(),
+                    fields,
+                    field_heads,
                     lists,
                     used,
                     accelerations,
+                    ratios,
                     frame,
                     softening2,
                     room_,
                     list_room,
                     level_of(level),
                 ];
-                launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)?;
-            }
+                launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
+            };
+            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, kernels))?;
             let shape = (tiles, SELECT_THREADS);
-            launch(on, &mut kernels.find_groups, shape, &[sink_cells, accelerations, alike, found])?;
+            let arguments = [sink_cells, sink_places, ratios, alike, found, variation];
+            launch(on, &mut kernels.find_groups, shape, &arguments)?;
             launch(on, &mut kernels.choose_groups, shape, &[sink_cells, parents, alike, groups, found])?;
             select(1, kernels)?;
             let [of_fields, sink_counts_ @ ..] = self.report(on)?;
-            if of_fields as usize > self.room {
-                return Ok(of_fields as usize);
+            let needed = Needed { words: of_fields as usize, groups: sink_counts_[LEVELS_OF_SINKS] as usize };
+            if needed.words > self.room || needed.groups > self.room_of_groups {
+                return Ok(needed);
             }
+            let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
+            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), kernels)?;
             gpu.zero(queue, &self.used.0, 4)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
             self.locals.see_to(gpu, all * 4 * components(order).next_multiple_of(4))?;
             let locals = self.locals.at();
-            let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
             for level in WALKED {
                 let arguments = [
-                    sink_cells,
                     sink_places,
+                    sink_highs,
+                    sink_lows,
                     places,
                     reaches,
                     sinks,
@@ -249,7 +299,9 @@ impl<G: Gpu> Forces<G> {
                     accelerations,
                     frame,
                     softening2,
-                    Argument::Bytes(bytes_of(&asked.tolerance)),
+                    tolerance,
+                    cut2,
+                    Argument::Bytes(bytes_of(&by_angle)),
                     room_,
                     list_room,
                     level_of(level),
@@ -259,6 +311,8 @@ impl<G: Gpu> Forces<G> {
             let all = WALKED.iter().map(|level| blocks(*level)).sum();
             let arguments = [
                 sink_places,
+                sink_highs,
+                sink_lows,
                 places,
                 tree.moments.at(),
                 sinks,
@@ -272,16 +326,17 @@ impl<G: Gpu> Forces<G> {
             ];
             launch(on, &mut kernels.add_far, (all, LANES), &arguments)?;
             for level in &WALKED[1..] {
-                let arguments = [sink_places, sinks, numbers, sink_counts, locals, room_, level_of(*level)];
+                let level_ = level_of(*level);
+                let arguments =
+                    [sink_places, sink_highs, sink_lows, sinks, numbers, sink_counts, locals, room_, level_];
                 let shape = (blocks(*level).div_ceil(SHIFT_THREADS), SHIFT_THREADS);
                 launch(on, &mut kernels.shift_locals, shape, &arguments)?;
             }
             let arguments = [
-                sink_cells,
                 tree.cells.at(),
                 sink_places,
-                of_sinks.high.at(),
-                of_sinks.low.at(),
+                sink_highs,
+                sink_lows,
                 of_sinks.numbers[of_sinks.sorted].at(),
                 tree.high.at(),
                 tree.low.at(),
@@ -298,8 +353,8 @@ impl<G: Gpu> Forces<G> {
                 Argument::Bytes(bytes_of(&are_sources)),
                 Argument::Bytes(bytes_of(&adds)),
             ];
-            launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
-            Ok(self.report(on)?[0] as usize)
+            launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), NEAR_THREADS), &arguments)?;
+            Ok(Needed { words: self.report(on)?[0] as usize, ..needed })
         }
     }
 

@@ -8,6 +8,7 @@ use crate::hal::threads::Threads;
 use crate::method::tree::LEAF;
 use crate::method::tree::cells::Cell;
 use crate::method::tree::cpu::Octree;
+use crate::method::tree::criterion::Criterion;
 
 use super::builder::Tree;
 use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
@@ -180,15 +181,15 @@ impl Sums<'_> {
         // SAFETY: the memories are as long as the bodies need, and the copy is waited for.
         unsafe {
             if sinks.is_some() {
-                others.tree.sum_moments(on, asked.order)?;
+                others.tree.sum_moments(on, asked.order, asked.criterion)?;
             }
             let others = sinks.map(|_| &others.tree);
-            built.tree.sum_moments(on, asked.order)?;
+            built.tree.sum_moments(on, asked.order, asked.criterion)?;
             forces.sum(on, &mut built.tree, others, asked, to.address())?;
             if built.tree.has_negative() {
                 let mass_factor = -1.0;
                 built.tree.turn_masses(on, &super::builder::Given { mass_factor, ..given })?;
-                built.tree.sum_moments(on, asked.order)?;
+                built.tree.sum_moments(on, asked.order, asked.criterion)?;
                 forces.sum(on, &mut built.tree, others, &Asked { mass_factor, adds: true, ..*asked }, to.address())?;
             }
             let bytes = size_of_val(&found[..]);
@@ -220,7 +221,14 @@ fn forces_are_those_of_direct_sums() {
     let bodies = plummer(2000);
     let mut next = random(1);
     let masses: Vec<f64> = bodies.iter().map(|_| (0.5 + next()) / bodies.len() as f64).collect();
-    let asked = Asked { order: 4, tolerance: 0.0, softening2: 0.0, mass_factor: 1.0, skip_own: true, adds: false };
+    let asked = Asked {
+        order: 4,
+        criterion: Criterion::Error { tolerance: 0.0 },
+        softening2: 0.0,
+        mass_factor: 1.0,
+        skip_own: true,
+        adds: false,
+    };
 
     // Without tolerance all pairs are summed.
     let expected = direct(&bodies, &masses, &bodies, 0.0, true);
@@ -229,7 +237,7 @@ fn forces_are_those_of_direct_sums() {
     assert!(median < 1e-7 && rare < 1e-6, "{median:e} {rare:e}");
 
     for (softening2, tolerance, allowed) in [(0.0, 1e-3, [4e-4, 3e-2]), (0.25, 1e-4, [1e-4, 1e-2])] {
-        let asked = Asked { softening2, tolerance, ..asked };
+        let asked = Asked { softening2, criterion: Criterion::Error { tolerance }, ..asked };
         let expected = direct(&bodies, &masses, &bodies, softening2, true);
         let found = sums.of((&bodies, &masses), None, &asked).unwrap();
         let [median, rare] = errors(&found, &expected);
@@ -251,7 +259,7 @@ fn forces_are_those_of_direct_sums() {
     assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected);
 
     // Other points, some of them outside; and sources of both signs.
-    let asked = Asked { softening2: 1e-2, tolerance: 1e-4, ..asked };
+    let asked = Asked { softening2: 1e-2, criterion: Criterion::Error { tolerance: 1e-4 }, ..asked };
     let points: Vec<[f64; 3]> = scaled(scattered(300, 2), 60.0, [-30.0; 3]).chain(plummer(300)).collect();
     let found = sums.of((&bodies, &masses), Some(&points), &asked).unwrap();
     let [median, rare] = errors(&found, &direct(&bodies, &masses, &points, 1e-2, false));
