@@ -65,7 +65,7 @@ pub struct Arguments {
     /// are summed directly all the same, and so is everything with 0 [default: 0]
     #[arg(long, value_name = "ERROR")]
     pub accuracy: Option<f64>,
-    /// The opening angle of a tree, 0.1 to 1.5, in the place of --accuracy; on the CPU alone
+    /// The opening angle of a tree, 0.1 to 1.5, in the place of --accuracy
     /// [default: 0]
     #[arg(long, value_name = "ANGLE")]
     pub theta: Option<f64>,
