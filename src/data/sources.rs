@@ -175,6 +175,24 @@ impl Chunk {
         self.stamp = stamp;
     }
 
+    /// Writes the sources of the first places, of which so many coefficients are kept, in the place
+    /// of all that are here, and adds their sizes to counts.
+    pub(crate) fn replace_all(
+        &mut self,
+        sources: impl ExactSizeIterator<Item = Source>,
+        n_coefficients: usize,
+        counts: &mut [[u32; 4]],
+    ) {
+        let stamp = self.stamp;
+        self.clear();
+        for (place, source) in sources.enumerate() {
+            self.write(place, &source, stamp);
+            let sizes = Census::sizes_of(source.mass, &source.coefficients[..n_coefficients]);
+            self.sizes[place] = sizes;
+            (0..4).for_each(|quantity| counts[usize::from(sizes[quantity])][quantity] += 1);
+        }
+    }
+
     fn read(&self, place: usize) -> Source {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &self.rows[place / OCTET * rows..][..rows];
@@ -260,6 +278,28 @@ impl Sources {
     pub fn forget_written(&mut self) {
         self.written.clear();
         self.everything = false;
+    }
+
+    /// Returns the chunks of the addresses from 0 on below `count`, each with a new stamp, for
+    /// sources that will replace all others.
+    pub fn room_for_all(&mut self, count: usize) -> Result<&mut [Option<Boxed<Chunk>>]> {
+        memory::lengthen(&mut self.chunks, chunks_below(count), "the table of sources", || None)?;
+        self.stamp += 1;
+        for chunk in &mut self.chunks {
+            let chunk = match chunk {
+                Some(chunk) => chunk,
+                empty => empty.insert(Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?),
+            };
+            chunk.stamp = self.stamp;
+        }
+        Ok(&mut self.chunks)
+    }
+
+    /// Notes that all sources were replaced by others at this many addresses from 0 on.
+    pub fn all_are_replaced(&mut self, count: usize, census: Census) {
+        self.written.clear();
+        self.everything = true;
+        (self.count, self.on_device, self.census) = (count, 0, census);
     }
 
     /// Counts all sources as written, for devices that have fetched nothing yet.

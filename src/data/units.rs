@@ -132,7 +132,11 @@ impl Census {
 
     /// Makes the census of sources that a device has counted: for each size, how many masses,
     /// positions, velocities and accelerations have it.
-    pub fn of_counts(counts: Vec<[u32; 1 + COUNTED]>) -> Census {
+    pub fn of_counts(mut counts: Vec<[u32; 1 + COUNTED]>) -> Census {
+        // Zeros are not counted.
+        if let Some(zeros) = counts.first_mut() {
+            *zeros = Default::default();
+        }
         let mut census = Census { counts, ..Census::default() };
         for (size, counts) in census.counts.iter().enumerate().skip(1) {
             for quantity in (0..1 + COUNTED).filter(|quantity| counts[*quantity] > 0) {

@@ -10,6 +10,7 @@ pub mod lists;
 mod neighbours;
 mod partitions;
 mod sinks;
+mod sources;
 mod trees;
 
 use std::ops::Range;

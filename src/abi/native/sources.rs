@@ -59,6 +59,10 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
 /// # Safety
 /// Every array is null or has `count` elements.
 unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Result<()> {
+    if rows.addresses.is_none() && rows.first_address == 0 {
+        // SAFETY: every row is below `count`, which is at most the largest address.
+        return system.set_sources(rows.count, |row| unsafe { rows.source::<N>(row, row as i32) });
+    }
     // SAFETY: every row is below `count`.
     let all = || (0..rows.count).map(|row| unsafe { rows.read::<N>(row) });
     all().try_for_each(|source| source.and_then(|(address, source)| system.check_source(address, &source)))?;
@@ -146,15 +150,24 @@ impl SourceRows {
         let short = i32::try_from(address).ok().filter(|address| *address >= 0);
         let short = short.ok_or(Error::BadAddress { address })?;
         // SAFETY: the caller's promise.
-        let source = unsafe {
+        Ok((short as usize, unsafe { self.source::<N>(row, short) }))
+    }
+
+    /// Returns the source of a row, with its first `N` derivatives; its index is `address` if none
+    /// was given.
+    ///
+    /// # Safety
+    /// Every array has more than `row` rows.
+    unsafe fn source<const N: usize>(&self, row: usize, address: i32) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe {
             Source::from_derivatives(
-                element(self.indices, row, short),
+                element(self.indices, row, address),
                 element(self.masses, row, 0.0),
                 element(self.times, row, 0.0),
                 std::array::from_fn::<_, N, _>(|k| vector(self.derivatives[k], row)),
             )
-        };
-        Ok((short as usize, source))
+        }
     }
 }
 

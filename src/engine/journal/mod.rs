@@ -28,6 +28,8 @@
 //! work, or before, where the CPU computes the block. A listed write is in the host's copy, and its
 //! address in the list of those that devices have to fetch. Devices that missed writes without
 //! records compare all chunks with the host's copy.
+//! Many sources that replace all others go to the host's copy by several threads, and devices
+//! compare all chunks too.
 
 mod recorded;
 mod update_buffer;
@@ -36,7 +38,7 @@ use std::collections::HashMap;
 
 use crate::data::records::{Numbers, lines_of_record};
 use crate::data::units::Census;
-use crate::data::{RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+use crate::data::{Chunk, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
 
 use recorded::Recorded;
 use update_buffer::UpdateBuffer;
@@ -180,6 +182,18 @@ impl UpdateJournal {
     pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
         self.sources.leave_to_device(addresses, census);
         self.recorded.iter_mut().for_each(Recorded::forget_chunks);
+    }
+
+    /// Returns the chunks of the host's copy for sources that will replace all others, after all
+    /// that was written before is there.
+    pub fn room_for_all(&mut self, count: usize) -> Result<&mut [Option<memory::Boxed<Chunk>>]> {
+        self.recorded.iter_mut().for_each(Recorded::forget_chunks);
+        self.sources.room_for_all(count)
+    }
+
+    /// Notes that all sources were replaced; devices will compare all chunks.
+    pub fn all_are_replaced(&mut self, count: usize, census: Census) {
+        self.sources.all_are_replaced(count, census);
     }
 
     /// Takes the sources back from a device: `fetch` writes each to a copy. If that fails they are

@@ -160,10 +160,8 @@ struct Caller<'a> {
 impl Caller<'_> {
     /// Writes all sources.
     fn write(&self, system: &mut System) -> Result<()> {
-        for (number, body) in self.bodies.iter().enumerate() {
-            system.set_source(number, &body.source(Order::Second, number, 0.0))?;
-        }
-        Ok(())
+        let bodies: &[Particle] = self.bodies;
+        Ok(system.set_sources(bodies.len(), |number| bodies[number].source(Order::Second, number, 0.0))?)
     }
 
     /// Computes the forces on all bodies, and receives them.

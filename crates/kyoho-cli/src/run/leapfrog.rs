@@ -28,9 +28,9 @@ impl Leapfrog {
 
     /// Computes the accelerations at the bodies' present places.
     fn accelerate(&mut self) -> Result<()> {
-        for (number, body) in self.bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(Order::Second, number, self.plan.gravity, 0.0))?;
-        }
+        let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
+        self.system.set_sources(bodies.len(), source)?;
         let sinks = sinks(&self.bodies, self.plan.softening);
         let forces = self.system.force(self.bodies.len(), true, sinks)?;
         for (number, body) in self.bodies.iter_mut().enumerate() {
