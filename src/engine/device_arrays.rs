@@ -55,22 +55,6 @@ impl System {
         Ok((copied, (array.address - lowest) as usize))
     }
 
-    /// Copies numbers of the caller from an array on the device, whose rows have to follow one
-    /// another.
-    pub fn read_from_device<T: bytemuck::Pod>(
-        &mut self,
-        place: &DevicePlace,
-        array: &DeviceArray,
-        count: usize,
-    ) -> Result<Vec<T>> {
-        let arrays = self.arrays_at(place)?;
-        check_packed(array)?;
-        arrays.check(array, count)?;
-        let mut numbers = memory::filled(count, T::zeroed(), "copies of arrays")?;
-        arrays.read(array, 0, bytemuck::cast_slice_mut(&mut numbers))?;
-        Ok(numbers)
-    }
-
     /// Fails unless some bodies on the device are as they should be; `check` fails for a wrong one,
     /// whose source or sink it makes of the arrays of that body alone.
     fn check_bodies(
@@ -174,8 +158,6 @@ impl System {
         // Trees are made from sinks on the host.
         let stays = self.tree.is_none();
         if !stays && count > 0 {
-            self.arrays_at(&sinks.place)?;
-            let lost = || Error::Internal { what: "the device of the sinks is lost".into() };
             self.devices.arrays().ok_or_else(lost)?.fetch_sinks(self.candidates.numbers_mut())?;
         }
         self.start_candidates(nj, skip_own_index, scan, stays)
@@ -203,7 +185,7 @@ impl System {
         let sums = std::mem::take(&mut self.sums);
         let written = match self.devices.arrays() {
             Some(arrays) => arrays.write_forces_of_host(&sums, forces),
-            None => Err(Error::Internal { what: "the device of the forces is lost".into() }),
+            None => Err(lost()),
         };
         self.sums = sums;
         written
@@ -230,7 +212,7 @@ impl System {
         match arrays.take_sources(sources, count) {
             Ok(census) => {
                 self.journal.leave_to_device(count, census);
-                self.end = self.end.max(count);
+                self.end = count;
                 self.statistics.writes += count as u64;
                 Ok(true)
             }
@@ -254,7 +236,6 @@ impl System {
             return Ok(());
         }
         let n_coefficients = self.interaction.n_coefficients;
-        let lost = || Error::Internal { what: "the device of the sources is lost".into() };
         let arrays = self.devices.arrays().ok_or_else(lost)?;
         self.journal.take_from_device(|sources| {
             arrays.fetch_sources(count, &mut |number, octets, indices| {
@@ -272,7 +253,6 @@ impl System {
         if !self.block.sinks_on_device {
             return Ok(());
         }
-        let lost = || Error::Internal { what: "the device of the sinks is lost".into() };
         let arrays = self.devices.arrays().ok_or_else(lost)?;
         arrays.fetch_sinks(self.block.sinks.numbers_mut())?;
         self.block.sinks_on_device = false;
@@ -367,6 +347,11 @@ fn check_packed(array: &DeviceArray) -> Result<()> {
         value: array.stride.to_string(),
         allowed: format!("0 or {}: in device memory they follow one another", array.width),
     })
+}
+
+/// The error that the one device, which had arrays, is there no more.
+fn lost() -> Error {
+    Error::Internal { what: "the device with arrays of the caller is lost".into() }
 }
 
 fn unknown(number: usize) -> Error {

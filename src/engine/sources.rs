@@ -75,14 +75,28 @@ fn sum_of(counts: Vec<[[u32; 4]; SIZES]>) -> Result<Vec<[u32; 4]>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Settings;
-    use crate::data::{Order, Precision};
+    use crate::data::{Order, Precision, Scope, Sink};
+    use crate::hal::Backend;
+    use crate::simd::Level;
 
+    use super::super::Setup;
     use super::*;
 
     fn system() -> System {
-        let setup = Settings::from_environment().unwrap().setup(Order::Fourth, Precision::Mixed).unwrap();
-        System::new(&crate::Setup { backend: crate::hal::Backend::Cpu, devices: vec![0], ..setup }).unwrap()
+        let setup = Setup {
+            order: Order::Fourth,
+            precision: Precision::Mixed,
+            scope: Scope::Full,
+            backend: Backend::Cpu,
+            devices: vec![0],
+            threads: 2,
+            level: Level::Portable,
+            shape: None,
+            partition: None,
+            crossover: None,
+            fall_back: false,
+        };
+        System::new(&setup).unwrap()
     }
 
     /// A source whose numbers have many sizes.
@@ -101,7 +115,7 @@ mod tests {
         at_once.set_source(MANY + 99, &source(5)).unwrap();
         at_once.set_sources(count, source).unwrap();
         (0..count).for_each(|address| one_by_one.set_source(address, &source(address)).unwrap());
-        let sinks = || (0..3).map(|number| crate::data::Sink { index: number + 7, ..crate::data::Sink::NOTHING });
+        let sinks = || (0..3).map(|number| Sink { index: number + 7, ..Sink::NOTHING });
         for change in 0..2 {
             for system in [&mut at_once, &mut one_by_one] {
                 if change == 1 {
