@@ -1,5 +1,7 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
+use rayon::prelude::*;
+
 use crate::body::{Body, vector};
 use crate::failure::Result;
 use crate::run::integrator::{Approach, Counts, Integrator};
@@ -31,26 +33,36 @@ impl Leapfrog {
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
         let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
         self.system.set_sources(bodies.len(), source)?;
-        let sinks = sinks(&self.bodies, self.plan.softening);
-        let forces = self.system.force(self.bodies.len(), true, sinks)?;
-        for (number, body) in self.bodies.iter_mut().enumerate() {
+        let (count, softening) = (bodies.len(), self.plan.softening);
+        self.system.start_from_fn(count, true, count, |number| bodies[number].sink(number, softening))?;
+        let forces = self.system.wait()?;
+        each_of(&mut self.bodies, |number, body| {
             body.derivatives[0] = forces.acceleration(number);
             body.step = self.plan.step;
-        }
+        });
         Ok(())
     }
 
     fn kick(&mut self, time: f64) {
-        for body in &mut self.bodies {
+        each_of(&mut self.bodies, |_, body| {
             body.velocity = vector(|k| body.velocity[k] + time * body.derivatives[0][k]);
-        }
+        });
     }
 
     fn drift(&mut self, time: f64) {
-        for body in &mut self.bodies {
+        each_of(&mut self.bodies, |_, body| {
             body.position = vector(|k| body.position[k] + time * body.velocity[k]);
-        }
+        });
     }
+}
+
+/// The fewest bodies that a thread takes at a time.
+const BODIES_OF_JOB: usize = 1 << 12;
+
+/// Calls a function for each body, with its number, on several threads where they are many.
+fn each_of(bodies: &mut [Body], change: impl Fn(usize, &mut Body) + Sync) {
+    let all = bodies.par_iter_mut().enumerate().with_min_len(BODIES_OF_JOB);
+    all.for_each(|(number, body)| change(number, body));
 }
 
 /// Returns all bodies as sinks.
