@@ -96,8 +96,8 @@ int g5_set_eps2_to_all(double eps2);
 //
 // A cell of side l, whose centre of mass is s away from its middle, stands for its sources where it
 // is at least l / theta + s away. Only forces of many pairs are summed so, from 2^24 on the CPU and
-// from 2^31 on GPUs. All sinks have to have the same softening. The call overrules `KYOHO_THETA` and
-// `KYOHO_ACCURACY`, which decide until it is made, and `g5_close` leaves it as it is. Returns
+// from 2^31 on GPUs. All sinks have to have the same softening. The call overrules `KYOHO_THETA`
+// and `KYOHO_ACCURACY`, which decide until it is made, and `g5_close` leaves it as it is. Returns
 // non-zero for other angles, and then forces are NaN until an allowed one is set.
 int g5_set_theta(double theta);
 

@@ -71,7 +71,9 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     for (uint number = BLOCK; number < count; number += BLOCKS) {
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
         const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
-        const uint group_end = group.first_body + group.bodies;
+        // A body at the place of a sink is in its leaf, of which the sink may be one body alone.
+        const Cell own_cell = cells[are_sources ? group.cell : 0];
+        const uint own_end = own_cell.first_body + own_cell.bodies;
         for (uint begin = 0; begin < group.bodies; begin += NEAR_THREADS) {
             const uint left = group.bodies - begin, of_turn = left < NEAR_THREADS ? left : NEAR_THREADS;
             const int each = sinks_of_thread(of_turn);
@@ -130,7 +132,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                                 tile[place] = FLOAT4(APART(high, low, centre.high, centre.low, x),
                                     APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z), high.w);
                                 tile_places[place] = source;
-                                if (are_sources ? source >= group.first_body && source < group_end : softening2 == 0.0f)
+                                if (are_sources ? source >= own_cell.first_body && source < own_end : softening2 == 0.0f)
                                     guards[parity] = 1;
                             }
                         }

@@ -258,6 +258,18 @@ fn forces_are_those_of_direct_sums() {
     sums.forces.most_words = MOST_WORDS;
     assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected);
 
+    // Bodies that coincide exert no force on one another, also where each of a leaf is a sink alone:
+    // one in ten has a twin.
+    let twins: Vec<[f64; 3]> = bodies.iter().chain(bodies.iter().step_by(10)).copied().collect();
+    let equal = vec![1.0 / twins.len() as f64; twins.len()];
+    for tolerance in [0.0, 1e-3] {
+        let asked = Asked { softening2: 0.0, criterion: Criterion::Error { tolerance }, ..asked };
+        let found = sums.of((&twins, &equal), None, &asked).unwrap();
+        let [median, rare] = errors(&found, &direct(&twins, &equal, &twins, 0.0, true));
+        assert!(median < 1e-3 && rare < 3e-2, "{tolerance}: {median:e} {rare:e}");
+        assert!(found.iter().flatten().all(|number| number.is_finite()), "{tolerance}: a force is no number");
+    }
+
     // Other points, some of them outside; and sources of both signs.
     let asked = Asked { softening2: 1e-2, criterion: Criterion::Error { tolerance: 1e-4 }, ..asked };
     let points: Vec<[f64; 3]> = scaled(scattered(300, 2), 60.0, [-30.0; 3]).chain(plummer(300)).collect();
