@@ -166,20 +166,18 @@ FUNCTION float tide_of(const float field[FIELD_NUMBERS])
     return sqrt(fma(field[3], field[3], fma(field[6], field[6], fma(field[8], field[8], 2.0f * beside))));
 }
 
-// A body as a cell without extent.
-FUNCTION CellPlace place_of_body(GLOBAL const float4 *highs, GLOBAL const float4 *lows, uint body)
-{
-    CellPlace place;
-    place.high = highs[body], place.low = lows[body];
-    place.high.w = place.low.w = 0.0f;
-    return place;
-}
-
-// The centre and the radius of a sink.
+// The centre and the radius of a sink. One body has no extent.
 FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *places, GLOBAL const float4 *highs,
     GLOBAL const float4 *lows)
 {
-    return sink->bodies == 1 ? place_of_body(highs, lows, sink->first_body) : places[sink->cell];
+    CellPlace place;
+    if (sink->bodies == 1) {
+        place.high = highs[sink->first_body], place.low = lows[sink->first_body];
+        place.high.w = place.low.w = 0.0f;
+    } else {
+        place = places[sink->cell];
+    }
+    return place;
 }
 
 // The largest ratio of a tide to an acceleration, above every limit.

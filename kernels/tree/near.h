@@ -29,8 +29,8 @@
         } \
     }
 
-// The sinks of a thread in a turn of so many, by the instructions of a source for one, two and four
-// sinks, which the strands share.
+// The number of sinks that a thread has where a turn has so many. It is the one for which a source
+// takes the fewest instructions, over the strands that share the sources.
 FUNCTION int sinks_of_thread(uint of_turn)
 {
     int each = 1;

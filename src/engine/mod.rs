@@ -889,7 +889,7 @@ fn check_devices(setup: &Setup) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn setup() -> Setup {
+    pub(super) fn setup() -> Setup {
         Setup {
             order: Order::Fourth,
             precision: Precision::Double,

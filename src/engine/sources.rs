@@ -29,10 +29,12 @@ impl System {
         }
         self.journal.spill()?;
         self.journal.settle()?;
+        // All memory is there before the first source is replaced.
+        let mut all_counts = memory::filled(SIZES, [0; 4], "the sizes of sources")?;
+        let jobs = count.div_ceil(CHUNKS_OF_JOB * CHUNK);
+        let mut counts = memory::filled(jobs, [[0u32; 4]; SIZES], "the sizes of sources")?;
         let chunks = self.journal.room_for_all(count)?;
         let n_coefficients = self.interaction.n_coefficients;
-        let jobs = chunks.len().div_ceil(CHUNKS_OF_JOB);
-        let mut counts = memory::filled(jobs, [[0u32; 4]; SIZES], "the sizes of sources")?;
         let work = chunks.chunks_mut(CHUNKS_OF_JOB).zip(&mut counts).enumerate();
         self.threads.each(work, |(job, (chunks, counts))| {
             for (number, chunk) in (job * CHUNKS_OF_JOB..).zip(chunks.iter_mut().flatten()) {
@@ -41,7 +43,10 @@ impl System {
                 chunk.replace_all(sources, n_coefficients, counts);
             }
         });
-        self.journal.all_are_replaced(count, Census::of_counts(sum_of(counts)?));
+        for (sum, some) in counts.iter().flat_map(|counts| (0..SIZES).zip(counts)) {
+            (0..4).for_each(|quantity| all_counts[sum][quantity] += some[quantity]);
+        }
+        self.journal.all_are_replaced(count, Census::of_counts(all_counts));
         self.end = count;
         self.statistics.writes += count as u64;
         Ok(())
@@ -64,38 +69,16 @@ impl System {
     }
 }
 
-/// Returns the sum of the counts of all jobs.
-fn sum_of(counts: Vec<[[u32; 4]; SIZES]>) -> Result<Vec<[u32; 4]>> {
-    let mut all = memory::filled(SIZES, [0; 4], "the sizes of sources")?;
-    for (sum, some) in counts.iter().flat_map(|counts| (0..SIZES).zip(counts)) {
-        (0..4).for_each(|quantity| all[sum][quantity] += some[quantity]);
-    }
-    Ok(all)
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::data::{Order, Precision, Scope, Sink};
-    use crate::hal::Backend;
-    use crate::simd::Level;
+    use crate::data::{Precision, Sink};
 
     use super::super::Setup;
+    use super::super::tests::setup;
     use super::*;
 
     fn system() -> System {
-        let setup = Setup {
-            order: Order::Fourth,
-            precision: Precision::Mixed,
-            scope: Scope::Full,
-            backend: Backend::Cpu,
-            devices: vec![0],
-            threads: 2,
-            level: Level::Portable,
-            shape: None,
-            partition: None,
-            crossover: None,
-            fall_back: false,
-        };
+        let setup = Setup { precision: Precision::Mixed, threads: 2, ..setup() };
         System::new(&setup).unwrap()
     }
 

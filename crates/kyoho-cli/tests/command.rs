@@ -1,5 +1,7 @@
 //! The `kyoho` command as its users run it: real inputs with known answers, and its errors.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -8,15 +10,7 @@ use kyoho::data::Interaction;
 use kyoho::law::catalogue::CATALOGUE;
 use serde_json::Value;
 
-fn kyoho() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    command
-}
-
-fn run(arguments: &str) -> Output {
-    kyoho().args(arguments.split_whitespace()).output().expect("the command starts")
-}
+use common::{folder, kyoho, run};
 
 /// Returns the JSON that a successful run prints.
 fn json(arguments: &str) -> Value {
@@ -38,16 +32,6 @@ fn failure(code: i32, arguments: &str) -> String {
     assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
     assert!(output.stdout.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stdout));
     error.trim_end().to_string()
-}
-
-/// Returns an empty folder of this name for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command").join(name);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).expect("the old folder goes");
-    }
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    folder
 }
 
 /// Returns the rows of numbers of an input or a snapshot.

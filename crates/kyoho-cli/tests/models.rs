@@ -1,11 +1,10 @@
 //! `kyoho model` as its users run it.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-fn run(arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kyoho")).args(arguments.split_whitespace()).output().expect("the command starts")
-}
+use std::path::Path;
+
+use common::{folder, run};
 
 /// Returns what a successful call prints.
 fn printed(arguments: &str) -> String {
@@ -13,16 +12,6 @@ fn printed(arguments: &str) -> String {
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("models are text")
-}
-
-/// Returns an empty folder of this name for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models").join(name);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).expect("the old folder goes");
-    }
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    folder
 }
 
 /// Returns the bodies of a text.

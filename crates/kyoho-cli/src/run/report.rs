@@ -256,19 +256,15 @@ impl Report {
                 self.steps,
                 self.seconds
             )?;
-            return self.end_snapshots();
+        } else {
+            out!(
+                "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",
+                self.interactions_per_second / 1e9,
+                self.steps_per_second,
+                self.interactions as f64,
+                self.seconds
+            )?;
         }
-        out!(
-            "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",
-            self.interactions_per_second / 1e9,
-            self.steps_per_second,
-            self.interactions as f64,
-            self.seconds
-        )?;
-        self.end_snapshots()
-    }
-
-    fn end_snapshots(&self) -> Result<()> {
         if let Some(path) = self.snapshots.last() {
             out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;
         }

@@ -88,13 +88,17 @@ impl Model<'_> {
         relative_to: Option<&[Source]>,
     ) -> Result<()> {
         let errors = self.errors(&self.forces(accuracy, sinks)?, sinks, relative_to);
-        for (quantity, [median, most]) in ["acceleration", "potential"].into_iter().zip(errors) {
-            let [of_median, of_most] = LIMITS.map(|limit| limit * accuracy);
-            findings.measure(&format!("{what}: {quantity}, median"), median, of_median);
-            findings.measure(&format!("{what}: {quantity}, 99th percentile"), most, of_most);
+        for (quantity, errors) in ["acceleration", "potential"].into_iter().zip(errors) {
+            measure(findings, &format!("{what}: {quantity}"), errors, LIMITS.map(|limit| limit * accuracy));
         }
         Ok(())
     }
+}
+
+/// Notes a median and a 99th percentile of errors with their limits.
+fn measure(findings: &mut Findings, what: &str, errors: [f64; 2], limits: [f64; 2]) {
+    findings.measure(&format!("{what}, median"), errors[0], limits[0]);
+    findings.measure(&format!("{what}, 99th percentile"), errors[1], limits[1]);
 }
 
 /// Returns the forces on all sinks by a system.
@@ -132,8 +136,7 @@ pub const ANGLES: Check = Check {
         for (theta, limits) in [(1.0, [5e-3, 0.1]), (0.6, [1e-3, 0.03]), (0.3, [1e-4, 3e-3])] {
             let found = forces_of(&mut model.system(TreeAccuracy::Theta(theta))?, true, &sinks)?;
             let [errors, _] = model.errors(&found, &sinks, None);
-            findings.measure(&format!("theta {theta}: acceleration, median"), errors[0], limits[0]);
-            findings.measure(&format!("theta {theta}: acceleration, 99th percentile"), errors[1], limits[1]);
+            measure(findings, &format!("theta {theta}: acceleration"), errors, limits);
         }
         Ok(())
     },
