@@ -353,41 +353,61 @@ static void check_sources(kyoho_system *host, kyoho_system *device) {
     CHECK(!memcmp(of_host, of_device, sizeof of_host));
 }
 
-/* Computes the forces on all bodies, with one softening, of the sources below an end. */
-static void force_in(int memory, kyoho_system *system, int32_t end) {
-    kyoho_sinks sinks = sinks_in(memory, 0, BODIES, 0);
+/* Computes the forces on the bodies from some on, with one softening, of the sources below an end. */
+static void force_in(int memory, kyoho_system *system, int32_t end, int first, int exclude) {
+    kyoho_sinks sinks = sinks_in(memory, first, BODIES - first, 0);
     kyoho_forces forces = forces_in(memory);
+    sinks.exclusion = exclude;
     memset(&sinks.softening2_each, 0, sizeof sinks.softening2_each);
     sinks.softening2 = 1e-4;
     GIVES(KYOHO_OK, kyoho_system_force(system, end, &sinks, &forces));
 }
 
-/* Forces that the host has at the end of a block come to the device too: those of no sources, and
- * those by a tree. */
-static void check_forces_of_host(kyoho_system *host, kyoho_system *device) {
-    static struct answer direct[BODIES];
-    enum { MANY = 1 << 20 }; /* with all bodies as sinks these are pairs for a tree */
+/* Forces of no sources, which the host has, come to the device too. */
+static void check_no_sources(kyoho_system *host, kyoho_system *device) {
     forget_answers();
-    force_in(KYOHO_MEMORY_HOST, host, 0);
-    force_in(KYOHO_MEMORY_CUDA, device, 0);
+    force_in(KYOHO_MEMORY_HOST, host, 0, 0, KYOHO_EXCLUDE_BY_INDEX);
+    force_in(KYOHO_MEMORY_CUDA, device, 0, 0, KYOHO_EXCLUDE_BY_INDEX);
     check_answers("no sources");
     CHECK(answers[1][BODIES - 1].pot == 0);
+}
+
+/* Trees take sources and sinks where they lie: sinks that are the sources, others, and others that
+ * leave out a source by its index, for which the host is asked. */
+static void check_trees(kyoho_system *host) {
+    static struct answer direct[BODIES];
+    enum { MANY = 1 << 20 }; /* with all bodies as sinks these are pairs for a tree */
+    const struct {
+        int first, exclude;
+    } cases[] = {{0, KYOHO_EXCLUDE_BY_INDEX}, {0, KYOHO_EXCLUDE_NOTHING}, {9, KYOHO_EXCLUDE_NOTHING}, {9, KYOHO_EXCLUDE_BY_INDEX}};
     if (order > 2) return;
     kyoho_options options = options_of(order, precision, KYOHO_BACKEND_CUDA, "0,", 0);
     kyoho_sources sources = sources_in(KYOHO_MEMORY_CUDA, 0, BODIES);
     kyoho_system *tree = NULL;
-    forget_answers();
-    force_in(KYOHO_MEMORY_HOST, host, MANY);
-    memcpy(direct, answers[0], sizeof direct);
     options.accuracy = 1e-3;
-    GIVES(KYOHO_OK, kyoho_system_create(&options, &tree));
-    GIVES(KYOHO_OK, kyoho_system_set_sources(tree, &sources));
-    force_in(KYOHO_MEMORY_HOST, tree, MANY);
-    force_in(KYOHO_MEMORY_CUDA, tree, MANY);
-    check_answers("a tree");
-    CHECK(memcmp(direct, answers[1], sizeof direct)); /* it was a tree */
-    for (int i = 0; i < BODIES; i++) CHECK(fabs(answers[1][i].pot / direct[i].pot - 1) < 0.01);
-    GIVES(KYOHO_OK, kyoho_system_free(tree));
+    for (int c = 0; c < 4; c++) {
+        const int first = cases[c].first, exclude = cases[c].exclude;
+        forget_answers();
+        force_in(KYOHO_MEMORY_HOST, host, MANY, first, exclude);
+        memcpy(direct, answers[0], sizeof direct);
+        GIVES(KYOHO_OK, kyoho_system_create(&options, &tree));
+        GIVES(KYOHO_OK, kyoho_system_set_sources(tree, &sources));
+        force_in(KYOHO_MEMORY_CUDA, tree, MANY, first, exclude);
+        force_in(KYOHO_MEMORY_HOST, tree, MANY, first, exclude);
+        check_answers("a tree");
+        CHECK(memcmp(direct, answers[1], sizeof direct)); /* it was a tree */
+        for (int i = 0; i < BODIES - first; i++) CHECK(fabs(answers[1][i].pot / direct[i].pot - 1) < 0.01);
+        /* Sources and sinks on the device, and forces on the host. */
+        GIVES(KYOHO_OK, kyoho_system_set_sources(tree, &sources));
+        kyoho_sinks sinks = sinks_in(KYOHO_MEMORY_CUDA, first, BODIES - first, 0);
+        kyoho_forces forces = forces_in(KYOHO_MEMORY_HOST);
+        memset(&sinks.softening2_each, 0, sizeof sinks.softening2_each);
+        sinks.softening2 = 1e-4, sinks.exclusion = exclude;
+        memset(answers[0], 0x55, sizeof answers[0]);
+        GIVES(KYOHO_OK, kyoho_system_force(tree, MANY, &sinks, &forces));
+        check_answers("a tree on the device");
+        GIVES(KYOHO_OK, kyoho_system_free(tree));
+    }
 }
 
 /* Whatever cannot be used is an error that says why, and nothing changes. */
@@ -455,7 +475,8 @@ static void check(int of_order, int of_precision) {
     check_stream(host, device);
     check_sources(host, device);
     check_refusals(device);
-    check_forces_of_host(host, device);
+    check_no_sources(host, device);
+    check_trees(host);
     kyoho_system_free(host);
     kyoho_system_free(device);
     printf("order %d, precision %d: %s\n", order, precision, failures == before ? "ok" : "not as it should be");

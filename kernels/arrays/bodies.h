@@ -119,6 +119,24 @@ pack_sinks(const Columns columns, const Column radii2, const Column steps, const
     }
 }
 
+// Whether sinks, as pack_sinks writes them, are not the sources at their numbers: then `found` is 1.
+KERNEL(ARRAY_THREADS, 2)
+compare_sinks(GLOBAL const double *sinks, const int width, const int count, GLOBAL const double *octets,
+    GLOBAL const int *indices, const int n_coefficients, const int with_indices, GLOBAL int *found)
+{
+    const int rows = 2 + 3 * n_coefficients;
+    int differs = 0;
+    for (long sink = BLOCK * ARRAY_THREADS + THREAD; sink < count && !differs; sink += BLOCKS * ARRAY_THREADS) {
+        GLOBAL const double *row = sinks + sink * width, *octet = octets + sink / OCTET * OCTET * rows + sink % OCTET;
+        UNROLL
+        for (int component = 0; component < 3; ++component)
+            differs |= row[3 + component] != octet[(2 + component) * OCTET];
+        differs |= with_indices && ((GLOBAL const int *)row)[0] != indices[sink];
+    }
+    if (differs)
+        ATOMIC_MAX(found, 1);
+}
+
 // Puts sources where a device keeps them, as the host packs a chunk: octets of rows, indices, and
 // the range of these. A thread block has a chunk; places behind the last source are far away.
 KERNEL(CHUNK, 2)

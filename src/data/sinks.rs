@@ -7,7 +7,7 @@ use super::{Interaction, MAX_DERIVATIVES, Result, Sink};
 
 /// The count of numbers of a sink before its vectors: its index, the squared softening and the
 /// squared radius.
-const HEAD: usize = 3;
+pub const HEAD: usize = 3;
 
 /// Returns the count of numbers of a sink; behind the vectors it has its step, if any.
 const fn width_of(vectors: usize, steps: bool) -> usize {

@@ -389,16 +389,21 @@ impl Sources {
         self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
 
-    /// Whether the sources of a chunk have these positions and indices, in their order. Only places
-    /// that were written are compared.
-    pub fn chunk_has(&self, number: usize, bodies: impl ExactSizeIterator<Item = ([f64; 3], i32)>) -> bool {
+    /// Whether the sources of a chunk have these positions, and these indices if they are compared,
+    /// in their order. Only places that were written are compared.
+    pub fn chunk_has(
+        &self,
+        number: usize,
+        with_indices: bool,
+        bodies: impl ExactSizeIterator<Item = ([f64; 3], i32)>,
+    ) -> bool {
         let Some(chunk) = self.chunk(number) else { return false };
         let rows = chunk.rows.len() / (CHUNK / OCTET);
         let mut is_same = chunk.all_set(bodies.len());
         for (place, ([x, y, z], index)) in bodies.enumerate() {
             let at = |row: usize| chunk.rows[place / OCTET * rows + row][place % OCTET];
-            is_same &=
-                (at(TAYLOR) == x) & (at(TAYLOR + 1) == y) & (at(TAYLOR + 2) == z) & (chunk.index[place] == index);
+            is_same &= (at(TAYLOR) == x) & (at(TAYLOR + 1) == y) & (at(TAYLOR + 2) == z);
+            is_same &= (chunk.index[place] == index) | !with_indices;
         }
         is_same
     }

@@ -22,6 +22,9 @@ pub struct TreeBlock {
     pub accuracy: TreeAccuracy,
     /// The squared softening of all sinks.
     pub softening2: f64,
+    /// Whether the sinks are the sources in their order, with their indices if these say which
+    /// sources are left out; where it is not known, devices compare them.
+    pub are_sources: Option<bool>,
 }
 
 impl TreeAccuracy {

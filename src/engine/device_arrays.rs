@@ -4,14 +4,15 @@ use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{
     CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, ListedSources, MASS, MAX_COEFFICIENTS, OCTET,
-    Result, Sink, Source, TAYLOR, TIME, memory,
+    Result, Sink, Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use crate::hal::Backend;
 use crate::method::arrays::DeviceArrays;
 
 use super::checks::{check_numbers, check_sink};
+use super::devices::Devices;
 use super::lists::{bad_address, largest_softening2};
-use super::{Stage, System};
+use super::{SinkPlace, Stage, System};
 
 impl System {
     /// Returns the work of the system's device on arrays of a caller, after all that the caller
@@ -155,12 +156,26 @@ impl System {
             }
             scan
         };
-        // Trees are made from sinks on the host.
-        let stays = self.tree.is_none();
-        if !stays && count > 0 {
-            self.devices.arrays().ok_or_else(lost)?.fetch_sinks(self.candidates.numbers_mut())?;
+        let pairs = (count as u64).saturating_mul(nj as u64);
+        let place = match self.tree_of_pairs(pairs) {
+            None => SinkPlace::Device(None),
+            Some(_) if is_each || count == 0 => SinkPlace::Host,
+            Some(accuracy) => {
+                let end = nj.min(self.journal.sources().on_device());
+                let are_sources =
+                    count == end && arrays_of(&mut self.devices)?.sinks_are_sources(count, skip_own_index)?;
+                if are_sources || end > 0 && !skip_own_index {
+                    SinkPlace::Device(Some(TreeBlock { accuracy, softening2, are_sources: Some(are_sources) }))
+                } else {
+                    // Sources are left out by their index on the host.
+                    SinkPlace::Host
+                }
+            }
+        };
+        if place == SinkPlace::Host && count > 0 {
+            arrays_of(&mut self.devices)?.fetch_sinks(self.candidates.numbers_mut())?;
         }
-        self.start_candidates(nj, skip_own_index, scan, stays)
+        self.start_candidates(nj, skip_own_index, scan, place)
     }
 
     /// Waits for the forces and writes them to arrays of the caller on the device. Nothing is
@@ -236,7 +251,7 @@ impl System {
             return Ok(());
         }
         let n_coefficients = self.interaction.n_coefficients;
-        let arrays = self.devices.arrays().ok_or_else(lost)?;
+        let arrays = arrays_of(&mut self.devices)?;
         self.journal.take_from_device(|sources| {
             arrays.fetch_sources(count, &mut |number, octets, indices| {
                 let places = (count - number * CHUNK).min(CHUNK);
@@ -253,7 +268,7 @@ impl System {
         if !self.block.sinks_on_device {
             return Ok(());
         }
-        let arrays = self.devices.arrays().ok_or_else(lost)?;
+        let arrays = arrays_of(&mut self.devices)?;
         arrays.fetch_sinks(self.block.sinks.numbers_mut())?;
         self.block.sinks_on_device = false;
         Ok(())
@@ -347,6 +362,11 @@ fn check_packed(array: &DeviceArray) -> Result<()> {
         value: array.stride.to_string(),
         allowed: format!("0 or {}: in device memory they follow one another", array.width),
     })
+}
+
+/// Returns the work on arrays of the one device that had some.
+fn arrays_of(devices: &mut Devices) -> Result<&mut dyn DeviceArrays> {
+    devices.arrays().ok_or_else(lost)
 }
 
 /// The error that the one device, which had arrays, is there no more.

@@ -23,7 +23,7 @@ use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
     Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS,
     MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
-    Sums, TreeAccuracy,
+    Sums, TreeAccuracy, TreeBlock,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -87,6 +87,15 @@ pub struct Statistics {
     pub interactions: u64,
     /// Bytes of host memory in use.
     pub bytes: u64,
+}
+
+/// Where the numbers of the sinks of the next block are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum SinkPlace {
+    /// Here.
+    Host,
+    /// On the device alone, with what is asked of a tree.
+    Device(Option<TreeBlock>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -316,7 +325,7 @@ impl System {
     pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
         self.require_no_block("start")?;
         let scan = self.candidates.collect(sinks.into_iter(), &self.interaction)?;
-        self.start_candidates(nj, skip_own_index, scan, false)
+        self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
     }
 
     /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
@@ -342,7 +351,7 @@ impl System {
     ) -> Result<()> {
         self.require_no_block("start")?;
         let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
-        self.start_candidates(nj, skip_own_index, scan, false)
+        self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
     }
 
     /// Begins the forces on sinks in groups: on a group act the sources of its interaction list
@@ -492,9 +501,8 @@ impl System {
         }
     }
 
-    /// Begins the block of the candidates, of which the device has the numbers alone if they are
-    /// `on_device`.
-    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan, on_device: bool) -> Result<()> {
+    /// Begins the block of the candidates.
+    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan, place: SinkPlace) -> Result<()> {
         for memory in self.candidates.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
@@ -503,11 +511,15 @@ impl System {
             all.try_for_each(|(number, sink)| check_sink(&self.interaction, ("sink", number), &sink))?;
         }
         let pairs = (self.candidates.len() as u64).saturating_mul(nj as u64);
+        let on_device = place != SinkPlace::Host;
         let on_host = self.choose(pairs, on_device, false)?;
         self.stage = Stage::Idle;
         self.lists.reset();
-        self.block.tree = self.tree_of_candidates(pairs)?;
-        if self.block.tree.is_some() {
+        self.block.tree = match place {
+            SinkPlace::Host => self.tree_of_candidates(pairs)?,
+            SinkPlace::Device(tree) => tree,
+        };
+        if self.block.tree.is_some() && !on_device {
             // Trees need the host's copy too, to find the sinks that are sources.
             self.fetch_sources()?;
             self.journal.spill()?;
@@ -521,9 +533,6 @@ impl System {
         }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.sinks_on_device = on_device;
-        if self.block.tree.is_some() {
-            self.fetch_sinks()?;
-        }
         self.block.skip_own_index = skip_own_index;
         self.block.time = self.time;
         self.block.predicts = self.predicts;

@@ -51,15 +51,20 @@ impl System {
         self.tree_crossover.unwrap_or_else(|| self.devices.tree_crossover())
     }
 
+    /// Returns the accuracy of forces of this many pairs, if they are summed by a tree.
+    pub(super) fn tree_of_pairs(&self, pairs: u64) -> Option<TreeAccuracy> {
+        self.tree.filter(|_| pairs >= self.tree_crossover())
+    }
+
     /// Returns what the candidates, with this many pairs, ask of a tree. All have to have the same
     /// softening.
     pub(super) fn tree_of_candidates(&self, pairs: u64) -> Result<Option<TreeBlock>> {
-        let Some(accuracy) = self.tree.filter(|_| pairs >= self.tree_crossover()) else { return Ok(None) };
+        let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(None) };
         let sinks = self.candidates.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
         match (0..sinks.len()).find(|number| at(*number) != first) {
-            None => Ok(Some(TreeBlock { accuracy, softening2: first })),
+            None => Ok(Some(TreeBlock { accuracy, softening2: first, are_sources: None })),
             Some(number) => Err(Error::BadOption {
                 name: format!("the squared softening of sink {number} with a tree"),
                 value: format!("{:e}", at(number)),

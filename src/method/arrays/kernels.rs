@@ -16,14 +16,23 @@ pub const ADDRESS_RUN: usize = 1024;
 pub const MOST_BLOCKS: usize = 512;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 7] =
-    ["check_bodies", "check_addresses", "pack_sinks", "pack_sources", "count_sizes", "check_forces", "write_forces"];
+pub const NAMES: [&str; 8] = [
+    "check_bodies",
+    "check_addresses",
+    "pack_sinks",
+    "compare_sinks",
+    "pack_sources",
+    "count_sizes",
+    "check_forces",
+    "write_forces",
+];
 
 /// The kernels.
 pub struct Kernels<G: Gpu> {
     check_bodies: G::Kernel,
     check_addresses: G::Kernel,
     pack_sinks: G::Kernel,
+    compare_sinks: G::Kernel,
     pack_sources: G::Kernel,
     count_sizes: G::Kernel,
     check_forces: G::Kernel,
@@ -105,6 +114,7 @@ impl<G: Gpu> Kernels<G> {
             check_bodies: next(),
             check_addresses: next(),
             pack_sinks: next(),
+            compare_sinks: next(),
             pack_sources: next(),
             count_sizes: next(),
             check_forces: next(),
@@ -192,6 +202,33 @@ impl<G: Gpu> Kernels<G> {
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch((gpu, queue), &mut self.pack_sinks, blocks, &arguments) }?;
         Ok(blocks)
+    }
+
+    /// Looks for a packed sink, of this many numbers, that is not the source at its number.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn compare_sinks(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (sinks, width, count): (Address<G>, usize, usize),
+        (store, n_coefficients, with_indices): (&StoreAddresses<Address<G>>, usize, bool),
+        found: Address<G>,
+    ) -> Result<()> {
+        let (width, number, n_coefficients) = (width as i32, count as i32, n_coefficients as i32);
+        let with_indices = i32::from(with_indices);
+        let arguments = [
+            Argument::Memory(sinks),
+            Argument::Bytes(bytes_of(&width)),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Memory(store.octets),
+            Argument::Memory(store.indices),
+            Argument::Bytes(bytes_of(&n_coefficients)),
+            Argument::Bytes(bytes_of(&with_indices)),
+            Argument::Memory(found),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.compare_sinks, blocks(count, ARRAY_THREADS), &arguments) }
     }
 
     /// Puts sources where the device keeps them.

@@ -160,6 +160,23 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
         store.fetch(&caller.gpu, &caller.queue, COUNT, check).unwrap();
         assert_eq!(chunks, COUNT.div_ceil(CHUNK));
 
+        let are_sources = |work: &mut ArrayWork<OpenCl>| {
+            [false, true].map(|with_indices| {
+                let on = (&caller.gpu, &caller.queue);
+                // SAFETY: as above; the store has as many sources.
+                unsafe { work.sinks_are_sources(on, interaction, (COUNT, with_indices), &kept).unwrap() }
+            })
+        };
+        assert_eq!(are_sources(&mut work), [true, true], "{}", interaction.name());
+        let mut others = rows.clone();
+        for (number, at, value, expected) in [(COUNT - 1, 5, 0.5, [true, false]), (300, 8, 7.0, [false, false])] {
+            others[number][at] = value;
+            caller.put(others.as_flattened());
+            // SAFETY: as above.
+            unsafe { work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap() };
+            assert_eq!(are_sources(&mut work), expected, "{}", interaction.name());
+        }
+
         for (number, at, value) in
             [(700, 8, f64::NAN), (41, 6, 1e300), (807, 5 + 3 * interaction.n_derivatives, -f64::INFINITY)]
         {

@@ -77,7 +77,7 @@ impl<G: Gpu> ArrayWork<G> {
         unsafe {
             on.0.zero(on.1, &self.flags, FLAGS)?;
             self.kernels.check_bodies(on, (bodies, count), &bounds(interaction), found)?;
-            self.found_number(on)
+            self.found_number((on.0, on.1))
         }
     }
 
@@ -116,7 +116,7 @@ impl<G: Gpu> ArrayWork<G> {
         unsafe {
             on.0.zero(on.1, &self.flags, FLAGS)?;
             self.kernels.check_addresses(on, (addresses, count), end, found)?;
-            self.found_number(on)
+            self.found_number((on.0, on.1))
         }
     }
 
@@ -142,7 +142,7 @@ impl<G: Gpu> ArrayWork<G> {
             let blocks = self.kernels.pack_sinks(on, (given, count, softening2), how, memory)?;
             let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS));
             on.0.copy(on.1, Place::Device(&self.largest, 0), to, blocks * MAX_DERIVATIVES * 8)?;
-            (blocks, self.found_number(on)?)
+            (blocks, self.found_number((on.0, on.1))?)
         };
         let mut scan =
             SinkScan { good: bad.is_none(), radius: self.found.as_slice::<i32>()[1] > 0, ..SinkScan::NOTHING };
@@ -153,6 +153,28 @@ impl<G: Gpu> ArrayWork<G> {
             }
         }
         Ok((scan, bad))
+    }
+
+    /// Whether the sinks that were taken are the sources at their numbers, which the device has in
+    /// chunks whose slots are their numbers; their indices too, if those are compared.
+    ///
+    /// # Safety
+    /// See [`ArrayWork::find_bad_body`]; the store has as many sources.
+    pub unsafe fn sinks_are_sources(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        interaction: &Interaction,
+        (count, with_indices): (usize, bool),
+        store: &StoreAddresses<Address<G>>,
+    ) -> Result<bool> {
+        let sinks = (self.sinks.address(), sinks::width(interaction), count);
+        let sources = (store, interaction.n_coefficients, with_indices);
+        // SAFETY: the caller's promise; what is found is waited for.
+        unsafe {
+            gpu.zero(queue, &self.flags, FLAGS)?;
+            self.kernels.compare_sinks((gpu, queue), sinks, sources, self.flags.address())?;
+            Ok(self.found_number((gpu, queue))?.is_none())
+        }
     }
 
     /// Puts sources where the device keeps them, and counts their sizes.
@@ -200,7 +222,7 @@ impl<G: Gpu> ArrayWork<G> {
             for piece in filled() {
                 self.kernels.check_forces((on.0, on.1), piece, n_outputs, found)?;
             }
-            if self.found_number(on)?.is_some() {
+            if self.found_number((on.0, on.1))?.is_some() {
                 return Ok(false);
             }
             for piece in filled() {
@@ -215,7 +237,7 @@ impl<G: Gpu> ArrayWork<G> {
     ///
     /// # Safety
     /// See [`ArrayWork::find_bad_body`].
-    unsafe fn found_number(&mut self, (gpu, queue, _): On<G>) -> Result<Option<usize>> {
+    unsafe fn found_number(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<Option<usize>> {
         // SAFETY: both memories are that long; the copy is waited for.
         unsafe { gpu.copy(queue, Place::Device(&self.flags, 0), Place::Host(self.found.as_mut_ptr()), FLAGS)? };
         gpu.synchronize(queue)?;

@@ -69,23 +69,23 @@ impl Bodies {
     }
 }
 
-/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order and
-/// with their indices.
+/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order;
+/// with their indices, if these say which sources are left out.
 pub fn are_sources(sources: &Sources, block: &Block, threads: &Threads) -> bool {
     let sinks = block.sinks.all();
-    if sinks.len() != block.nj {
+    if sinks.len() != block.nj.min(sources.count()) {
         return false;
     }
     let are = AtomicBool::new(true);
-    let chunks = chunks_below(block.nj);
+    let chunks = chunks_below(sinks.len());
     threads.each((0..chunks).step_by(CHUNKS_OF_JOB), |first| {
         for chunk in first..chunks.min(first + CHUNKS_OF_JOB) {
-            let some = sinks.range(chunk * CHUNK..block.nj.min((chunk + 1) * CHUNK));
+            let some = sinks.range(chunk * CHUNK..sinks.len().min((chunk + 1) * CHUNK));
             let bodies = (0..some.len()).map(|place| {
                 let sink = some.with::<1, false>(place);
                 (sink.derivatives[0], sink.index)
             });
-            if are.load(Ordering::Relaxed) && !sources.chunk_has(chunk, bodies) {
+            if are.load(Ordering::Relaxed) && !sources.chunk_has(chunk, block.skip_own_index, bodies) {
                 are.store(false, Ordering::Relaxed);
             }
         }

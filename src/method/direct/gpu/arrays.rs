@@ -30,6 +30,9 @@ impl<G: Gpu> GpuDevice<G> {
         if self.has_lists {
             return self.lists.results();
         }
+        if let Some(trees) = self.trees.as_ref().filter(|_| self.has_tree) {
+            return Ok(trees.results_on_device().into_iter().collect());
+        }
         let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
         for (number, piece) in self.pieces.iter().enumerate() {
             self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, piece.sequence)?;
@@ -88,6 +91,14 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
     }
 
+    fn sinks_are_sources(&mut self, count: usize, with_indices: bool) -> Result<bool> {
+        let _caller = self.gpu.enter()?;
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let (on, compared) = ((&self.gpu, &self.queues[0]), (count, with_indices));
+        // SAFETY: it took as many sinks and sources.
+        unsafe { arrays.sinks_are_sources(on, &self.options.interaction, compared, &self.store.addresses()) }
+    }
+
     fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
@@ -116,7 +127,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
         let _caller = self.gpu.enter()?;
         let pieces = self.results()?;
-        // The host has the forces by a tree, and those of no sources.
+        // The host has forces by a tree on sinks of its own, and those of no sources.
         let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();
         if sinks < self.assignment.sinks.len() {
             return Ok(false);

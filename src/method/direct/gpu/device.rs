@@ -85,9 +85,9 @@ pub struct GpuDevice<G: Gpu> {
     /// Whether the last block has interaction lists.
     pub(super) has_lists: bool,
     /// Trees, once they were needed.
-    trees: Option<TreeSums<G>>,
+    pub(super) trees: Option<TreeSums<G>>,
     /// Whether the forces of the last block are a tree's.
-    has_tree: bool,
+    pub(super) has_tree: bool,
     /// Work on arrays of callers, once it was needed.
     pub(super) arrays: Option<ArrayWork<G>>,
     /// Whether the results of the last block stay on the device until they are asked for.
@@ -407,7 +407,8 @@ impl<G: Gpu> GpuDevice<G> {
         };
         let (octets, chunks) = self.store.octets();
         let kept = (updates.sources, octets, (chunks, self.store.is_dense()));
-        trees.sum((&self.gpu, &self.queues[0]), &self.options.interaction, kept, (block, asked))
+        let taken = self.arrays.as_ref().filter(|_| block.sinks_on_device).map(ArrayWork::sinks);
+        trees.sum((&self.gpu, &self.queues[0]), &self.options.interaction, kept, (block, asked, taken))
     }
 
     /// Puts all work of a block with interaction lists in the queues of the device.
@@ -635,8 +636,8 @@ impl<G: Gpu> Device for GpuDevice<G> {
         if self.has_lists {
             return self.wait_more_of_lists(partial_sums, done);
         }
-        if let Some(trees) = self.trees.as_ref().filter(|_| self.has_tree && all > 0) {
-            trees.take(&mut partial_sums.set(0).values);
+        if let Some(trees) = self.trees.as_mut().filter(|_| self.has_tree && all > 0) {
+            trees.take((&self.gpu, &self.queues[0]), &mut partial_sums.set(0).values)?;
             return Ok(all);
         }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {

@@ -15,7 +15,7 @@ pub fn sum<E: Number>(
     (kernel, interaction): (&dyn Kernel<E>, &Interaction),
     (threads, level): (&Threads, Level),
     (sources, block): (&Sources, &Block),
-    TreeBlock { accuracy, softening2 }: TreeBlock,
+    TreeBlock { accuracy, softening2, .. }: TreeBlock,
     into: &mut Sums,
 ) -> Result<()> {
     let of_sources = Bodies::sources(sources, block.nj)?;

@@ -1,8 +1,9 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, CHUNK, Error, Interaction, OCTET, Result, Sources, TAYLOR, TreeBlock, memory};
-use crate::hal::gpu::{DeviceMemory, Gpu, HostMemory, Place};
+use crate::data::{Block, CHUNK, Error, Interaction, OCTET, Result, Sources, TAYLOR, TreeBlock, sinks};
+use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
+use crate::method::arrays::kernels::PieceResults;
 use crate::method::tree::accuracy::order_and_criterion;
 use crate::method::tree::bodies::{Bodies, are_sources};
 
@@ -28,10 +29,36 @@ pub struct TreeSums<G: Gpu> {
     found: G::HostMemory,
     /// The number of sinks of the last block.
     count: usize,
+    /// Whether its forces are on the device alone.
+    is_on_device: bool,
     /// The places, bodies, softening and factor of masses of the tree of sources, as long as the
     /// sources are those that it was built from.
     built: Option<(usize, usize, f64, f64)>,
     threads: Threads,
+}
+
+/// Sinks that are not the sources.
+enum Others<'a, M> {
+    /// Copies of the sources and of the sinks.
+    OnHost(Bodies, Bodies),
+    /// The sinks as the device took them from the caller.
+    OnDevice(&'a M),
+}
+
+/// Returns where the positions of sinks are as a device takes them from a caller. They have no
+/// masses, for which other numbers stand, times 0.
+fn layout_of_sinks(interaction: &Interaction) -> BodyLayout {
+    let width = 8 * sinks::width(interaction) as i64;
+    let position = 8 * sinks::HEAD as i64;
+    BodyLayout {
+        position,
+        position_octet: OCTET as i64 * width,
+        position_body: width,
+        position_component: 8,
+        mass: position,
+        mass_octet: OCTET as i64 * width,
+        mass_body: width,
+    }
 }
 
 /// Returns where the positions and masses of sources are in the octets of a device.
@@ -59,6 +86,7 @@ impl<G: Gpu> TreeSums<G> {
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
             count: 0,
+            is_on_device: false,
             built: None,
             threads: Threads::for_copies(threads),
         })
@@ -69,11 +97,34 @@ impl<G: Gpu> TreeSums<G> {
         self.built = None;
     }
 
+    /// Returns the forces of the last block where they are on the device alone.
+    pub fn results_on_device(&self) -> Option<PieceResults<Address<G>>> {
+        let (results, sinks) = (self.results.address(), self.count);
+        self.is_on_device.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
+    }
+
     /// Hands in the forces of the last block.
-    pub fn take(&self, into: &mut [f64]) {
+    pub fn take(&mut self, on: (&G, &G::Queue), into: &mut [f64]) -> Result<()> {
+        if self.is_on_device {
+            self.fetch(on)?;
+        }
         let from = &self.found.as_slice()[..NUMBERS * self.count];
         let jobs = into.chunks_mut(SINKS_OF_JOB * NUMBERS).zip(from.chunks(SINKS_OF_JOB * NUMBERS));
         self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
+        Ok(())
+    }
+
+    /// Brings the forces of the last block to the host.
+    fn fetch(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<()> {
+        let bytes = 8 * NUMBERS * self.count;
+        if self.found.bytes() < bytes {
+            self.found = gpu.allocate_host(bytes.next_power_of_two(), "forces")?;
+        }
+        // SAFETY: both memories have so many bytes, and the copy is waited for.
+        unsafe { gpu.copy(queue, Place::Device(&self.results, 0), Place::Host(self.found.as_mut_ptr()), bytes)? };
+        gpu.synchronize(queue)?;
+        self.is_on_device = false;
+        Ok(())
     }
 
     /// Returns the bytes of host memory.
@@ -82,35 +133,39 @@ impl<G: Gpu> TreeSums<G> {
     }
 
     /// Sums the forces of a block by a tree of the sources that a device has in octets, those at
-    /// addresses from 0 on in as many chunks if they are `dense`.
+    /// addresses from 0 on in as many chunks if they are `dense`. Where the device has taken the
+    /// sinks from the caller, the forces stay there too.
     pub fn sum(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         interaction: &Interaction,
         (sources, octets, (chunks, is_dense)): (&Sources, &G::Memory, (usize, bool)),
-        (block, TreeBlock { accuracy, softening2 }): (&Block, TreeBlock),
+        (block, asked, taken): (&Block, TreeBlock, Option<&G::Memory>),
     ) -> Result<()> {
         let on = (gpu, queue);
+        let TreeBlock { accuracy, softening2, .. } = asked;
         let count = block.sinks.len();
         let bytes = 8 * NUMBERS * count;
-        self.count = count;
+        (self.count, self.is_on_device) = (count, true);
         if self.results.bytes() < bytes {
             self.results = gpu.allocate(bytes + bytes / 4, "forces")?;
         }
-        if self.found.bytes() < bytes {
-            self.found = gpu.allocate_host(bytes.next_power_of_two(), "forces")?;
-        }
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
-        let are_sources = is_dense && places == block.nj && are_sources(sources, block, &self.threads);
-        let others = if are_sources {
-            None
-        } else {
-            Some((Bodies::sources(sources, block.nj)?, Bodies::sinks(block.sinks.all())?))
+        let compare = || is_dense && are_sources(sources, block, &self.threads);
+        let are_sources = asked.are_sources.unwrap_or_else(compare);
+        let others = match taken {
+            _ if are_sources => None,
+            Some(sinks) => Some(Others::OnDevice(sinks)),
+            None => Some(Others::OnHost(Bodies::sources(sources, block.nj)?, Bodies::sinks(block.sinks.all())?)),
         };
-        let bodies = others.as_ref().map_or(places, |(bodies, _)| bodies.positions.len());
+        let bodies = match &others {
+            None => count,
+            Some(Others::OnHost(bodies, _)) => bodies.positions.len(),
+            Some(Others::OnDevice(_)) => sources.on_device().min(block.nj),
+        };
         if bodies == 0 || count == 0 {
-            self.found.as_mut_slice::<f64>()[..NUMBERS * count].fill(0.0);
-            return Ok(());
+            // SAFETY: there are so many bytes.
+            return unsafe { gpu.zero(queue, &self.results, bytes) };
         }
         if !is_dense && bodies < sources.count() {
             return Err(Error::Unsupported {
@@ -147,14 +202,22 @@ impl<G: Gpu> TreeSums<G> {
                 self.sources.build(on, &given)?;
             }
             let sinks = match &others {
-                Some((_, sinks)) => {
-                    self.build_sinks(on, sinks, softening2)?;
-                    self.sinks.as_mut()
+                Some(Others::OnHost(_, sinks)) => {
+                    self.send_sinks(on, sinks)?;
+                    Some((self.of_sinks.address(), BodyLayout::columns(0, 0)))
                 }
+                Some(Others::OnDevice(sinks)) => Some((sinks.address(), layout_of_sinks(interaction))),
                 None => None,
             };
             let sinks = match sinks {
-                Some(tree) => {
+                Some((memory, layout)) => {
+                    let tree = match &mut self.sinks {
+                        Some(tree) => tree,
+                        none => none.insert(Tree::new(gpu)?),
+                    };
+                    let (frame, mass_factor) = (Some(self.sources.frame()), 0.0);
+                    let given = Given { memory, layout, places: count, bodies: count, mass_factor, softening2, frame };
+                    tree.build(on, &given)?;
                     tree.sum_moments(on, order, criterion)?;
                     Some(&*tree)
                 }
@@ -173,46 +236,28 @@ impl<G: Gpu> TreeSums<G> {
             if !self.sources.has_negative() {
                 self.built = Some(wanted);
             }
-            gpu.copy(queue, Place::Device(&self.results, 0), Place::Host(self.found.as_mut_ptr()), bytes)?;
         }
-        gpu.synchronize(queue)?;
-        if let Some((bodies, sinks)) = others.filter(|_| block.skip_own_index) {
+        if taken.is_some() {
+            return gpu.synchronize(queue);
+        }
+        self.fetch(on)?;
+        if let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) {
             let forces = &mut self.found.as_mut_slice()[..NUMBERS * count];
             bodies.leave_out_own(&sinks, softening2, forces)?;
         }
         Ok(())
     }
 
-    /// Builds the tree of sinks in the units of that of sources.
-    ///
-    /// # Safety
-    /// No work is under way.
-    unsafe fn build_sinks(&mut self, on: (&G, &G::Queue), sinks: &Bodies, softening2: f64) -> Result<()> {
-        let (gpu, queue) = on;
+    /// Sends the positions of sinks.
+    fn send_sinks(&mut self, (gpu, queue): (&G, &G::Queue), sinks: &Bodies) -> Result<()> {
         let positions: &[u8] = bytemuck::cast_slice(&sinks.positions);
-        let count = sinks.positions.len();
-        let bytes = positions.len() + 8 * count;
+        let bytes = positions.len();
         if self.of_sinks.bytes() < bytes {
             self.of_sinks = gpu.allocate(bytes + bytes / 4, "sinks")?;
         }
-        let layout = BodyLayout::columns(0, positions.len() as i64);
-        let masses = memory::filled(count, 0.0f64, "sinks")?;
-        // SAFETY: the memory has room for both, and the copies are waited for.
-        unsafe {
-            let from = Place::Host(positions.as_ptr().cast_mut());
-            gpu.copy(queue, from, Place::Device(&self.of_sinks, 0), positions.len())?;
-            let from = Place::Host(masses.as_ptr().cast_mut().cast());
-            gpu.copy(queue, from, Place::Device(&self.of_sinks, positions.len()), 8 * count)?;
-        }
-        gpu.synchronize(queue)?;
-        let tree = match &mut self.sinks {
-            Some(tree) => tree,
-            none => none.insert(Tree::new(gpu)?),
-        };
-        let frame = Some(self.sources.frame());
-        let memory = self.of_sinks.address();
-        let given = Given { memory, layout, places: count, bodies: count, mass_factor: 1.0, softening2, frame };
-        // SAFETY: the caller's promise.
-        unsafe { tree.build(on, &given) }
+        let from = Place::Host(positions.as_ptr().cast_mut());
+        // SAFETY: the memory has room for them, and the copy is waited for.
+        unsafe { gpu.copy(queue, from, Place::Device(&self.of_sinks, 0), bytes)? };
+        gpu.synchronize(queue)
     }
 }
