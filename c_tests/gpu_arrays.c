@@ -406,6 +406,9 @@ static void check_trees(kyoho_system *host) {
         memset(answers[0], 0x55, sizeof answers[0]);
         GIVES(KYOHO_OK, kyoho_system_force(tree, MANY, &sinks, &forces));
         check_answers("a tree on the device");
+        sinks = sinks_in(KYOHO_MEMORY_CUDA, 0, BODIES, 0);
+        SAYS(KYOHO_BAD_OPTION, "the squared softening of sink 1 with a tree", tree,
+             kyoho_system_force(tree, MANY, &sinks, &forces));
         GIVES(KYOHO_OK, kyoho_system_free(tree));
     }
 }

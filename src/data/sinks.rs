@@ -153,6 +153,8 @@ pub struct SinkScan {
     /// The largest magnitudes of components of their positions, velocities, ..., where units depend
     /// on them.
     pub largest: [f64; MAX_DERIVATIVES],
+    /// The least and the largest squared softening, for sinks with positions alone.
+    pub softening2: [f64; 2],
 }
 
 /// The limits that good sinks keep to.
@@ -305,7 +307,12 @@ impl Limits {
 
 impl SinkScan {
     /// The summary of no sinks.
-    pub(crate) const NOTHING: SinkScan = SinkScan { good: true, radius: false, largest: [0.0; MAX_DERIVATIVES] };
+    pub(crate) const NOTHING: SinkScan = SinkScan {
+        good: true,
+        radius: false,
+        largest: [0.0; MAX_DERIVATIVES],
+        softening2: [f64::INFINITY, f64::NEG_INFINITY],
+    };
 
     /// Adds a sink to the summary, without a branch; a wrong one is looked for only where there is
     /// one.
@@ -322,6 +329,13 @@ impl SinkScan {
             self.good &= sink.step.abs() < f64::INFINITY;
         }
         self.radius |= sink.radius2 > 0.0;
+        if limits.vectors == 1 {
+            let [least, largest] = self.softening2;
+            self.softening2 = [
+                if sink.softening2 < least { sink.softening2 } else { least },
+                if sink.softening2 > largest { sink.softening2 } else { largest },
+            ];
+        }
         if limits.scales_lengths {
             for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {
                 let [x, y, z] = vector.map(f64::abs);
@@ -335,7 +349,8 @@ impl SinkScan {
 
     pub(crate) fn and(self, other: SinkScan) -> SinkScan {
         let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
-        SinkScan { good: self.good & other.good, radius: self.radius | other.radius, largest }
+        let softening2 = [self.softening2[0].min(other.softening2[0]), self.softening2[1].max(other.softening2[1])];
+        SinkScan { good: self.good & other.good, radius: self.radius | other.radius, largest, softening2 }
     }
 }
 

@@ -516,7 +516,7 @@ impl System {
         self.stage = Stage::Idle;
         self.lists.reset();
         self.block.tree = match place {
-            SinkPlace::Host => self.tree_of_candidates(pairs)?,
+            SinkPlace::Host => self.tree_of_candidates(pairs, &scan)?,
             SinkPlace::Device(tree) => tree,
         };
         if self.block.tree.is_some() && !on_device {

@@ -1,5 +1,6 @@
 //! Forces by a tree.
 
+use crate::data::sinks::SinkScan;
 use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock};
 
 use super::System;
@@ -56,14 +57,16 @@ impl System {
         self.tree.filter(|_| pairs >= self.tree_crossover())
     }
 
-    /// Returns what the candidates, with this many pairs, ask of a tree. All have to have the same
-    /// softening.
-    pub(super) fn tree_of_candidates(&self, pairs: u64) -> Result<Option<TreeBlock>> {
+    /// Returns what the candidates, with this many pairs and this summary, ask of a tree. All have
+    /// to have the same softening.
+    pub(super) fn tree_of_candidates(&self, pairs: u64, scan: &SinkScan) -> Result<Option<TreeBlock>> {
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(None) };
         let sinks = self.candidates.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
-        match (0..sinks.len()).find(|number| at(*number) != first) {
+        let [least, largest] = scan.softening2;
+        let other = if least < largest { (0..sinks.len()).find(|number| at(*number) != first) } else { None };
+        match other {
             None => Ok(Some(TreeBlock { accuracy, softening2: first, are_sources: None })),
             Some(number) => Err(Error::BadOption {
                 name: format!("the squared softening of sink {number} with a tree"),

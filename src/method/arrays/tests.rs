@@ -141,7 +141,7 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
 
         let mut on_host = Sources::new(interaction.n_coefficients);
         rows.iter().enumerate().for_each(|(address, row)| on_host.write(address, &source(row)).unwrap());
-        let mut store = Store::<OpenCl>::new(&caller.gpu, Arc::clone(interaction)).unwrap();
+        let mut store = Store::<OpenCl>::new(&caller.gpu, Arc::clone(interaction), 2).unwrap();
         store.take_dense(&caller.gpu, &caller.queue, COUNT).unwrap();
         let (kept, given) = (store.addresses(), (&sources, COUNT));
         // SAFETY: as above, and the store has room.

@@ -144,8 +144,13 @@ impl<G: Gpu> ArrayWork<G> {
             on.0.copy(on.1, Place::Device(&self.largest, 0), to, blocks * MAX_DERIVATIVES * 8)?;
             (blocks, self.found_number((on.0, on.1))?)
         };
-        let mut scan =
-            SinkScan { good: bad.is_none(), radius: self.found.as_slice::<i32>()[1] > 0, ..SinkScan::NOTHING };
+        let mut scan = SinkScan {
+            good: bad.is_none(),
+            radius: self.found.as_slice::<i32>()[1] > 0,
+            // The device does not look for them: they may be any.
+            softening2: [f64::NEG_INFINITY, f64::INFINITY],
+            ..SinkScan::NOTHING
+        };
         if interaction.bounds.scales_lengths {
             let largest = &self.found.as_slice::<f64>()[FLAGS / 8..][..blocks * MAX_DERIVATIVES];
             for of_block in largest.as_chunks::<MAX_DERIVATIVES>().0 {

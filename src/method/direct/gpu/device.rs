@@ -139,7 +139,7 @@ impl<G: Gpu> GpuDevice<G> {
         let mut device = GpuDevice {
             kernels,
             costs,
-            store: Store::new(&gpu, interaction.clone())?,
+            store: Store::new(&gpu, interaction.clone(), options.threads)?,
             inbox: Inbox::new(&gpu, &interaction)?,
             partial_sums,
             outbox: Outbox::new(&gpu)?,

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use crate::data::{CHUNK, Error, Interaction, Result, Sources, TakeChunk, chunks_below};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use crate::hal::threads::Threads;
 
 use super::chunks::Chunks;
 use super::launches::StoreAddresses;
 use super::pack;
 
-/// The most chunks that are sent in one copy.
-const AT_ONCE: usize = 64;
+/// The chunks that are sent in one copy where few have changed, and where many have.
+const AT_ONCE: [usize; 2] = [64, 512];
+/// The chunks that a thread packs at a time.
+const CHUNKS_OF_JOB: usize = 16;
 
 /// Chunks of sources in the memory of a device: octets, indices, ranges of indices, the table of
 /// slots, and the sources as they were last predicted.
@@ -25,14 +28,16 @@ pub struct Store<G: Gpu> {
     predicted: G::Memory,
     slots: G::Memory,
     staging: G::HostMemory,
+    /// The chunks that the staging area has room for.
+    at_once: usize,
+    threads: Threads,
     stale: Vec<(usize, usize)>,
 }
 
 impl<G: Gpu> Store<G> {
-    /// Makes a copy without sources.
-    pub fn new(gpu: &G, interaction: Arc<Interaction>) -> Result<Store<G>> {
+    /// Makes a copy without sources. At most this many threads pack them.
+    pub fn new(gpu: &G, interaction: Arc<Interaction>, threads: usize) -> Result<Store<G>> {
         let memory = |bytes, what| gpu.allocate(bytes, what);
-        let bytes_of_chunk = pack::chunk_numbers(&interaction) * 8 + CHUNK * 4 + 8;
         Ok(Store {
             chunks: Chunks::default(),
             room: 0,
@@ -41,7 +46,9 @@ impl<G: Gpu> Store<G> {
             ranges: memory(0, "ranges of indices")?,
             predicted: memory(0, "predicted sources")?,
             slots: memory(0, "the table of slots")?,
-            staging: gpu.allocate_host(AT_ONCE * bytes_of_chunk, "chunks on their way")?,
+            staging: staging(gpu, &interaction, AT_ONCE[0])?,
+            at_once: AT_ONCE[0],
+            threads: Threads::for_copies(threads),
             stale: Vec::new(),
             interaction,
         })
@@ -106,10 +113,11 @@ impl<G: Gpu> Store<G> {
     pub fn fetch(&mut self, gpu: &G, queue: &G::Queue, addresses: usize, take: TakeChunk) -> Result<()> {
         let numbers = pack::chunk_numbers(&self.interaction);
         let chunks = chunks_below(addresses);
-        for first in (0..chunks).step_by(AT_ONCE) {
-            let count = (chunks - first).min(AT_ONCE);
+        let at_once = self.at_once;
+        for first in (0..chunks).step_by(at_once) {
+            let count = (chunks - first).min(at_once);
             let to = self.staging.as_mut_ptr();
-            let of_indices = to.wrapping_add(AT_ONCE * numbers * 8);
+            let of_indices = to.wrapping_add(at_once * numbers * 8);
             // SAFETY: the staging area has room for so many chunks, and the device has them; the
             // copies are waited for.
             unsafe {
@@ -120,9 +128,9 @@ impl<G: Gpu> Store<G> {
                 fetch(&self.indices, CHUNK * 4, of_indices)?;
             }
             gpu.synchronize(queue)?;
-            let (octets, rest) = self.staging.as_slice::<u8>().split_at(AT_ONCE * numbers * 8);
+            let (octets, rest) = self.staging.as_slice::<u8>().split_at(at_once * numbers * 8);
             let octets = bytemuck::cast_slice::<u8, f64>(octets).chunks(numbers);
-            let indices = bytemuck::cast_slice::<u8, i32>(&rest[..AT_ONCE * CHUNK * 4]).chunks(CHUNK);
+            let indices = bytemuck::cast_slice::<u8, i32>(&rest[..at_once * CHUNK * 4]).chunks(CHUNK);
             for ((number, octets), indices) in (first..first + count).zip(octets).zip(indices) {
                 take(number, octets, indices)?;
             }
@@ -154,11 +162,15 @@ impl<G: Gpu> Store<G> {
             self.grow(gpu, queue)?;
         }
         self.send_table(gpu, queue)?;
+        if stale.len() > self.at_once {
+            self.staging = staging(gpu, &self.interaction, AT_ONCE[1])?;
+            self.at_once = AT_ONCE[1];
+        }
         let mut rest = stale;
         while !rest.is_empty() {
             let (_, slot) = rest[0];
-            let count =
-                (1..rest.len().min(AT_ONCE)).find(|k| rest[*k].1 != slot + k).unwrap_or(rest.len().min(AT_ONCE));
+            let most = rest.len().min(self.at_once);
+            let count = (1..most).find(|k| rest[*k].1 != slot + k).unwrap_or(most);
             self.send_run((gpu, queue), sources, &rest[..count], slot)?;
             rest = &rest[count..];
         }
@@ -174,19 +186,29 @@ impl<G: Gpu> Store<G> {
         slot: usize,
     ) -> Result<()> {
         let numbers = pack::chunk_numbers(&self.interaction);
-        let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(AT_ONCE * numbers * 8);
-        let (indices, ranges) = rest.split_at_mut(AT_ONCE * CHUNK * 4);
+        let missing = run.iter().find(|(number, _)| sources.chunk(*number).is_none());
+        if let Some((number, _)) = missing {
+            return Err(Error::Internal { what: format!("chunk {number} was found and is not there") });
+        }
+        let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(self.at_once * numbers * 8);
+        let (indices, ranges) = rest.split_at_mut(self.at_once * CHUNK * 4);
         let octets: &mut [f64] = bytemuck::cast_slice_mut(octets);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);
-        let ranges: &mut [i32] = bytemuck::cast_slice_mut(&mut ranges[..AT_ONCE * 8]);
-        for (place, (number, _)) in run.iter().enumerate() {
-            let chunk = sources
-                .chunk(*number)
-                .ok_or_else(|| Error::Internal { what: format!("chunk {number} was found and is not there") })?;
-            let octets = &mut octets[place * numbers..][..numbers];
-            pack::chunk(&self.interaction, chunk, octets, &mut indices[place * CHUNK..][..CHUNK]);
-            ranges[2 * place..][..2].copy_from_slice(&chunk.index_range().bounds());
-        }
+        let ranges: &mut [i32] = bytemuck::cast_slice_mut(&mut ranges[..self.at_once * 8]);
+        let jobs = run
+            .chunks(CHUNKS_OF_JOB)
+            .zip(octets.chunks_mut(CHUNKS_OF_JOB * numbers))
+            .zip(indices.chunks_mut(CHUNKS_OF_JOB * CHUNK))
+            .zip(ranges.chunks_mut(CHUNKS_OF_JOB * 2));
+        self.threads.each(jobs, |(((run, octets), indices), ranges)| {
+            let places = octets.chunks_mut(numbers).zip(indices.chunks_mut(CHUNK)).zip(ranges.chunks_mut(2));
+            for ((number, _), ((octets, indices), range)) in run.iter().zip(places) {
+                if let Some(chunk) = sources.chunk(*number) {
+                    pack::chunk(&self.interaction, chunk, octets, indices);
+                    range.copy_from_slice(&chunk.index_range().bounds());
+                }
+            }
+        });
         let count = run.len();
         // SAFETY: the staging area holds `count` chunks and so does the device's memory from the
         // slot on, which `grow` saw to; the copies are waited for before the area is used again.
@@ -224,4 +246,10 @@ impl<G: Gpu> Store<G> {
             (octets, indices, ranges, predicted, room);
         Ok(())
     }
+}
+
+/// Makes a staging area for this many chunks.
+fn staging<G: Gpu>(gpu: &G, interaction: &Interaction, chunks: usize) -> Result<G::HostMemory> {
+    let bytes_of_chunk = pack::chunk_numbers(interaction) * 8 + CHUNK * 4 + 8;
+    gpu.allocate_host(chunks * bytes_of_chunk, "chunks on their way")
 }
