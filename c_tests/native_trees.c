@@ -106,6 +106,45 @@ static void accuracies(void) {
     GIVES(KYOHO_OK, kyoho_system_free(exact));
 }
 
+/* The sources within a radius of each point, which are those of all pairs, as lists take them. */
+static void neighbours(void) {
+    kyoho_options options = options_of(2, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, NULL, 2);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(points, POINTS, 0);
+    kyoho_system *system = NULL;
+    static double radii2[POINTS];
+    static int64_t offsets[POINTS + 1];
+    sources.velocities.data = NULL, sinks.velocities.data = NULL;
+    GIVES(KYOHO_OK, kyoho_system_create(&options, &system));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.radii2", system, kyoho_system_find_neighbours(system, N, &sinks, offsets));
+    for (int i = 0; i < POINTS; i++) radii2[i] = i % 5 * 0.01, points[i].index = p[i].index;
+    sinks.radii2.data = radii2;
+    SAYS(KYOHO_NULL_ARGUMENT, "offsets", system, kyoho_system_find_neighbours(system, N, &sinks, NULL));
+    GIVES(KYOHO_OK, kyoho_system_find_neighbours(system, N, &sinks, offsets));
+    const int64_t all = offsets[POINTS];
+    int32_t *addresses = malloc((size_t)all * sizeof *addresses);
+    SAYS(KYOHO_BUFFER_TOO_SMALL, "the array of addresses", system,
+         kyoho_system_copy_found_neighbours(system, all - 1, addresses));
+    SAYS(KYOHO_NULL_ARGUMENT, "addresses", system, kyoho_system_copy_found_neighbours(system, all, NULL));
+    GIVES(KYOHO_OK, kyoho_system_copy_found_neighbours(system, all, addresses));
+    CHECK(offsets[0] == 0 && all > POINTS);
+    for (int i = 0; i < POINTS; i += 7) {
+        int64_t at = offsets[i];
+        for (int j = 0; j < N; j++) {
+            double r2 = 0;
+            for (int k = 0; k < 3; k++) r2 += (p[j].x[k] - points[i].x[k]) * (p[j].x[k] - points[i].x[k]);
+            if (r2 < radii2[i] && p[j].index != points[i].index) CHECK(at < offsets[i + 1] && addresses[at++] == j);
+        }
+        CHECK(at == offsets[i + 1]);
+    }
+    sinks.count = 0;
+    GIVES(KYOHO_OK, kyoho_system_find_neighbours(system, N, &sinks, offsets));
+    GIVES(KYOHO_OK, kyoho_system_copy_found_neighbours(system, 0, NULL));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+    free(addresses);
+}
+
 static void refusals(void) {
     kyoho_options options = options_of(2, KYOHO_PRECISION_SINGLE, KYOHO_BACKEND_CPU, NULL, 1);
     kyoho_tree_errors errors = KYOHO_TREE_ERRORS_INIT;
@@ -141,6 +180,7 @@ static void refusals(void) {
 int main(void) {
     make_model();
     accuracies();
+    neighbours();
     refusals();
     return failures > 0;
 }

@@ -282,6 +282,7 @@ module kyoho
     public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_predict
     public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
     public :: kyoho_system_tree_error
+    public :: kyoho_system_find_neighbours, kyoho_system_copy_found_neighbours
     public :: kyoho_system_force_lists, kyoho_system_start_lists
     public :: kyoho_system_force_batch, kyoho_system_start_batch
 
@@ -439,6 +440,29 @@ module kyoho
             integer(c_int32_t), value :: nj, samples
             type(kyoho_sinks), intent(in) :: sinks
             type(kyoho_tree_errors), intent(inout) :: errors
+            integer(c_int32_t) :: code
+        end function
+
+        ! Finds by a tree the sources within the radius of each sink. The addresses for sink i, which
+        ! kyoho_system_copy_found_neighbours writes, are those from offsets(i) to below
+        ! offsets(i + 1), counted from 0; the last of the offsets is the number of all.
+        function kyoho_system_find_neighbours(system, nj, sinks, offsets) &
+                bind(c, name="kyoho_system_find_neighbours") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int32_t), value :: nj
+            type(kyoho_sinks), intent(in) :: sinks
+            integer(c_int64_t), intent(inout) :: offsets(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the addresses that kyoho_system_find_neighbours found last.
+        function kyoho_system_copy_found_neighbours(system, capacity, addresses) &
+                bind(c, name="kyoho_system_copy_found_neighbours") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int64_t), value :: capacity
+            integer(c_int32_t), intent(inout) :: addresses(*)
             integer(c_int32_t) :: code
         end function
     end interface

@@ -834,6 +834,33 @@ kyoho_result kyoho_system_tree_error(struct kyoho_system *system,
                                      int32_t samples,
                                      struct kyoho_tree_errors *errors);
 
+// Finds by a tree the sources at addresses below `nj` that are within the radius of each sink:
+// `|r|^2 < radii2[sink]`, softening not included, and with KYOHO_EXCLUDE_BY_INDEX no source that
+// has the sink's index. Positions are those that were written. The system is of order 2, with or
+// without an `accuracy`; the sinks have `positions` and `radii2`, in memory of the host.
+//
+// `offsets` receives `count + 1` numbers: the addresses of sink `i` are those from `offsets[i]` to
+// below `offsets[i + 1]` in the array that `kyoho_system_copy_found_neighbours` writes, and the
+// last one is the number of all. They are offsets and addresses as `kyoho_lists` takes them, and
+// the same on every machine: distances are compared in double precision.
+//
+// Errors: as `kyoho_system_force`, KYOHO_UNSUPPORTED (an order other than 2), and
+// KYOHO_NULL_ARGUMENT (no `radii2`, no `offsets`).
+kyoho_result kyoho_system_find_neighbours(struct kyoho_system *system,
+                                          int32_t nj,
+                                          const struct kyoho_sinks *sinks,
+                                          int64_t *offsets);
+
+// Writes the addresses that the last `kyoho_system_find_neighbours` found, those of a sink next to
+// each other and ascending. `addresses` has room for `capacity` of them, at least as many as the
+// last of the offsets says, and may be NULL where that is 0.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BUFFER_TOO_SMALL, after which nothing is
+// written.
+kyoho_result kyoho_system_copy_found_neighbours(struct kyoho_system *system,
+                                                int64_t capacity,
+                                                int32_t *addresses);
+
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 //

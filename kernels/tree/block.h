@@ -1,4 +1,8 @@
-// What the threads of a block do together.
+// What the threads of a block do together, and the differences of places.
+
+// The difference of two places, each as what 32 bits hold of it and what they round off.
+#define APART(highs, lows, from_high, from_low, k) \
+    (((highs).k - (from_high).k) + ((lows).k - (from_low).k))
 
 #if !CAN_VOTE
 // Threads that run in step are not known.

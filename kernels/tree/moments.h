@@ -4,10 +4,6 @@
 // the centre weighted by |m|. Moments of degree 1 are zero where no mass is negative. Sums are made
 // in the order of the bodies of a leaf, or of the children of a cell.
 
-// The difference of two places.
-#define APART(highs, lows, from_high, from_low, k) \
-    (((highs).k - (from_high).k) + ((lows).k - (from_low).k))
-
 // Moves a place, of which `low` holds what `high` rounds off.
 #define MOVE_ALONG(k, by) \
     { \

@@ -6,3 +6,4 @@
 #include "tree/sort.h"
 #include "tree/order.h"
 #include "tree/cells.h"
+#include "tree/neighbours.h"

@@ -8,6 +8,7 @@ pub mod forces;
 pub mod interaction;
 pub mod lists;
 pub mod memory;
+pub mod neighbours;
 pub mod partition;
 pub mod records;
 pub mod sinks;
@@ -24,6 +25,7 @@ pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
 pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
 pub use lists::{AddressTable, Bodies, BodyColumns, GroupTable, InteractionLists, ListedSources, SinkGroup};
+pub use neighbours::{FoundNeighbours, NeighbourTable, Neighbourhoods};
 pub use partition::{
     Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
 };

@@ -419,6 +419,18 @@ impl Sources {
         }
     }
 
+    /// Returns the index of the source at an address.
+    pub fn index_of(&self, address: usize) -> Option<i32> {
+        let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(address % CHUNK))?;
+        Some(chunk.indices()[address % CHUNK])
+    }
+
+    /// Whether a source was written to each address below an end.
+    pub fn has_all_below(&self, end: usize) -> bool {
+        (0..chunks_below(end))
+            .all(|number| self.chunk(number).is_some_and(|chunk| chunk.all_set(CHUNK.min(end - number * CHUNK))))
+    }
+
     /// Whether a source was written to an address.
     pub fn is_set(&self, address: usize) -> bool {
         self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::{
-    Assignment, Block, Error, Interaction, InteractionLists, PartialSums, Partition, RecordLine, Result, ResultCode,
-    Sources, Sums,
+    Assignment, Block, Error, FoundNeighbours, Interaction, InteractionLists, Neighbourhoods, PartialSums, Partition,
+    RecordLine, Result, ResultCode, Sources, Sums,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -604,6 +604,26 @@ impl Devices {
             *outcome = device.neighbours(sources, block, first..first + found.len(), found);
         });
         self.note(outcomes)
+    }
+}
+
+impl Devices {
+    /// Finds the sources within the radii of some points by the first device, where it can; a
+    /// failed one cannot.
+    pub fn find_neighbours(
+        &mut self,
+        sources: &Sources,
+        nj: usize,
+        asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        let Some(device) = self.all.first_mut() else { return Ok(None) };
+        match device.find_neighbours(sources, nj, asked) {
+            Err(error) if self.setup.fall_back && is_of_device(&error) => {
+                log::warn!("neighbours are looked for on the CPU: {error}");
+                Ok(None)
+            }
+            found => found,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod neighbours;
 mod partitions;
 mod sinks;
 mod sources;
+mod tree_neighbours;
 mod trees;
 
 use std::ops::Range;
@@ -22,8 +23,8 @@ use crate::data::records::Numbers;
 use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
     Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS,
-    MAX_DERIVATIVES, NeighbourCriterion, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
-    Sums, TreeAccuracy, TreeBlock,
+    MAX_DERIVATIVES, NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope,
+    Sink, Sinks, Source, Sums, TreeAccuracy, TreeBlock,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -137,6 +138,8 @@ pub struct System {
     tree_crossover: Option<u64>,
     /// Interaction lists of a block to come; they keep the memory of those of earlier ones.
     candidate_lists: InteractionLists,
+    /// The sources within the radii of sinks that were found last.
+    neighbours: NeighbourTable,
 }
 
 impl System {
@@ -182,6 +185,7 @@ impl System {
             end: 0,
             tree: None,
             tree_crossover: None,
+            neighbours: NeighbourTable::default(),
             candidate_lists: InteractionLists::default(),
         })
     }

@@ -24,15 +24,23 @@ impl System {
     ///
     /// Only systems of order 2 have trees. All sinks of a block have to have the same softening.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
-        if tree.is_some() && self.interaction.order != Order::Second {
-            return Err(Error::Unsupported {
-                backend: self.setup().backend.name(),
-                forces: format!("trees of {}", self.interaction.name()),
-                allowed: "order 2".into(),
-            });
+        if tree.is_some() {
+            self.require_order_of_trees()?;
         }
         self.tree = tree;
         Ok(())
+    }
+
+    /// Fails unless the system's order has trees.
+    pub(super) fn require_order_of_trees(&self) -> Result<()> {
+        if self.interaction.order == Order::Second {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            backend: self.setup().backend.name(),
+            forces: format!("trees of {}", self.interaction.name()),
+            allowed: "order 2".into(),
+        })
     }
 
     /// Returns the accuracy of forces by a tree, if they are summed by one.

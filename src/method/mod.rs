@@ -13,7 +13,10 @@ use std::sync::Arc;
 use arrays::DeviceArrays;
 use direct::gpu::GpuDevice;
 
-use crate::data::{Assignment, Block, Error, Interaction, PartialSums, Partition, Result, Sources, Updates};
+use crate::data::{
+    Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
+    Updates,
+};
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
 use crate::hal::{Backend, DeviceDescription};
@@ -93,6 +96,17 @@ pub trait Device: Send {
         sinks: std::ops::Range<usize>,
         found: &mut [Vec<i32>],
     ) -> Result<()>;
+
+    /// Finds the sources at addresses below `nj` within the radii of some points, softening not
+    /// included; returns `None` if this device cannot. No block is under way.
+    fn find_neighbours(
+        &mut self,
+        _sources: &Sources,
+        _nj: usize,
+        _asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        Ok(None)
+    }
 
     /// Returns the number of sinks whose lists are made together: enough to share the prediction of
     /// the sources, few enough to bound the memory, and the time where only one list is asked for.

@@ -18,6 +18,7 @@ pub mod cpu;
 pub mod criterion;
 pub mod cube;
 pub mod gpu;
+pub mod neighbours;
 
 /// A leaf has at most this many bodies, unless they have the same key.
 pub const LEAF: usize = 16;

@@ -89,6 +89,7 @@ pub static CHECKS: &[Check] = &[
     trees::MASSLESS,
     trees::NEGATIVE,
     trees::REPEATED,
+    trees::NEIGHBOURS,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,

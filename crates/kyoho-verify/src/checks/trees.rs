@@ -246,3 +246,44 @@ pub const REPEATED: Check = Check {
         Ok(())
     },
 };
+
+pub const NEIGHBOURS: Check = Check {
+    name: "neighbours by trees",
+    promise: "the sources that a tree finds within a radius are those of all pairs, up to the last bit of a distance",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let mut sources = plummer(BODIES);
+        // Some coincide, and some lie in a clump that is far smaller than its distance from others.
+        let middle = sources[5].coefficients[0];
+        for (number, source) in sources.iter_mut().enumerate().skip(100).take(90) {
+            let beside = if number % 3 == 0 { 0.0 } else { 1e-12 * (number as f64).sin() };
+            source.coefficients[0] = middle.map(|coordinate| coordinate + beside);
+        }
+        let distance2 = |one: &Source, other: &[f64; 3]| -> f64 {
+            let [x, y, z] = std::array::from_fn(|k| one.coefficients[0][k] - other[k]);
+            x * x + y * y + z * z
+        };
+        let mut sinks = sinks_of(&sources, 0.0);
+        for (number, sink) in sinks.iter_mut().enumerate() {
+            // Some radii end at a source, which is outside then.
+            let border = distance2(&sources[(number * 7 + 3) % BODIES], &sink.derivatives[0]);
+            sink.radius2 = [0.0, 0.01, border.min(0.3), 1e-25, border.min(0.3).next_up()][number % 5];
+        }
+        let model = Model { target, sources: &sources, skip_own_index: true };
+        let mut system = model.system(TreeAccuracy::Error(ACCURACY))?;
+        for skips in [true, false] {
+            let table = system.find_neighbours(BODIES, skips, sinks.iter().copied())?;
+            let wrong = sinks.iter().enumerate().find(|(number, sink)| {
+                let is = |address: &usize| {
+                    let source = &sources[*address];
+                    distance2(source, &sink.derivatives[0]) < sink.radius2 && !(skips && source.index == sink.index)
+                };
+                let expected = (0..BODIES).filter(is).map(|address| address as i32);
+                !expected.eq(table.of(*number).iter().copied())
+            });
+            let wrong = wrong.map(|(number, sink)| format!("sink {number}, squared radius {:e}", sink.radius2));
+            findings.expect_equal("sinks with other neighbours than those of all pairs", wrong, None);
+        }
+        Ok(())
+    },
+};

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::data::sinks::width;
 use crate::data::{
-    Assignment, Block, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Partition, Records,
-    Result, SLICES, Sources, TreeBlock, Updates, chunks_below, memory,
+    Assignment, Block, CHUNK, Error, FoundNeighbours, Interaction, InteractionLists, ListedSources, MAX_DERIVATIVES,
+    Nearest, Neighbourhoods, PartialSums, Partition, Records, Result, SLICES, Sources, TreeBlock, Updates,
+    chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
@@ -683,6 +684,32 @@ impl<G: Gpu> Device for GpuDevice<G> {
             }
         }
         self.neighbour_lists.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
+    }
+
+    fn find_neighbours(
+        &mut self,
+        sources: &Sources,
+        nj: usize,
+        asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        let _caller = self.gpu.enter()?;
+        if self.store.update(&self.gpu, &self.queues[0], sources, true)? {
+            self.sources_have_changed();
+        }
+        let (octets, chunks) = self.store.octets();
+        let bodies = nj.min(sources.count());
+        // Places are addresses, and those below the end have a source each.
+        if !self.store.is_dense() || !sources.has_all_below(bodies) {
+            return Ok(None);
+        }
+        let units = sources.units(&[0.0; MAX_DERIVATIVES], &self.options.interaction);
+        let trees = match &mut self.trees {
+            Some(trees) => trees,
+            none => none.insert(TreeSums::new(&self.gpu, self.options.threads)?),
+        };
+        let kept = (octets, nj.min(chunks * CHUNK), bodies);
+        let on = (&self.gpu, &self.queues[0]);
+        trees.find_neighbours(on, &self.options.interaction, kept, (asked, units)).map(Some)
     }
 
     fn lists_at_once(&self) -> usize {

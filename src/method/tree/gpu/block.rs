@@ -1,6 +1,9 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, CHUNK, Error, Interaction, OCTET, Result, Sources, TAYLOR, TreeBlock, sinks};
+use crate::data::{
+    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, Sources, TAYLOR, TreeBlock,
+    Units, memory, sinks,
+};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
 use crate::method::arrays::kernels::PieceResults;
@@ -10,6 +13,7 @@ use crate::method::tree::bodies::{Bodies, are_sources};
 use super::builder::{Given, Tree};
 use super::constants::BodyLayout;
 use super::forces::{Asked, Forces};
+use super::neighbours::{NeighbourSearch, SearchedSinks};
 
 /// The bytes of a row of an octet.
 const ROW: i64 = 8 * OCTET as i64;
@@ -24,6 +28,7 @@ pub struct TreeSums<G: Gpu> {
     /// The tree of sinks that are not the sources.
     sinks: Option<Tree<G>>,
     forces: Forces<G>,
+    neighbours: NeighbourSearch<G>,
     of_sinks: G::Memory,
     results: G::Memory,
     found: G::HostMemory,
@@ -82,6 +87,7 @@ impl<G: Gpu> TreeSums<G> {
             sources: Tree::new(gpu)?,
             sinks: None,
             forces: Forces::new(gpu)?,
+            neighbours: NeighbourSearch::new(gpu)?,
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
@@ -196,14 +202,10 @@ impl<G: Gpu> TreeSums<G> {
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
-            let wanted = (places, bodies, softening2, mass_factor);
-            if self.built != Some(wanted) {
-                self.built = None;
-                self.sources.build(on, &given)?;
-            }
+            self.build_sources(on, &given)?;
             let sinks = match &others {
                 Some(Others::OnHost(_, sinks)) => {
-                    self.send_sinks(on, sinks)?;
+                    self.send_sinks(on, &sinks.positions)?;
                     Some((self.of_sinks.address(), BodyLayout::columns(0, 0)))
                 }
                 Some(Others::OnDevice(sinks)) => Some((sinks.address(), layout_of_sinks(interaction))),
@@ -211,13 +213,7 @@ impl<G: Gpu> TreeSums<G> {
             };
             let sinks = match sinks {
                 Some((memory, layout)) => {
-                    let tree = match &mut self.sinks {
-                        Some(tree) => tree,
-                        none => none.insert(Tree::new(gpu)?),
-                    };
-                    let (frame, mass_factor) = (Some(self.sources.frame()), 0.0);
-                    let given = Given { memory, layout, places: count, bodies: count, mass_factor, softening2, frame };
-                    tree.build(on, &given)?;
+                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
                     tree.sum_moments(on, order, criterion)?;
                     Some(&*tree)
                 }
@@ -228,13 +224,8 @@ impl<G: Gpu> TreeSums<G> {
             if self.sources.has_negative() {
                 self.sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..given })?;
                 self.sources.sum_moments(on, order, criterion)?;
-                // The tree has other masses now.
-                self.built = None;
                 let asked = Asked { mass_factor: -mass_factor, adds: true, ..asked };
                 self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
-            }
-            if !self.sources.has_negative() {
-                self.built = Some(wanted);
             }
         }
         if taken.is_some() {
@@ -248,9 +239,54 @@ impl<G: Gpu> TreeSums<G> {
         Ok(())
     }
 
-    /// Sends the positions of sinks.
-    fn send_sinks(&mut self, (gpu, queue): (&G, &G::Queue), sinks: &Bodies) -> Result<()> {
-        let positions: &[u8] = bytemuck::cast_slice(&sinks.positions);
+    /// Finds the sources within the radius of each of some points. All sources that the device has
+    /// are at addresses from 0 on.
+    pub fn find_neighbours(
+        &mut self,
+        on: (&G, &G::Queue),
+        interaction: &Interaction,
+        (octets, places, bodies): (&G::Memory, usize, usize),
+        (asked, units): (Neighbourhoods, Units),
+    ) -> Result<FoundNeighbours> {
+        let count = asked.positions.len();
+        if count == 0 || bodies == 0 {
+            let starts = memory::filled(count + 1, 0, "lists of neighbours")?;
+            return Ok(FoundNeighbours { starts, addresses: Vec::new() });
+        }
+        let (memory, layout) = (octets.address(), layout_of_octets(interaction));
+        let (mass_factor, softening2) = (units.mass_factor(), 0.0);
+        let given = Given { memory, layout, places, bodies, mass_factor, softening2, frame: None };
+        self.send_sinks(on, asked.positions)?;
+        let (memory, layout) = (self.of_sinks.address(), BodyLayout::columns(0, 0));
+        // SAFETY: the octets have as many places, and all work is waited for.
+        unsafe {
+            self.build_sources(on, &given)?;
+            self.sources.sum_cells(on)?;
+            let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+            let sinks = SearchedSinks { tree, memory, layout, radii2: asked.radii2 };
+            self.neighbours.find(on, (&mut self.sources, &given), &sinks)
+        }
+    }
+
+    /// Builds the tree of sources, if it is not that of these.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`].
+    unsafe fn build_sources(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        let wanted = (given.places, given.bodies, given.softening2, given.mass_factor);
+        if self.built != Some(wanted) {
+            self.built = None;
+            // SAFETY: the caller's promise.
+            unsafe { self.sources.build(on, given)? };
+            // The forces of negative masses need other masses in the tree.
+            self.built = Some(wanted).filter(|_| !self.sources.has_negative());
+        }
+        Ok(())
+    }
+
+    /// Sends positions of sinks.
+    fn send_sinks(&mut self, (gpu, queue): (&G, &G::Queue), positions: &[[f64; 3]]) -> Result<()> {
+        let positions: &[u8] = bytemuck::cast_slice(positions);
         let bytes = positions.len();
         if self.of_sinks.bytes() < bytes {
             self.of_sinks = gpu.allocate(bytes + bytes / 4, "sinks")?;
@@ -260,4 +296,25 @@ impl<G: Gpu> TreeSums<G> {
         unsafe { gpu.copy(queue, from, Place::Device(&self.of_sinks, 0), bytes)? };
         gpu.synchronize(queue)
     }
+}
+
+/// Builds the tree of sinks in the units of that of sources.
+///
+/// # Safety
+/// As for [`Tree::build`].
+unsafe fn built_of_sinks<'a, G: Gpu>(
+    on: (&G, &G::Queue),
+    tree: &'a mut Option<Tree<G>>,
+    (memory, layout, count): (Address<G>, BodyLayout, usize),
+    sources: &Tree<G>,
+) -> Result<&'a mut Tree<G>> {
+    let tree = match tree {
+        Some(tree) => tree,
+        none => none.insert(Tree::new(on.0)?),
+    };
+    let (frame, mass_factor, softening2) = (Some(sources.frame()), 0.0, 0.0);
+    let given = Given { memory, layout, places: count, bodies: count, mass_factor, softening2, frame };
+    // SAFETY: the caller's promise.
+    unsafe { tree.build(on, &given)? };
+    Ok(tree)
 }

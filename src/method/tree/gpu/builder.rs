@@ -9,6 +9,7 @@ use super::constants::{
 };
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
+use crate::law::expansion::LOWEST_ORDER;
 use crate::method::direct::gpu::code::load_unit;
 use crate::method::tree::cells::Cell;
 use crate::method::tree::criterion::Criterion;
@@ -47,7 +48,8 @@ macro_rules! kernels {
 
 kernels!(Kernels:
     find_box, choose_cube, write_keys, count_digits_small, place_keys_small, count_digits_large, place_keys_large,
-    scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells
+    scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
+    link_next, find_neighbours
 );
 kernels!(Expansions:
     scan_rows, sum_leaves, sum_children, count_sinks, place_sinks, find_fields, find_groups, choose_groups, find_interactions,
@@ -502,6 +504,16 @@ impl<G: Gpu> Tree<G> {
             }
         }
         Ok(())
+    }
+
+    /// Begins to sum what walks need of cells, with moments of whichever order is loaded.
+    ///
+    /// # Safety
+    /// As for [`Tree::sum_moments`].
+    pub unsafe fn sum_cells(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        let order = self.expansions.as_ref().map_or(LOWEST_ORDER, |(order, _)| *order);
+        // SAFETY: the caller's promise.
+        unsafe { self.sum_moments(on, order, Criterion::Error { tolerance: 0.0 }) }
     }
 
     /// Copies what the device has, for tests.

@@ -57,6 +57,8 @@ pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 pub const WALK_BUFFER: usize = 256;
 /// Threads that have a group together in the sums over near leaves.
 pub const NEAR_THREADS: usize = 128;
+/// Threads of a block that looks for neighbours.
+pub const NEIGHBOUR_THREADS: usize = 128;
 /// The most words of all lists. They are counted by 32 bits, beyond this no further.
 pub const MOST_WORDS: usize = 3 << 30;
 /// The square of the largest sum of two radii over the distance in the first pass.
@@ -198,6 +200,7 @@ mod tests {
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
             ("NEAR_THREADS", NEAR_THREADS as i64),
+            ("NEIGHBOUR_THREADS", NEIGHBOUR_THREADS as i64),
             ("MOST_WORDS", MOST_WORDS as i64),
             ("SIDE_EXPONENT", SIDE_EXPONENT.into()),
             ("SOFTENING_EXPONENT", SOFTENING_EXPONENT.into()),
