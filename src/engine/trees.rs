@@ -32,7 +32,7 @@ impl System {
     }
 
     /// Fails unless the system's order has trees.
-    pub(super) fn require_order_of_trees(&self) -> Result<()> {
+    pub fn require_order_of_trees(&self) -> Result<()> {
         if self.interaction.order == Order::Second {
             return Ok(());
         }

@@ -70,6 +70,7 @@ pub unsafe extern "C" fn kyoho_system_find_neighbours(
     offsets: *mut i64,
 ) -> ResultCode {
     call_on(system, |system| {
+        system.require_order_of_trees()?;
         let nj = arrays::count("nj", nj)?;
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
