@@ -3,12 +3,15 @@
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
+# make wheel     the Python package with the library in it, in target/wheel
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 DROPIN ?=
 # cargo's profile: release, or dev for a build that the tests have made already.
 PROFILE ?= release
+# The one that makes the wheel, which serves any from 3.9 on.
+PYTHON ?= python3
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -29,7 +32,7 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test check build install uninstall demo-tools test-tools
+.PHONY: demo test check build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
@@ -46,6 +49,12 @@ check:
 build:
 	cargo build --profile $(PROFILE)
 	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
+
+# In the place of what was there: the name has the version and the newest C library.
+wheel: build
+	rm -rf $(TARGET)/wheel
+	KYOHO_BUILT=$(abspath $(BUILT)) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps \
+		--wheel-dir $(TARGET)/wheel ./python
 
 install: build
 	@for header in $(HEADERS); do \

@@ -1,0 +1,39 @@
+"""Gravitational forces for N-body codes, on NVIDIA GPUs, OpenCL devices and CPUs.
+
+>>> import numpy, kyoho
+>>> random = numpy.random.default_rng(1)
+>>> positions, masses = random.normal(size=(1000, 3)), numpy.full(1000, 1e-3)
+>>> accelerations, potentials = kyoho.gravity(positions, masses, eps=0.01)
+>>> accelerations.shape, potentials.shape
+((1000, 3), (1000,))
+"""
+
+from ._errors import Error, Result
+from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
+from ._information import Backend, Information, info
+from ._library import library as _library
+from ._results import Forces, Interaction, Predictions, Sources, Statistics, TreeErrors
+from ._system import System
+
+__version__: str = _library.kyoho_version().decode()
+
+__all__ = [
+    "Backend",
+    "Error",
+    "Forces",
+    "Information",
+    "Interaction",
+    "Predictions",
+    "Result",
+    "Sources",
+    "Statistics",
+    "System",
+    "TreeErrors",
+    "__version__",
+    "forces_in_batch",
+    "forces_on_lists",
+    "gravity",
+    "info",
+    "release",
+    "tree_error",
+]

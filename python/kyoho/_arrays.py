@@ -1,0 +1,218 @@
+"""The way of arrays into the structures of the library."""
+
+from __future__ import annotations
+
+from ctypes import Structure, addressof, c_char
+from typing import Any
+
+import numpy
+
+from ._devices import Device, device_array
+from ._errors import Error, Result
+from ._structures import CUDA
+
+_FLOAT64 = numpy.dtype(numpy.float64)
+_INT32 = numpy.dtype(numpy.int32)
+_INT64 = numpy.dtype(numpy.int64)
+_NDARRAY = numpy.ndarray
+_BYTE = c_char.from_buffer
+_HOST = "memory of the host"
+
+
+class Arrays:
+    """Puts arrays into one structure of the library. All have one element or row for each of
+    ``count`` bodies, and all are in one memory.
+
+    They are handed over as they are where they have the library's type and their rows can be
+    reached by a stride. Otherwise those that are only read are copied.
+    """
+
+    # None: no array yet; "memory of the host"; or the number of the CUDA device.
+    place: str | int | None = None
+    first = ""
+    stream: int | None = None
+    # An array on a device, of which results take their kind.
+    device_array: Any = None
+    # The beginning of names of arrays in errors, such as "out."
+    label = ""
+
+    def __init__(self, structure: Structure, count: int | None = None) -> None:
+        self.structure = structure
+        self.count = count
+        # Copies, which have to stay until the call is over.
+        self.kept: list[object] = []
+
+    def rows(self, field: str, array: Any) -> None:
+        """Puts an array that is read, of shape (count, 3)."""
+        if not self._as_it_is(field, array, _FLOAT64, 3):
+            self._put(field, array, _FLOAT64, 3)
+
+    def elements(self, field: str, array: Any) -> None:
+        """Puts an array that is read, of shape (count,)."""
+        if not self._as_it_is(field, array, _FLOAT64, 0):
+            self._put(field, array, _FLOAT64, 0)
+
+    def integers(self, field: str, array: Any) -> None:
+        """Puts an array of integers that is read, of shape (count,)."""
+        if not self._as_it_is(field, array, _INT32, 0):
+            self._put(field, array, _INT32, 0)
+
+    def long_integers(self, field: str, array: Any) -> None:
+        """Puts an array of 64-bit integers that is read, of shape (count,)."""
+        self._put(field, array, _INT64, 0)
+
+    def results(self, field: str, array: Any, columns: int = 0, integers: bool = False) -> None:
+        """Puts an array that is written, which is never a copy."""
+        dtype = _INT32 if integers else _FLOAT64
+        if not self._as_it_is(field, array, dtype, columns):
+            self._put(field, array, dtype, columns, is_written=True)
+
+    def _as_it_is(self, field: str, array: Any, dtype: Any, columns: int) -> bool:
+        """Puts an array whose numbers follow one another in the host's memory, and may be written.
+        It is the short way for most arrays; the others have to be looked at.
+        """
+        if type(array) is not _NDARRAY or array.dtype is not dtype:
+            return False
+        shape = array.shape
+        if (len(shape) != 2 or shape[1] != columns) if columns else len(shape) != 1:
+            return False
+        if self.place is None:
+            self.place = _HOST
+            self.first = self.label + field
+            if self.count is None:
+                self.count = shape[0]
+        if shape[0] != self.count or self.place is not _HOST:
+            return False
+        try:
+            setattr(self.structure, field, addressof(_BYTE(array)))
+        except (TypeError, ValueError, BufferError):
+            return False
+        return True
+
+    def _put(self, field: str, array: Any, dtype: Any, columns: int, is_written: bool = False) -> None:
+        name = self.label + field
+        device = None if type(array) is _NDARRAY else device_array(name, array)
+        if device is not None:
+            self._settle(name, device.device)
+            address, strides, shape = device.address, device.strides, device.shape
+            _check_type(name, device, dtype, is_written)
+            self._settle_stream(name, device.stream)
+            if self.device_array is None:
+                self.device_array = array
+            self.kept.append(device.owner)
+        else:
+            if is_written:
+                array = _writable(name, array, dtype)
+            else:
+                array = _readable(name, array, dtype)
+            self._settle(name, _HOST)
+            shape = array.shape
+        if self.count is None and len(shape) == (2 if columns else 1):
+            self.count = shape[0]
+        wanted = (self.count, columns) if columns else (self.count,)
+        if tuple(shape) != wanted:
+            of = "n" if self.count is None else self.count
+            allowed = f"({of}, {columns})" if columns else f"({of},)"
+            raise Error(f"{name} has the shape {tuple(shape)}; allowed: {allowed}", Result.BAD_COUNT)
+        if device is None:
+            if not is_written:
+                array = _with_rows(array)
+            elif not _has_rows(array):
+                raise _bad_strides(name, array.strides)
+            self.kept.append(array)
+            address, strides = array.ctypes.data, array.strides
+        elif not _are_rows(shape, strides, dtype.itemsize):
+            raise _bad_strides(name, strides)
+        setattr(self.structure, field, address)
+        if strides is not None and shape[0] > 1:
+            setattr(self.structure, f"{field}_stride", strides[0])
+
+    def _settle(self, name: str, place: str | int) -> None:
+        if self.place is None:
+            self.place = place
+            self.first = name
+        elif self.place != place:
+            raise Error(f"{name} is in {_named(place)}; allowed: {_named(self.place)}, as {self.first}")
+
+    def _settle_stream(self, name: str, stream: int | None) -> None:
+        if self.stream is None:
+            self.stream = stream
+        elif stream is not None and stream != self.stream:
+            raise Error(f"{name} belongs to the stream {stream}; allowed: {self.stream}, as {self.first}")
+
+    def finish(self) -> None:
+        """Tells the structure where the arrays are."""
+        if type(self.place) is int:
+            self.structure.memory = CUDA
+            self.structure.cuda.device = self.place
+            self.structure.cuda.stream = self.stream
+
+
+def _bad_strides(name: str, strides: Any) -> Error:
+    allowed = "rows that do not overlap, of numbers that follow one another"
+    return Error(f"{name} has the strides {strides}; allowed: {allowed}")
+
+
+def _named(place: str | int) -> str:
+    return f"memory of CUDA device {place}" if isinstance(place, int) else place
+
+
+def _check_type(name: str, device: Device, dtype: Any, is_written: bool) -> None:
+    if numpy.dtype(device.type) != dtype:
+        raise Error(
+            f"{name} has numbers of type {numpy.dtype(device.type).name} on its device; allowed: {dtype.name}"
+        )
+    if is_written and device.read_only:
+        raise Error(f"{name} may only be read; allowed: an array that may be written")
+
+
+def _readable(name: str, array: Any, dtype: Any) -> Any:
+    """An array of numpy of the wanted type."""
+    if hasattr(array, "unit") or hasattr(array, "units"):
+        raise Error(f"{name} has a unit; allowed: plain numbers, such as its value in units with G = 1")
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise Error(f"{name} has a mask; allowed: plain arrays")
+    try:
+        given = numpy.asarray(array)
+    except Exception as error:
+        raise Error(f"{name} is no array of numbers: {error}") from error
+    kinds = "iu" if dtype.kind == "i" else "fiu"
+    if given.dtype.kind not in kinds and given.size > 0:
+        allowed = "integers" if dtype.kind == "i" else "real numbers"
+        raise Error(f"{name} is an array of {given.dtype}; allowed: {allowed}")
+    if dtype is _INT32 and given.dtype != dtype and given.size > 0:
+        limits = numpy.iinfo(dtype)
+        least, most = given.min(), given.max()
+        if least < limits.min or most > limits.max:
+            value = least if least < limits.min else most
+            raise Error(f"{name} has the number {value}; allowed: integers of 32 bits", Result.BAD_ADDRESS)
+    return given.astype(dtype, copy=False)
+
+
+def _writable(name: str, array: Any, dtype: Any) -> Any:
+    if not isinstance(array, _NDARRAY) or hasattr(array, "unit"):
+        raise Error(f"{name} is a {type(array).__name__}; allowed: arrays of numpy, or on a CUDA device")
+    if array.dtype != dtype:
+        raise Error(f"{name} is an array of {array.dtype}; allowed: {dtype.name}")
+    if not array.flags.writeable:
+        raise Error(f"{name} may only be read; allowed: an array that may be written")
+    return array
+
+
+def _are_rows(shape: Any, strides: Any, size: int) -> bool:
+    """Whether the library reaches all numbers with a stride from row to row."""
+    if strides is None:
+        return True
+    if len(shape) == 2:
+        if strides[1] != size and shape[0] > 0:
+            return False
+        size *= shape[1]
+    return shape[0] < 2 or abs(strides[0]) >= size
+
+
+def _has_rows(array: Any) -> bool:
+    return _are_rows(array.shape, array.strides, array.itemsize)
+
+
+def _with_rows(array: Any) -> Any:
+    return array if _has_rows(array) else numpy.ascontiguousarray(array)

@@ -1,0 +1,387 @@
+"""Functions that need no system of the caller's."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy
+
+from ._devices import device_array, numbers_like
+from ._errors import Error
+from ._results import Forces, Sources, TreeErrors
+from ._system import System
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Numbers = NDArray[numpy.float64]
+
+# As many systems a thread keeps, of different options.
+_KEPT = 4
+
+
+class _Kept(threading.local):
+    """The systems of a thread, for its next calls: making one takes longer than small sums, and on
+    a GPU longer than large ones.
+    """
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.systems: dict[tuple[object, ...], System] = {}
+        self.numbers = numpy.empty(0, numpy.int32)
+
+    def system(self, *options: Any, is_new: bool = False) -> System:
+        """The system with these options: order, precision, backend, devices, threads, accuracy,
+        theta. A new one has no sources.
+        """
+        if self.process != os.getpid():
+            self.__init__()  # type: ignore[misc]
+        system = self.systems.pop(options, None) if is_new else self.systems.get(options)
+        if system is not None and is_new:
+            system.close()
+            system = None
+        if system is None:
+            if len(self.systems) == _KEPT:
+                self.systems.pop(next(iter(self.systems))).close()
+            order, precision, backend, devices, threads, accuracy, theta = options
+            system = self.systems[options] = System(
+                order,
+                precision,
+                backend=backend,
+                devices=devices,
+                threads=threads,
+                accuracy=accuracy,
+                theta=theta,
+            )
+        return system
+
+    def numbers_below(self, count: int) -> Any:
+        """The numbers from 0 on, as indices of bodies."""
+        if len(self.numbers) < count:
+            self.numbers = numpy.arange(count, dtype=numpy.int32)
+        return self.numbers[:count]
+
+
+_kept = _Kept()
+
+
+def release() -> None:
+    """Frees the systems that the functions of this module keep for the calling thread, with their
+    memory and devices. They are made again when they are needed.
+    """
+    while _kept.systems:
+        _kept.systems.popitem()[1].close()
+    _kept.numbers = numpy.empty(0, numpy.int32)
+
+
+@overload
+def gravity(
+    positions: ArrayLike,
+    masses: ArrayLike,
+    eps: ArrayLike = ...,
+    at: ArrayLike | None = ...,
+    accuracy: float | None = ...,
+    theta: float | None = ...,
+    precision: str | None = ...,
+    potential: Literal[True] = ...,
+    *,
+    backend: str | None = ...,
+    devices: str | None = ...,
+    threads: int | None = ...,
+    out: tuple[Numbers, Numbers] | None = ...,
+) -> tuple[Numbers, Numbers]: ...
+@overload
+def gravity(
+    positions: ArrayLike,
+    masses: ArrayLike,
+    eps: ArrayLike = ...,
+    at: ArrayLike | None = ...,
+    accuracy: float | None = ...,
+    theta: float | None = ...,
+    precision: str | None = ...,
+    *,
+    potential: Literal[False],
+    backend: str | None = ...,
+    devices: str | None = ...,
+    threads: int | None = ...,
+    out: Numbers | None = ...,
+) -> Numbers: ...
+@overload
+def gravity(
+    positions: Any,
+    masses: Any,
+    eps: Any = ...,
+    at: Any = ...,
+    accuracy: float | None = ...,
+    theta: float | None = ...,
+    precision: str | None = ...,
+    potential: bool = ...,
+    *,
+    backend: str | None = ...,
+    devices: str | None = ...,
+    threads: int | None = ...,
+    out: Any = ...,
+) -> Any: ...
+def gravity(
+    positions: Any,
+    masses: Any,
+    eps: Any = 0.0,
+    at: Any = None,
+    accuracy: float | None = None,
+    theta: float | None = None,
+    precision: str | None = None,
+    potential: bool = True,
+    *,
+    backend: str | None = None,
+    devices: str | None = None,
+    threads: int | None = None,
+    out: Any = None,
+) -> Any:
+    """Gravitational accelerations and potentials of bodies, with G = 1.
+
+    Parameters
+    ----------
+    positions : (n, 3)
+        The positions of the bodies, in any unit of length.
+    masses : (n,)
+        Their masses, in any unit; they may be zero or negative.
+    eps : float or (m,)
+        The softening length, in the potential ``-m / sqrt(r**2 + eps**2)``: one for all, or one for
+        each place (by a tree: one for all).
+    at : (m, 3)
+        The places at which the results are wanted, and at which every body counts. None: those of
+        the bodies, each of which leaves itself out.
+    accuracy : float
+        Sums by a tree with this relative error of the accelerations, 1e-6 to 1e-2: half of them
+        have at most this. Few pairs are summed directly anyhow. None: direct sums, or ``theta``.
+    theta : float
+        The opening angle of a tree, 0.1 to 1.5, in the place of ``accuracy``.
+    precision : "single", "mixed" or "double"
+        None: what the environment says (``KYOHO_PRECISION``), else ``"double"`` for direct sums and
+        ``"single"``, which is exact enough for any accuracy, by a tree.
+    potential : bool
+        Whether potentials are wanted too.
+    backend, devices, threads
+        As for :class:`kyoho.System`.
+    out : array, or tuple of two
+        The accelerations, ``(m, 3)``, and the potentials, ``(m,)``, to write to.
+
+    Returns
+    -------
+    accelerations : (m, 3) of float64
+        In the unit of mass divided by the square of the unit of length.
+    potentials : (m,) of float64
+        Negative, in the unit of mass divided by the unit of length. Only if ``potential`` is true.
+
+    Arrays of a CUDA device (cupy, torch, numba, or any with ``__cuda_array_interface__`` or DLPack)
+    stay there, and the results are of the same kind.
+
+    Raises
+    ------
+    kyoho.Error
+        An argument has a value that is not allowed, or the device failed.
+
+    >>> import kyoho
+    >>> accelerations, potentials = kyoho.gravity([[0, 0, 0], [2, 0, 0]], [1.0, 1.0])
+    >>> accelerations
+    array([[ 0.25,  0.  ,  0.  ],
+           [-0.25,  0.  ,  0.  ]])
+    >>> potentials
+    array([-0.5, -0.5])
+    >>> kyoho.gravity([[0, 0, 0]], [3.0], at=[[0, 0, 4]], potential=False)
+    array([[ 0.    ,  0.    , -0.1875]])
+    """
+    softening2 = _squared(eps)
+    forces = None if out is None else _as_forces(out, potential)
+    options = (precision, backend, devices, threads, accuracy, theta)
+    system, nj, indices, places = _written(positions, masses, at, options)
+    forces = system.force(places, indices=indices, softening2=softening2, nj=nj, out=forces)
+    return (forces.accelerations, forces.potentials) if potential else forces.accelerations
+
+
+def tree_error(
+    positions: Any,
+    masses: Any,
+    eps: float = 0.0,
+    at: Any = None,
+    accuracy: float | None = None,
+    theta: float | None = None,
+    precision: str | None = None,
+    *,
+    samples: int = 1000,
+    backend: str | None = None,
+    devices: str | None = None,
+    threads: int | None = None,
+) -> TreeErrors:
+    """The relative errors of the accelerations that :func:`gravity` gives by a tree, measured at
+    ``samples`` places, evenly chosen, against direct sums. The parameters are those of
+    :func:`gravity`, in memory of the host; ``accuracy`` or ``theta`` is needed.
+
+    >>> import kyoho
+    >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, samples=2)
+    TreeErrors(median=0.0, percentile_90=0.0, percentile_99=0.0, worst=0.0)
+    """
+    if accuracy is None and theta is None:
+        raise Error("accuracy and theta are None; allowed: one of them, for a tree")
+    softening2 = _squared(eps)
+    options = (precision, backend, devices, threads, accuracy, theta)
+    system, nj, indices, places = _written(positions, masses, at, options)
+    samples = min(samples, len(places))
+    return system.tree_error(places, indices=indices, samples=samples, softening2=softening2, nj=nj)
+
+
+def forces_on_lists(
+    sources: Sources,
+    positions: Any,
+    velocities: Any = None,
+    accelerations: Any = None,
+    jerks: Any = None,
+    *,
+    indices: Any,
+    sink_offsets: Any,
+    source_offsets: Any = None,
+    addresses: Any = None,
+    first_addresses: Any = None,
+    source_counts: Any = None,
+    softening2: Any = 0.0,
+    order: int = 2,
+    precision: str | None = None,
+    backend: str | None = None,
+    devices: str | None = None,
+    threads: int | None = None,
+    out: Forces | None = None,
+) -> Forces:
+    """The forces on groups of sinks, on each of which act the sources of its own list alone.
+
+    Parameters
+    ----------
+    sources : Sources
+        The sources of all lists. With ``source_offsets`` alone they stand list after list; with
+        ``addresses`` or ``first_addresses`` too, these choose among them.
+    positions, velocities, accelerations, jerks : (n, 3)
+        The sinks, group after group, with what the order needs.
+    indices : (n,) of int32, or None
+        Sources with the index of a sink exert no force on it; None: every source counts.
+    sink_offsets : (groups + 1,) of int32
+        The first sink of each group and, behind the last one, the number of sinks.
+    source_offsets : (groups + 1,) of int64
+        The same for the sources, or for the ``addresses``.
+    addresses : (entries,) of int32
+        The numbers of the sources in the lists, list after list.
+    first_addresses, source_counts : (groups,) of int32
+        In their place: the first source of each group, and the number of sources.
+    softening2 : float or (n,)
+        The square of the softening length.
+    order, precision, backend, devices, threads
+        As for :class:`kyoho.System`.
+    out : Forces
+        Arrays to write to. None: new ones.
+
+    >>> import kyoho
+    >>> sources = kyoho.Sources([[0, 0, 0], [1, 0, 0], [2, 0, 0], [4, 0, 0]], [1, 1, 1, 4])
+    >>> forces = kyoho.forces_on_lists(
+    ...     sources,
+    ...     [[0, 0, 0], [1, 0, 0], [2, 0, 0]],
+    ...     indices=[0, 1, 2],
+    ...     sink_offsets=[0, 2, 3],
+    ...     source_offsets=[0, 2, 4],
+    ...     addresses=[2, 3, 0, 1],
+    ... )
+    >>> forces.accelerations[:, 0].round(2)
+    array([ 0.5 ,  1.44, -1.25])
+    """
+    system = _kept.system(order, precision, backend, devices, threads, None, None)
+    of_call = None
+    if addresses is None and first_addresses is None:
+        of_call = sources
+    else:
+        # Sources of calls before would be found at addresses beyond these.
+        system = _kept.system(order, precision, backend, devices, threads, None, None, is_new=True)
+        system._write(sources)
+    return system.force_lists(
+        positions,
+        velocities,
+        accelerations,
+        jerks,
+        indices=indices,
+        sink_offsets=sink_offsets,
+        source_offsets=source_offsets,
+        addresses=addresses,
+        first_addresses=first_addresses,
+        source_counts=source_counts,
+        sources=of_call,
+        softening2=softening2,
+        out=out,
+    )
+
+
+def forces_in_batch(
+    bodies: Sources,
+    offsets: Any,
+    *,
+    softening2: Any = 0.0,
+    order: int = 2,
+    precision: str | None = None,
+    backend: str | None = None,
+    devices: str | None = None,
+    threads: int | None = None,
+    out: Forces | None = None,
+) -> Forces:
+    """The forces on the bodies of many systems, in which each body feels the others of its own.
+    The parameters are those of :meth:`kyoho.System.force_batch` and of :class:`kyoho.System`.
+
+    >>> import kyoho
+    >>> pairs = kyoho.Sources([[0, 0, 0], [1, 0, 0], [0, 0, 0], [2, 0, 0]], [1, 1, 1, 1])
+    >>> kyoho.forces_in_batch(pairs, [0, 2, 4]).potentials
+    array([-1. , -1. , -0.5, -0.5])
+    """
+    system = _kept.system(order, precision, backend, devices, threads, None, None)
+    return system.force_batch(bodies, offsets, softening2=softening2, out=out)
+
+
+def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> tuple[System, int, Any, Any]:
+    """The system of these bodies, their number, and the indices and the positions of the sinks."""
+    precision, backend, devices, threads, accuracy, theta = options
+    if precision is None and (accuracy or theta) and "KYOHO_PRECISION" not in os.environ:
+        precision = "single"
+    if type(positions) is not numpy.ndarray:
+        device = device_array("positions", positions)
+        if device is None:
+            positions = numpy.asarray(positions) if isinstance(positions, (list, tuple)) else positions
+        else:
+            backend = backend or "cuda"
+            devices = devices or f"{device.device},"
+    system = _kept.system(2, precision, backend, devices, threads, accuracy, theta)
+    arrays = system._write(Sources(positions, masses))
+    count = arrays.count or 0
+    if at is not None:
+        return system, count, None, at
+    if arrays.device_array is not None:
+        return system, count, numbers_like(positions, "positions", count), positions
+    return system, count, _kept.numbers_below(count), positions
+
+
+def _squared(eps: Any) -> Any:
+    if type(eps) is not float:
+        if hasattr(eps, "__cuda_array_interface__"):
+            return eps * eps
+        try:
+            eps = numpy.asarray(eps, dtype=numpy.float64)
+        except (TypeError, ValueError) as error:
+            raise Error(f"eps is {eps!r}; allowed: a number, or an array") from error
+        if not (eps >= 0).all():
+            raise Error(f"eps is {eps.min()}; allowed: 0 or more")
+        return eps * eps if eps.ndim else float(eps * eps)
+    if not eps >= 0:
+        raise Error(f"eps is {eps}; allowed: 0 or more")
+    return eps * eps
+
+
+def _as_forces(out: Any, potential: bool) -> Forces:
+    if not potential:
+        return Forces(accelerations=out)
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise Error("out is no tuple of two; allowed: (accelerations, potentials)")
+    return Forces(accelerations=out[0], potentials=out[1])

@@ -1,0 +1,98 @@
+"""The shared library that comes with the package."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
+
+from . import _structures as structures
+from ._errors import Error, Result
+
+PATH = pathlib.Path(__file__).parent / "lib" / "libkyoho.so.0"
+# The version whose structures these are; the library may be newer.
+VERSION = 200
+
+_SYSTEM = c_void_p
+_RESULTS = {
+    "kyoho_backend_available": (c_int32, POINTER(c_int32)),
+    "kyoho_interaction_describe": (c_int32, POINTER(structures.Interaction)),
+    "kyoho_system_create": (POINTER(structures.Options), POINTER(c_void_p)),
+    "kyoho_system_move": (_SYSTEM, POINTER(structures.Options)),
+    "kyoho_system_set_crossover": (_SYSTEM, c_int64),
+    "kyoho_system_free": (_SYSTEM,),
+    "kyoho_system_describe": (_SYSTEM, POINTER(structures.Interaction), POINTER(c_int32)),
+    "kyoho_system_device_count": (_SYSTEM, POINTER(c_int32)),
+    "kyoho_system_device_name": (_SYSTEM, c_int32, c_char_p, c_int32),
+    "kyoho_system_statistics": (_SYSTEM, POINTER(structures.Statistics)),
+    "kyoho_system_set_sources": (_SYSTEM, POINTER(structures.Sources)),
+    "kyoho_system_set_time": (_SYSTEM, c_double),
+    "kyoho_system_predict": (_SYSTEM, c_int32, c_int32, POINTER(structures.Predictions)),
+    "kyoho_system_force": (_SYSTEM, c_int32, POINTER(structures.Sinks), POINTER(structures.Forces)),
+    "kyoho_system_start": (_SYSTEM, c_int32, POINTER(structures.Sinks)),
+    "kyoho_system_wait": (_SYSTEM, POINTER(structures.Forces)),
+    "kyoho_system_neighbours": (_SYSTEM, c_int32, c_int32, c_void_p, POINTER(c_int32)),
+    "kyoho_system_force_lists": (
+        _SYSTEM,
+        POINTER(structures.Lists),
+        POINTER(structures.Sinks),
+        POINTER(structures.Forces),
+    ),
+    "kyoho_system_start_lists": (_SYSTEM, POINTER(structures.Lists), POINTER(structures.Sinks)),
+    "kyoho_system_force_batch": (
+        _SYSTEM,
+        POINTER(structures.Batch),
+        POINTER(structures.Sources),
+        POINTER(structures.Forces),
+    ),
+    "kyoho_system_start_batch": (_SYSTEM, POINTER(structures.Batch), POINTER(structures.Sources)),
+    "kyoho_system_tree_error": (
+        _SYSTEM,
+        c_int32,
+        POINTER(structures.Sinks),
+        c_int32,
+        POINTER(structures.TreeErrors),
+    ),
+}
+
+
+def _load() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(PATH))
+    except OSError as error:
+        raise ImportError(f"{PATH} cannot be loaded, which the wheel of kyoho brings: {error}") from error
+    for name, arguments in _RESULTS.items():
+        function = getattr(library, name)
+        function.argtypes = arguments
+        function.restype = c_int32
+    for name in ("kyoho_version", "kyoho_last_error"):
+        function = getattr(library, name)
+        function.argtypes = ()
+        function.restype = c_char_p
+    library.kyoho_result_text.argtypes = (c_int32,)
+    library.kyoho_result_text.restype = c_char_p
+    for name in ("kyoho_library_version", "kyoho_interaction_count"):
+        getattr(library, name).argtypes = ()
+    if library.kyoho_library_version() < VERSION:
+        version = library.kyoho_version().decode()
+        raise ImportError(f"{PATH} has the version {version}, which is older than this package")
+    return library
+
+
+library = _load()
+
+
+def failure(number: int) -> Error:
+    """The error of the call that the calling thread made last."""
+    text = library.kyoho_last_error() or library.kyoho_result_text(number)
+    try:
+        result: int = Result(number)
+    except ValueError:
+        result = number
+    return Error(text.decode(errors="replace"), result)
+
+
+def check(number: int) -> None:
+    """Raises the error of a call that failed."""
+    if number:
+        raise failure(number)

@@ -1,0 +1,150 @@
+"""The structures of ``kyoho.h``, field by field."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+
+HOST = 0
+CUDA = 1
+
+EXCLUDE_BY_INDEX = 0
+EXCLUDE_NOTHING = 1
+
+PRECISIONS = {"single": 1, "mixed": 2, "double": 3}
+SCOPES = {"full": 1, "regular": 2}
+BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
+CRITERIA = {"by mass": 1, "plain": 2}
+
+
+def _arrays(*names: str) -> list[tuple[str, type]]:
+    """The fields of arrays: each is a pointer and a stride."""
+    return [field for name in names for field in ((name, c_void_p), (f"{name}_stride", c_int64))]
+
+
+class Cuda(ctypes.Structure):
+    _fields_ = [("device", c_int32), ("reserved", c_int32), ("stream", c_void_p)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("order", c_int32),
+        ("precision", c_int32),
+        ("scope", c_int32),
+        ("backend", c_int32),
+        ("threads", c_int32),
+        ("devices", c_char_p),
+        ("crossover", c_int64),
+        ("accuracy", c_double),
+        ("theta", c_double),
+    ]
+
+
+class Interaction(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("order", c_int32),
+        ("precision", c_int32),
+        ("scope", c_int32),
+        ("n_coefficients", c_int32),
+        ("n_derivatives", c_int32),
+        ("n_outputs", c_int32),
+        ("has_nearest", c_int32),
+        ("has_neighbours", c_int32),
+        ("flops_per_pair", c_int32),
+        ("tolerance", c_double),
+        ("description", c_char_p),
+    ]
+
+
+class Statistics(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("reserved", c_int32),
+        ("sources", c_uint64),
+        ("writes", c_uint64),
+        ("blocks", c_uint64),
+        ("sinks", c_uint64),
+        ("interactions", c_uint64),
+        ("bytes", c_uint64),
+    ]
+
+
+class Sources(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        ("count", c_int32),
+        ("first_address", c_int32),
+        *_arrays("addresses", "indices", "masses", "times", "positions", "velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives", "seventh_derivatives"),
+        ("cuda", Cuda),
+    ]
+
+
+class Predictions(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        *_arrays("positions", "velocities", "accelerations", "jerks"),
+    ]
+
+
+class Sinks(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        ("count", c_int32),
+        ("exclusion", c_int32),
+        *_arrays("indices", "positions", "velocities", "accelerations", "jerks"),
+        ("softening2", c_double),
+        *_arrays("softening2_each", "radii2", "steps"),
+        ("neighbour_criterion", c_int32),
+        ("reserved", c_int32),
+        ("cuda", Cuda),
+    ]
+
+
+class Forces(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        *_arrays("potentials", "accelerations", "jerks", "snaps", "crackles", "nearest", "nearest_distance2"),
+        ("cuda", Cuda),
+    ]
+
+
+class Lists(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        ("group_count", c_int32),
+        ("reserved", c_int32),
+        *_arrays("sink_offsets", "source_offsets", "addresses", "first_addresses", "source_counts"),
+        ("sources", ctypes.POINTER(Sources)),
+        ("cuda", Cuda),
+    ]
+
+
+class Batch(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("memory", c_int32),
+        ("system_count", c_int32),
+        ("reserved", c_int32),
+        *_arrays("offsets"),
+        ("softening2", c_double),
+        *_arrays("softening2_each"),
+        ("cuda", Cuda),
+    ]
+
+
+class TreeErrors(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("reserved", c_int32),
+        ("median", c_double),
+        ("percentile_90", c_double),
+        ("percentile_99", c_double),
+        ("worst", c_double),
+    ]

@@ -1,0 +1,775 @@
+"""Systems of sources, whose forces on sinks are computed block by block."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref, c_int32, c_void_p, sizeof
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from . import _structures as structures
+from ._arrays import Arrays
+from ._errors import Error, Result, chosen
+from ._library import check, failure, library
+from ._results import (
+    Forces,
+    Interaction,
+    Predictions,
+    Sources,
+    Statistics,
+    TreeErrors,
+    forces_for,
+    interaction_of,
+    new_forces,
+    word,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_SINKS = sizeof(structures.Sinks)
+_SOURCES = sizeof(structures.Sources)
+_SECOND = ("potentials", "accelerations")
+_FOURTH = (*_SECOND, "jerks", "nearest", "nearest_distance2")
+_RESULTS = {2: _SECOND, 4: _FOURTH, 6: (*_FOURTH, "snaps"), 8: (*_FOURTH, "snaps", "crackles")}
+_PREDICTED = {
+    2: ("positions",),
+    4: ("positions", "velocities"),
+    6: ("positions", "velocities", "accelerations"),
+    8: ("positions", "velocities", "accelerations", "jerks"),
+}
+_DERIVATIVES = Sources._fields[2:9]
+_force = library.kyoho_system_force
+
+
+class System:
+    """A system of sources, and the devices that sum their forces.
+
+    Parameters
+    ----------
+    order : 2, 4, 6 or 8
+        2 for potentials and accelerations; 4 for jerks and nearest sources too; 6 for snaps too;
+        8 for crackles too.
+    precision : "single", "mixed" or "double"
+        None: what the environment says (``KYOHO_PRECISION``), else ``"double"``.
+    scope : "full" or "regular"
+        ``"regular"`` leaves out the neighbours of each sink (order 4).
+    backend : "cuda", "opencl" or "cpu"
+        None: what ``KYOHO_BACKEND`` says, else the first that has a device.
+    devices : str
+        ``"all"``, a count such as ``"2"``, or a list such as ``"0,2"`` (of one: ``"3,"``).
+    threads : int
+        Threads of the CPU. None: what the environment says, else all cores.
+    crossover : int
+        The number of pairs below which the CPU computes a block in the place of a GPU; -1: none.
+    accuracy : float
+        The relative error of accelerations by a tree, 1e-6 to 1e-2, in order 2. Half of the sinks
+        have at most this.
+    theta : float
+        The opening angle of a tree, 0.1 to 1.5, in the place of ``accuracy``.
+
+    Lengths, masses and times have the caller's own units, with G = 1. Arrays of bodies have a row
+    for each: vectors are of shape ``(n, 3)``, scalars of shape ``(n,)``. Arrays of numpy of type
+    float64 (indices and addresses: int32) are read where they are, as long as the three numbers of
+    a row follow one another. Arrays of CUDA devices stay there. Everything else is copied, or
+    refused with a :class:`kyoho.Error`.
+
+    Several threads may use several systems at once; calls on one system wait for one another. A
+    system belongs to the process that made it: in a fork of that process it is an error.
+
+    >>> import kyoho
+    >>> with kyoho.System(order=4) as system:
+    ...     system.set_sources([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], indices=[1, 2])
+    ...     forces = system.force([[0, 0, 0]], [[0, 0, 0]], indices=[1])
+    >>> forces.accelerations
+    array([[0.25, 0.  , 0.  ]])
+    >>> forces.nearest
+    array([2], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        order: int = 4,
+        precision: str | None = None,
+        *,
+        scope: str | None = None,
+        backend: str | None = None,
+        devices: str | None = None,
+        threads: int | None = None,
+        crossover: int = 0,
+        accuracy: float | None = None,
+        theta: float | None = None,
+    ) -> None:
+        # So that a system that could not be made can go.
+        self._handle = c_void_p()
+        self._process = os.getpid()
+        options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
+        check(library.kyoho_system_create(byref(options), byref(self._handle)))
+        self._interaction = self._described()[0]
+        names = _RESULTS[self._interaction.order]
+        has_nearest = self._interaction.has_nearest
+        self._names = frozenset(name for name in names if has_nearest or "nearest" not in name)
+        # The addresses below this may have sources.
+        self._nj: int | None = 0
+        # The sinks of the call that was started, with what it reads until it is waited for.
+        self._started: tuple[int, Arrays, list[object]] | None = None
+
+    # Its life.
+
+    def close(self) -> None:
+        """Frees the system. It is no error if it was freed before."""
+        handle, self._handle = self._handle, c_void_p()
+        if handle and self._process == os.getpid():
+            check(library.kyoho_system_free(handle))
+
+    def __enter__(self) -> System:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        # In a fork the system belongs to the parent.
+        if handle and self._process == os.getpid():
+            library.kyoho_system_free(handle)
+
+    def __repr__(self) -> str:
+        if not self._handle:
+            return "<kyoho.System, closed>"
+        order, precision, scope = self._interaction[:3]
+        return f"<kyoho.System of order {order}, {precision}, {scope}, on {self.backend}>"
+
+    def _own(self) -> c_void_p:
+        """The handle, for calls of the process that made it."""
+        if self._process != os.getpid():
+            raise Error(
+                f"process {os.getpid()} is a fork of process {self._process}, which made this system; "
+                "make one in this process, and write the sources again",
+                Result.CALL_ORDER,
+            )
+        if not self._handle:
+            raise Error("the system was closed; make another one", Result.BAD_HANDLE)
+        return self._handle
+
+    # Its properties.
+
+    @property
+    def interaction(self) -> Interaction:
+        """Its order, precision and scope, and what these compute."""
+        return self._interaction
+
+    @property
+    def backend(self) -> str:
+        """The backend in use now: ``"cuda"``, ``"opencl"``, ``"cpu"``, or ``"none"`` where devices
+        were lost and no others could be had.
+        """
+        return self._described()[1]
+
+    @property
+    def devices(self) -> list[str]:
+        """The names of its devices, for people."""
+        handle, count, text = self._own(), c_int32(), ctypes.create_string_buffer(256)
+        check(library.kyoho_system_device_count(handle, byref(count)))
+        names = []
+        for number in range(count.value):
+            result = library.kyoho_system_device_name(handle, number, text, len(text))
+            if result != Result.BUFFER_TOO_SMALL:
+                check(result)
+            names.append(text.value.decode(errors="replace"))
+        return names
+
+    @property
+    def statistics(self) -> Statistics:
+        """What it has done since it was made."""
+        counts = structures.Statistics(sizeof(structures.Statistics))
+        check(library.kyoho_system_statistics(self._own(), byref(counts)))
+        return Statistics(*(getattr(counts, name) for name in Statistics._fields))
+
+    def _described(self) -> tuple[Interaction, str]:
+        interaction = structures.Interaction(sizeof(structures.Interaction))
+        backend = c_int32()
+        check(library.kyoho_system_describe(self._own(), byref(interaction), byref(backend)))
+        return interaction_of(interaction), word(structures.BACKENDS, backend.value)
+
+    # Its settings.
+
+    def move(
+        self,
+        *,
+        backend: str | None = None,
+        devices: str | None = None,
+        threads: int | None = None,
+        crossover: int = 0,
+        accuracy: float | None = None,
+        theta: float | None = None,
+    ) -> None:
+        """Goes on with other devices, or with the same ones opened anew. Sources and time stay.
+
+        The parameters are those of the constructor.
+        """
+        options = _options(0, None, None, backend, devices, threads, crossover, accuracy, theta)
+        check(library.kyoho_system_move(self._own(), byref(options)))
+
+    def set_crossover(self, pairs: int) -> None:
+        """Sets the number of pairs (sinks times sources) below which the CPU computes a block in
+        the place of a GPU. -1: it computes none. 0: what the environment says, else a constant of
+        the device's model.
+        """
+        check(library.kyoho_system_set_crossover(self._own(), pairs))
+
+    def set_time(self, time: float) -> None:
+        """Sets the time to which the sources of the next blocks are predicted; it is 0 until then."""
+        check(library.kyoho_system_set_time(self._own(), time))
+
+    # Its sources.
+
+    def set_sources(
+        self,
+        positions: Any,
+        masses: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        jerks: Any = None,
+        snaps: Any = None,
+        crackles: Any = None,
+        sixth_derivatives: Any = None,
+        seventh_derivatives: Any = None,
+        *,
+        times: Any = None,
+        indices: Any = None,
+        addresses: Any = None,
+        first_address: int = 0,
+    ) -> None:
+        """Writes sources at their addresses, replacing what was there. On an error in what was
+        given nothing is written.
+
+        Parameters
+        ----------
+        positions : (n, 3)
+        masses : (n,)
+        velocities, accelerations, jerks, snaps, crackles, sixth_derivatives, seventh_derivatives : (n, 3)
+            Time derivatives of the positions, not divided by factorials, for the prediction: order 4
+            reads those up to the jerks, order 6 up to the crackles, order 8 all, order 2 none. None
+            means 0.
+        times : (n,)
+            The time to which each source belongs. None means 0.
+        indices : (n,) of int32
+            A name for each source: it exerts no force on sinks of the same index, and neighbours are
+            told by it. None: its address.
+        addresses : (n,) of int32
+            The address of each source, 0 or more. None: from ``first_address`` on.
+        """
+        sources = Sources(
+            positions,
+            masses,
+            velocities,
+            accelerations,
+            jerks,
+            snaps,
+            crackles,
+            sixth_derivatives,
+            seventh_derivatives,
+            times,
+            indices,
+        )
+        self._write(sources, addresses, first_address)
+
+    def _write(self, sources: Sources, addresses: Any = None, first_address: int = 0) -> Arrays:
+        """Writes sources, and returns their arrays."""
+        structure, arrays = _sources(sources, addresses)
+        structure.first_address = first_address
+        if arrays.device_array is not None:
+            self._check_place(arrays)
+        result = library.kyoho_system_set_sources(self._own(), structure)
+        if result:
+            raise failure(result)
+        if addresses is None:
+            end: int | None = first_address + structure.count
+        elif arrays.device_array is None:
+            end = int(numpy.max(addresses, initial=-1)) + 1
+        else:
+            # They are not looked at here.
+            end = None
+        if self._nj is not None:
+            self._nj = None if end is None else max(self._nj, end)
+        return arrays
+
+    def predict(self, first_address: int = 0, count: int | None = None) -> Predictions:
+        """The sources at ``count`` addresses from ``first_address`` on, predicted to the system's
+        time: positions, and the derivatives that forces of the system's order need. Rows of
+        addresses that were never written are NaN. ``count=None``: up to the last one.
+        """
+        if count is None:
+            count = max(self._sources_below(None) - first_address, 0)
+        structure = structures.Predictions(sizeof(structures.Predictions))
+        arrays = Arrays(structure, count)
+        made = {}
+        for name in _PREDICTED[self._interaction.order]:
+            made[name] = numpy.empty((count, 3))
+            arrays.results(name, made[name], 3)
+        check(library.kyoho_system_predict(self._own(), first_address, count, structure))
+        return Predictions(**made)
+
+    # Blocks.
+
+    def force(
+        self,
+        positions: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        jerks: Any = None,
+        *,
+        indices: Any,
+        softening2: Any = 0.0,
+        radii2: Any = None,
+        steps: Any = None,
+        neighbour_criterion: str | None = None,
+        nj: int | None = None,
+        out: Forces | None = None,
+    ) -> Forces:
+        """The forces of the sources, predicted to the system's time, on ``n`` sinks.
+
+        Parameters
+        ----------
+        positions, velocities, accelerations, jerks : (n, 3)
+            At the system's time. Order 2 needs positions, order 4 velocities too, order 6
+            accelerations too, order 8 jerks too.
+        indices : (n,) of int32, or None
+            Sources with the index of a sink exert no force on it. None: every source counts, as for
+            points that are no bodies.
+        softening2 : float or (n,)
+            The square of the softening length, in the potential ``-m / sqrt(r**2 + softening2)``.
+        radii2 : (n,)
+            The square of the radius of each sink's neighbour list; None: no lists. Regular forces
+            leave out the sources within.
+        steps : (n,)
+            In regular forces the step of each sink, over which a source that comes near is a
+            neighbour.
+        neighbour_criterion : "by mass" or "plain"
+            In regular forces: whether a source's mass counts. None: by mass.
+        nj : int
+            Only the sources at addresses below it act. None: all.
+        out : Forces
+            Arrays to write to, also fewer than there are results. None: new ones.
+
+        Returns
+        -------
+        Forces
+            ``out``, or all that the system computes, on the device if the sinks are there.
+        """
+        sinks = structures.Sinks(_SINKS)
+        arrays = Arrays(sinks)
+        arrays.rows("positions", positions)
+        if velocities is not None:
+            arrays.rows("velocities", velocities)
+        if accelerations is not None:
+            arrays.rows("accelerations", accelerations)
+        if jerks is not None:
+            arrays.rows("jerks", jerks)
+        if indices is None:
+            sinks.exclusion = 1
+        else:
+            arrays.integers("indices", indices)
+        if type(softening2) is float:
+            sinks.softening2 = softening2
+        else:
+            _soften(arrays, sinks, softening2)
+        if radii2 is not None:
+            arrays.elements("radii2", radii2)
+        if steps is not None:
+            arrays.elements("steps", steps)
+        if neighbour_criterion is not None:
+            sinks.neighbour_criterion = chosen(
+                "neighbour_criterion", neighbour_criterion, structures.CRITERIA
+            )
+        count = sinks.count = arrays.count
+        if arrays.device_array is not None:
+            self._check_place(arrays)
+        handle = self._own()
+        if nj is None:
+            nj = self._sources_below(None)
+        if out is None:
+            out = new_forces(self._names, count, arrays)
+        elif type(out) is not Forces or out._count != count:
+            _check_out(out, count)
+        result = _force(handle, nj, sinks, out._structure)
+        if result:
+            raise failure(result)
+        return out
+
+    def start(
+        self,
+        positions: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        jerks: Any = None,
+        *,
+        indices: Any,
+        softening2: Any = 0.0,
+        radii2: Any = None,
+        steps: Any = None,
+        neighbour_criterion: str | None = None,
+        nj: int | None = None,
+    ) -> None:
+        """Begins what :meth:`force` does, and returns while devices may be at work; :meth:`wait`
+        gives the forces. Sources that are written in between do not change them.
+        """
+        sinks, arrays = _sinks(
+            positions,
+            velocities,
+            accelerations,
+            jerks,
+            indices,
+            softening2,
+            radii2,
+            steps,
+            neighbour_criterion,
+        )
+        self._check_place(arrays)
+        check(library.kyoho_system_start(self._own(), self._sources_below(nj), sinks))
+        self._started = (sinks.count, arrays, [])
+
+    def wait(self, out: Forces | None = None) -> Forces:
+        """The forces of what :meth:`start`, :meth:`start_lists` or :meth:`start_batch` began."""
+        handle = self._own()
+        if self._started is None:
+            check(library.kyoho_system_wait(handle, structures.Forces(sizeof(structures.Forces))))
+            raise Error("nothing was started on this system; call start first", Result.CALL_ORDER)
+        count, arrays, _ = self._started
+        out = new_forces(self._names, count, arrays) if out is None else _check_out(out, count)
+        result = library.kyoho_system_wait(handle, out._structure)
+        if result not in (Result.NULL_ARGUMENT, Result.BAD_OPTION):
+            self._started = None
+        check(result)
+        return out
+
+    def neighbours(self, sink: int) -> numpy.ndarray[Any, numpy.dtype[numpy.int32]]:
+        """The neighbours of one sink of the last block, counted from 0: the indices, ascending, of
+        the sources with ``|r|**2 < radii2[sink]``; in a system of regular forces those that the
+        force leaves out.
+        """
+        handle, count = self._own(), c_int32()
+        found = numpy.empty(256, numpy.int32)
+        while True:
+            result = library.kyoho_system_neighbours(handle, sink, len(found), found.ctypes.data, byref(count))
+            if result != Result.BUFFER_TOO_SMALL:
+                check(result)
+                return found[: count.value].copy()
+            found = numpy.empty(count.value, numpy.int32)
+
+    def tree_error(
+        self, positions: Any, *, indices: Any, samples: int = 1000, softening2: float = 0.0, nj: int | None = None
+    ) -> TreeErrors:
+        """The errors of the accelerations of ``samples`` sinks, evenly chosen, by the tree that the
+        system was made with, against direct sums. They are 0 where the block has so few pairs that
+        it is summed directly anyhow. The parameters are those of :meth:`force`.
+        """
+        sinks, arrays = _sinks(positions, None, None, None, indices, softening2)
+        self._check_place(arrays)
+        errors = structures.TreeErrors(sizeof(structures.TreeErrors))
+        nj = self._sources_below(nj)
+        check(library.kyoho_system_tree_error(self._own(), nj, sinks, samples, byref(errors)))
+        return TreeErrors(errors.median, errors.percentile_90, errors.percentile_99, errors.worst)
+
+    # Interaction lists and batches.
+
+    def force_lists(
+        self,
+        positions: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        jerks: Any = None,
+        *,
+        indices: Any,
+        sink_offsets: Any,
+        source_offsets: Any = None,
+        addresses: Any = None,
+        first_addresses: Any = None,
+        source_counts: Any = None,
+        sources: Sources | None = None,
+        softening2: Any = 0.0,
+        out: Forces | None = None,
+    ) -> Forces:
+        """The forces on groups of sinks, on each of which act the sources of its own list alone.
+
+        ``sink_offsets``, of shape ``(groups + 1,)``, has the first sink of each group and, behind
+        the last one, the number of sinks. The sources of the groups are given in one of three
+        forms:
+
+        - ranges of the system's sources: ``first_addresses`` and ``source_counts``, ``(groups,)``;
+        - lists of the system's sources: ``addresses``, divided by ``source_offsets``,
+          ``(groups + 1,)``;
+        - sources of this call: ``sources``, divided by ``source_offsets``.
+
+        The other parameters, and what is returned, are as in :meth:`force`.
+        """
+        lists, sinks, arrays, kept = self._lists(
+            (positions, velocities, accelerations, jerks, indices, softening2),
+            sink_offsets,
+            source_offsets,
+            addresses,
+            first_addresses,
+            source_counts,
+            sources,
+        )
+        out = new_forces(self._names, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
+        check(library.kyoho_system_force_lists(self._own(), lists, sinks, out._structure))
+        del kept
+        return out
+
+    def start_lists(
+        self,
+        positions: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        jerks: Any = None,
+        *,
+        indices: Any,
+        sink_offsets: Any,
+        source_offsets: Any = None,
+        addresses: Any = None,
+        first_addresses: Any = None,
+        source_counts: Any = None,
+        sources: Sources | None = None,
+        softening2: Any = 0.0,
+    ) -> None:
+        """Begins what :meth:`force_lists` does; :meth:`wait` gives the forces. Arrays on a device
+        are read until then.
+        """
+        lists, sinks, arrays, kept = self._lists(
+            (positions, velocities, accelerations, jerks, indices, softening2),
+            sink_offsets,
+            source_offsets,
+            addresses,
+            first_addresses,
+            source_counts,
+            sources,
+        )
+        check(library.kyoho_system_start_lists(self._own(), lists, sinks))
+        self._started = (sinks.count, arrays, kept)
+
+    def force_batch(
+        self, bodies: Sources, offsets: Any, *, softening2: Any = 0.0, out: Forces | None = None
+    ) -> Forces:
+        """The forces on the bodies of many systems, in which each body feels the others of its own.
+
+        Parameters
+        ----------
+        bodies : Sources
+            The bodies of one system after the other. The library does not keep them. Bodies with
+            the same index do not feel one another.
+        offsets : (systems + 1,) of int32
+            The first body of each system and, behind the last one, the number of bodies.
+        softening2 : float or (n,)
+            The square of the softening length, for all bodies or for each.
+        out : Forces
+            Arrays to write to. None: new ones.
+
+        >>> import kyoho
+        >>> pairs = kyoho.Sources([[0, 0, 0], [1, 0, 0], [0, 0, 0], [2, 0, 0]], [1, 1, 1, 1])
+        >>> kyoho.System(order=2).force_batch(pairs, [0, 2, 4]).accelerations[:, 0]
+        array([ 1.  , -1.  ,  0.25, -0.25])
+        """
+        batch, sources, arrays, kept = self._batch(bodies, offsets, softening2)
+        out = new_forces(self._names, sources.count, arrays) if out is None else _check_out(out, sources.count)
+        check(library.kyoho_system_force_batch(self._own(), batch, sources, out._structure))
+        del kept
+        return out
+
+    def start_batch(self, bodies: Sources, offsets: Any, *, softening2: Any = 0.0) -> None:
+        """Begins what :meth:`force_batch` does; :meth:`wait` gives the forces. Arrays on a device
+        are read until then.
+        """
+        batch, sources, arrays, kept = self._batch(bodies, offsets, softening2)
+        check(library.kyoho_system_start_batch(self._own(), batch, sources))
+        self._started = (sources.count, arrays, kept)
+
+    # What they share.
+
+    def _sources_below(self, nj: int | None) -> int:
+        if nj is not None:
+            return nj
+        if self._nj is None:
+            raise Error("nj is None, and addresses on a device were not looked at; allowed: nj=")
+        return self._nj
+
+    def _check_place(self, arrays: Arrays) -> None:
+        """Refuses arrays of a device that the system cannot read."""
+        arrays.finish()
+        if arrays.device_array is not None and self.backend != "cuda":
+            raise Error(
+                f"{arrays.first} is in memory of CUDA device {arrays.place}, and the system computes on "
+                f"{self.backend}; allowed: arrays of numpy, or a system of backend 'cuda'"
+            )
+
+    def _lists(
+        self,
+        sink_arrays: tuple[Any, ...],
+        sink_offsets: Any,
+        source_offsets: Any,
+        addresses: Any,
+        first_addresses: Any,
+        source_counts: Any,
+        sources: Sources | None,
+    ) -> tuple[structures.Lists, structures.Sinks, Arrays, list[object]]:
+        sinks, arrays = _sinks(*sink_arrays)
+        self._check_place(arrays)
+        lists = structures.Lists(sizeof(structures.Lists))
+        offsets = Arrays(lists)
+        offsets.integers("sink_offsets", sink_offsets)
+        groups = _groups("sink_offsets", offsets)
+        if source_offsets is not None:
+            offsets.long_integers("source_offsets", source_offsets)
+        offsets.count = groups
+        if first_addresses is not None:
+            offsets.integers("first_addresses", first_addresses)
+        if source_counts is not None:
+            offsets.integers("source_counts", source_counts)
+        if addresses is not None:
+            offsets.count = None
+            offsets.integers("addresses", addresses)
+            _check_end("source_offsets", source_offsets, "addresses", offsets.count)
+        _check_end("sink_offsets", sink_offsets, "positions", sinks.count)
+        kept: list[object] = [sink_arrays, arrays, offsets]
+        if sources is not None:
+            structure, source_arrays = _sources(sources, None, "sources.")
+            self._check_place(source_arrays)
+            _check_end("source_offsets", source_offsets, "sources", structure.count)
+            lists.sources = ctypes.pointer(structure)
+            kept += [sources, structure, source_arrays]
+        lists.group_count = groups
+        self._check_place(offsets)
+        return lists, sinks, arrays, kept
+
+    def _batch(
+        self, bodies: Sources, offsets: Any, softening2: Any
+    ) -> tuple[structures.Batch, structures.Sources, Arrays, list[object]]:
+        structure, arrays = _sources(bodies, None, "bodies.")
+        self._check_place(arrays)
+        batch = structures.Batch(sizeof(structures.Batch))
+        of_batch = Arrays(batch)
+        of_batch.integers("offsets", offsets)
+        batch.system_count = _groups("offsets", of_batch)
+        _check_end("offsets", offsets, "bodies", structure.count)
+        of_batch.count = structure.count
+        _soften(of_batch, batch, softening2)
+        self._check_place(of_batch)
+        return batch, structure, arrays, [bodies, arrays, of_batch]
+
+
+def _options(
+    order: int,
+    precision: str | None,
+    scope: str | None,
+    backend: str | None,
+    devices: str | None,
+    threads: int | None,
+    crossover: int,
+    accuracy: float | None,
+    theta: float | None,
+) -> structures.Options:
+    if devices is not None and not isinstance(devices, str):
+        raise Error(f"devices is {devices!r}; allowed: 'all', a count such as '2', a list such as '0,2' or '3,'")
+    if threads is not None and threads < 1:
+        raise Error(f"threads is {threads}; allowed: 1 or more")
+    return structures.Options(
+        sizeof(structures.Options),
+        order,
+        chosen("precision", precision, structures.PRECISIONS),
+        chosen("scope", scope, structures.SCOPES),
+        chosen("backend", backend, structures.BACKENDS),
+        threads or 0,
+        None if devices is None else devices.encode(),
+        crossover,
+        accuracy or 0.0,
+        theta or 0.0,
+    )
+
+
+def _sources(sources: Sources, addresses: Any, label: str = "") -> tuple[structures.Sources, Arrays]:
+    """The structure of some sources."""
+    structure = structures.Sources(_SOURCES)
+    arrays = Arrays(structure)
+    arrays.label = label
+    arrays.rows("positions", sources.positions)
+    arrays.elements("masses", sources.masses)
+    for field, array in zip(_DERIVATIVES, sources[2:9]):
+        if array is not None:
+            arrays.rows(field, array)
+    if sources.times is not None:
+        arrays.elements("times", sources.times)
+    if sources.indices is not None:
+        arrays.integers("indices", sources.indices)
+    if addresses is not None:
+        arrays.integers("addresses", addresses)
+    structure.count = arrays.count
+    return structure, arrays
+
+
+def _sinks(
+    positions: Any,
+    velocities: Any,
+    accelerations: Any,
+    jerks: Any,
+    indices: Any,
+    softening2: Any,
+    radii2: Any = None,
+    steps: Any = None,
+    neighbour_criterion: str | None = None,
+) -> tuple[structures.Sinks, Arrays]:
+    """The structure of some sinks."""
+    sinks = structures.Sinks(_SINKS)
+    arrays = Arrays(sinks)
+    arrays.rows("positions", positions)
+    for field, array in (("velocities", velocities), ("accelerations", accelerations), ("jerks", jerks)):
+        if array is not None:
+            arrays.rows(field, array)
+    if indices is None:
+        sinks.exclusion = structures.EXCLUDE_NOTHING
+    else:
+        arrays.integers("indices", indices)
+    _soften(arrays, sinks, softening2)
+    for field, array in (("radii2", radii2), ("steps", steps)):
+        if array is not None:
+            arrays.elements(field, array)
+    sinks.neighbour_criterion = chosen("neighbour_criterion", neighbour_criterion, structures.CRITERIA)
+    sinks.count = arrays.count
+    return sinks, arrays
+
+
+def _soften(arrays: Arrays, structure: Any, softening2: Any) -> None:
+    """Puts the softening of all bodies, or of each."""
+    if hasattr(softening2, "__len__") or hasattr(softening2, "__cuda_array_interface__"):
+        arrays.elements("softening2_each", softening2)
+        return
+    try:
+        structure.softening2 = float(softening2)
+    except TypeError as error:
+        raise Error(f"softening2 is {softening2!r}; allowed: a number, or an array") from error
+
+
+def _groups(name: str, offsets: Arrays) -> int:
+    if not offsets.count:
+        raise Error(f"{name} is empty; allowed: one number more than there are groups", Result.BAD_COUNT)
+    return offsets.count - 1
+
+
+def _check_end(name: str, offsets: Any, of: str, count: int | None) -> None:
+    """Refuses offsets that end beyond the arrays that they divide."""
+    if offsets is None:
+        return
+    last = int(offsets[-1])
+    if last != count:
+        raise Error(f"{name} ends with {last}; allowed: {count}, the number of {of}", Result.BAD_COUNT)
+
+
+def _check_out(out: object, count: int) -> Forces:
+    forces = forces_for(out)
+    if forces.count != count:
+        raise Error(f"out has rows for {forces.count} sinks; allowed: {count}", Result.BAD_COUNT)
+    return forces
