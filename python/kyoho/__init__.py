@@ -11,11 +11,9 @@
 from ._errors import Error, Result
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
-from ._library import library as _library
+from ._library import __version__
 from ._results import Forces, Interaction, Predictions, Sources, Statistics, TreeErrors
 from ._system import System
-
-__version__: str = _library.kyoho_version().decode()
 
 __all__ = [
     "Backend",

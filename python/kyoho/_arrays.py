@@ -166,6 +166,11 @@ def _check_type(name: str, device: Device, dtype: Any, is_written: bool) -> None
         raise Error(f"{name} may only be read; allowed: an array that may be written")
 
 
+def numbers(name: str, array: Any) -> Any:
+    """An array of numpy with the real numbers of an object."""
+    return _readable(name, array, _FLOAT64)
+
+
 def _readable(name: str, array: Any, dtype: Any) -> Any:
     """An array of numpy of the wanted type."""
     if hasattr(array, "unit") or hasattr(array, "units"):
@@ -207,7 +212,7 @@ def _are_rows(shape: Any, strides: Any, size: int) -> bool:
         if strides[1] != size and shape[0] > 0:
             return False
         size *= shape[1]
-    return shape[0] < 2 or abs(strides[0]) >= size
+    return bool(shape[0] < 2 or abs(strides[0]) >= size)
 
 
 def _has_rows(array: Any) -> bool:

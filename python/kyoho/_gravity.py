@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
 
+from ._arrays import numbers
 from ._devices import device_array, numbers_like
 from ._errors import Error
 from ._results import Forces, Sources, TreeErrors
@@ -349,7 +350,8 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
     if type(positions) is not numpy.ndarray:
         device = device_array("positions", positions)
         if device is None:
-            positions = numpy.asarray(positions) if isinstance(positions, (list, tuple)) else positions
+            # Once, as they are sources and sinks.
+            positions = numbers("positions", positions)
         else:
             backend = backend or "cuda"
             devices = devices or f"{device.device},"

@@ -6,7 +6,7 @@ import ctypes
 from typing import NamedTuple
 
 from . import _structures as structures
-from ._library import PATH, check, failure, library
+from ._library import PATH, __version__, check, failure, library
 from ._results import Interaction, interaction_of
 
 
@@ -54,4 +54,4 @@ def info() -> Information:
         entry = structures.Interaction(ctypes.sizeof(structures.Interaction))
         check(library.kyoho_interaction_describe(number, entry))
         interactions.append(interaction_of(entry))
-    return Information(library.kyoho_version().decode(), str(PATH), backends, interactions)
+    return Information(__version__, str(PATH), backends, interactions)

@@ -80,6 +80,7 @@ def _load() -> ctypes.CDLL:
 
 
 library = _load()
+__version__: str = library.kyoho_version().decode()
 
 
 def failure(number: int) -> Error:

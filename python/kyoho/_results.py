@@ -80,7 +80,7 @@ class Forces:
         nearest_distance2: Any = None,
     ) -> None:
         self._structure = structures.Forces(_SIZE)
-        self._arrays = (potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
+        self._arrays: tuple[Any, ...] = (potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
         arrays = Arrays(self._structure)
         arrays.label = "out."
         for name, array in zip(NAMES, self._arrays):

@@ -1,0 +1,198 @@
+"""Systems for block steps."""
+
+import numpy
+import pytest
+from conftest import close
+
+import kyoho
+
+VECTORS = ["velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives", "seventh_derivatives"]
+# By order: the derivatives that sinks need, and the results.
+SINKS = {2: 0, 4: 1, 6: 2, 8: 3}
+RESULTS = {
+    2: {"potentials", "accelerations"},
+    4: {"potentials", "accelerations", "jerks", "nearest", "nearest_distance2"},
+    6: {"potentials", "accelerations", "jerks", "snaps", "nearest", "nearest_distance2"},
+    8: {"potentials", "accelerations", "jerks", "snaps", "crackles", "nearest", "nearest_distance2"},
+}
+
+
+def derivatives(bodies, count):
+    random = numpy.random.RandomState(5)
+    return [random.uniform(-1, 1, (bodies.count, 3)) for _ in range(count)]
+
+
+def fourth(bodies, **options):
+    """A system of order 4 that has these bodies."""
+    system = kyoho.System(order=4, **options)
+    system.set_sources(bodies.positions, bodies.masses, bodies.velocities)
+    return system
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_each_order_has_its_results(bodies, order):
+    with kyoho.System(order=order) as system:
+        assert system.interaction.order == order and system.interaction.precision == "double"
+        system.set_sources(bodies.positions, bodies.masses, *derivatives(bodies, 7))
+        forces = system.force(
+            bodies.positions, *derivatives(bodies, SINKS[order]), indices=bodies.indices, softening2=0.01
+        )
+    there = {name for name in RESULTS[8] if getattr(forces, name) is not None}
+    assert there == RESULTS[order]
+    expected = bodies.gravity(eps=0.1)
+    assert close(forces.accelerations, expected[0]) and close(forces.potentials, expected[1])
+    assert forces.count == bodies.count and "accelerations" in repr(forces)
+
+
+def test_jerks_and_nearest_sources(bodies):
+    forces = fourth(bodies).force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    step = 1e-6
+    later = type(bodies)(bodies.count)
+    later.positions = bodies.positions + step * bodies.velocities
+    jerks = (later.gravity()[0] - bodies.gravity()[0]) / step
+    assert numpy.allclose(forces.jerks, jerks, rtol=1e-2, atol=1e-2)
+    r = bodies.positions[numpy.newaxis] - bodies.positions[:, numpy.newaxis]
+    distance2 = (r**2).sum(axis=2)
+    numpy.fill_diagonal(distance2, numpy.inf)
+    assert (forces.nearest == distance2.argmin(axis=1)).all()
+    assert close(forces.nearest_distance2, distance2.min(axis=1))
+
+
+def test_sources_are_predicted_to_the_time(bodies):
+    system = fourth(bodies)
+    system.set_time(0.5)
+    predicted = system.predict()
+    assert close(predicted.positions, bodies.positions + 0.5 * bodies.velocities)
+    assert close(predicted.velocities, bodies.velocities) and predicted.accelerations is None
+    assert close(system.predict(10, 5).positions, predicted.positions[10:15])
+    assert system.predict(10, 0).positions.shape == (0, 3)
+
+
+def test_sources_are_written_at_addresses(bodies):
+    system = kyoho.System(order=2)
+    system.set_sources(bodies.positions[:3], bodies.masses[:3], addresses=[5, 0, 2])
+    system.set_sources(bodies.positions[3:4], bodies.masses[3:4], first_address=1)
+    predicted = system.predict()
+    assert predicted.positions.shape == (6, 3)
+    assert (predicted.positions[[5, 0, 2, 1]] == bodies.positions[:4]).all()
+    assert numpy.isnan(predicted.positions[3:5]).all()
+    # Those below nj alone.
+    part = type(bodies)(2)
+    part.positions, part.masses = bodies.positions[[1, 3]], bodies.masses[[1, 3]]
+    forces = system.force([[0, 0, 0]], indices=None, nj=2)
+    assert close(forces.accelerations, part.gravity(numpy.zeros((1, 3)))[0])
+
+
+def test_neighbours(bodies):
+    system = fourth(bodies)
+    radii2 = numpy.linspace(0, 16, bodies.count)
+    system.force(bodies.positions, bodies.velocities, indices=bodies.indices, radii2=radii2)
+    for sink in (0, 10, 99):
+        distance2 = ((bodies.positions - bodies.positions[sink]) ** 2).sum(axis=1)
+        within = [i for i in range(bodies.count) if i != sink and distance2[i] < radii2[sink]]
+        assert system.neighbours(sink).tolist() == within
+    with pytest.raises(kyoho.Error) as error:
+        system.neighbours(100)
+    assert error.value.result == kyoho.Result.BAD_COUNT
+
+
+def test_lists_of_neighbours_have_any_length(many):
+    system = fourth(many)
+    system.force(many.positions[:1], many.velocities[:1], indices=[0], radii2=[100.0])
+    assert (system.neighbours(0) == many.indices[1:]).all()
+
+
+def test_regular_forces_leave_out_neighbours(bodies):
+    system = fourth(bodies, scope="regular")
+    radii2 = numpy.full(1, 0.5)
+    forces = system.force(
+        bodies.positions[:1],
+        bodies.velocities[:1],
+        indices=[0],
+        radii2=radii2,
+        steps=[0.0],
+        neighbour_criterion="plain",
+    )
+    assert forces.nearest is None
+    near = system.neighbours(0)
+    assert 0 < len(near) < bodies.count - 1
+    rest = type(bodies)(2)
+    others = numpy.setdiff1d(bodies.indices, numpy.append(near, 0))
+    rest.positions, rest.masses = bodies.positions[others], bodies.masses[others]
+    assert close(forces.accelerations, rest.gravity(bodies.positions[:1])[0])
+
+
+def test_work_in_two_calls(bodies):
+    system = fourth(bodies)
+    expected = system.force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    positions = bodies.positions.copy()
+    system.start(positions, bodies.velocities, indices=bodies.indices)
+    positions[:] = 0
+    system.set_sources(bodies.positions + 1, bodies.masses)
+    forces = system.wait()
+    assert (forces.accelerations == expected.accelerations).all()
+    with pytest.raises(kyoho.Error) as error:
+        system.wait()
+    assert error.value.result == kyoho.Result.CALL_ORDER
+
+    pairs = kyoho.Sources(bodies.positions, bodies.masses, bodies.velocities)
+    offsets = numpy.arange(0, 101, 2, dtype=numpy.int32)
+    expected = system.force_batch(pairs, offsets)
+    system.start_batch(pairs, offsets)
+    assert (system.wait().jerks == expected.jerks).all()
+    lists = dict(indices=None, sink_offsets=[0, 1], first_addresses=[0], source_counts=[50])
+    expected = system.force_lists(bodies.positions[:1], bodies.velocities[:1], **lists)
+    system.start_lists(bodies.positions[:1], bodies.velocities[:1], **lists)
+    assert (system.wait().jerks == expected.jerks).all()
+
+
+def test_only_wanted_results_are_written(bodies):
+    system = fourth(bodies)
+    out = kyoho.Forces(jerks=numpy.empty((bodies.count, 3)), nearest=numpy.empty(bodies.count, numpy.int32))
+    assert system.force(bodies.positions, bodies.velocities, indices=bodies.indices, out=out) is out
+    full = system.force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    assert (out.jerks == full.jerks).all() and (out.nearest == full.nearest).all() and out.potentials is None
+
+
+def test_what_a_system_tells(bodies):
+    system = fourth(bodies, precision="mixed", backend="cpu", threads=1)
+    assert system.backend == "cpu" and len(system.devices) == 1 and system.interaction.precision == "mixed"
+    system.force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    counts = system.statistics
+    assert (counts.sources, counts.writes, counts.blocks, counts.sinks) == (100, 100, 1, 100)
+    assert counts.interactions == 100 * 100 and counts.bytes > 0
+    assert "order 4, mixed" in repr(system)
+    system.set_crossover(-1)
+    system.move(backend="cpu", threads=2)
+    forces = system.force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    assert numpy.allclose(forces.accelerations, bodies.gravity()[0], rtol=1e-4)
+
+
+def test_a_closed_system_is_an_error(bodies):
+    system = fourth(bodies)
+    system.close()
+    system.close()
+    assert "closed" in repr(system)
+    with pytest.raises(kyoho.Error, match="closed") as error:
+        system.force(bodies.positions, bodies.velocities, indices=bodies.indices)
+    assert error.value.result == kyoho.Result.BAD_HANDLE
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"order": 3}, "order"),
+        ({"precision": "half"}, "precision is 'half'; allowed: 'single', 'mixed', 'double'"),
+        ({"scope": "all"}, "scope is 'all'"),
+        ({"backend": "gpu"}, "backend is 'gpu'"),
+        ({"devices": 1}, "devices is 1; allowed: 'all'"),
+        ({"threads": 0}, "threads is 0"),
+        ({"order": 2, "accuracy": 0.5}, "accuracy"),
+        ({"order": 4, "accuracy": 1e-3}, "trees of order 4"),
+        ({"order": 2, "theta": -1.0}, "theta"),
+        ({"order": 8, "precision": "single"}, "order 8"),
+    ],
+)
+def test_options_that_are_not_allowed(options, said):
+    with pytest.raises(kyoho.Error, match=said):
+        kyoho.System(**options)
