@@ -101,10 +101,7 @@ class Arrays:
                 self.device_array = array
             self.kept.append(device.owner)
         else:
-            if is_written:
-                array = _writable(name, array, dtype)
-            else:
-                array = _readable(name, array, dtype)
+            array = _writable(name, array, dtype) if is_written else _readable(name, array, dtype)
             self._settle(name, _HOST)
             shape = array.shape
         if self.count is None and len(shape) == (2 if columns else 1):
@@ -140,6 +137,10 @@ class Arrays:
         elif stream is not None and stream != self.stream:
             raise Error(f"{name} belongs to the stream {stream}; allowed: {self.stream}, as {self.first}")
 
+    def rows_there(self) -> int:
+        """The number of rows of all arrays."""
+        return 0 if self.count is None else self.count
+
     def finish(self) -> None:
         """Tells the structure where the arrays are."""
         if type(self.place) is int:
@@ -159,9 +160,7 @@ def _named(place: str | int) -> str:
 
 def _check_type(name: str, device: Device, dtype: Any, is_written: bool) -> None:
     if numpy.dtype(device.type) != dtype:
-        raise Error(
-            f"{name} has numbers of type {numpy.dtype(device.type).name} on its device; allowed: {dtype.name}"
-        )
+        raise Error(f"{name} has numbers of type {numpy.dtype(device.type).name} on its device; allowed: {dtype.name}")
     if is_written and device.read_only:
         raise Error(f"{name} may only be read; allowed: an array that may be written")
 

@@ -66,7 +66,7 @@ class Forces:
            [0., 0., 0.]])
     """
 
-    __slots__ = ("_count", "_arrays", "_structure", "_kept")
+    __slots__ = ("_arrays", "_count", "_kept", "_structure")
 
     def __init__(
         self,

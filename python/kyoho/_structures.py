@@ -77,7 +77,20 @@ class Sources(ctypes.Structure):
         ("memory", c_int32),
         ("count", c_int32),
         ("first_address", c_int32),
-        *_arrays("addresses", "indices", "masses", "times", "positions", "velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives", "seventh_derivatives"),
+        *_arrays(
+            "addresses",
+            "indices",
+            "masses",
+            "times",
+            "positions",
+            "velocities",
+            "accelerations",
+            "jerks",
+            "snaps",
+            "crackles",
+            "sixth_derivatives",
+            "seventh_derivatives",
+        ),
         ("cuda", Cuda),
     ]
 

@@ -29,6 +29,8 @@ from ._results import (
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from numpy.typing import NDArray
+
 _SINKS = sizeof(structures.Sinks)
 _SOURCES = sizeof(structures.Sources)
 _SECOND = ("potentials", "accelerations")
@@ -283,8 +285,7 @@ class System:
         """Writes sources, and returns their arrays."""
         structure, arrays = _sources(sources, addresses)
         structure.first_address = first_address
-        if arrays.device_array is not None:
-            self._check_place(arrays)
+        self._check_place(arrays)
         result = library.kyoho_system_set_sources(self._own(), structure)
         if result:
             raise failure(result)
@@ -362,34 +363,18 @@ class System:
         Forces
             ``out``, or all that the system computes, on the device if the sinks are there.
         """
-        sinks = structures.Sinks(_SINKS)
-        arrays = Arrays(sinks)
-        arrays.rows("positions", positions)
-        if velocities is not None:
-            arrays.rows("velocities", velocities)
-        if accelerations is not None:
-            arrays.rows("accelerations", accelerations)
-        if jerks is not None:
-            arrays.rows("jerks", jerks)
-        if indices is None:
-            sinks.exclusion = 1
-        else:
-            arrays.integers("indices", indices)
-        if type(softening2) is float:
-            sinks.softening2 = softening2
-        else:
-            _soften(arrays, sinks, softening2)
-        if radii2 is not None:
-            arrays.elements("radii2", radii2)
-        if steps is not None:
-            arrays.elements("steps", steps)
-        if neighbour_criterion is not None:
-            sinks.neighbour_criterion = chosen(
-                "neighbour_criterion", neighbour_criterion, structures.CRITERIA
-            )
-        count = sinks.count = arrays.count
-        if arrays.device_array is not None:
-            self._check_place(arrays)
+        sinks, arrays, count = _sinks(
+            positions,
+            velocities,
+            accelerations,
+            jerks,
+            indices,
+            softening2,
+            radii2,
+            steps,
+            neighbour_criterion,
+        )
+        self._check_place(arrays)
         handle = self._own()
         if nj is None:
             nj = self._sources_below(None)
@@ -419,7 +404,7 @@ class System:
         """Begins what :meth:`force` does, and returns while devices may be at work; :meth:`wait`
         gives the forces. Sources that are written in between do not change them.
         """
-        sinks, arrays = _sinks(
+        sinks, arrays, count = _sinks(
             positions,
             velocities,
             accelerations,
@@ -432,7 +417,7 @@ class System:
         )
         self._check_place(arrays)
         check(library.kyoho_system_start(self._own(), self._sources_below(nj), sinks))
-        self._started = (sinks.count, arrays, [])
+        self._started = (count, arrays, [])
 
     def wait(self, out: Forces | None = None) -> Forces:
         """The forces of what :meth:`start`, :meth:`start_lists` or :meth:`start_batch` began."""
@@ -448,18 +433,18 @@ class System:
         check(result)
         return out
 
-    def neighbours(self, sink: int) -> numpy.ndarray[Any, numpy.dtype[numpy.int32]]:
+    def neighbours(self, sink: int) -> NDArray[numpy.int32]:
         """The neighbours of one sink of the last block, counted from 0: the indices, ascending, of
         the sources with ``|r|**2 < radii2[sink]``; in a system of regular forces those that the
         force leaves out.
         """
         handle, count = self._own(), c_int32()
-        found = numpy.empty(256, numpy.int32)
+        found: NDArray[numpy.int32] = numpy.empty(256, numpy.int32)
         while True:
             result = library.kyoho_system_neighbours(handle, sink, len(found), found.ctypes.data, byref(count))
             if result != Result.BUFFER_TOO_SMALL:
                 check(result)
-                return found[: count.value].copy()
+                return found[: count.value]
             found = numpy.empty(count.value, numpy.int32)
 
     def tree_error(
@@ -469,7 +454,7 @@ class System:
         system was made with, against direct sums. They are 0 where the block has so few pairs that
         it is summed directly anyhow. The parameters are those of :meth:`force`.
         """
-        sinks, arrays = _sinks(positions, None, None, None, indices, softening2)
+        sinks, arrays, _ = _sinks(positions, None, None, None, indices, softening2)
         self._check_place(arrays)
         errors = structures.TreeErrors(sizeof(structures.TreeErrors))
         nj = self._sources_below(nj)
@@ -553,9 +538,7 @@ class System:
         check(library.kyoho_system_start_lists(self._own(), lists, sinks))
         self._started = (sinks.count, arrays, kept)
 
-    def force_batch(
-        self, bodies: Sources, offsets: Any, *, softening2: Any = 0.0, out: Forces | None = None
-    ) -> Forces:
+    def force_batch(self, bodies: Sources, offsets: Any, *, softening2: Any = 0.0, out: Forces | None = None) -> Forces:
         """The forces on the bodies of many systems, in which each body feels the others of its own.
 
         Parameters
@@ -600,8 +583,10 @@ class System:
 
     def _check_place(self, arrays: Arrays) -> None:
         """Refuses arrays of a device that the system cannot read."""
+        if arrays.device_array is None:
+            return
         arrays.finish()
-        if arrays.device_array is not None and self.backend != "cuda":
+        if self.backend != "cuda":
             raise Error(
                 f"{arrays.first} is in memory of CUDA device {arrays.place}, and the system computes on "
                 f"{self.backend}; allowed: arrays of numpy, or a system of backend 'cuda'"
@@ -617,7 +602,7 @@ class System:
         source_counts: Any,
         sources: Sources | None,
     ) -> tuple[structures.Lists, structures.Sinks, Arrays, list[object]]:
-        sinks, arrays = _sinks(*sink_arrays)
+        sinks, arrays, count = _sinks(*sink_arrays)
         self._check_place(arrays)
         lists = structures.Lists(sizeof(structures.Lists))
         offsets = Arrays(lists)
@@ -634,7 +619,7 @@ class System:
             offsets.count = None
             offsets.integers("addresses", addresses)
             _check_end("source_offsets", source_offsets, "addresses", offsets.count)
-        _check_end("sink_offsets", sink_offsets, "positions", sinks.count)
+        _check_end("sink_offsets", sink_offsets, "positions", count)
         kept: list[object] = [sink_arrays, arrays, offsets]
         if sources is not None:
             structure, source_arrays = _sources(sources, None, "sources.")
@@ -707,7 +692,7 @@ def _sources(sources: Sources, addresses: Any, label: str = "") -> tuple[structu
         arrays.integers("indices", sources.indices)
     if addresses is not None:
         arrays.integers("addresses", addresses)
-    structure.count = arrays.count
+    structure.count = arrays.rows_there()
     return structure, arrays
 
 
@@ -721,25 +706,33 @@ def _sinks(
     radii2: Any = None,
     steps: Any = None,
     neighbour_criterion: str | None = None,
-) -> tuple[structures.Sinks, Arrays]:
-    """The structure of some sinks."""
+) -> tuple[structures.Sinks, Arrays, int]:
+    """The structure of some sinks, its arrays, and the number of sinks."""
     sinks = structures.Sinks(_SINKS)
     arrays = Arrays(sinks)
     arrays.rows("positions", positions)
-    for field, array in (("velocities", velocities), ("accelerations", accelerations), ("jerks", jerks)):
-        if array is not None:
-            arrays.rows(field, array)
+    if velocities is not None:
+        arrays.rows("velocities", velocities)
+    if accelerations is not None:
+        arrays.rows("accelerations", accelerations)
+    if jerks is not None:
+        arrays.rows("jerks", jerks)
     if indices is None:
         sinks.exclusion = structures.EXCLUDE_NOTHING
     else:
         arrays.integers("indices", indices)
-    _soften(arrays, sinks, softening2)
-    for field, array in (("radii2", radii2), ("steps", steps)):
-        if array is not None:
-            arrays.elements(field, array)
-    sinks.neighbour_criterion = chosen("neighbour_criterion", neighbour_criterion, structures.CRITERIA)
-    sinks.count = arrays.count
-    return sinks, arrays
+    if type(softening2) is float:
+        sinks.softening2 = softening2
+    else:
+        _soften(arrays, sinks, softening2)
+    if radii2 is not None:
+        arrays.elements("radii2", radii2)
+    if steps is not None:
+        arrays.elements("steps", steps)
+    if neighbour_criterion is not None:
+        sinks.neighbour_criterion = chosen("neighbour_criterion", neighbour_criterion, structures.CRITERIA)
+    count = sinks.count = arrays.rows_there()
+    return sinks, arrays, count
 
 
 def _soften(arrays: Arrays, structure: Any, softening2: Any) -> None:

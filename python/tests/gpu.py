@@ -80,7 +80,11 @@ def with_the_driver_alone():
             system.set_sources(positions, masses, *(host[name] for name in velocity))
             expected = system.force(positions, *(host[name] for name in velocity), indices=indices)
             system.set_sources(there["positions"], there["masses"], *(there[name] for name in velocity))
-            names = [name for name in ("potentials", "accelerations", "jerks", "nearest") if getattr(expected, name) is not None]
+            names = [
+                name
+                for name in ("potentials", "accelerations", "jerks", "nearest")
+                if getattr(expected, name) is not None
+            ]
             out = {name: DeviceArray(driver, numpy.zeros_like(getattr(expected, name))) for name in names}
             system.force(
                 there["positions"], *(there[name] for name in velocity),

@@ -176,7 +176,7 @@ def _angle(theta: float, tree: None, method: str, is_large: bool) -> float | Non
         raise Error("tree is not None; allowed: None, as each call builds its own")
     if method not in _METHODS:
         raise Error(f"method is {method!r}; allowed: 'adaptive', 'bruteforce', 'tree'")
-    if method == "bruteforce" or method == "adaptive" and not is_large or theta < 0.1:
+    if method == "bruteforce" or (method == "adaptive" and not is_large) or theta < 0.1:
         return None
     return min(theta, 1.5)
 
@@ -208,8 +208,10 @@ def _eps(name: str, softening: Any, count: int) -> float:
     """Plummer's softening length."""
     if softening is None or count == 0:
         return 0.0
-    radii = numpy.broadcast_to(_numbers(name, softening), (count,))
-    least, most = float(radii.min()), float(radii.max())
+    radii = _numbers(name, softening)
+    if radii.shape not in ((), (1,), (count,)):
+        raise Error(f"{name} has the shape {radii.shape}; allowed: ({count},)")
+    least, most = float(numpy.min(radii)), float(numpy.max(radii))
     if least != most:
         raise Error(f"{name} is from {least} to {most}; allowed: one softening for all")
     return most / _RADIUS
