@@ -26,6 +26,7 @@ import numpy
 
 from .._errors import Error
 from .._gravity import gravity
+from .._places import masses_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,7 +134,7 @@ def PotentialTarget(
     )
     _, potentials = gravity(sources, masses, eps, at=places, theta=theta_or_none)
     if eps > 0:
-        potentials += _masses_at(places, sources, masses) / eps
+        potentials += masses_at(places, sources, masses) / eps
     return _answer(G * potentials, return_tree)
 
 
@@ -215,29 +216,6 @@ def _eps(name: str, softening: Any, count: int) -> float:
     if least != most:
         raise Error(f"{name} is from {least} to {most}; allowed: one softening for all")
     return most / _RADIUS
-
-
-def _masses_at(places: Numbers, sources: Numbers, masses: Numbers) -> Numbers:
-    """The mass of the sources at each place itself."""
-    wanted, there = _words(places), _words(sources)
-    found = numpy.zeros(len(places))
-    candidates = numpy.flatnonzero(numpy.isin(wanted, there))
-    if candidates.size:
-        mass_at: dict[tuple[float, ...], float] = {}
-        for number in numpy.flatnonzero(numpy.isin(there, wanted)):
-            place = tuple(sources[number])
-            mass_at[place] = mass_at.get(place, 0.0) + masses[number]
-        for number in candidates:
-            found[number] = mass_at.get(tuple(places[number]), 0.0)
-    return found
-
-
-def _words(rows: Numbers) -> Any:
-    """A word for each row, the same for equal rows."""
-    # Both zeros are equal.
-    bits = numpy.ascontiguousarray(rows + 0.0).view(numpy.uint64)
-    factors = numpy.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], numpy.uint64)
-    return (bits * factors).sum(axis=1, dtype=numpy.uint64)
 
 
 def _answer(result: Numbers, return_tree: bool) -> Any:
