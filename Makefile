@@ -3,7 +3,7 @@
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
-# make wheel     the Python package with the library in it, in target/wheel
+# make wheel     the Python package with the library in it, in WHEEL (target/wheel)
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -12,6 +12,8 @@ DROPIN ?=
 PROFILE ?= release
 # The one that makes the wheel, which serves any from 3.9 on.
 PYTHON ?= python3
+# The folder for the wheel, of which nothing else is kept.
+WHEEL ?= $(TARGET)/wheel
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -52,9 +54,9 @@ build:
 
 # In the place of what was there: the name has the version and the newest C library.
 wheel: build
-	rm -rf $(TARGET)/wheel
+	rm -rf $(WHEEL)
 	KYOHO_BUILT=$(abspath $(BUILT)) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps \
-		--wheel-dir $(TARGET)/wheel ./python
+		--wheel-dir $(WHEEL) ./python
 
 install: build
 	@for header in $(HEADERS); do \

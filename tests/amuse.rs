@@ -87,6 +87,19 @@ impl Amuse {
     }
 }
 
+/// Installs the Python package and `amuse-kyoho` beside AMUSE.
+fn install_field_code(amuse: &Amuse) {
+    let built = common::folder("amuse_wheel");
+    let mut make = Command::new("make");
+    make.current_dir(root()).args(["wheel", "PROFILE=dev"]).arg(format!("WHEEL={}", built.display()));
+    succeed(&mut make);
+    let wheel = std::fs::read_dir(&built).unwrap().next().unwrap().unwrap().path();
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--python"]).arg(amuse.environment.join("bin/python"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
+    succeed(pip.arg(wheel).arg(root().join("packaging/amuse/amuse-kyoho")));
+}
+
 /// Returns the lines of the library's logs in a folder about who opened it.
 fn opened(folder: &Path) -> Vec<String> {
     let logs = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -145,4 +158,28 @@ fn amuses_own_tests_of_the_codes_pass() {
         assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
         assert!(opened(&folder).len() > 10, "the workers did not use the library");
     }
+}
+
+/// `KyohoField` takes the place of FastKick in AMUSE's tests of FastKick, of which those that start
+/// the fewest workers are run, and in a bridge.
+#[test]
+fn the_field_code_takes_fastkicks_place() {
+    let Some(amuse) = amuse() else { return };
+    install_field_code(amuse);
+    let (mut python, _) = amuse.python("amuse_fastkick", &[]);
+    let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
+    let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
+    let tests = told.lines().find(|line| line.ends_with("codes_tests")).unwrap_or_else(|| panic!("{told}"));
+    let (mut python, _) = amuse.python("amuse_fastkick", &[]);
+    python.args(["-m", "pytest", "-q", "-p", "fastkick_by_kyoho", "-p", "no:cacheprovider", "--tb=short", "-k"]);
+    let chosen = "TestFastKick and not GPU and (test4 or test5 or test7 or test8 or test11 or test12 or test13)";
+    let said = succeed(python.arg(chosen).arg(Path::new(tests).join("test_fastkick.py")));
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("8 passed"), "{said}");
+
+    let (mut python, _) = amuse.python("amuse_field", &[]);
+    let said = String::from_utf8(succeed(python.arg(root().join("tests/amuse/field.py"))).stdout).unwrap();
+    let error = said.lines().find_map(|line| line.strip_prefix("median error ")?.parse::<f64>().ok());
+    assert!(error.is_some_and(|error| error > 0.0 && error < 1e-3), "{said}");
+    assert!(said.contains("accuracy of 0.5: ") && said.contains("allowed: "), "{said}");
 }

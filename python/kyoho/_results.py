@@ -14,6 +14,8 @@ from ._errors import Error
 
 _SIZE = sizeof(structures.Forces)
 NAMES = ("potentials", "accelerations", "jerks", "snaps", "crackles", "nearest", "nearest_distance2")
+# The lowest order that has each of them.
+_ORDERS = (2, 2, 4, 6, 8, 4, 4)
 _VECTORS = frozenset(("accelerations", "jerks", "snaps", "crackles"))
 _EMPTY = numpy.empty
 _FLOAT64 = numpy.dtype(numpy.float64)
@@ -128,31 +130,45 @@ class Forces:
         return f"<kyoho.Forces on {self.count} sinks: {', '.join(names)}>"
 
 
-def new_forces(names: frozenset[str], count: int, arrays: Arrays) -> Forces:
+class Kind(NamedTuple):
+    """One of the arrays of forces."""
+
+    # Its place among them.
+    number: int
+    name: str
+    columns: int
+    dtype: numpy.dtype[Any]
+
+
+def kinds_of(interaction: Interaction) -> tuple[Kind, ...]:
+    """The arrays that an interaction has."""
+    kinds = []
+    for number, name in enumerate(NAMES):
+        order = _ORDERS[number]
+        if order <= interaction.order and (interaction.has_nearest or "nearest" not in name):
+            dtype = _INT32 if name == "nearest" else _FLOAT64
+            kinds.append(Kind(number, name, 3 if name in _VECTORS else 0, dtype))
+    return tuple(kinds)
+
+
+def new_forces(kinds: tuple[Kind, ...], count: int, arrays: Arrays) -> Forces:
     """Arrays for forces, of the kind of those that they are computed from."""
     like = arrays.device_array
-    if like is None:
-        return _new_on_host(names, count)
-    made = {}
-    for name in names:
-        shape = (count, 3) if name in _VECTORS else (count,)
-        type = "int32" if name == "nearest" else "float64"
-        made[name] = empty_like(like, arrays.first, shape, type)
-    return Forces(**made)
-
-
-def _new_on_host(names: frozenset[str], count: int) -> Forces:
-    """As the constructor does, without a look at arrays that are known."""
-    structure = structures.Forces(_SIZE)
-    made = []
-    for name in NAMES:
-        array = None
-        if name in names:
-            array = _EMPTY((count, 3) if name in _VECTORS else count, _INT32 if name == "nearest" else _FLOAT64)
-            setattr(structure, name, addressof(_BYTE(array)) if count else None)
-        made.append(array)
+    if like is not None:
+        made = {}
+        for _, name, columns, dtype in kinds:
+            shape = (count, columns) if columns else (count,)
+            made[name] = empty_like(like, arrays.first, shape, dtype.name)
+        return Forces(**made)
+    # As the constructor does, without a look at arrays that are known.
     forces = Forces.__new__(Forces)
-    forces._structure, forces._arrays, forces._count, forces._kept = structure, tuple(made), count, []
+    structure = forces._structure = structures.Forces(_SIZE)
+    new: list[Any] = [None] * len(NAMES)
+    for number, name, columns, dtype in kinds:
+        array = new[number] = _EMPTY((count, columns) if columns else count, dtype)
+        if count:
+            setattr(structure, name, addressof(_BYTE(array)))
+    forces._arrays, forces._count, forces._kept = tuple(new), count, []
     return forces
 
 

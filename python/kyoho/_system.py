@@ -22,6 +22,7 @@ from ._results import (
     TreeErrors,
     forces_for,
     interaction_of,
+    kinds_of,
     new_forces,
     word,
 )
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 _SINKS = sizeof(structures.Sinks)
 _SOURCES = sizeof(structures.Sources)
-_SECOND = ("potentials", "accelerations")
-_FOURTH = (*_SECOND, "jerks", "nearest", "nearest_distance2")
-_RESULTS = {2: _SECOND, 4: _FOURTH, 6: (*_FOURTH, "snaps"), 8: (*_FOURTH, "snaps", "crackles")}
 _PREDICTED = {
     2: ("positions",),
     4: ("positions", "velocities"),
@@ -110,9 +108,7 @@ class System:
         options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
         check(library.kyoho_system_create(byref(options), byref(self._handle)))
         self._interaction = self._described()[0]
-        names = _RESULTS[self._interaction.order]
-        has_nearest = self._interaction.has_nearest
-        self._names = frozenset(name for name in names if has_nearest or "nearest" not in name)
+        self._kinds = kinds_of(self._interaction)
         # The addresses below this may have sources.
         self._nj: int | None = 0
         # The sinks of the call that was started, with what it reads until it is waited for.
@@ -379,7 +375,7 @@ class System:
         if nj is None:
             nj = self._sources_below(None)
         if out is None:
-            out = new_forces(self._names, count, arrays)
+            out = new_forces(self._kinds, count, arrays)
         elif type(out) is not Forces or out._count != count:
             _check_out(out, count)
         result = _force(handle, nj, sinks, out._structure)
@@ -426,7 +422,7 @@ class System:
             check(library.kyoho_system_wait(handle, structures.Forces(sizeof(structures.Forces))))
             raise Error("nothing was started on this system; call start first", Result.CALL_ORDER)
         count, arrays, _ = self._started
-        out = new_forces(self._names, count, arrays) if out is None else _check_out(out, count)
+        out = new_forces(self._kinds, count, arrays) if out is None else _check_out(out, count)
         result = library.kyoho_system_wait(handle, out._structure)
         if result not in (Result.NULL_ARGUMENT, Result.BAD_OPTION):
             self._started = None
@@ -502,7 +498,7 @@ class System:
             source_counts,
             sources,
         )
-        out = new_forces(self._names, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
+        out = new_forces(self._kinds, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
         check(library.kyoho_system_force_lists(self._own(), lists, sinks, out._structure))
         del kept
         return out
@@ -559,7 +555,7 @@ class System:
         array([ 1.  , -1.  ,  0.25, -0.25])
         """
         batch, sources, arrays, kept = self._batch(bodies, offsets, softening2)
-        out = new_forces(self._names, sources.count, arrays) if out is None else _check_out(out, sources.count)
+        out = new_forces(self._kinds, sources.count, arrays) if out is None else _check_out(out, sources.count)
         check(library.kyoho_system_force_batch(self._own(), batch, sources, out._structure))
         del kept
         return out

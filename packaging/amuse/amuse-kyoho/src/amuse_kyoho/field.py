@@ -36,6 +36,8 @@ class KyohoFieldInterface(PythonCodeInterface, CommonCodeInterface, GravityField
         if "worker_dir" not in options:
             options["worker_dir"] = tempfile.mkdtemp()
             weakref.finalize(self, shutil.rmtree, options["worker_dir"], ignore_errors=True)
+        # One process is enough, as the library has threads.
+        options["number_of_workers"] = 1
         PythonCodeInterface.__init__(self, KyohoFieldWorker, **options)
 
     @legacy_function
