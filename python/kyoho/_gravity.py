@@ -347,6 +347,7 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
     precision, backend, devices, threads, accuracy, theta = options
     if precision is None and (accuracy or theta) and "KYOHO_PRECISION" not in os.environ:
         precision = "single"
+    is_new = False
     if type(positions) is not numpy.ndarray:
         device = device_array("positions", positions)
         if device is None:
@@ -355,7 +356,10 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
         else:
             backend = backend or "cuda"
             devices = devices or f"{device.device},"
-    system = _kept.system(2, precision, backend, devices, threads, accuracy, theta)
+            # Sources on a device stay there only where they replace all that were written before.
+            written = _kept.system(2, precision, backend, devices, threads, accuracy, theta)._nj or 0
+            is_new = written > device.shape[0]
+    system = _kept.system(2, precision, backend, devices, threads, accuracy, theta, is_new=is_new)
     arrays = system._write(Sources(positions, masses))
     count = arrays.count or 0
     if at is not None:

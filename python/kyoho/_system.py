@@ -103,10 +103,12 @@ class System:
         theta: float | None = None,
     ) -> None:
         # So that a system that could not be made can go.
-        self._handle = c_void_p()
+        self._handle = 0
         self._process = os.getpid()
         options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
-        check(library.kyoho_system_create(byref(options), byref(self._handle)))
+        handle = c_void_p()
+        check(library.kyoho_system_create(byref(options), byref(handle)))
+        self._handle = handle.value or 0
         self._interaction = self._described()[0]
         self._kinds = kinds_of(self._interaction)
         # The addresses below this may have sources.
@@ -118,7 +120,7 @@ class System:
 
     def close(self) -> None:
         """Frees the system. It is no error if it was freed before."""
-        handle, self._handle = self._handle, c_void_p()
+        handle, self._handle = self._handle, 0
         if handle and self._process == os.getpid():
             check(library.kyoho_system_free(handle))
 
@@ -131,7 +133,7 @@ class System:
         self.close()
 
     def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
+        handle = getattr(self, "_handle", 0)
         # In a fork the system belongs to the parent.
         if handle and self._process == os.getpid():
             library.kyoho_system_free(handle)
@@ -142,7 +144,7 @@ class System:
         order, precision, scope = self._interaction[:3]
         return f"<kyoho.System of order {order}, {precision}, {scope}, on {self.backend}>"
 
-    def _own(self) -> c_void_p:
+    def _own(self) -> int:
         """The handle, for calls of the process that made it."""
         if self._process != os.getpid():
             raise Error(

@@ -1,19 +1,26 @@
 """Arrays of any kind: read where they are, copied, or refused by name."""
 
+import contextlib
 import pickle
+import sys
+import types
 
 import numpy
 import pytest
 from conftest import close
 
 import kyoho
+from kyoho import _structures
+from kyoho._arrays import Arrays
+from kyoho._devices import device_array, empty_like, numbers_like
+from kyoho._results import kinds_of, new_forces
 
 
 def at_origin(positions, masses, **more):
     return kyoho.gravity(positions, masses, at=[[0, 0, 0]], potential=False, **more)
 
 
-def kinds_of(positions):
+def forms_of(positions):
     """The same numbers in other forms."""
     table = numpy.zeros((len(positions), 5))
     table[:, 1:4] = positions
@@ -33,7 +40,7 @@ def kinds_of(positions):
 
 def test_forms_of_arrays_do_not_matter(bodies):
     expected = at_origin(bodies.positions, bodies.masses)
-    for positions in kinds_of(bodies.positions):
+    for positions in forms_of(bodies.positions):
         assert (at_origin(positions, bodies.masses) == expected).all()
     assert (at_origin(bodies.positions, bodies.masses[::-1].copy()[::-1]) == expected).all()
     assert (at_origin(bodies.positions, bodies.masses.tolist()) == expected).all()
@@ -222,6 +229,50 @@ def test_arrays_of_a_device_that_cannot_be_read(positions, said):
 def test_arrays_of_the_host_by_dlpack_are_read(bodies):
     expected = at_origin(bodies.positions, bodies.masses)
     assert (at_origin(ByDlpack(1, bodies.positions), ByDlpack(1, bodies.masses)) == expected).all()
+
+
+def test_structures_tell_where_arrays_of_a_device_are():
+    structure = _structures.Sources(1)
+    arrays = Arrays(structure)
+    arrays.rows("positions", OnDevice((2, 3), strides=(64, 8), stream=5, data=(0x1000, True)))
+    arrays.elements("masses", OnDevice((2,), stream=5))
+    arrays.finish()
+    assert (structure.memory, structure.cuda.device, structure.cuda.stream) == (_structures.CUDA, 0, 5)
+    assert (structure.positions, structure.positions_stride) == (0x1000, 64)
+    assert (structure.masses, structure.masses_stride) == (0x7F0000000000, 0)
+    assert arrays.count == 2
+    forces = kyoho.Forces(accelerations=OnDevice((2, 3)), nearest=OnDevice((2,), "<i4"))
+    assert forces.count == 2 and forces._structure.memory == _structures.CUDA
+
+
+def test_dlpack_describes_arrays_of_a_device():
+    table = numpy.zeros((4, 5, 3))
+    found = device_array("table", ByDlpack(2, table[1:, 2]))
+    assert found.address == table[1:, 2].ctypes.data
+    assert (found.shape, found.strides, found.type, found.device) == ((3, 3), (120, 8), "<f8", 0)
+    assert device_array("table", ByDlpack(13, table.astype("i4"))).type == "<i4"
+
+
+class Cupy(OnDevice):
+    """An array of cupy, as far as it is needed."""
+
+    device = contextlib.nullcontext()
+
+
+def test_results_are_of_the_kind_of_the_arguments(monkeypatch):
+    monkeypatch.setattr(Cupy, "__module__", "cupy")
+    cupy = types.SimpleNamespace(
+        empty=lambda shape, dtype: Cupy(shape, numpy.dtype(dtype).str),
+        arange=lambda count, dtype: Cupy((count,), numpy.dtype(dtype).str),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    arrays = Arrays(_structures.Sinks(1))
+    arrays.rows("positions", Cupy((2, 3)))
+    forces = new_forces(kinds_of(kyoho.System(order=4).interaction), 2, arrays)
+    assert type(forces.accelerations) is Cupy and type(forces.nearest) is Cupy
+    assert type(numbers_like(Cupy((2, 3)), "positions", 2)) is Cupy
+    with pytest.raises(kyoho.Error, match="positions is an array of test_arrays, .* allowed: out=, or"):
+        empty_like(OnDevice((2, 3)), "positions", (2,), "float64")
 
 
 def test_results_need_memory_that_may_be_written():
