@@ -145,7 +145,7 @@ def empty_like(array: Any, name: str, shape: tuple[int, ...], type: str) -> Any:
         import torch
 
         return torch.empty(shape, dtype=getattr(torch, numpy.dtype(type).name), device=array.device)
-    if kind == "numba":
+    if kind in ("numba", "numba_cuda"):
         from numba import cuda
 
         return cuda.device_array(shape, dtype=type)
@@ -167,7 +167,7 @@ def numbers_like(array: Any, name: str, count: int) -> Any:
         import torch
 
         return torch.arange(count, dtype=torch.int32, device=array.device)
-    if kind == "numba":
+    if kind in ("numba", "numba_cuda"):
         from numba import cuda
 
         return cuda.to_device(numpy.arange(count, dtype="int32"))

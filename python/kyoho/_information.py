@@ -1,4 +1,4 @@
-"""What the library is and can use here."""
+"""Information about the library and its backends."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ def info() -> Information:
         entry = structures.Interaction(ctypes.sizeof(structures.Interaction))
         check(library.kyoho_interaction_describe(number, entry))
         interactions.append(interaction_of(entry))
-    return Information(__version__, str(PATH), backends, interactions)
+    return Information(__version__, PATH, backends, interactions)

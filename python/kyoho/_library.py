@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import pathlib
+import os
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
 
 from . import _structures as structures
 from ._errors import Error, Result
 
-PATH = pathlib.Path(__file__).parent / "lib" / "libkyoho.so.0"
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libkyoho.so.0")
 # The version whose structures these are; the library may be newer.
 VERSION = 200
 
@@ -58,7 +58,7 @@ _RESULTS = {
 
 def _load() -> ctypes.CDLL:
     try:
-        library = ctypes.CDLL(str(PATH))
+        library = ctypes.CDLL(PATH)
     except OSError as error:
         raise ImportError(f"{PATH} cannot be loaded, which the wheel of kyoho brings: {error}") from error
     for name, arguments in _RESULTS.items():

@@ -185,7 +185,7 @@ class System:
 
     @property
     def statistics(self) -> Statistics:
-        """What it has done since it was made."""
+        """Counts of its work since it was made."""
         counts = structures.Statistics(sizeof(structures.Statistics))
         check(library.kyoho_system_statistics(self._own(), byref(counts)))
         return Statistics(*(getattr(counts, name) for name in Statistics._fields))
