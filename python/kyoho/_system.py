@@ -102,7 +102,7 @@ class System:
         accuracy: float | None = None,
         theta: float | None = None,
     ) -> None:
-        # So that a system that could not be made can go.
+        # A system that could not be made has to be able to go.
         self._handle = 0
         self._process = os.getpid()
         options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
@@ -113,10 +113,8 @@ class System:
         self._kinds = kinds_of(self._interaction)
         # The addresses below this may have sources.
         self._nj: int | None = 0
-        # The sinks of the call that was started, with what it reads until it is waited for.
+        # The number of sinks of the call that was started, and the arrays that it reads until it is waited for.
         self._started: tuple[int, Arrays, list[object]] | None = None
-
-    # Its life.
 
     def close(self) -> None:
         """Frees the system. It is no error if it was freed before."""
@@ -156,8 +154,6 @@ class System:
             raise Error("the system was closed; make another one", Result.BAD_HANDLE)
         return self._handle
 
-    # Its properties.
-
     @property
     def interaction(self) -> Interaction:
         """Its order, precision and scope, and what these compute."""
@@ -196,8 +192,6 @@ class System:
         check(library.kyoho_system_describe(self._own(), byref(interaction), byref(backend)))
         return interaction_of(interaction), word(structures.BACKENDS, backend.value)
 
-    # Its settings.
-
     def move(
         self,
         *,
@@ -225,8 +219,6 @@ class System:
     def set_time(self, time: float) -> None:
         """Sets the time to which the sources of the next blocks are predicted; it is 0 until then."""
         check(library.kyoho_system_set_time(self._own(), time))
-
-    # Its sources.
 
     def set_sources(
         self,
@@ -313,8 +305,6 @@ class System:
             arrays.results(name, made[name], 3)
         check(library.kyoho_system_predict(self._own(), first_address, count, structure))
         return Predictions(**made)
-
-    # Blocks.
 
     def force(
         self,
@@ -459,8 +449,6 @@ class System:
         check(library.kyoho_system_tree_error(self._own(), nj, sinks, samples, byref(errors)))
         return TreeErrors(errors.median, errors.percentile_90, errors.percentile_99, errors.worst)
 
-    # Interaction lists and batches.
-
     def force_lists(
         self,
         positions: Any,
@@ -569,8 +557,6 @@ class System:
         batch, sources, arrays, kept = self._batch(bodies, offsets, softening2)
         check(library.kyoho_system_start_batch(self._own(), batch, sources))
         self._started = (sources.count, arrays, kept)
-
-    # What they share.
 
     def _sources_below(self, nj: int | None) -> int:
         if nj is not None:

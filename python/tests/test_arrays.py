@@ -21,7 +21,7 @@ def at_origin(positions, masses, **more):
 
 
 def forms_of(positions):
-    """The same numbers in other forms."""
+    """Arrays with these numbers, in other forms."""
     table = numpy.zeros((len(positions), 5))
     table[:, 1:4] = positions
     yield table[:, 1:4]

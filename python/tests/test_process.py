@@ -1,4 +1,4 @@
-"""Threads, forks, and what a process loads."""
+"""Threads, forks, and the libraries that a process loads."""
 
 import importlib.metadata
 import multiprocessing
@@ -25,7 +25,7 @@ def run(code, **variables):
 
 
 def in_fork(function):
-    """What a function gives in a fork of this process, as a text."""
+    """Calls a function in a fork of this process, and gives its result as a text."""
     here, there = os.pipe()
     child = os.fork()
     if child == 0:

@@ -36,10 +36,8 @@ class KyohoFieldWorker:
     recommit_particles = commit_parameters
 
     def forget(self):
-        """Drops what was made of the particles and the parameters."""
+        """Drops the system that was made of the particles and the parameters."""
         self.system = self.masses = self.positions = None
-
-    # Parameters.
 
     def get_eps2(self, epsilon_squared):
         epsilon_squared.value = self.epsilon_squared
@@ -76,8 +74,6 @@ class KyohoFieldWorker:
         self.forget()
         return 0
 
-    # Particles.
-
     def new_particle(self, index_of_the_particle, mass, x, y, z, npoints):
         indices = numpy.arange(self.next_index, self.next_index + npoints)
         self.bodies.update(zip(indices.tolist(), numpy.column_stack([mass, x, y, z])))
@@ -107,8 +103,6 @@ class KyohoFieldWorker:
             self.bodies[index][0] = value
         self.forget()
         return 0
-
-    # Gravity.
 
     def get_gravity_at_point(self, eps, x, y, z, ax, ay, az, npoints):
         accelerations, _ = self.gravity(eps, numpy.column_stack([x, y, z]))
