@@ -35,12 +35,12 @@ class Arrays:
     device_array: Any = None
     # The beginning of names of arrays in errors, such as "out."
     label = ""
+    # Copies and owners of memory, which have to stay until the call is over.
+    kept: tuple[object, ...] = ()
 
     def __init__(self, structure: Structure, count: int | None = None) -> None:
         self.structure = structure
         self.count = count
-        # Copies, which have to stay until the call is over.
-        self.kept: list[object] = []
 
     def rows(self, field: str, array: Any) -> None:
         """Puts an array that is read, of shape (count, 3)."""
@@ -99,7 +99,7 @@ class Arrays:
             self._settle_stream(name, device.stream)
             if self.device_array is None:
                 self.device_array = array
-            self.kept.append(device.owner)
+            self.kept += (device.owner,)
         else:
             array = _writable(name, array, dtype) if is_written else _readable(name, array, dtype)
             self._settle(name, _HOST)
@@ -116,7 +116,7 @@ class Arrays:
                 array = _with_rows(array)
             elif not _has_rows(array):
                 raise _bad_strides(name, array.strides)
-            self.kept.append(array)
+            self.kept += (array,)
             address, strides = array.ctypes.data, array.strides
         elif not _are_rows(shape, strides, dtype.itemsize):
             raise _bad_strides(name, strides)

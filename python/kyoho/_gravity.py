@@ -298,6 +298,8 @@ def forces_on_lists(
     if addresses is None and first_addresses is None:
         of_call = sources
     else:
+        if not isinstance(sources, Sources):
+            raise Error(f"sources is a {type(sources).__name__}; allowed: kyoho.Sources")
         # Sources of calls before would be found at addresses beyond these.
         system = _kept.system(order, precision, backend, devices, threads, None, None, is_new=True)
         system._write(sources)
@@ -360,7 +362,7 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
             written = _kept.system(2, precision, backend, devices, threads, accuracy, theta)._nj or 0
             is_new = written > device.shape[0]
     system = _kept.system(2, precision, backend, devices, threads, accuracy, theta, is_new=is_new)
-    arrays = system._write(Sources(positions, masses))
+    arrays = system._write((positions, masses))
     count = arrays.count or 0
     if at is not None:
         return system, count, None, at

@@ -168,7 +168,7 @@ def new_forces(kinds: tuple[Kind, ...], count: int, arrays: Arrays) -> Forces:
         array = new[number] = _EMPTY((count, columns) if columns else count, dtype)
         if count:
             setattr(structure, name, addressof(_BYTE(array)))
-    forces._arrays, forces._count, forces._kept = tuple(new), count, []
+    forces._arrays, forces._count, forces._kept = tuple(new), count, ()
     return forces
 
 

@@ -40,7 +40,7 @@ _PREDICTED = {
     6: ("positions", "velocities", "accelerations"),
     8: ("positions", "velocities", "accelerations", "jerks"),
 }
-_DERIVATIVES = Sources._fields[2:9]
+_OTHERS = Sources._fields[2:]
 _force = library.kyoho_system_force
 
 
@@ -256,7 +256,7 @@ class System:
         addresses : (n,) of int32
             The address of each source, 0 or more. None: from ``first_address`` on.
         """
-        sources = Sources(
+        sources = (
             positions,
             masses,
             velocities,
@@ -271,8 +271,8 @@ class System:
         )
         self._write(sources, addresses, first_address)
 
-    def _write(self, sources: Sources, addresses: Any = None, first_address: int = 0) -> Arrays:
-        """Writes sources, and returns their arrays."""
+    def _write(self, sources: tuple[Any, ...], addresses: Any = None, first_address: int = 0) -> Arrays:
+        """Writes sources, the first arrays of a ``Sources``, and returns their arrays."""
         structure, arrays = _sources(sources, addresses)
         structure.first_address = first_address
         self._check_place(arrays)
@@ -606,7 +606,7 @@ class System:
         _check_end("sink_offsets", sink_offsets, "positions", count)
         kept: list[object] = [sink_arrays, arrays, offsets]
         if sources is not None:
-            structure, source_arrays = _sources(sources, None, "sources.")
+            structure, source_arrays = _sources(sources, label="sources")
             self._check_place(source_arrays)
             _check_end("source_offsets", source_offsets, "sources", structure.count)
             lists.sources = ctypes.pointer(structure)
@@ -618,7 +618,7 @@ class System:
     def _batch(
         self, bodies: Sources, offsets: Any, softening2: Any
     ) -> tuple[structures.Batch, structures.Sources, Arrays, list[object]]:
-        structure, arrays = _sources(bodies, None, "bodies.")
+        structure, arrays = _sources(bodies, label="bodies")
         self._check_place(arrays)
         batch = structures.Batch(sizeof(structures.Batch))
         of_batch = Arrays(batch)
@@ -660,20 +660,25 @@ def _options(
     )
 
 
-def _sources(sources: Sources, addresses: Any, label: str = "") -> tuple[structures.Sources, Arrays]:
-    """The structure of some sources."""
+def _sources(sources: tuple[Any, ...], addresses: Any = None, label: str = "") -> tuple[structures.Sources, Arrays]:
+    """The structure of some sources, which are the first arrays of a ``Sources``."""
     structure = structures.Sources(_SOURCES)
     arrays = Arrays(structure)
-    arrays.label = label
-    arrays.rows("positions", sources.positions)
-    arrays.elements("masses", sources.masses)
-    for field, array in zip(_DERIVATIVES, sources[2:9]):
-        if array is not None:
+    if label:
+        if not isinstance(sources, Sources):
+            raise Error(f"{label} is a {type(sources).__name__}; allowed: kyoho.Sources")
+        arrays.label = f"{label}."
+    arrays.rows("positions", sources[0])
+    arrays.elements("masses", sources[1])
+    for field, array in zip(_OTHERS, sources[2:]):
+        if array is None:
+            continue
+        if field == "times":
+            arrays.elements(field, array)
+        elif field == "indices":
+            arrays.integers(field, array)
+        else:
             arrays.rows(field, array)
-    if sources.times is not None:
-        arrays.elements("times", sources.times)
-    if sources.indices is not None:
-        arrays.integers("indices", sources.indices)
     if addresses is not None:
         arrays.integers("addresses", addresses)
     structure.count = arrays.rows_there()

@@ -155,6 +155,8 @@ def test_offsets_that_do_not_fit():
             system.force_lists(X, **{**lists, **change})
     with pytest.raises(kyoho.Error, match="offsets ends with 5; allowed: 2, the number of bodies"):
         system.force_batch(kyoho.Sources(X, M), [0, 5])
+    with pytest.raises(kyoho.Error, match="bodies is a tuple; allowed: kyoho.Sources"):
+        system.force_batch((X, M), [0, 2])
 
 
 class OnDevice:
