@@ -31,6 +31,8 @@ _RESULTS = {
     "kyoho_system_force": (_SYSTEM, c_int32, POINTER(structures.Sinks), POINTER(structures.Forces)),
     "kyoho_system_start": (_SYSTEM, c_int32, POINTER(structures.Sinks)),
     "kyoho_system_wait": (_SYSTEM, POINTER(structures.Forces)),
+    "kyoho_system_find_neighbours": (_SYSTEM, c_int32, POINTER(structures.Sinks), c_void_p),
+    "kyoho_system_copy_found_neighbours": (_SYSTEM, c_int64, c_void_p),
     "kyoho_system_neighbours": (_SYSTEM, c_int32, c_int32, c_void_p, POINTER(c_int32)),
     "kyoho_system_force_lists": (
         _SYSTEM,

@@ -11,6 +11,7 @@ import numpy
 
 from . import _structures as structures
 from ._arrays import Arrays
+from ._devices import device_array
 from ._errors import Error, Result, chosen
 from ._library import check, failure, library
 from ._results import (
@@ -421,6 +422,46 @@ class System:
         check(result)
         return out
 
+    def find_neighbours(
+        self, positions: Any, radii2: Any, *, indices: Any, nj: int | None = None
+    ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]]:
+        """The sources within a radius of each of ``n`` sinks, found by a tree, in a system of order 2:
+        those with ``|r|**2 < radii2[sink]``, softening not included.
+
+        Parameters
+        ----------
+        positions : (n, 3)
+        radii2 : (n,)
+            The square of each sink's radius.
+        indices : (n,) of int32, or None
+            Sources with the index of a sink are left out. None: every source counts.
+        nj : int
+            Only the sources at addresses below it are looked at. None: all.
+
+        Returns
+        -------
+        offsets : (n + 1,) of int64
+            The addresses for sink ``i`` are those from ``offsets[i]`` to below ``offsets[i + 1]``.
+        addresses : (offsets[n],) of int32
+            Those of a sink are ascending. :meth:`force_lists` takes both.
+
+        >>> import kyoho
+        >>> with kyoho.System(order=2) as system:
+        ...     system.set_sources([[0, 0, 0], [2, 0, 0], [9, 0, 0]], [1, 1, 1])
+        ...     offsets, addresses = system.find_neighbours([[1, 0, 0], [8, 0, 0]], [4, 4], indices=None)
+        >>> offsets, addresses
+        (array([0, 2, 3]), array([0, 1, 2], dtype=int32))
+        """
+        sinks, _, count = _sinks(positions, None, None, None, indices, 0.0, radii2)
+        handle = self._own()
+        if nj is None:
+            nj = self._sources_below(None)
+        offsets: NDArray[numpy.int64] = numpy.empty(count + 1, numpy.int64)
+        check(library.kyoho_system_find_neighbours(handle, nj, byref(sinks), offsets.ctypes.data))
+        addresses: NDArray[numpy.int32] = numpy.empty(int(offsets[-1]), numpy.int32)
+        check(library.kyoho_system_copy_found_neighbours(handle, len(addresses), addresses.ctypes.data))
+        return offsets, addresses
+
     def neighbours(self, sink: int) -> NDArray[numpy.int32]:
         """The neighbours of one sink of the last block, counted from 0: the indices, ascending, of
         the sources with ``|r|**2 < radii2[sink]``; in a system of regular forces those that the
@@ -742,8 +783,10 @@ def _groups(name: str, offsets: Arrays) -> int:
 
 
 def _check_end(name: str, offsets: Any, of: str, count: int | None) -> None:
-    """Refuses offsets that end beyond the arrays that they divide."""
-    if offsets is None:
+    """Refuses offsets that end beyond the arrays that they divide. Those on a device are compared
+    with the memory there, by the library.
+    """
+    if offsets is None or device_array(name, offsets) is not None:
         return
     last = int(offsets[-1])
     if last != count:

@@ -102,7 +102,7 @@ def with_the_driver_alone():
     print("gravity at other places writes to arrays on the device")
     lists = dict(sink_offsets=numpy.array([0, 50, 100], "i4"), source_offsets=numpy.array([0, 1000, count], "i8"))
     lists["addresses"] = indices
-    lists = {name: DeviceArray(driver, array) if name == "addresses" else array for name, array in lists.items()}
+    lists = {name: DeviceArray(driver, array) for name, array in lists.items()}
     with kyoho.System(order=2, backend="cuda", devices="0,") as system:
         system.set_sources(there["positions"], there["masses"])
         system.force_lists(places, indices=None, **lists, out=kyoho.Forces(accelerations=out[0]))

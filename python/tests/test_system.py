@@ -196,3 +196,22 @@ def test_a_closed_system_is_an_error(bodies):
 def test_options_that_are_not_allowed(options, said):
     with pytest.raises(kyoho.Error, match=said):
         kyoho.System(**options)
+
+
+def test_sources_within_a_radius_are_those_of_all_pairs():
+    random = numpy.random.default_rng(4)
+    positions, radii2 = random.normal(size=(300, 3)), random.uniform(0, 0.5, 300)
+    indices = numpy.arange(300, dtype=numpy.int32)
+    with kyoho.System(order=2) as system:
+        system.set_sources(positions, numpy.ones(300))
+        offsets, addresses = system.find_neighbours(positions, radii2, indices=indices)
+        for sink in range(300):
+            r2 = ((positions - positions[sink]) ** 2).sum(axis=1)
+            expected = numpy.flatnonzero((r2 < radii2[sink]) & (indices != sink))
+            assert (addresses[offsets[sink] : offsets[sink + 1]] == expected).all()
+        # They are lists as forces take them.
+        lists = {"sink_offsets": numpy.arange(301, dtype=numpy.int32), "source_offsets": offsets}
+        forces = system.force_lists(positions, indices=None, addresses=addresses, **lists)
+        assert (forces.potentials[numpy.diff(offsets) > 0] < 0).all()
+    with kyoho.System(order=4) as system, pytest.raises(kyoho.Error, match="order 2"):
+        system.find_neighbours(positions, radii2, indices=None)
