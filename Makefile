@@ -14,6 +14,9 @@ PROFILE ?= release
 PYTHON ?= python3
 # The folder for the wheel, of which nothing else is kept.
 WHEEL ?= $(TARGET)/wheel
+# Tests give some dependencies more features. Cargo takes what they have built only together with
+# them.
+WITH_TESTS := $(if $(filter dev,$(PROFILE)),--lib --bins --tests)
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -49,7 +52,7 @@ check:
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
 build:
-	cargo build --profile $(PROFILE)
+	cargo build --profile $(PROFILE) $(WITH_TESTS)
 	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
 
 # In the place of what was there: the name has the version and the newest C library.
