@@ -30,6 +30,8 @@ pub enum ResultCode {
     BadOption = 17,
     /// The caller's buffer is too small; it holds as much as fits.
     BufferTooSmall = 18,
+    /// The text of a pair interaction is wrong.
+    BadText = 19,
     /// The backend is not there (not built in, no driver, no device).
     NoBackend = 30,
     /// The backend does not compute this order in this precision and scope.
@@ -44,7 +46,7 @@ pub enum ResultCode {
 
 impl ResultCode {
     /// Every result code.
-    pub const ALL: [ResultCode; 15] = [
+    pub const ALL: [ResultCode; 16] = [
         ResultCode::Ok,
         ResultCode::NullArgument,
         ResultCode::BadHandle,
@@ -55,6 +57,7 @@ impl ResultCode {
         ResultCode::CallOrder,
         ResultCode::BadOption,
         ResultCode::BufferTooSmall,
+        ResultCode::BadText,
         ResultCode::NoBackend,
         ResultCode::Unsupported,
         ResultCode::OutOfMemory,
@@ -188,6 +191,26 @@ pub enum Error {
         /// The number of elements that the buffer takes.
         room: usize,
     },
+    /// The text of a pair interaction is wrong.
+    #[error("line {line}, column {column}: {found}; allowed: {allowed}")]
+    BadText {
+        /// The line, from 1 on.
+        line: u32,
+        /// The character in the line, from 1 on.
+        column: u32,
+        /// The thing that stands there, and why it is wrong.
+        found: String,
+        /// The things that may stand there.
+        allowed: String,
+    },
+    /// An array, a parameter or a result of a pair interaction was not given.
+    #[error("{what} is not there; {how}")]
+    NotGiven {
+        /// The name of what is missing.
+        what: String,
+        /// How it is given.
+        how: &'static str,
+    },
     /// The backend is not there.
     #[error("there is no backend '{backend}' here: {reason}")]
     NoBackend {
@@ -255,9 +278,10 @@ impl Error {
             Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
             Error::NotFinite { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
-            Error::CallOrder { .. } | Error::Forked { .. } => ResultCode::CallOrder,
+            Error::CallOrder { .. } | Error::Forked { .. } | Error::NotGiven { .. } => ResultCode::CallOrder,
             Error::BadOption { .. } | Error::NoDescriptor { .. } => ResultCode::BadOption,
             Error::BufferTooSmall { .. } => ResultCode::BufferTooSmall,
+            Error::BadText { .. } => ResultCode::BadText,
             Error::NoBackend { .. } => ResultCode::NoBackend,
             Error::Unsupported { .. } => ResultCode::Unsupported,
             Error::OutOfMemory { .. } => ResultCode::OutOfMemory,

@@ -14,11 +14,13 @@
 //!
 //! [`catalogue`] lists the built-in interactions as data. [`pair`] has the physics, and [`regular`]
 //! decides which pairs a regular force leaves out. Both are written in the numbers of [`lanes`],
-//! which `simd` implements.
+//! which `simd` implements. [`language`] compiles the interactions that users write.
 
 pub mod catalogue;
+pub mod double_double;
 pub mod expansion;
 pub mod indices;
 pub mod lanes;
+pub mod language;
 pub mod pair;
 pub mod regular;

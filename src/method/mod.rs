@@ -5,6 +5,7 @@ mod cpu;
 pub mod direct;
 mod lanes;
 pub mod lists;
+pub mod pairs;
 mod tiles;
 pub mod tree;
 

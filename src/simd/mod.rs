@@ -3,12 +3,13 @@
 //! `avx512`, `avx2` and [`portable`] implement the numbers that laws are written in. [`tile`] has
 //! the shape of the data, [`sum`] the loop over a tile, [`predict`] the Taylor series, and
 //! [`neighbours`] the searches. [`kernel`] binds a law, a precision and an instruction set into one
-//! object.
+//! object. [`blocks`] takes the operations of an interaction that a user wrote, one after another.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod blocks;
 pub mod expansions;
 pub mod kernel;
 pub mod level;

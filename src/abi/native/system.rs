@@ -62,6 +62,7 @@ pub extern "C" fn kyoho_result_text(result: i32) -> *const c_char {
         Some(ResultCode::CallOrder) => c"calls came in an order that has no meaning",
         Some(ResultCode::BadOption) => c"an option or an environment variable has a value that is not allowed",
         Some(ResultCode::BufferTooSmall) => c"the buffer is too small",
+        Some(ResultCode::BadText) => c"the text of a pair interaction is wrong",
         Some(ResultCode::NoBackend) => c"the backend is not there",
         Some(ResultCode::Unsupported) => c"the backend does not compute this order in this precision and scope",
         Some(ResultCode::OutOfMemory) => c"memory could not be had",

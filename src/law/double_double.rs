@@ -1,0 +1,477 @@
+//! Numbers that are unevaluated sums of two, of about 106 bits (`dd`, of two doubles) or 48 bits
+//! (`ff`, of two numbers of single precision).
+//!
+//! Sums, products and quotients are those of Joldes, Muller and Popescu (2017, ACM TOMS 44, 15),
+//! whose bounds are given with `u = 2^-53` (`2^-24` for `ff`). Products need fused multiply-adds.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A number of which two make one of twice the digits.
+pub trait Limb:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// A half.
+    const HALF: Self;
+    /// Returns `self * factor + term`, rounded once.
+    fn fused(self, factor: Self, term: Self) -> Self;
+    /// Returns the square root.
+    fn root(self) -> Self;
+    /// Returns the greatest integer that is not greater.
+    fn below(self) -> Self;
+}
+
+macro_rules! limb {
+    ($type:ty) => {
+        impl Limb for $type {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const HALF: Self = 0.5;
+            #[inline(always)]
+            fn fused(self, factor: Self, term: Self) -> Self {
+                self.mul_add(factor, term)
+            }
+            #[inline(always)]
+            fn root(self) -> Self {
+                self.sqrt()
+            }
+            #[inline(always)]
+            fn below(self) -> Self {
+                self.floor()
+            }
+        }
+    };
+}
+
+limb!(f32);
+limb!(f64);
+
+/// The sum of two numbers, the second at most half a unit in the last place of the first.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[repr(C)]
+pub struct Double<T> {
+    /// The nearest number to the sum.
+    pub high: T,
+    /// The rest.
+    pub low: T,
+}
+
+/// Two doubles: the type `dd`.
+pub type DoubleDouble = Double<f64>;
+/// Two numbers of single precision: the type `ff`.
+pub type DoubleSingle = Double<f32>;
+
+/// Returns a sum and its rounding error.
+#[inline(always)]
+pub fn two_sum<T: Limb>(a: T, b: T) -> Double<T> {
+    let high = a + b;
+    let of_b = high - a;
+    Double { high, low: (a - (high - of_b)) + (b - of_b) }
+}
+
+/// Returns a product and its rounding error.
+#[inline(always)]
+pub fn two_prod<T: Limb>(a: T, b: T) -> Double<T> {
+    let high = a * b;
+    Double { high, low: a.fused(b, -high) }
+}
+
+/// Returns a sum as [`two_sum`] does, for `|a| >= |b|` or a zero.
+#[inline(always)]
+fn join<T: Limb>(a: T, b: T) -> Double<T> {
+    let high = a + b;
+    Double { high, low: b - (high - a) }
+}
+
+impl<T: Limb> Double<T> {
+    /// Zero.
+    pub const ZERO: Self = Double { high: T::ZERO, low: T::ZERO };
+    /// One.
+    pub const ONE: Self = Double { high: T::ONE, low: T::ZERO };
+
+    /// Returns a number of one limb.
+    #[inline(always)]
+    pub fn from_limb(high: T) -> Self {
+        Double { high, low: T::ZERO }
+    }
+
+    /// Returns the high and the low limb.
+    #[inline(always)]
+    pub fn parts(self) -> (T, T) {
+        (self.high, self.low)
+    }
+
+    /// Adds a number of one limb; the error is at most `2 u^2` (algorithm 4).
+    #[inline(always)]
+    pub fn add_limb(self, other: T) -> Self {
+        let sum = two_sum(self.high, other);
+        join(sum.high, self.low + sum.low)
+    }
+
+    /// Multiplies by a number of one limb; the error is at most `2 u^2` (algorithm 9).
+    #[inline(always)]
+    pub fn mul_limb(self, other: T) -> Self {
+        let product = two_prod(self.high, other);
+        join(product.high, self.low.fused(other, product.low))
+    }
+
+    /// Returns the absolute value.
+    #[inline(always)]
+    pub fn abs(self) -> Self {
+        if self.high < T::ZERO { -self } else { self }
+    }
+
+    /// Returns the greatest integer that is not greater.
+    #[inline(always)]
+    pub fn floor(self) -> Self {
+        let high = self.high.below();
+        let low = if high == self.high { self.low.below() } else { T::ZERO };
+        join(high, low)
+    }
+
+    /// Returns the square root; the error is at most `25/8 u^2` (Lefevre and others 2023).
+    #[inline(always)]
+    pub fn sqrt(self) -> Self {
+        let root = self.high.root();
+        let rest = (-root).fused(root, self.high) + self.low;
+        // A zero or an infinity has no rest.
+        let low = rest / (root + root);
+        let low = if self.high > T::ZERO && low == low { low } else { T::ZERO };
+        join(root, low)
+    }
+
+    /// Returns the inverse of the square root, by a step of Newton's method from that of one limb.
+    #[inline(always)]
+    pub fn rsqrt(self) -> Self {
+        let first = T::ONE / self.high.root();
+        let rest = -(self * two_prod(first, first)).add_limb(-T::ONE).high;
+        let low = first * T::HALF * rest;
+        let low = if low == low { low } else { T::ZERO };
+        join(first, low)
+    }
+}
+
+impl<T: Limb> Add for Double<T> {
+    type Output = Self;
+
+    /// Adds; the error is at most `3 u^2` (algorithm 6).
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        let high = two_sum(self.high, other.high);
+        let low = two_sum(self.low, other.low);
+        let sum = join(high.high, high.low + low.high);
+        join(sum.high, sum.low + low.low)
+    }
+}
+
+impl<T: Limb> Neg for Double<T> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Double { high: -self.high, low: -self.low }
+    }
+}
+
+impl<T: Limb> Sub for Double<T> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl<T: Limb> Mul for Double<T> {
+    type Output = Self;
+
+    /// Multiplies; the error is at most `4 u^2` (algorithm 12).
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let product = two_prod(self.high, other.high);
+        let cross = self.high.fused(other.low, self.low * other.low);
+        let cross = self.low.fused(other.high, cross);
+        join(product.high, product.low + cross)
+    }
+}
+
+impl<T: Limb> Div for Double<T> {
+    type Output = Self;
+
+    /// Divides; the error is at most `9.8 u^2` (algorithm 18).
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let first = T::ONE / other.high;
+        let rest = join((-other.high).fused(first, T::ONE), -(other.low * first));
+        let inverse = rest.mul_limb(first).add_limb(first);
+        self * inverse
+    }
+}
+
+const LN_2: DoubleDouble = Double { high: std::f64::consts::LN_2, low: 2.319046813846299558e-17 };
+/// A quarter of a turn in three limbs.
+const QUARTER: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766036e-17, -1.497384904859169777e-33];
+
+impl DoubleDouble {
+    /// Returns the nearest double.
+    #[inline(always)]
+    pub fn to_f64(self) -> f64 {
+        self.high + self.low
+    }
+
+    /// Returns the exponential function, to about `2^-100` of itself.
+    pub fn exp(self) -> Self {
+        if self.high > 709.79 {
+            return Double::from_limb(f64::INFINITY);
+        }
+        if self.high < -745.2 {
+            return Double::ZERO;
+        }
+        // exp(x) = 2^n exp(r)^512, where the series of exp(r) - 1 needs nine terms.
+        let n = (self.high / LN_2.high).round();
+        let r = (self - LN_2.mul_limb(n)).mul_limb(1.0 / 512.0);
+        let mut term = r;
+        let mut sum = r;
+        for k in 2..=9 {
+            term = term * r / Double::from_limb(f64::from(k));
+            sum = sum + term;
+        }
+        for _ in 0..9 {
+            sum = sum.mul_limb(2.0) + sum * sum;
+        }
+        let half = (n / 2.0).floor();
+        sum.add_limb(1.0).mul_limb(half.exp2()).mul_limb((n - half).exp2())
+    }
+
+    /// Returns the natural logarithm, to about `2^-100`.
+    pub fn log(self) -> Self {
+        let first = self.high.ln();
+        if !first.is_finite() {
+            return Double::from_limb(first);
+        }
+        // A step of Newton's method; the two halves keep the exponential finite.
+        let half = Double::from_limb(-0.5 * first).exp();
+        (self * half * half).add_limb(-1.0).add_limb(first)
+    }
+
+    /// Returns a power of a number above zero; zero and negative numbers have those of doubles.
+    pub fn pow(self, exponent: Self) -> Self {
+        if self.high > 0.0 && exponent.high != 0.0 {
+            (exponent * self.log()).exp()
+        } else {
+            Double::from_limb(self.high.powf(exponent.high))
+        }
+    }
+
+    /// Returns the sine.
+    pub fn sin(self) -> Self {
+        self.sine(0)
+    }
+
+    /// Returns the cosine.
+    pub fn cos(self) -> Self {
+        self.sine(1)
+    }
+
+    /// Returns the sine of this and some quarters of a turn. Arguments above 1e15 lose all digits.
+    fn sine(self, quarters: i64) -> Self {
+        let n = (self.high / QUARTER[0]).round();
+        if !(n.abs() < 1e15) {
+            return Double::from_limb(f64::NAN);
+        }
+        let parts = QUARTER.map(|part| two_prod(part, n));
+        let r = parts.into_iter().fold(self, |rest, part| rest - part);
+        let square = r * r;
+        let quarters = (n as i64).wrapping_add(quarters);
+        let odd = quarters & 1;
+        // 1 - r^2/2 + ... or r - r^3/6 + ..., to the term of r^30 or r^31.
+        let mut term = if odd == 1 { Double::ONE } else { r };
+        let mut sum = term;
+        for k in 1..=15 {
+            let n = 2 * k + 1 - odd;
+            term = -(term * square) / Double::from_limb((n * (n - 1)) as f64);
+            sum = sum + term;
+        }
+        if quarters & 2 == 0 { sum } else { -sum }
+    }
+
+    /// Returns `10^exponent`.
+    fn power_of_ten(exponent: u32) -> Self {
+        let (mut power, mut square, mut rest) = (Double::ONE, Double::from_limb(10.0), exponent);
+        while rest > 0 {
+            if rest & 1 == 1 {
+                power = power * square;
+            }
+            square = square * square;
+            rest >>= 1;
+        }
+        power
+    }
+
+    /// Reads a decimal number such as `-1.5e-3`, to its last bits. Returns none if it is no number
+    /// or is too large.
+    pub fn parse(text: &str) -> Option<Self> {
+        let nearest: f64 = text.parse().ok().filter(|number: &f64| number.is_finite())?;
+        let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (digits, negative) = match digits.strip_prefix('-') {
+            Some(rest) => (rest, true),
+            None => (digits.strip_prefix('+').unwrap_or(digits), false),
+        };
+        let mut exponent: i64 = exponent.parse().ok()?;
+        let mut sum = Double::ZERO;
+        let (mut taken, mut after_point) = (0, false);
+        for digit in digits.chars() {
+            match digit.to_digit(10) {
+                // More digits than 40 change nothing.
+                Some(_) if taken >= 40 => exponent += i64::from(!after_point),
+                Some(digit) => {
+                    sum = sum.mul_limb(10.0).add_limb(f64::from(digit));
+                    taken += i32::from(taken > 0 || digit > 0);
+                    exponent -= i64::from(after_point);
+                }
+                None if digit == '.' => after_point = true,
+                None => return None,
+            }
+        }
+        let number = match exponent {
+            0 => sum,
+            1..=308 => sum * Self::power_of_ten(exponent as u32),
+            -300..=-1 => sum / Self::power_of_ten(-exponent as u32),
+            _ => Double::from_limb(nearest.abs()),
+        };
+        // At the edges of the range the double is right and its rest may not exist.
+        let number = if number.low.is_finite() && number.high.is_finite() && nearest.abs() > 1e-280 {
+            number
+        } else {
+            Double::from_limb(nearest.abs())
+        };
+        Some(if negative { -number } else { number })
+    }
+}
+
+/// Writes 32 digits.
+impl std::fmt::Display for DoubleDouble {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.high.is_finite() || self.high == 0.0 || self.high.abs() < 1e-250 {
+            return write!(formatter, "{:e}", self.high);
+        }
+        let mut exponent = self.high.abs().log10().floor() as i32;
+        let scale = |exponent: i32| {
+            let ten = DoubleDouble::power_of_ten(exponent.unsigned_abs());
+            if exponent < 0 { self.abs() * ten } else { self.abs() / ten }
+        };
+        let mut rest = scale(exponent);
+        if rest.high >= 10.0 {
+            exponent += 1;
+            rest = scale(exponent);
+        } else if rest < Double::ONE {
+            exponent -= 1;
+            rest = scale(exponent);
+        }
+        let mut digits = [0u8; 33];
+        for digit in &mut digits {
+            let next = rest.floor().high.clamp(0.0, 9.0);
+            *digit = next as u8;
+            rest = rest.add_limb(-next).mul_limb(10.0);
+        }
+        // The last digit rounds the others.
+        let mut carry = digits[32] >= 5;
+        for digit in digits[..32].iter_mut().rev() {
+            *digit += u8::from(carry);
+            carry = *digit == 10;
+            *digit %= 10;
+        }
+        if carry {
+            digits[0] = 1;
+            exponent += 1;
+        }
+        let sign = if self.high < 0.0 { "-" } else { "" };
+        write!(formatter, "{sign}{}.", digits[0])?;
+        digits[1..32].iter().try_for_each(|digit| write!(formatter, "{digit}"))?;
+        write!(formatter, "e{exponent}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> DoubleDouble {
+        DoubleDouble::parse(text).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_close(a: DoubleDouble, b: DoubleDouble, bound: f64) {
+        let error = ((a - b) / b).to_f64().abs();
+        assert!(error < bound, "{a} and {b} differ by {error:e}");
+    }
+
+    #[test]
+    fn sums_keep_what_64_bits_lose() {
+        let sum = number("1").add_limb(1e-25);
+        assert_eq!(sum.parts(), (1.0, 1e-25));
+        assert_eq!((sum - Double::ONE).to_f64(), 1e-25);
+        assert_eq!((number("1e16") + Double::ONE - number("1e16")).to_f64(), 1.0);
+    }
+
+    #[test]
+    fn products_are_exact_where_they_fit() {
+        let number = Double::from_limb(1.0 + f64::EPSILON);
+        let square = number * number;
+        assert_eq!(square.parts(), (1.0 + 2.0 * f64::EPSILON, f64::EPSILON * f64::EPSILON));
+    }
+
+    #[test]
+    fn quotients_and_roots_undo_products() {
+        for (a, b) in [(1.0, 3.0), (2.0, 7e-20), (1e100, 1.0 / 3.0), (-5.0, 1e-100)] {
+            let [a, b] = [a, b].map(Double::from_limb);
+            assert_close(a / b * b, a, 1e-31);
+        }
+        for a in [2.0, 3e-30, 1e200, 1.0 / 3.0] {
+            let a = Double::from_limb(a);
+            assert_close(a.sqrt() * a.sqrt(), a, 1e-31);
+            assert_close(a.rsqrt() * a.rsqrt() * a, Double::ONE, 1e-31);
+        }
+        assert_eq!(DoubleDouble::ZERO.sqrt(), Double::ZERO);
+        assert_eq!(DoubleDouble::ZERO.rsqrt().high, f64::INFINITY);
+    }
+
+    #[test]
+    fn functions_have_thirty_digits() {
+        let close = |a: DoubleDouble, b: &str| assert_close(a, number(b), 3e-30);
+        close(number("1").exp(), "2.718281828459045235360287471352662498");
+        close(number("-20.5").exp(), "1.250152866386742541082266316e-9");
+        close(number("10").log(), "2.302585092994045684017991454684364208");
+        close(number("2").pow(number("0.5")), "1.414213562373095048801688724209698079");
+        close(number("1").sin(), "0.841470984807896506652502321630298999623");
+        close(number("100").cos(), "0.86231887228768393410193851395084");
+        close(number("-4").sin(), "0.7568024953079282513726390945118290941");
+    }
+
+    #[test]
+    fn decimal_numbers_are_read_and_written_to_the_last_digits() {
+        for text in ["3.1415926535897932384626433832795e0", "-1.0000000000000000000000000000000e-1"] {
+            assert_eq!(number(text).to_string(), text);
+        }
+        assert_eq!(number("12.50").parts(), (12.5, 0.0));
+        assert_eq!(number("1e-320").high, 1e-320);
+        assert_eq!(DoubleDouble::parse("1e400"), None);
+        assert_eq!(DoubleDouble::parse("1.2.3"), None);
+    }
+
+    #[test]
+    fn order_is_that_of_the_sums() {
+        assert!(Double::ONE.add_limb(1e-20) > Double::ONE);
+        assert!(Double::ONE.add_limb(-1e-20) < Double::ONE);
+        assert!(-DoubleDouble::ONE < Double::ZERO);
+    }
+}

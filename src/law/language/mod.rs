@@ -1,0 +1,39 @@
+//! The language of pair interactions that users write; `docs/pairs.md` is its manual.
+//!
+//! A text becomes words ([`lexer`]), a tree ([`syntax`], [`parser`]) and, with names and types
+//! checked ([`lower`], [`functions`], [`values`]), a [`list`] of operations on single numbers. In
+//! the list each operation is computed once, and its stage tells whether that is once a run, a
+//! sink, a source or a pair. The list names no machine: methods interpret it or print it as the
+//! text of a kernel.
+
+#![allow(missing_docs)]
+
+pub mod fault;
+mod functions;
+mod lexer;
+pub mod list;
+mod lower;
+pub mod number;
+mod parser;
+pub mod real;
+pub mod syntax;
+pub mod types;
+mod values;
+
+pub use fault::{Fault, Place};
+pub use list::PairProgram;
+pub use lower::extreme;
+
+/// How a text is compiled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether every `f64` of the text is read as `dd`.
+    pub in_double_double: bool,
+    /// Whether equal operations are kept apart, which changes no result and is slower.
+    pub plain: bool,
+}
+
+/// Returns the list of a text.
+pub fn compile(text: &str, options: Options) -> Result<PairProgram, Fault> {
+    lower::lower(&parser::parse(text, options.in_double_double)?, options.plain)
+}
