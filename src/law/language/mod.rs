@@ -8,6 +8,8 @@
 
 #![allow(missing_docs)]
 
+pub mod costs;
+mod explain;
 pub mod fault;
 mod functions;
 mod lexer;
@@ -20,6 +22,8 @@ pub mod syntax;
 pub mod types;
 mod values;
 
+pub use costs::Costs;
+pub use explain::explain;
 pub use fault::{Fault, Place};
 pub use list::PairProgram;
 pub use lower::extreme;
