@@ -41,6 +41,7 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_CALL_ORDER = 16       ! such as wait without start
     integer(c_int32_t), parameter, public :: KYOHO_BAD_OPTION = 17       ! a value that is not allowed
     integer(c_int32_t), parameter, public :: KYOHO_BUFFER_TOO_SMALL = 18 ! it holds as much as fits
+    integer(c_int32_t), parameter, public :: KYOHO_BAD_TEXT = 19         ! of a pair interaction
     integer(c_int32_t), parameter, public :: KYOHO_NO_BACKEND = 30       ! no driver, no device
     integer(c_int32_t), parameter, public :: KYOHO_UNSUPPORTED = 31      ! no such interaction
     integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_MEMORY = 40    ! memory could not be had
@@ -81,6 +82,14 @@ module kyoho
     ! of |r|^2 and |r + step v|^2 is below this.
     integer(c_int32_t), parameter, public :: KYOHO_NEIGHBOUR_CRITERION_BY_MASS = 1 ! radii2 times mass
     integer(c_int32_t), parameter, public :: KYOHO_NEIGHBOUR_CRITERION_PLAIN = 2   ! radii2
+
+    ! The type of the numbers of an array of a pair interaction; of two limbs the higher comes first.
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_F32 = 1 ! real numbers of 32 bits
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_F64 = 2 ! real numbers of 64 bits
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_FF = 3  ! sums of two of 32 bits
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_DD = 4  ! sums of two of 64 bits
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_I32 = 5 ! integers of 32 bits
+    integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_U32 = 6 ! those that are not negative
 
     ! How a system is made: what is 0 or null is left open.
     type, bind(c), public :: kyoho_options
@@ -273,6 +282,14 @@ module kyoho
         type(c_ptr) :: description = c_null_ptr             ! kyoho_text makes it a character string
     end type
 
+    ! How a pair interaction is compiled: what is 0 is left open.
+    type, bind(c), public :: kyoho_pair_options
+        integer(c_int32_t) :: structure_size = 16
+        integer(c_int32_t) :: f64_as_dd = 0                 ! 1: every f64 of the text is read as dd
+        integer(c_int32_t) :: threads = 0                   ! 0: what the environment says
+        integer(c_int32_t) :: reserved = 0
+    end type
+
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text
     public :: kyoho_backend_available, kyoho_interaction_count, kyoho_interaction_describe
     public :: kyoho_set_log
@@ -285,6 +302,8 @@ module kyoho
     public :: kyoho_system_find_neighbours, kyoho_system_copy_found_neighbours
     public :: kyoho_system_force_lists, kyoho_system_start_lists
     public :: kyoho_system_force_batch, kyoho_system_start_batch
+    public :: kyoho_pair_compile, kyoho_pair_set, kyoho_pair_set_parameter, kyoho_pair_run
+    public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -319,6 +338,81 @@ module kyoho
             import
             type(c_ptr), value :: system
             type(c_ptr) :: text
+        end function
+
+        ! Compiles a pair interaction from a text, which ends with c_null_char.
+        function kyoho_pair_compile(text, options, pair) bind(c, name="kyoho_pair_compile") result(code)
+            import
+            character(kind=c_char), intent(in) :: text(*)
+            type(kyoho_pair_options), intent(in), optional :: options
+            type(c_ptr), intent(out) :: pair
+            integer(c_int32_t) :: code
+        end function
+
+        ! Gives the array of a field, such as "j.pos"//c_null_char, of which c_loc is the place. A
+        ! stride of 0 stands for rows that follow one another.
+        function kyoho_pair_set(pair, field, number_type, data, stride, count) &
+                bind(c, name="kyoho_pair_set") result(code)
+            import
+            type(c_ptr), value :: pair, data
+            character(kind=c_char), intent(in) :: field(*)
+            integer(c_int32_t), value :: number_type
+            integer(c_int64_t), value :: stride, count
+            integer(c_int32_t) :: code
+        end function
+
+        ! Gives the numbers of a parameter.
+        function kyoho_pair_set_parameter(pair, parameter, number_type, data, count) &
+                bind(c, name="kyoho_pair_set_parameter") result(code)
+            import
+            type(c_ptr), value :: pair, data
+            character(kind=c_char), intent(in) :: parameter(*)
+            integer(c_int32_t), value :: number_type
+            integer(c_int64_t), value :: count
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the results of all sinks from all sources; -1 stands for the lengths of arrays.
+        function kyoho_pair_run(pair, n_sinks, n_sources) bind(c, name="kyoho_pair_run") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int64_t), value :: n_sinks, n_sources
+            integer(c_int32_t) :: code
+        end function
+
+        ! Copies a result of the last run.
+        function kyoho_pair_result(pair, result_name, number_type, data, stride, count) &
+                bind(c, name="kyoho_pair_result") result(code)
+            import
+            type(c_ptr), value :: pair, data
+            character(kind=c_char), intent(in) :: result_name(*)
+            integer(c_int32_t), value :: number_type
+            integer(c_int64_t), value :: stride, count
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the compiled list of operations with its costs, and a zero at its end.
+        function kyoho_pair_explain(pair, text, room, needed) bind(c, name="kyoho_pair_explain") result(code)
+            import
+            type(c_ptr), value :: pair
+            character(kind=c_char), intent(inout) :: text(*)
+            integer(c_int64_t), value :: room
+            integer(c_int64_t), intent(out), optional :: needed
+            integer(c_int32_t) :: code
+        end function
+
+        ! What was wrong in the last failing call on a pair interaction.
+        function kyoho_pair_last_error(pair) bind(c, name="kyoho_pair_last_error") result(text)
+            import
+            type(c_ptr), value :: pair
+            type(c_ptr) :: text
+        end function
+
+        ! Frees a pair interaction.
+        function kyoho_pair_free(pair) bind(c, name="kyoho_pair_free") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int32_t) :: code
         end function
 
         ! Whether a backend can be used here (KYOHO_OK or KYOHO_NO_BACKEND), and how many devices it

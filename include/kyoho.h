@@ -55,6 +55,8 @@ enum {
     KYOHO_BAD_OPTION = 17,
     // The caller's buffer is too small; it holds as much as fits.
     KYOHO_BUFFER_TOO_SMALL = 18,
+    // The text of a pair interaction is wrong.
+    KYOHO_BAD_TEXT = 19,
     // The backend is not there (not built in, no driver, no device).
     KYOHO_NO_BACKEND = 30,
     // The backend does not compute this order in this precision and scope.
@@ -147,6 +149,29 @@ enum {
     // It is below `radii2`, whatever the source.
     KYOHO_NEIGHBOUR_CRITERION_PLAIN = 2,
 };
+
+// The type of the numbers of an array of a pair interaction.
+typedef int32_t kyoho_number_type;
+enum {
+    // Real numbers of 32 bits.
+    KYOHO_NUMBER_TYPE_F32 = 1,
+    // Real numbers of 64 bits.
+    KYOHO_NUMBER_TYPE_F64 = 2,
+    // Unevaluated sums of two real numbers of 32 bits, the higher one first.
+    KYOHO_NUMBER_TYPE_FF = 3,
+    // Unevaluated sums of two real numbers of 64 bits, the higher one first.
+    KYOHO_NUMBER_TYPE_DD = 4,
+    // Integers of 32 bits.
+    KYOHO_NUMBER_TYPE_I32 = 5,
+    // Integers of 32 bits that are never negative.
+    KYOHO_NUMBER_TYPE_U32 = 6,
+};
+
+// A pair interaction that was compiled from a text, with its arrays and results. As with systems,
+// a pointer to it is a handle that the library looks up, and it points to nothing.
+//
+// Several threads may use several of them at once; calls on one wait for one another.
+typedef struct kyoho_pair kyoho_pair;
 
 // A system of sources and the devices that sum their forces. A pointer to it is a handle that the
 // library looks up: it points to nothing, and one that was freed or never was a system is an
@@ -558,6 +583,25 @@ typedef struct kyoho_tree_errors {
     {(int32_t)sizeof(kyoho_tree_errors), \
      0, 0, 0, 0, 0}
 
+// How a pair interaction is compiled. Begin with KYOHO_PAIR_OPTIONS_INIT, which leaves everything
+// open, and set what you decide.
+typedef struct kyoho_pair_options {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 1: every `f64` of the text is read as `dd`, two doubles. 0: as it was written.
+    int32_t f64_as_dd;
+    // Threads that compute, the caller's own included. 0: what the environment says, as for
+    // systems.
+    int32_t threads;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+} kyoho_pair_options;
+
+// A kyoho_pair_options with nothing set.
+#define KYOHO_PAIR_OPTIONS_INIT \
+    {(int32_t)sizeof(kyoho_pair_options), \
+     0, 0, 0}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -860,6 +904,82 @@ kyoho_result kyoho_system_find_neighbours(struct kyoho_system *system,
 kyoho_result kyoho_system_copy_found_neighbours(struct kyoho_system *system,
                                                 int64_t capacity,
                                                 int32_t *addresses);
+// Compiles a pair interaction from a text of the language of pairs, which ends with a zero.
+// `options` may be NULL, which leaves everything open.
+//
+// `pair` receives the handle, NULL on an error. Give it back with `kyoho_pair_free`.
+//
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
+// found and what is allowed), KYOHO_BAD_OPTION, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_pair_compile(const char *text,
+                                const struct kyoho_pair_options *options,
+                                struct kyoho_pair **pair);
+
+// Gives the array of a field, such as "j.pos": `count` rows of as many numbers as the field has
+// components, of a type that need not be the field's. They are copied, and rounded to the type
+// of the field; integers have to be exact. Results of an earlier run are dropped.
+//
+// `stride` is the number of bytes from one row to the next; 0: they follow one another. A number
+// of two limbs is the higher limb and then the lower one.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+// declare, a type or a stride that is not allowed, a number that is no integer of the field's
+// type), KYOHO_BAD_COUNT, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_pair_set(struct kyoho_pair *pair,
+                            const char *field,
+                            kyoho_number_type number_type,
+                            const void *data,
+                            int64_t stride,
+                            int64_t count);
+
+// Gives the numbers of a parameter: one, those of a vector, or those of a table, whose last index
+// runs fastest. Results of an earlier run are dropped.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+// declare, a type that is not allowed), KYOHO_BAD_COUNT (it has another number of numbers),
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE.
+kyoho_result kyoho_pair_set_parameter(struct kyoho_pair *pair,
+                                      const char *parameter,
+                                      kyoho_number_type number_type,
+                                      const void *data,
+                                      int64_t count);
+
+// Computes the results of all sinks from all sources. Their numbers are the lengths of the arrays,
+// for which -1 stands; a side without fields needs its number.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (an array or a parameter was not set), KYOHO_BAD_COUNT
+// (lengths that differ, or an index beyond its table), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_pair_run(struct kyoho_pair *pair, int64_t n_sinks, int64_t n_sources);
+
+// Copies a result of the last run into `count` rows, one for each sink. Numbers are rounded to
+// `number_type`; a sum in `dd` is handed over in full as KYOHO_NUMBER_TYPE_DD. `stride` is as in
+// `kyoho_pair_set`.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+// declare, a type or a stride that is not allowed), KYOHO_CALL_ORDER (there was no run since the
+// last change), KYOHO_BAD_COUNT (there are not so many sinks).
+kyoho_result kyoho_pair_result(struct kyoho_pair *pair,
+                               const char *result,
+                               kyoho_number_type number_type,
+                               void *data,
+                               int64_t stride,
+                               int64_t count);
+
+// Writes the compiled list of operations with its costs as a text with a zero at its end. `needed`,
+// which may be NULL, receives its length with the zero; `text` may be NULL if `room` is 0.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL (the text
+// was cut).
+kyoho_result kyoho_pair_explain(struct kyoho_pair *pair, char *text, int64_t room, int64_t *needed);
+
+// The text of the last failing call on a pair interaction, as `kyoho_system_last_error` has it for
+// systems.
+const char *kyoho_pair_last_error(struct kyoho_pair *pair);
+
+// Frees a pair interaction; its handle is none from then on.
+//
+// Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
+kyoho_result kyoho_pair_free(struct kyoho_pair *pair);
 
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.

@@ -19,6 +19,7 @@ fn header() -> String {
         "src/abi/native/block.rs",
         "src/abi/native/lists.rs",
         "src/abi/native/trees.rs",
+        "src/abi/native/pairs.rs",
         "src/abi/native/log.rs",
     ];
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();

@@ -86,6 +86,12 @@ pub enum Error {
         /// The handle's value.
         handle: usize,
     },
+    /// The handle is no pair interaction.
+    #[error("the handle {handle:#x} is not a pair interaction: it is null, was freed, or never was one")]
+    BadPairHandle {
+        /// The handle's value.
+        handle: usize,
+    },
     /// A count is negative or larger than the data it speaks of.
     #[error("{what} is {value}; allowed: {allowed}")]
     BadCount {
@@ -273,7 +279,7 @@ impl Error {
     pub fn code(&self) -> ResultCode {
         match self {
             Error::NullArgument { .. } => ResultCode::NullArgument,
-            Error::BadHandle { .. } => ResultCode::BadHandle,
+            Error::BadHandle { .. } | Error::BadPairHandle { .. } => ResultCode::BadHandle,
             Error::BadCount { .. } | Error::BadList { .. } => ResultCode::BadCount,
             Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
             Error::NotFinite { .. } => ResultCode::NotFinite,

@@ -13,6 +13,7 @@ mod file;
 mod info;
 mod machine;
 mod model;
+mod pair;
 mod picture;
 mod precision;
 mod progress;
@@ -47,6 +48,8 @@ enum Command {
     Converge(converge::Arguments),
     /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe
     Model(model::Arguments),
+    /// Pair interactions that you write: print what a text compiles to, or run it on two files
+    Pair(Box<pair::Arguments>),
     /// Draw the projected density of bodies, as PNG
     Picture(density::Arguments),
     /// Make a Plummer model: short for `model plummer`
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),
+        Command::Pair(arguments) => pair::run(&arguments).map(|()| true),
         Command::Picture(arguments) => density::run(&arguments).map(|()| true),
         Command::Plummer(arguments) => model::run_plummer(&arguments).map(|()| true),
     };

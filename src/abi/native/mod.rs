@@ -3,6 +3,7 @@
 //! [`system`] makes, describes and frees systems, with the choices in [`options`]. [`sources`]
 //! writes sources; [`block`] computes forces, and [`lists`] those of groups of sinks and of
 //! batches, all from the caller's [`structures`], whose arrays [`rows`] reads and writes.
+//! [`pairs`] compiles and runs pair interactions that users write.
 //! [`interactions`] lists what can be computed, and [`log`] passes the log to the caller. The
 //! documentation of each entry point is that of the C header, which is made from these files. It is
 //! also the contract that makes the calls safe: every pointer is null if the documentation allows
@@ -16,6 +17,7 @@ pub mod interactions;
 pub mod lists;
 pub mod log;
 pub mod options;
+pub mod pairs;
 pub mod rows;
 pub mod sources;
 pub mod structures;
@@ -57,6 +59,10 @@ pub type kyoho_neighbour_criterion = i32;
 /// The number of a [`LogLevel`](structures::LogLevel).
 #[allow(non_camel_case_types)]
 pub type kyoho_log_level = i32;
+
+/// The number of a [`NumberType`](structures::NumberType).
+#[allow(non_camel_case_types)]
+pub type kyoho_number_type = i32;
 
 /// The object behind a handle.
 struct Held {

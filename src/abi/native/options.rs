@@ -96,14 +96,7 @@ pub unsafe fn setup(options: *const kyoho_options, moved: Option<&Setup>) -> Res
     if options.backend != 0 {
         settings.backend = Some(backend_of("kyoho_options.backend", options.backend, "0 (automatic), ")?);
     }
-    match usize::try_from(options.threads) {
-        Ok(0) => (),
-        Ok(count) if count <= MAX_THREADS => settings.threads = count,
-        _ => {
-            let allowed = format!("0 (from the environment), 1 to {MAX_THREADS}");
-            return Err(bad_field("kyoho_options.threads", options.threads, allowed));
-        }
-    }
+    settings.threads = threads_of("kyoho_options.threads", options.threads, settings.threads)?;
     // SAFETY: null or a text.
     if let Some(devices) = unsafe { boundary::text(options.devices) } {
         settings.devices = DeviceChoice::parse("kyoho_options.devices", &devices)?;
@@ -115,4 +108,13 @@ pub unsafe fn setup(options: *const kyoho_options, moved: Option<&Setup>) -> Res
     }
     let (setup, because) = opening::setup_of(&settings, order, precision)?;
     Ok((Setup { scope, ..setup }, because))
+}
+
+/// Returns a number of threads that the caller chose, or that of the environment for 0.
+pub fn threads_of(field: &str, threads: i32, of_environment: usize) -> Result<usize> {
+    match usize::try_from(threads) {
+        Ok(0) => Ok(of_environment),
+        Ok(count) if count <= MAX_THREADS => Ok(count),
+        _ => Err(bad_field(field, threads, format!("0 (from the environment), 1 to {MAX_THREADS}"))),
+    }
 }

@@ -53,6 +53,24 @@ pub enum LogLevel {
     Debug = 4,
 }
 
+/// The type of the numbers of an array of a pair interaction.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberType {
+    /// Real numbers of 32 bits.
+    F32 = 1,
+    /// Real numbers of 64 bits.
+    F64 = 2,
+    /// Unevaluated sums of two real numbers of 32 bits, the higher one first.
+    Ff = 3,
+    /// Unevaluated sums of two real numbers of 64 bits, the higher one first.
+    Dd = 4,
+    /// Integers of 32 bits.
+    I32 = 5,
+    /// Integers of 32 bits that are never negative.
+    U32 = 6,
+}
+
 /// A function that is told what is logged, see `kyoho_set_log`.
 pub type kyoho_log_callback =
     Option<unsafe extern "C" fn(context: *mut c_void, level: kyoho_log_level, text: *const c_char)>;
@@ -158,6 +176,22 @@ pub struct kyoho_options {
     /// centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:
     /// direct sums.
     pub theta: f64,
+}
+
+/// How a pair interaction is compiled. Begin with KYOHO_PAIR_OPTIONS_INIT, which leaves everything
+/// open, and set what you decide.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_pair_options {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// 1: every `f64` of the text is read as `dd`, two doubles. 0: as it was written.
+    pub f64_as_dd: i32,
+    /// Threads that compute, the caller's own included. 0: what the environment says, as for
+    /// systems.
+    pub threads: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
@@ -474,6 +508,7 @@ structures! {
     kyoho_tree_errors, worst: f64;
     kyoho_lists, cuda: kyoho_cuda;
     kyoho_batch, cuda: kyoho_cuda;
+    kyoho_pair_options, reserved: i32;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.

@@ -1,0 +1,192 @@
+//! `kyoho pair`: pair interactions that users write, printed and run.
+
+use std::path::{Path, PathBuf};
+
+use kyoho::law::double_double::DoubleDouble;
+use kyoho::law::language::number::Number;
+use kyoho::law::language::syntax::Side;
+use kyoho::law::language::types::Scalar;
+use kyoho::law::language::{Options, PairProgram, explain};
+use kyoho::method::pairs::{PairKernel, Rows};
+
+use crate::failure::{Failure, Result};
+use crate::machine::Machine;
+
+/// The options of `kyoho pair`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Print the compiled list of operations, what is computed once a sink or a source, and costs
+    Explain(Text),
+    /// Compute all pairs of the sinks and sources of two files of columns
+    Run(Run),
+}
+
+#[derive(Debug, clap::Args)]
+struct Text {
+    /// The text of the interaction, see docs/pairs.md
+    file: PathBuf,
+    /// Read every f64 of the text as dd, two doubles
+    #[arg(long)]
+    dd: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Run {
+    #[command(flatten)]
+    text: Text,
+    /// The fields of the sinks: a column for each number, in the order of their declarations
+    #[arg(long, value_name = "FILE")]
+    i: Option<PathBuf>,
+    /// The fields of the sources, in the same form
+    #[arg(long, value_name = "FILE")]
+    j: Option<PathBuf>,
+    /// A parameter: one number, or those of a vector or a table with commas between them
+    #[arg(long = "param", value_name = "NAME=NUMBERS")]
+    parameters: Vec<String>,
+    /// The number of sinks, where the text declares no field of i
+    #[arg(long)]
+    sinks: Option<usize>,
+    /// The number of sources, where the text declares no field of j
+    #[arg(long)]
+    sources: Option<usize>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Prints the list or the results.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.action {
+        Action::Explain(text) => {
+            let kernel = text.compile(1, kyoho::Level::Portable)?;
+            out!("{}", explain(kernel.list()).trim_end())
+        }
+        Action::Run(run) => run.run(),
+    }
+}
+
+impl Text {
+    fn compile(&self, threads: usize, level: kyoho::Level) -> Result<PairKernel> {
+        let text = read(&self.file)?;
+        let options = Options { in_double_double: self.dd, plain: false };
+        PairKernel::new(&text, options, threads, level).map_err(|error| match error {
+            wrong @ kyoho::Error::BadText { .. } => Failure::file(&self.file, wrong),
+            other => other.into(),
+        })
+    }
+}
+
+impl Run {
+    fn run(&self) -> Result<()> {
+        let settings = self.machine.settings()?;
+        let mut kernel = self.text.compile(settings.threads, settings.level)?;
+        for (side, file) in [(Side::I, &self.i), (Side::J, &self.j)] {
+            let fields = kernel.list().fields[side as usize].clone();
+            let columns = fields.iter().map(|field| field.of.width).sum();
+            let Some(file) = file else { continue };
+            let table = Columns { numbers: numbers(file, columns)?, columns, first: 0 };
+            fields.iter().try_fold(0, |first, field| {
+                let name = format!("{}.{}", side.name(), field.name);
+                kernel.set(&name, &Columns { first, ..table.clone() }).map(|()| first + field.of.width)
+            })?;
+        }
+        for parameter in &self.parameters {
+            let bad = |allowed: &str| Failure::Argument {
+                option: "--param",
+                value: parameter.clone(),
+                allowed: allowed.into(),
+            };
+            let (name, given) = parameter.split_once('=').ok_or_else(|| bad("NAME=NUMBERS, such as eps2=1e-4"))?;
+            let number = |word: &str| DoubleDouble::parse(word.trim()).map(Number::Dd);
+            let given: Option<Vec<Number>> = given.split(',').map(number).collect();
+            let given = given.ok_or_else(|| bad("decimal numbers with commas between them"))?;
+            kernel.set_parameter(name, &given)?;
+        }
+        kernel.run(self.sinks, self.sources)?;
+        print(&kernel)
+    }
+}
+
+/// Prints the results: a line of names, and a row for each sink.
+fn print(kernel: &PairKernel) -> Result<()> {
+    let PairProgram { results, .. } = kernel.list();
+    let found: kyoho::Result<Vec<_>> = results.iter().map(|result| kernel.result(&result.name)).collect();
+    let found = found?;
+    let mut names = String::from("#");
+    for result in results {
+        for component in &["x", "y", "z", "w"][..result.of.width] {
+            names.push(' ');
+            names.push_str(&result.name);
+            if result.of.width > 1 {
+                names.push('.');
+                names.push_str(component);
+            }
+        }
+    }
+    out!("{names}")?;
+    for sink in 0..found.first().map_or(0, |found| found.count()) {
+        let numbers = found.iter().flat_map(|found| {
+            (0..found.of.width).map(|component| match found.number(sink, component) {
+                Number::Dd(number) => number.to_string(),
+                Number::Ff(number) => Number::Ff(number).widened().to_f64().to_string(),
+                Number::F32(number) => format!("{number:e}"),
+                Number::F64(number) => format!("{number:e}"),
+                other => other.widened().to_f64().to_string(),
+            })
+        });
+        out!("{}", numbers.collect::<Vec<_>>().join(" "))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))
+}
+
+/// Some neighbouring columns of a table.
+#[derive(Clone)]
+struct Columns {
+    numbers: std::rc::Rc<Vec<DoubleDouble>>,
+    columns: usize,
+    first: usize,
+}
+
+impl Rows for Columns {
+    fn scalar(&self) -> Scalar {
+        Scalar::Dd
+    }
+
+    fn count(&self) -> usize {
+        self.numbers.len() / self.columns.max(1)
+    }
+
+    fn number(&self, row: usize, component: usize) -> Number {
+        Number::Dd(self.numbers[row * self.columns + self.first + component])
+    }
+}
+
+/// Reads rows of as many numbers; `#` begins a comment.
+fn numbers(path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<DoubleDouble>>> {
+    let mut all = Vec::new();
+    for (line, content) in read(path)?.lines().enumerate() {
+        let wrong = |reason: String| Failure::Line { path: path.into(), line: line + 1, reason };
+        let words: Vec<&str> = content.split('#').next().unwrap_or("").split_whitespace().collect();
+        if words.is_empty() {
+            continue;
+        }
+        if words.len() != columns {
+            let reason = format!("{} numbers; allowed: {columns}, as many as the text declares", words.len());
+            return Err(wrong(reason));
+        }
+        for word in words {
+            let number = DoubleDouble::parse(word);
+            all.push(number.ok_or_else(|| wrong(format!("'{word}' is no number; allowed: decimal numbers")))?);
+        }
+    }
+    Ok(all.into())
+}

@@ -1,0 +1,356 @@
+//! Pair interactions that users write: compiling, giving arrays, running, reading results.
+
+use std::ffi::CString;
+use std::os::raw::{c_char, c_void};
+use std::ptr;
+
+use crate::abi::boundary::{self, protect, required};
+use crate::abi::handles::Handles;
+use crate::config::Settings;
+use crate::data::{Error, Result, ResultCode};
+use crate::law::language::number::Number;
+use crate::law::language::types::{Scalar, Type};
+use crate::law::language::{Options, explain};
+use crate::method::pairs::{MAX_BODIES, PairKernel, Rows};
+use crate::simd::blocks;
+
+use super::structures::{self, bad_field, kyoho_pair_options};
+use super::system::kyoho_last_error;
+use super::{c_text, call, kyoho_number_type, options};
+
+/// A pair interaction that was compiled from a text, with its arrays and results. As with systems,
+/// a pointer to it is a handle that the library looks up, and it points to nothing.
+///
+/// Several threads may use several of them at once; calls on one wait for one another.
+#[allow(non_camel_case_types)]
+pub struct kyoho_pair;
+
+/// The object behind a handle.
+struct Held {
+    kernel: PairKernel,
+    last_error: CString,
+}
+
+static PAIRS: Handles<Held> = Handles::new();
+
+/// Runs an entry point on a pair interaction. The text of its error stays with it.
+fn call_on(pair: *mut kyoho_pair, body: impl FnOnce(&mut PairKernel) -> Result<()>) -> ResultCode {
+    call(|| {
+        let outcome = PAIRS.with(pair.addr(), |held| {
+            let outcome = protect(|| body(&mut held.kernel));
+            outcome.inspect_err(|error| held.last_error = c_text(error))
+        });
+        outcome.map_err(of_pair)?
+    })
+}
+
+/// Returns the error of a handle that is no pair interaction.
+fn of_pair(error: Error) -> Error {
+    match error {
+        Error::BadHandle { handle } => Error::BadPairHandle { handle },
+        other => other,
+    }
+}
+
+/// The name that a caller gives.
+///
+/// # Safety
+/// The pointer is null or points to a text.
+unsafe fn name(argument: &'static str, name: *const c_char) -> Result<String> {
+    // SAFETY: the caller's promise.
+    unsafe { boundary::text(name) }.ok_or(Error::NullArgument { argument })
+}
+
+/// Returns the type with a number of `kyoho_number_type`.
+fn scalar(argument: &'static str, number: kyoho_number_type) -> Result<Scalar> {
+    let types = [Scalar::F32, Scalar::F64, Scalar::Ff, Scalar::Dd, Scalar::I32, Scalar::U32];
+    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    let found = place.and_then(|place| types.get(place)).copied();
+    found.ok_or_else(|| bad_field(argument, number, "1 (F32), 2 (F64), 3 (FF), 4 (DD), 5 (I32), 6 (U32)"))
+}
+
+/// Rows of numbers of a caller.
+struct CallersRows {
+    data: *mut u8,
+    stride: isize,
+    scalar: Scalar,
+    of: Type,
+    count: usize,
+}
+
+impl CallersRows {
+    /// # Safety
+    /// The array has so many rows of a width, each of numbers of a type.
+    unsafe fn new(
+        name: &str,
+        number_type: kyoho_number_type,
+        data: *const c_void,
+        stride: i64,
+        count: i64,
+        of: Type,
+    ) -> Result<CallersRows> {
+        let scalar = scalar("type", number_type)?;
+        let rows = usize::try_from(count).ok().filter(|rows| *rows <= MAX_BODIES).ok_or_else(|| Error::BadList {
+            what: format!("the length of {name}"),
+            value: count,
+            allowed: format!("0 to {MAX_BODIES}"),
+        })?;
+        if data.is_null() && rows > 0 {
+            return Err(Error::NullArgument { argument: "data" });
+        }
+        let packed = (scalar.size() * of.width) as i64;
+        let stride = match stride {
+            0 => packed,
+            stride if stride.unsigned_abs() < packed as u64 => {
+                return Err(Error::BadOption {
+                    name: format!("the stride of {name}"),
+                    value: stride.to_string(),
+                    allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
+                });
+            }
+            stride => stride,
+        };
+        Ok(CallersRows { data: data.cast_mut().cast(), stride: stride as isize, scalar, of, count: rows })
+    }
+
+    fn place(&self, row: usize, component: usize) -> *mut u8 {
+        let row = self.data.wrapping_offset(self.stride.wrapping_mul(row as isize));
+        row.wrapping_add(component * self.scalar.size())
+    }
+
+    /// # Safety
+    /// The array can be written at this place.
+    unsafe fn write(&self, row: usize, component: usize, number: Number) {
+        let (_, high, low) = Number::of(self.scalar, number.widened()).bits();
+        let limbs = if self.scalar.limb().is_some() { 2 } else { 1 };
+        let size = self.scalar.size() / limbs;
+        for (limb, bits) in [high, low].into_iter().take(limbs).enumerate() {
+            let to = self.place(row, component).wrapping_add(limb * size);
+            // SAFETY: the caller's promise; bytes need no alignment.
+            unsafe { ptr::copy_nonoverlapping(bits.to_ne_bytes().as_ptr(), to, size) };
+        }
+    }
+}
+
+impl Rows for CallersRows {
+    fn scalar(&self) -> Scalar {
+        self.scalar
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn number(&self, row: usize, component: usize) -> Number {
+        debug_assert!(row < self.count && component < self.of.width);
+        let limbs = if self.scalar.limb().is_some() { 2 } else { 1 };
+        let size = self.scalar.size() / limbs;
+        let mut bits = [0; 2];
+        for (limb, bits) in bits.iter_mut().take(limbs).enumerate() {
+            let mut bytes = [0; 8];
+            let from = self.place(row, component).wrapping_add(limb * size);
+            // SAFETY: `new` was promised so many rows; bytes need no alignment.
+            unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };
+            *bits = u64::from_ne_bytes(bytes);
+        }
+        blocks::number(self.scalar, bits)
+    }
+}
+
+/// Compiles a pair interaction from a text of the language of pairs, which ends with a zero.
+/// `options` may be NULL, which leaves everything open.
+///
+/// `pair` receives the handle, NULL on an error. Give it back with `kyoho_pair_free`.
+///
+/// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
+/// found and what is allowed), KYOHO_BAD_OPTION, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_compile(
+    text: *const c_char,
+    options: *const kyoho_pair_options,
+    pair: *mut *mut kyoho_pair,
+) -> ResultCode {
+    call(|| {
+        let pair = required("pair", pair)?;
+        // SAFETY: room for a pointer.
+        unsafe { boundary::write(pair, ptr::null_mut()) };
+        // SAFETY: null or a text.
+        let text = unsafe { name("text", text) }?;
+        // SAFETY: not null, hence a structure.
+        let given =
+            if options.is_null() { structures::empty() } else { unsafe { structures::read("options", options) }? };
+        let settings = Settings::from_environment()?;
+        let threads = options::threads_of("kyoho_pair_options.threads", given.threads, settings.threads)?;
+        let in_double_double = match given.f64_as_dd {
+            0 => false,
+            1 => true,
+            other => return Err(bad_field("kyoho_pair_options.f64_as_dd", other, "0, 1")),
+        };
+        let kernel = PairKernel::new(&text, Options { in_double_double, plain: false }, threads, settings.level)?;
+        let handle = PAIRS.insert(Held { kernel, last_error: CString::default() })?;
+        // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
+        unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
+        Ok(())
+    })
+}
+
+/// Gives the array of a field, such as "j.pos": `count` rows of as many numbers as the field has
+/// components, of a type that need not be the field's. They are copied, and rounded to the type
+/// of the field; integers have to be exact. Results of an earlier run are dropped.
+///
+/// `stride` is the number of bytes from one row to the next; 0: they follow one another. A number
+/// of two limbs is the higher limb and then the lower one.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+/// declare, a type or a stride that is not allowed, a number that is no integer of the field's
+/// type), KYOHO_BAD_COUNT, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_set(
+    pair: *mut kyoho_pair,
+    field: *const c_char,
+    number_type: kyoho_number_type,
+    data: *const c_void,
+    stride: i64,
+    count: i64,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        // SAFETY: null or a text.
+        let field = unsafe { name("field", field) }?;
+        let of = kernel.field(&field)?.2.of;
+        // SAFETY: the caller's array has these rows.
+        let rows = unsafe { CallersRows::new(&field, number_type, data, stride, count, of) }?;
+        kernel.set(&field, &rows)
+    })
+}
+
+/// Gives the numbers of a parameter: one, those of a vector, or those of a table, whose last index
+/// runs fastest. Results of an earlier run are dropped.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+/// declare, a type that is not allowed), KYOHO_BAD_COUNT (it has another number of numbers),
+/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_set_parameter(
+    pair: *mut kyoho_pair,
+    parameter: *const c_char,
+    number_type: kyoho_number_type,
+    data: *const c_void,
+    count: i64,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        // SAFETY: null or a text.
+        let parameter = unsafe { name("parameter", parameter) }?;
+        let scalar = kernel.parameter(&parameter)?.1.of.scalar;
+        // SAFETY: the caller's array has these numbers.
+        let rows = unsafe { CallersRows::new(&parameter, number_type, data, 0, count, Type::one(scalar)) }?;
+        let numbers: Vec<Number> = (0..rows.count()).map(|row| rows.number(row, 0)).collect();
+        kernel.set_parameter(&parameter, &numbers)
+    })
+}
+
+/// Computes the results of all sinks from all sources. Their numbers are the lengths of the arrays,
+/// for which -1 stands; a side without fields needs its number.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (an array or a parameter was not set), KYOHO_BAD_COUNT
+/// (lengths that differ, or an index beyond its table), KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_run(pair: *mut kyoho_pair, n_sinks: i64, n_sources: i64) -> ResultCode {
+    call_on(pair, |kernel| {
+        let number = |what: &'static str, number: i64| match number {
+            -1 => Ok(None),
+            0..=0x7fff_ffff => Ok(Some(number as usize)),
+            value => {
+                Err(Error::BadCount { what, value, allowed: format!("-1 (that of the arrays), 0 to {MAX_BODIES}") })
+            }
+        };
+        kernel.run(number("n_sinks", n_sinks)?, number("n_sources", n_sources)?)
+    })
+}
+
+/// Copies a result of the last run into `count` rows, one for each sink. Numbers are rounded to
+/// `number_type`; a sum in `dd` is handed over in full as KYOHO_NUMBER_TYPE_DD. `stride` is as in
+/// `kyoho_pair_set`.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+/// declare, a type or a stride that is not allowed), KYOHO_CALL_ORDER (there was no run since the
+/// last change), KYOHO_BAD_COUNT (there are not so many sinks).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_result(
+    pair: *mut kyoho_pair,
+    result: *const c_char,
+    number_type: kyoho_number_type,
+    data: *mut c_void,
+    stride: i64,
+    count: i64,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        // SAFETY: null or a text.
+        let result = unsafe { name("result", result) }?;
+        let found = kernel.result(&result)?;
+        // SAFETY: the caller's array has these rows.
+        let rows = unsafe { CallersRows::new(&result, number_type, data, stride, count, found.of) }?;
+        if rows.count() != found.count() {
+            let what = format!("the length of {result}");
+            return Err(Error::BadList { what, value: count, allowed: found.count().to_string() });
+        }
+        for sink in 0..found.count() {
+            for component in 0..found.of.width {
+                // SAFETY: the caller's array can be written.
+                unsafe { rows.write(sink, component, found.number(sink, component)) };
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Writes the compiled list of operations with its costs as a text with a zero at its end. `needed`,
+/// which may be NULL, receives its length with the zero; `text` may be NULL if `room` is 0.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL (the text
+/// was cut).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_explain(
+    pair: *mut kyoho_pair,
+    text: *mut c_char,
+    room: i64,
+    needed: *mut i64,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        let list = explain(kernel.list());
+        // SAFETY: null or room for a number.
+        unsafe { boundary::write(needed, list.len() as i64 + 1) };
+        let room = usize::try_from(room).map_err(|_| Error::BadCount {
+            what: "room",
+            value: room,
+            allowed: "0 or more".into(),
+        })?;
+        if room > 0 {
+            let text = required("text", text)?.cast::<u8>();
+            let length = list.len().min(room - 1);
+            // SAFETY: the caller's room.
+            unsafe {
+                ptr::copy_nonoverlapping(list.as_ptr(), text, length);
+                text.add(length).write(0);
+            }
+        }
+        if room <= list.len() {
+            return Err(Error::BufferTooSmall { what: "the list of operations", needed: list.len() + 1, room });
+        }
+        Ok(())
+    })
+}
+
+/// The text of the last failing call on a pair interaction, as `kyoho_system_last_error` has it for
+/// systems.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_last_error(pair: *mut kyoho_pair) -> *const c_char {
+    PAIRS.with(pair.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())
+}
+
+/// Frees a pair interaction; its handle is none from then on.
+///
+/// Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_free(pair: *mut kyoho_pair) -> ResultCode {
+    call(|| PAIRS.remove(pair.addr()).map(drop).map_err(of_pair))
+}
