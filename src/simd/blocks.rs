@@ -19,6 +19,8 @@ use super::Level;
 pub const LANES: usize = crate::data::CHUNK;
 /// The number of sums of a block that are made side by side.
 const SUMS: usize = 32;
+/// The number of them that a loop makes at once.
+const SIDE: usize = 16;
 
 /// A number as memory holds it, whatever its type.
 pub type Bits = [u64; 2];
@@ -460,17 +462,23 @@ impl<'a> At<'a> {
 
 #[inline(always)]
 fn fill<R: Cell>(to: &mut R::Lanes, value: R) {
-    (0..LANES).for_each(|lane| R::set(to, lane, value));
+    for lane in 0..LANES {
+        R::set(to, lane, value);
+    }
 }
 
 #[inline(always)]
 fn map1<A: Cell, R: Cell>(to: &mut R::Lanes, a: &A::Lanes, f: impl Fn(A) -> R) {
-    (0..LANES).for_each(|lane| R::set(to, lane, f(A::get(a, lane))));
+    for lane in 0..LANES {
+        R::set(to, lane, f(A::get(a, lane)));
+    }
 }
 
 #[inline(always)]
 fn map2<A: Cell, B: Cell, R: Cell>(to: &mut R::Lanes, a: &A::Lanes, b: &B::Lanes, f: impl Fn(A, B) -> R) {
-    (0..LANES).for_each(|lane| R::set(to, lane, f(A::get(a, lane), B::get(b, lane))));
+    for lane in 0..LANES {
+        R::set(to, lane, f(A::get(a, lane), B::get(b, lane)));
+    }
 }
 
 #[inline(always)]
@@ -481,7 +489,9 @@ fn map3<A: Cell, B: Cell, C: Cell, R: Cell>(
     c: &C::Lanes,
     f: impl Fn(A, B, C) -> R,
 ) {
-    (0..LANES).for_each(|lane| R::set(to, lane, f(A::get(a, lane), B::get(b, lane), C::get(c, lane))));
+    for lane in 0..LANES {
+        R::set(to, lane, f(A::get(a, lane), B::get(b, lane), C::get(c, lane)));
+    }
 }
 
 /// Calls a macro with the type of Rust of a type of real numbers.
@@ -684,20 +694,16 @@ fn folded<T: Cell>(
 ) -> T {
     let mut sums = [start; SUMS];
     if count == LANES {
-        match live {
-            None => {
-                for first in (0..LANES).step_by(SUMS) {
-                    (0..SUMS).for_each(|k| sums[k] = add(sums[k], first + k));
+        // Some sums at a time stay in registers.
+        for side in (0..SUMS).step_by(SIDE) {
+            let mut some = [start; SIDE];
+            for first in (side..LANES).step_by(SUMS) {
+                for k in 0..SIDE {
+                    let next = add(some[k], first + k);
+                    some[k] = if live.is_none_or(|live| live[first + k] != 0) { next } else { some[k] };
                 }
             }
-            Some(live) => {
-                for first in (0..LANES).step_by(SUMS) {
-                    for k in 0..SUMS {
-                        let next = add(sums[k], first + k);
-                        sums[k] = if live[first + k] != 0 { next } else { sums[k] };
-                    }
-                }
-            }
+            sums[side..side + SIDE].copy_from_slice(&some);
         }
     } else {
         for lane in (0..count).filter(|lane| live.is_none_or(|live| live[*lane] != 0)) {
@@ -706,7 +712,9 @@ fn folded<T: Cell>(
     }
     let mut half = SUMS / 2;
     while half > 0 {
-        (0..half).for_each(|k| sums[k] = join(sums[k], sums[k + half]));
+        for k in 0..half {
+            sums[k] = join(sums[k], sums[k + half]);
+        }
         half /= 2;
     }
     sums[0]
