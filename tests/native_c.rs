@@ -44,6 +44,11 @@ fn trees() {
 }
 
 #[test]
+fn pair_interactions() {
+    run("native_pairs");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }

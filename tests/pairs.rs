@@ -24,7 +24,9 @@ fn kernel(text: &str, options: Options) -> PairKernel {
 /// A text with fields `a` and `b` of both sides, with this result and body.
 fn text(result: &str, body: &str) -> String {
     let fields = "a: f64, v: vec3<f64>, n: u32, k: i32, s: f32, q: dd";
-    format!("pair p\ni {fields}\nj {fields}\nparam eps: f64, t: f64[2, 3], box: vec3<f64>\nresult {result}\nbody\n{body}\n")
+    format!(
+        "pair p\ni {fields}\nj {fields}\nparam eps: f64, t: f64[2, 3], box: vec3<f64>\nresult {result}\nbody\n{body}\n"
+    )
 }
 
 /// Returns the text of the error of a body.
@@ -132,7 +134,11 @@ fn the_integrand_of_the_box_has_thirty_digits_in_double_double() {
     }
     kernel.run(None, None).unwrap();
     // D = 0.3753984375 exactly, from x = 1/4, y = 1/8, z = 5/16.
-    let d = number("0.046875") + number("0.09765625") + number("0.0000375") + number("0.048828125") + number("0.0590820312500");
+    let d = number("0.046875")
+        + number("0.09765625")
+        + number("0.0000375")
+        + number("0.048828125")
+        + number("0.0590820312500");
     let error = kernel.result("integral").unwrap().number(0, 0).widened() * d * d - Double::ONE;
     assert!(error.to_f64().abs() < 1e-29, "{error}");
 }
@@ -153,7 +159,8 @@ fn each_way_of_joining_terms_finds_what_it_says() {
     set(&mut kernel, "j.a", &values, 1);
     set(&mut kernel, "j.id", &ids, 1);
     kernel.run(Some(2), None).unwrap();
-    let expected = [("least", -2.0), ("greatest", 5.0), ("number", 997.0), ("some", 0.0), ("where", 500.0), ("last", 20.0)];
+    let expected =
+        [("least", -2.0), ("greatest", 5.0), ("number", 997.0), ("some", 0.0), ("where", 500.0), ("last", 20.0)];
     for (name, value) in expected {
         assert_eq!(found(&kernel, name), [value; 2], "{name}: of equal keys the first source is named");
     }
@@ -165,8 +172,20 @@ fn each_way_of_joining_terms_finds_what_it_says() {
 }
 
 #[test]
+fn integers_are_summed_with_both_signs() {
+    let text = "pair p\nj n: u32, k: i32\nresult a: i32 sum, b: i32 sum, c: u32 sum\nbody\n\
+        a -= j.k\nb += j.k\nb -= 1\nc += j.n\n";
+    let mut kernel = kernel(text, Options::default());
+    set(&mut kernel, "j.n", &[1.0, 2.0, 3.0], 1);
+    set(&mut kernel, "j.k", &[-5.0, 2.0, 7.0], 1);
+    kernel.run(Some(1), None).unwrap();
+    assert_eq!(["a", "b", "c"].map(|name| found(&kernel, name)[0]), [-4.0, 1.0, 6.0]);
+}
+
+#[test]
 fn branches_loops_tables_and_images_do_what_they_say() {
-    let with = "pair p\ni a: f64, n: u32\nj a: f64, n: i32\nparam t: f64[2, 3], box: vec3<f64>\nresult sum: f64 sum\nbody\n";
+    let with =
+        "pair p\ni a: f64, n: u32\nj a: f64, n: i32\nparam t: f64[2, 3], box: vec3<f64>\nresult sum: f64 sum\nbody\n";
     let run = |body: &str, a: f64, n: [f64; 2]| {
         let mut kernel = kernel(&format!("{with}{body}\n"), Options::default());
         set(&mut kernel, "i.a", &[a], 1);
@@ -216,6 +235,7 @@ fn errors_say_where_what_and_what_is_allowed() {
         ("sum += i.v + i.a", "cannot add vec3<f64> and f64"),
         ("sum += i.v * j.v", "cannot multiply vec3<f64> and vec3<f64>; allowed: a vector and a number; or dot(a, b)"),
         ("sum += i.s + i.n", "cannot add f32 and u32"),
+        ("sum += -i.n", "the negative number of u32"),
         ("sum += i.n / 2", "u32 where a real number is needed"),
         ("sum += i.v.w", "vec3<f64> has no component '.w'; allowed: .x or [0], .y or [1], .z or [2]"),
         ("sum += sqrt(i.v)", "sqrt of vec3<f64>"),

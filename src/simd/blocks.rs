@@ -535,7 +535,7 @@ fn run<'a>(
                 Function::Negative => at.one(i32::wrapping_neg),
                 _ => at.one(i32::wrapping_abs),
             },
-            // Of integers that are not negative only the absolute value is taken.
+            Action::One(Function::Negative, Scalar::U32) => at.one(u32::wrapping_neg),
             Action::One(_, Scalar::U32 | Scalar::Bool) => at.one(|a: u32| a),
             Action::One(function, scalar) => for_real!(scalar, one_real, at, function),
             Action::Two(two, Scalar::I32) => match two {
@@ -577,9 +577,9 @@ fn run<'a>(
         *joined = match (join.joining, join.scalar) {
             (Joining::Count, _) => [u64::from(counted(memory, join, count)), 0],
             (Joining::Sum { .. }, Scalar::U32 | Scalar::Bool) => {
-                whole_sum::<u32>(memory, join, count, u32::wrapping_add)
+                whole_sum(memory, join, count, u32::wrapping_add, u32::wrapping_neg)
             }
-            (Joining::Sum { .. }, Scalar::I32) => whole_sum::<i32>(memory, join, count, i32::wrapping_add),
+            (Joining::Sum { .. }, Scalar::I32) => whole_sum(memory, join, count, i32::wrapping_add, i32::wrapping_neg),
             (Joining::Sum { second, negative }, scalar) => {
                 for_real!(scalar, real_sum, memory, join, count, second, negative)
             }
@@ -746,11 +746,18 @@ to_bits! {
 }
 
 #[inline(always)]
-fn whole_sum<T: Cell + ToBits + Default>(memory: Memory, join: &Join, count: usize, add: impl Fn(T, T) -> T) -> Bits {
+fn whole_sum<T: Cell + ToBits + Default>(
+    memory: Memory,
+    join: &Join,
+    count: usize,
+    add: impl Fn(T, T) -> T,
+    negate: impl Fn(T) -> T,
+) -> Bits {
     // SAFETY: as in `live`.
     let term = unsafe { memory.read::<T>(join.term) };
     let sum = folded(live(memory, join), count, T::default(), |sum, lane| add(sum, T::get(term, lane)), &add);
-    bits(sum.to_number())
+    let negative = matches!(join.joining, Joining::Sum { negative: true, .. });
+    bits(if negative { negate(sum) } else { sum }.to_number())
 }
 
 #[inline(always)]

@@ -240,7 +240,12 @@ pub unsafe extern "C" fn kyoho_pair_set_parameter(
     call_on(pair, |kernel| {
         // SAFETY: null or a text.
         let parameter = unsafe { name("parameter", parameter) }?;
-        let scalar = kernel.parameter(&parameter)?.1.of.scalar;
+        let declared = kernel.parameter(&parameter)?.1;
+        let (scalar, wanted) = (declared.of.scalar, declared.count());
+        if usize::try_from(count) != Ok(wanted) {
+            let what = format!("the count of numbers of {parameter}");
+            return Err(Error::BadList { what, value: count, allowed: wanted.to_string() });
+        }
         // SAFETY: the caller's array has these numbers.
         let rows = unsafe { CallersRows::new(&parameter, number_type, data, 0, count, Type::one(scalar)) }?;
         let numbers: Vec<Number> = (0..rows.count()).map(|row| rows.number(row, 0)).collect();

@@ -410,6 +410,9 @@ impl Lowering<'_> {
             Kind::Negative(value) => {
                 let value = self.value(value)?;
                 values::numeric(&value, place)?;
+                if matches!(&value, Value::Typed(typed) if typed.of.scalar == Scalar::U32) {
+                    return Err(Fault::new(place, "the negative number of u32", "-i32(...), or a real number"));
+                }
                 self.each(&value, Function::Negative, place)
             }
             Kind::Not(value) => {

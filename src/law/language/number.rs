@@ -167,6 +167,7 @@ fn one(function: Function, a: Number) -> Number {
         (Number::F64(a), _) => real!(F64, a),
         (Number::Dd(a), _) => real!(Dd, a),
         (Number::I32(a), Function::Negative) => Number::I32(a.wrapping_neg()),
+        (Number::U32(a), Function::Negative) => Number::U32(a.wrapping_neg()),
         (Number::I32(a), Function::Abs) => Number::I32(a.wrapping_abs()),
         (other, _) => other,
     }

@@ -45,9 +45,10 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The count of values.
+    /// The count of numbers.
     pub fn count(&self) -> usize {
-        self.extents.iter().map(|extent| *extent as usize).product()
+        let numbers: usize = self.extents.iter().map(|extent| *extent as usize).product();
+        numbers * self.of.width
     }
 }
 

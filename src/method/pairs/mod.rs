@@ -175,8 +175,8 @@ impl PairKernel {
 
     /// Gives the numbers of a parameter: one, as many as the vector has, or those of the table.
     pub fn set_parameter(&mut self, name: &str, given: &[Number]) -> Result<()> {
-        let (number, Parameter { of, extents, .. }) = self.parameter(name)?;
-        let wanted = if extents.is_empty() { of.width } else { self.pairs.parameters[number].count() };
+        let (number, parameter) = self.parameter(name)?;
+        let (of, wanted) = (parameter.of, parameter.count());
         if given.len() != wanted {
             let what = format!("the count of numbers of {name}");
             return Err(Error::BadList { what, value: given.len() as i64, allowed: wanted.to_string() });

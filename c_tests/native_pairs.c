@@ -1,0 +1,131 @@
+/* Pair interactions that users write through the native interface: gravity as a text is the built-in
+   law, and whatever is wrong is an error that names it. */
+#include "native_check.h"
+
+enum { N = 3000, SINKS = 200 };
+
+static struct particle p[N];
+
+static const char gravity[] =
+    "pair gravity\n"
+    "i      pos: vec3<f64>, id: u32\n"
+    "j      pos: vec3<f64>, mass: f64, id: u32\n"
+    "param  eps2: f64\n"
+    "result acc: vec3<f64> sum, pot: f64 sum, others: u32 count\n"
+    "body\n"
+    "  skip if i.id == j.id\n"
+    "  d = j.pos - i.pos\n"
+    "  rinv = rsqrt(norm2(d) + eps2)\n"
+    "  acc += j.mass * rinv^3 * d\n"
+    "  pot -= j.mass * rinv\n"
+    "  others count= true\n";
+
+/* Checks that a call fails like this, and that the text of the interaction's error has these words. */
+#define WRONG(result, words, pair, call)                                                                \
+    do {                                                                                                \
+        GIVES(result, call);                                                                            \
+        if (!strstr(kyoho_pair_last_error(pair), words)) {                                              \
+            failures++;                                                                                 \
+            fprintf(stderr, "%s:%d: '%s' does not say '%s'\n", __FILE__, __LINE__,                      \
+                    kyoho_pair_last_error(pair), words);                                                \
+        }                                                                                               \
+    } while (0)
+
+static kyoho_result set(kyoho_pair *pair, const char *field, kyoho_number_type type, const void *data, int count) {
+    return kyoho_pair_set(pair, field, type, data, sizeof(struct particle), count);
+}
+
+static void set_all(kyoho_pair *pair) {
+    const double eps2 = 1e-3;
+    GIVES(KYOHO_OK, set(pair, "i.pos", KYOHO_NUMBER_TYPE_F64, p->x, SINKS));
+    GIVES(KYOHO_OK, set(pair, "i.id", KYOHO_NUMBER_TYPE_I32, &p->index, SINKS));
+    GIVES(KYOHO_OK, set(pair, "j.pos", KYOHO_NUMBER_TYPE_F64, p->x, N));
+    GIVES(KYOHO_OK, set(pair, "j.id", KYOHO_NUMBER_TYPE_I32, &p->index, N));
+    GIVES(KYOHO_OK, set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, N));
+    GIVES(KYOHO_OK, kyoho_pair_set_parameter(pair, "eps2", KYOHO_NUMBER_TYPE_F64, &eps2, 1));
+}
+
+static void gravity_is_the_built_in_law(int f64_as_dd, int threads) {
+    static struct particle built_in[N];
+    static int32_t others[SINKS];
+    static double depths[SINKS][2];
+    kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
+    kyoho_pair *pair = NULL;
+    kyoho_system *system = NULL;
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, SINKS, 1e-3);
+    kyoho_forces forces = forces_of(built_in);
+    GIVES(KYOHO_OK, create_on(2, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CPU, NULL, 1, &system));
+    sources.velocities.data = NULL, sinks.velocities.data = NULL, forces.jerks.data = NULL;
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+
+    options.f64_as_dd = f64_as_dd, options.threads = threads;
+    GIVES(KYOHO_OK, kyoho_pair_compile(gravity, &options, &pair));
+    set_all(pair);
+    GIVES(KYOHO_OK, kyoho_pair_run(pair, -1, N));
+    GIVES(KYOHO_OK, kyoho_pair_result(pair, "acc", KYOHO_NUMBER_TYPE_F64, p->acc, sizeof *p, SINKS));
+    GIVES(KYOHO_OK, kyoho_pair_result(pair, "pot", KYOHO_NUMBER_TYPE_DD, depths, 0, SINKS));
+    GIVES(KYOHO_OK, kyoho_pair_result(pair, "others", KYOHO_NUMBER_TYPE_I32, others, 0, SINKS));
+    for (int i = 0; i < SINKS; i++) {
+        CHECK(close_to(p[i].acc, built_in[i].acc, 1e-13));
+        CHECK(fabs(depths[i][0] - built_in[i].pot) <= 1e-13 * fabs(built_in[i].pot));
+        CHECK(others[i] == N - 1);
+        CHECK(fabs(depths[i][1]) <= 1e-15 * fabs(depths[i][0]) && (f64_as_dd || depths[i][1] == 0));
+    }
+    GIVES(KYOHO_OK, kyoho_pair_free(pair));
+}
+
+static void errors(void) {
+    const double numbers[] = {1, NAN};
+    char text[20000], few[10];
+    int64_t needed = 0;
+    kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
+    kyoho_pair *pair = (kyoho_pair *)text;
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_pair_compile(NULL, NULL, &pair));
+    GIVES(KYOHO_BAD_TEXT, kyoho_pair_compile("pair p\nresult a: f64 sum\nbody\na += b\n", NULL, &pair));
+    CHECK(pair == NULL);
+    CHECK(strstr(kyoho_last_error(), "line 4, column 6: there is no 'b'; allowed: "));
+    options.f64_as_dd = 7;
+    GIVES(KYOHO_BAD_OPTION, kyoho_pair_compile(gravity, &options, &pair));
+    GIVES(KYOHO_OK, kyoho_pair_compile(gravity, NULL, &pair));
+
+    WRONG(KYOHO_CALL_ORDER, "i.pos", pair, kyoho_pair_run(pair, -1, -1));
+    WRONG(KYOHO_BAD_OPTION, "j.charge", pair, set(pair, "j.charge", KYOHO_NUMBER_TYPE_F64, p->x, N));
+    WRONG(KYOHO_BAD_OPTION, "type", pair, set(pair, "j.mass", 17, p->x, N));
+    WRONG(KYOHO_BAD_OPTION, "stride of j.mass", pair,
+          kyoho_pair_set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, 4, N));
+    WRONG(KYOHO_BAD_COUNT, "j.mass", pair, set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, -1));
+    WRONG(KYOHO_NULL_ARGUMENT, "data", pair, set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, NULL, 1));
+    set_all(pair);
+    WRONG(KYOHO_NOT_FINITE, "eps2 is NaN", pair,
+          kyoho_pair_set_parameter(pair, "eps2", KYOHO_NUMBER_TYPE_F64, &numbers[1], 1));
+    WRONG(KYOHO_BAD_COUNT, "eps2", pair, kyoho_pair_set_parameter(pair, "eps2", KYOHO_NUMBER_TYPE_F64, numbers, 2));
+    WRONG(KYOHO_BAD_OPTION, "eps", pair, kyoho_pair_set_parameter(pair, "eps", KYOHO_NUMBER_TYPE_F64, numbers, 1));
+    WRONG(KYOHO_BAD_COUNT, "i.pos", pair, kyoho_pair_run(pair, SINKS + 1, -1));
+    WRONG(KYOHO_CALL_ORDER, "'pot'", pair, kyoho_pair_result(pair, "pot", KYOHO_NUMBER_TYPE_F64, text, 0, SINKS));
+    GIVES(KYOHO_OK, kyoho_pair_run(pair, -1, -1));
+    WRONG(KYOHO_BAD_COUNT, "pot", pair, kyoho_pair_result(pair, "pot", KYOHO_NUMBER_TYPE_F64, text, 0, SINKS - 1));
+    WRONG(KYOHO_BAD_OPTION, "force", pair, kyoho_pair_result(pair, "force", KYOHO_NUMBER_TYPE_F64, text, 0, SINKS));
+
+    WRONG(KYOHO_BUFFER_TOO_SMALL, "list", pair, kyoho_pair_explain(pair, few, sizeof few, &needed));
+    CHECK(strlen(few) == sizeof few - 1);
+    GIVES(KYOHO_OK, kyoho_pair_explain(pair, text, sizeof text, NULL));
+    CHECK((int64_t)strlen(text) + 1 == needed && strstr(text, "once a pair:"));
+
+    GIVES(KYOHO_OK, kyoho_pair_free(pair));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_pair_run(pair, -1, -1));
+    CHECK(strstr(kyoho_last_error(), "not a pair interaction"));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_pair_free(pair));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_pair_free(NULL));
+}
+
+int main(void) {
+    make_particles(p, N, 5);
+    gravity_is_the_built_in_law(0, 1);
+    gravity_is_the_built_in_law(0, 3);
+    gravity_is_the_built_in_law(1, 2);
+    errors();
+    return failures != 0;
+}
