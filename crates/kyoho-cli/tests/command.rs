@@ -1213,3 +1213,32 @@ fn what_the_library_refuses_is_one_line() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.starts_with("kyoho: KYOHO_THREADS is 'many'; allowed: ") && error.trim_end().lines().count() == 1);
 }
+
+/// Two charges at a distance of 2 in a text of one's own, and what is wrong with a text or a table.
+#[test]
+fn pair_runs_a_text_on_columns() {
+    let folder = folder("pair");
+    let file = |name: &str, content: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let text = file(
+        "p.pair",
+        "pair p\ni x: f64\nj x: f64, q: f64\nparam k: f64\nresult pot: f64 sum\nbody\npot += k * j.q / abs(i.x - j.x)\n",
+    );
+    let (sinks, sources) = (file("i.txt", "# x\n1\n2\n"), file("j.txt", "3 4\n5 1\n"));
+    let output = run(&format!("pair run {text} --i {sinks} --j {sources} --param k=2"));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, "# pot\n4.5e0\n8.666666666666666e0\n");
+    let explained = String::from_utf8(run(&format!("pair explain --dd {text}")).stdout).unwrap();
+    assert!(explained.contains("once a source:\n") && explained.contains(" = k * j.q : dd"), "{explained}");
+
+    let wrong = file("wrong.pair", "pair p\nresult pot: f64 sum\nbody\npot += q\n");
+    assert!(failure(1, &format!("pair explain {wrong}")).contains("line 4, column 8: there is no 'q'; allowed: "));
+    let short = file("short.txt", "3 4\n5\n");
+    let error = failure(1, &format!("pair run {text} --i {sinks} --j {short} --param k=2"));
+    assert!(error.contains("short.txt, line 2: 1 numbers; allowed: 2"), "{error}");
+    let error = failure(1, &format!("pair run {text} --i {sinks} --j {sources}"));
+    assert!(error.contains("the parameter k is not there"), "{error}");
+}
