@@ -28,6 +28,8 @@ pub trait Limb:
     fn root(self) -> Self;
     /// Returns the greatest integer that is not greater.
     fn below(self) -> Self;
+    /// Whether it is a number.
+    fn is_number(self) -> bool;
 }
 
 macro_rules! limb {
@@ -47,6 +49,10 @@ macro_rules! limb {
             #[inline(always)]
             fn below(self) -> Self {
                 self.floor()
+            }
+            #[inline(always)]
+            fn is_number(self) -> bool {
+                !self.is_nan()
             }
         }
     };
@@ -145,7 +151,7 @@ impl<T: Limb> Double<T> {
         let rest = (-root).fused(root, self.high) + self.low;
         // A zero or an infinity has no rest.
         let low = rest / (root + root);
-        let low = if self.high > T::ZERO && low == low { low } else { T::ZERO };
+        let low = if self.high > T::ZERO && low.is_number() { low } else { T::ZERO };
         join(root, low)
     }
 
@@ -155,7 +161,7 @@ impl<T: Limb> Double<T> {
         let first = T::ONE / self.high.root();
         let rest = -(self * two_prod(first, first)).add_limb(-T::ONE).high;
         let low = first * T::HALF * rest;
-        let low = if low == low { low } else { T::ZERO };
+        let low = if low.is_number() { low } else { T::ZERO };
         join(first, low)
     }
 }
@@ -217,9 +223,9 @@ impl<T: Limb> Div for Double<T> {
     }
 }
 
-const LN_2: DoubleDouble = Double { high: std::f64::consts::LN_2, low: 2.319046813846299558e-17 };
+const LN_2: DoubleDouble = Double { high: std::f64::consts::LN_2, low: 2.319_046_813_846_299_6e-17 };
 /// A quarter of a turn in three limbs.
-const QUARTER: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766036e-17, -1.497384904859169777e-33];
+const QUARTER: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
 impl DoubleDouble {
     /// Returns the nearest double.
@@ -285,7 +291,7 @@ impl DoubleDouble {
     /// Returns the sine of this and some quarters of a turn. Arguments above 1e15 lose all digits.
     fn sine(self, quarters: i64) -> Self {
         let n = (self.high / QUARTER[0]).round();
-        if !(n.abs() < 1e15) {
+        if n.is_nan() || n.abs() >= 1e15 {
             return Double::from_limb(f64::NAN);
         }
         let parts = QUARTER.map(|part| two_prod(part, n));

@@ -326,11 +326,12 @@ impl Steps {
         assert!(block.lines.len() * 64 >= self.bytes && row.len() >= self.row && joined.len() >= self.joins.len());
         let memory = Memory { base: block.lines.as_mut_ptr().cast(), _block: PhantomData };
         let count = count.min(LANES);
-        // SAFETY: `new` has seen that the CPU has the instructions.
         match self.level {
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: `new` has seen that the CPU has the instructions.
             Level::Avx512 => unsafe { run_avx512(self, memory, row, tables, count, joined) },
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: `new` has seen that the CPU has the instructions.
             Level::Avx2 => unsafe { run_avx2(self, memory, row, tables, count, joined) },
             _ => run(self, memory, row, tables, count, joined),
         }

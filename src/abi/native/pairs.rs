@@ -176,9 +176,12 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         unsafe { boundary::write(pair, ptr::null_mut()) };
         // SAFETY: null or a text.
         let text = unsafe { name("text", text) }?;
-        // SAFETY: not null, hence a structure.
-        let given =
-            if options.is_null() { structures::empty() } else { unsafe { structures::read("options", options) }? };
+        let given = if options.is_null() {
+            structures::empty()
+        } else {
+            // SAFETY: not null, hence a structure.
+            unsafe { structures::read("options", options) }?
+        };
         let settings = Settings::from_environment()?;
         let threads = options::threads_of("kyoho_pair_options.threads", given.threads, settings.threads)?;
         let in_double_double = match given.f64_as_dd {
