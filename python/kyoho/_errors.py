@@ -18,6 +18,7 @@ class Result(enum.IntEnum):
     CALL_ORDER = 16
     BAD_OPTION = 17
     BUFFER_TOO_SMALL = 18
+    BAD_TEXT = 19
     NO_BACKEND = 30
     UNSUPPORTED = 31
     OUT_OF_MEMORY = 40
