@@ -1,7 +1,7 @@
 //! The language of pair interactions that users write; `docs/pairs.md` is its manual.
 //!
-//! A text becomes words ([`lexer`]), a tree ([`syntax`], [`parser`]) and, with names and types
-//! checked ([`lower`], [`functions`], [`values`]), a [`list`] of operations on single numbers. In
+//! A text becomes words (`lexer`), a tree (`syntax`, `parser`) and, with names and types
+//! checked (`lower`, `functions`, `values`), a `list` of operations on single numbers. In
 //! the list each operation is computed once, and its stage tells whether that is once a run, a
 //! sink, a source or a pair. The list names no machine: methods interpret it or print it as the
 //! text of a kernel.

@@ -1,5 +1,7 @@
 //! The table of the sources within the radii of sinks, whoever finds them.
 
+use std::ops::Range;
+
 use crate::data::{NeighbourTable, Result, memory};
 use crate::hal::threads::Threads;
 
@@ -19,18 +21,7 @@ pub fn table(
 ) -> Result<NeighbourTable> {
     let mut pieces: Vec<Piece> = memory::collected((0..sinks.div_ceil(PIECE)).map(|_| Ok(Default::default())), WHAT)?;
     threads.each(pieces.iter_mut().enumerate(), |(number, piece)| {
-        let sinks = number * PIECE..sinks.min((number + 1) * PIECE);
-        let make = || {
-            let (mut counts, mut addresses) = (memory::room(sinks.len(), WHAT)?, Vec::new());
-            for sink in sinks {
-                let before = addresses.len();
-                list(sink, &mut addresses)?;
-                addresses[before..].sort_unstable();
-                counts.push((addresses.len() - before) as u32);
-            }
-            Ok((counts, addresses))
-        };
-        *piece = make();
+        *piece = lists(number * PIECE..sinks.min((number + 1) * PIECE), &list);
     });
     let mut table = NeighbourTable { offsets: memory::room(sinks + 1, WHAT)?, addresses: Vec::new() };
     table.offsets.push(0);
@@ -45,4 +36,16 @@ pub fn table(
     memory::reserve(&mut table.addresses, all as usize, WHAT)?;
     pieces.iter().flatten().for_each(|(_, addresses)| table.addresses.extend_from_slice(addresses));
     Ok(table)
+}
+
+/// Makes the lists of some sinks.
+fn lists(sinks: Range<usize>, list: &impl Fn(usize, &mut Vec<i32>) -> Result<()>) -> Piece {
+    let (mut counts, mut addresses) = (memory::room(sinks.len(), WHAT)?, Vec::new());
+    for sink in sinks {
+        let before = addresses.len();
+        list(sink, &mut addresses)?;
+        addresses[before..].sort_unstable();
+        counts.push((addresses.len() - before) as u32);
+    }
+    Ok((counts, addresses))
 }
