@@ -904,6 +904,7 @@ kyoho_result kyoho_system_find_neighbours(struct kyoho_system *system,
 kyoho_result kyoho_system_copy_found_neighbours(struct kyoho_system *system,
                                                 int64_t capacity,
                                                 int32_t *addresses);
+
 // Compiles a pair interaction from a text of the language of pairs, which ends with a zero.
 // `options` may be NULL, which leaves everything open.
 //
