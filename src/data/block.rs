@@ -224,11 +224,17 @@ impl Sums {
 /// Adds some rows of several sets of sums, whose number is a power of two, in a binary tree: the
 /// second half of the sets is added to the first half, set by set, until the first set holds all.
 pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, n_outputs: usize) {
-    let mut half = sets.len() / 2;
+    join_in_pairs(sets, |sum, term| sum.add(rows.start, term, rows.clone(), n_outputs));
+}
+
+/// Joins sums, whose number is a power of two, in a binary tree: the second half to the first one,
+/// until the first sum has all.
+#[inline(always)]
+pub fn join_in_pairs<T>(sums: &mut [T], mut join: impl FnMut(&mut T, &T)) {
+    let mut half = sums.len() / 2;
     while half > 0 {
-        let (left, right) = sets[..2 * half].split_at_mut(half);
-        let pairs = left.iter_mut().zip(right);
-        pairs.for_each(|(sum, term)| sum.add(rows.start, term, rows.clone(), n_outputs));
+        let (left, right) = sums[..2 * half].split_at_mut(half);
+        left.iter_mut().zip(right).for_each(|(sum, term)| join(sum, term));
         half /= 2;
     }
 }

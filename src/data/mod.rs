@@ -19,6 +19,7 @@ pub mod updates;
 
 pub use block::{
     Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
+    join_in_pairs,
 };
 pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace};
 pub use error::{Error, Result, ResultCode};

@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use crate::data::{Error, Result, memory};
+use crate::data::{Error, Result, join_in_pairs, memory};
 use crate::law::double_double::{Double, DoubleDouble, DoubleSingle};
 use crate::law::language::list::{Comparison, Function, Two};
 use crate::law::language::number::Number;
@@ -711,13 +711,7 @@ fn folded<T: Cell>(
             sums[lane % SUMS] = add(sums[lane % SUMS], lane);
         }
     }
-    let mut half = SUMS / 2;
-    while half > 0 {
-        for k in 0..half {
-            sums[k] = join(sums[k], sums[k + half]);
-        }
-        half /= 2;
-    }
+    join_in_pairs(&mut sums, |sum, term| *sum = join(*sum, *term));
     sums[0]
 }
 

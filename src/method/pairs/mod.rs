@@ -9,7 +9,9 @@ mod program;
 
 use std::sync::Mutex;
 
-use crate::data::{CHUNK, Error, Result, SLICE_GROUPS, SLICES, chunks_below, chunks_of_slice, error, memory};
+use crate::data::{
+    CHUNK, Error, Result, SLICE_GROUPS, SLICES, chunks_below, chunks_of_slice, error, join_in_pairs, memory,
+};
 use crate::hal::threads::Threads;
 use crate::law::double_double::{Double, DoubleDouble};
 use crate::law::language::list::{Id, Input, Node, Op, Stage};
@@ -560,12 +562,6 @@ fn in_order(
             *sum = join(*sum, of_slice(slice));
         }
     }
-    let mut half = SLICE_GROUPS / 2;
-    while half > 0 {
-        for k in 0..half {
-            groups[k] = join(groups[k], groups[k + half]);
-        }
-        half /= 2;
-    }
+    join_in_pairs(&mut groups, |sum, term| *sum = join(*sum, *term));
     groups[0]
 }
