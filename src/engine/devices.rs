@@ -605,9 +605,7 @@ impl Devices {
         });
         self.note(outcomes)
     }
-}
 
-impl Devices {
     /// Finds the sources within the radii of some points by the first device, where it can; a
     /// failed one cannot.
     pub fn find_neighbours(

@@ -1,6 +1,7 @@
 //! The sources within a radius of sinks, found by a tree.
 
-use crate::data::{NeighbourTable, Neighbourhoods, Result, Sink, Sources, memory};
+use crate::data::{NeighbourTable, Neighbourhoods, Result, Sink, memory};
+use crate::method::tree::bodies::Bodies;
 use crate::method::tree::cpu::NeighbourTree;
 use crate::method::tree::neighbours::{WHAT, table};
 
@@ -36,24 +37,20 @@ impl System {
         let by_device = pairs >= self.tree_crossover();
         let sources = self.journal.sources();
         let found = if by_device { self.devices.find_neighbours(sources, nj, asked)? } else { None };
-        let own = |sink: usize| skip_own_index.then(|| indices[sink]);
-        let threads = &self.threads;
+        let push = |sink: usize, address: u32, list: &mut Vec<i32>| {
+            let is_own = skip_own_index && sources.index_of(address as usize) == Some(indices[sink]);
+            if is_own { Ok(()) } else { memory::push(list, address.cast_signed(), WHAT) }
+        };
         self.neighbours = match found {
-            Some(found) => table(positions.len(), threads, |sink, list| {
+            Some(found) => table(positions.len(), &self.threads, |sink, list| {
                 let places = found.starts[sink] as usize..found.starts[sink + 1] as usize;
-                found.addresses[places].iter().try_for_each(|address| {
-                    let is_own = own(sink).is_some_and(|index| sources.index_of(*address as usize) == Some(index));
-                    if is_own { Ok(()) } else { memory::push(list, address.cast_signed(), WHAT) }
-                })
+                found.addresses[places].iter().try_for_each(|address| push(sink, *address, list))
             })?,
             None => {
-                let Written { addresses, positions: of_sources, indices: of_indices } = Written::below(sources, nj)?;
-                let tree = NeighbourTree::new(&of_sources, threads)?;
-                table(positions.len(), threads, |sink, list| {
-                    tree.each(positions[sink], radii2[sink], |source| {
-                        let is_own = own(sink).is_some_and(|index| of_indices[source as usize] == index);
-                        if is_own { Ok(()) } else { memory::push(list, addresses[source as usize], WHAT) }
-                    })
+                let bodies = Bodies::sources(sources, nj)?;
+                let tree = NeighbourTree::new(&bodies.positions, &self.threads)?;
+                table(positions.len(), &self.threads, |sink, list| {
+                    tree.each(positions[sink], radii2[sink], |body| push(sink, bodies.addresses[body as usize], list))
                 })?
             }
         };
@@ -63,30 +60,6 @@ impl System {
     /// Returns what [`System::find_neighbours`] found last.
     pub fn found_neighbours(&self) -> &NeighbourTable {
         &self.neighbours
-    }
-}
-
-/// The sources that were written.
-#[derive(Default)]
-struct Written {
-    addresses: Vec<i32>,
-    positions: Vec<[f64; 3]>,
-    indices: Vec<i32>,
-}
-
-impl Written {
-    /// Copies those at addresses below an end.
-    fn below(sources: &Sources, nj: usize) -> Result<Written> {
-        let count = sources.count();
-        let (addresses, positions, indices) =
-            (memory::room(count, WHAT)?, memory::room(count, WHAT)?, memory::room(count, WHAT)?);
-        let mut written = Written { addresses, positions, indices };
-        sources.each_below(nj, |address, source| {
-            written.addresses.push(address as i32);
-            written.positions.push(source.coefficients[0]);
-            written.indices.push(source.index);
-        });
-        Ok(written)
     }
 }
 

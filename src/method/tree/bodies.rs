@@ -14,6 +14,8 @@ pub struct Bodies {
     pub masses: Vec<f64>,
     /// The indices.
     pub indices: Vec<i32>,
+    /// The addresses; empty for sinks.
+    pub addresses: Vec<u32>,
 }
 
 /// The number of chunks that a thread compares at a time.
@@ -29,8 +31,10 @@ impl Bodies {
             positions: memory::room(count, WHAT)?,
             masses: memory::room(count, WHAT)?,
             indices: memory::room(count, WHAT)?,
+            addresses: memory::room(count, WHAT)?,
         };
-        sources.each_below(nj, |_, source| {
+        sources.each_below(nj, |address, source| {
+            bodies.addresses.push(address as u32);
             bodies.positions.push(source.coefficients[0]);
             bodies.masses.push(source.mass);
             bodies.indices.push(source.index);
@@ -42,7 +46,7 @@ impl Bodies {
     pub fn sinks(sinks: SinkSlice) -> Result<Bodies> {
         let positions = memory::collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
         let indices = memory::collected(sinks.iter().map(|sink| sink.index), WHAT)?;
-        Ok(Bodies { positions, masses: Vec::new(), indices })
+        Ok(Bodies { positions, indices, ..Bodies::default() })
     }
 
     /// Takes from the forces on sinks those of the sources that have their indices, which a tree
