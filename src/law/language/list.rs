@@ -43,24 +43,38 @@ impl Stage {
 /// A comparison; the others are these with their operands exchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
+    /// Whether the first is less.
     Less,
+    /// Whether the first is not greater.
     LessEqual,
+    /// Whether they are equal.
     Equal,
+    /// Whether they differ.
     NotEqual,
 }
 
 /// A function of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
+    /// The number with the other sign.
     Negative,
+    /// The magnitude.
     Abs,
+    /// The greatest integer that is not greater.
     Floor,
+    /// The square root.
     Sqrt,
+    /// One over the square root.
     Rsqrt,
+    /// The exponential.
     Exp,
+    /// The natural logarithm.
     Log,
+    /// The sine.
     Sin,
+    /// The cosine.
     Cos,
+    /// The error function.
     Erf,
 }
 
@@ -86,12 +100,19 @@ impl Function {
 /// a product may be of one limb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Two {
+    /// The sum.
     Add,
+    /// The difference.
     Sub,
+    /// The product.
     Mul,
+    /// The quotient.
     Div,
+    /// The lesser one.
     Min,
+    /// The greater one.
     Max,
+    /// The first to the power of the second.
     Pow,
 }
 
@@ -136,7 +157,14 @@ pub enum Op {
     Two(Two, Id, Id),
     /// `factor * factor + term`, rounded once, in `f32` or `f64`; the product and the term may be
     /// negated.
-    MulAdd { factors: [Id; 2], term: Id, negated: [bool; 2] },
+    MulAdd {
+        /// The factors.
+        factors: [Id; 2],
+        /// The term.
+        term: Id,
+        /// Whether the product and the term have the other sign.
+        negated: [bool; 2],
+    },
     /// A comparison of two numbers of one type.
     Compare(Comparison, Id, Id),
     /// Whether both conditions hold.

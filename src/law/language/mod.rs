@@ -6,8 +6,6 @@
 //! sink, a source or a pair. The list names no machine: methods interpret it or print it as the
 //! text of a kernel.
 
-#![allow(missing_docs)]
-
 pub mod costs;
 mod explain;
 pub mod fault;

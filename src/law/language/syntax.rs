@@ -113,17 +113,29 @@ pub struct ResultField {
 /// An operator of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Binary {
+    /// The sum.
     Add,
+    /// The difference.
     Sub,
+    /// The product.
     Mul,
+    /// The quotient.
     Div,
+    /// Whether the first is less.
     Less,
+    /// Whether the first is not greater.
     LessEqual,
+    /// Whether the first is greater.
     Greater,
+    /// Whether the first is not less.
     GreaterEqual,
+    /// Whether they are equal.
     Equal,
+    /// Whether they differ.
     NotEqual,
+    /// Whether both hold.
     And,
+    /// Whether one of them holds.
     Or,
 }
 
@@ -187,15 +199,52 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     /// `name = expression`
-    Assign { place: Place, name: String, value: Expression },
+    Assign {
+        /// The place of the name.
+        place: Place,
+        /// The name.
+        name: String,
+        /// The expression.
+        value: Expression,
+    },
     /// `name += expression` and its like, for names and for results.
-    Update { place: Place, name: String, sign: Update, values: Vec<Expression> },
+    Update {
+        /// The place of the name.
+        place: Place,
+        /// The name.
+        name: String,
+        /// How the name changes.
+        sign: Update,
+        /// The terms; `argmin` and `argmax` have a key and a value.
+        values: Vec<Expression>,
+    },
     /// `skip if condition`
-    Skip { condition: Expression },
+    Skip {
+        /// The condition.
+        condition: Expression,
+    },
     /// `if`, `else if` and `else`; each block but the last has a condition.
-    If { condition: Expression, yes: Vec<Statement>, no: Vec<Statement> },
+    If {
+        /// The condition.
+        condition: Expression,
+        /// The statements where it holds.
+        yes: Vec<Statement>,
+        /// The statements elsewhere.
+        no: Vec<Statement>,
+    },
     /// `for name in from..to`
-    For { place: Place, name: String, from: Expression, to: Expression, body: Vec<Statement> },
+    For {
+        /// The place of the name.
+        place: Place,
+        /// The name.
+        name: String,
+        /// The first number.
+        from: Expression,
+        /// The number behind the last one.
+        to: Expression,
+        /// The statements.
+        body: Vec<Statement>,
+    },
 }
 
 /// How a statement changes a name.
