@@ -284,10 +284,11 @@ module kyoho
 
     ! How a pair interaction is compiled: what is 0 is left open.
     type, bind(c), public :: kyoho_pair_options
-        integer(c_int32_t) :: structure_size = 16
+        integer(c_int32_t) :: structure_size = 24
         integer(c_int32_t) :: f64_as_dd = 0                 ! 1: every f64 of the text is read as dd
         integer(c_int32_t) :: threads = 0                   ! 0: what the environment says
-        integer(c_int32_t) :: reserved = 0
+        integer(c_int32_t) :: backend = 0                   ! 0: what the environment says
+        type(c_ptr) :: devices = c_null_ptr                 ! none: what the environment says
     end type
 
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text

@@ -593,14 +593,18 @@ typedef struct kyoho_pair_options {
     // Threads that compute, the caller's own included. 0: what the environment says, as for
     // systems.
     int32_t threads;
-    // 0; there is no meaning in it yet.
-    int32_t reserved;
+    // 1 (CPU), 2 (CUDA), 3 (OpenCL). 0: what the environment says, as for systems; the CPU then
+    // also computes what a GPU cannot.
+    int32_t backend;
+    // The numbers of the backend's devices, such as "0,1", or "all". NULL: what the environment
+    // says, as for systems.
+    const char *devices;
 } kyoho_pair_options;
 
 // A kyoho_pair_options with nothing set.
 #define KYOHO_PAIR_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_pair_options), \
-     0, 0, 0}
+     0, 0, 0, 0}
 
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
@@ -911,7 +915,8 @@ kyoho_result kyoho_system_copy_found_neighbours(struct kyoho_system *system,
 // `pair` receives the handle, NULL on an error. Give it back with `kyoho_pair_free`.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
-// found and what is allowed), KYOHO_BAD_OPTION, KYOHO_OUT_OF_MEMORY.
+// found and what is allowed), KYOHO_BAD_OPTION (also for functions in `dd` that a GPU does not
+// have), KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_pair_compile(const char *text,
                                 const struct kyoho_pair_options *options,
                                 struct kyoho_pair **pair);

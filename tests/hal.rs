@@ -7,7 +7,7 @@ use std::process::Command;
 use bytemuck::bytes_of;
 use kyoho::Result;
 use kyoho::hal::cuda::Cuda;
-use kyoho::hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, HostMemory, Launch, Place};
+use kyoho::hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, HostMemory, Images, Launch, Place};
 use kyoho::hal::opencl::OpenCl;
 
 use common::pocl::on_pocl;
@@ -22,7 +22,7 @@ const COUNT: usize = 50_000;
 fn prefix_sums<G: Gpu>(gpu: &G, numbers: &[u32]) -> Result<Vec<u32>> {
     let _caller = gpu.enter()?;
     let source = [text("kernels/prelude_opencl.h"), text("kernels/tests/prefix_sum.h")].concat();
-    let code = Code { name: "prefix sum", pack: PACK, source: &source, defines: &[] };
+    let code = Code { name: "prefix sum", images: Images::Pack(PACK), source: &source, defines: &[] };
     let mut kernels = gpu.load(&code, &["scan_blocks", "add_totals"])?.into_iter();
     let (mut scan, mut add) = (kernels.next().unwrap(), kernels.next().unwrap());
     let (queue, bytes, blocks) = (gpu.queue()?, 4 * numbers.len(), numbers.len().div_ceil(SCANNED));

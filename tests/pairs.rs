@@ -6,7 +6,7 @@ use kyoho::law::language::list::{Id, Input, Op, PairProgram, Stage};
 use kyoho::law::language::number::{Number, compute};
 use kyoho::law::language::syntax::Side;
 use kyoho::law::language::{Costs, Options, compile, explain};
-use kyoho::method::pairs::{Packed, PairKernel};
+use kyoho::method::pairs::{Packed, PairKernel, PairMachine};
 use kyoho::simd::Level;
 use proptest::prelude::*;
 
@@ -18,7 +18,8 @@ fn example(name: &str) -> String {
 }
 
 fn kernel(text: &str, options: Options) -> PairKernel {
-    PairKernel::new(text, options, 1, Level::best()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    PairKernel::new(text, options, &PairMachine::cpu(1, Level::best()))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// A text with fields `a` and `b` of both sides, with this result and body.
@@ -50,7 +51,7 @@ fn set(kernel: &mut PairKernel, name: &str, numbers: &[f64], width: usize) {
 /// Returns the results as doubles.
 fn found(kernel: &PairKernel, name: &str) -> Vec<f64> {
     let found = kernel.result(name).unwrap();
-    let all = (0..found.count()).flat_map(|sink| (0..found.of.width).map(move |component| (sink, component)));
+    let all = (0..found.count()).flat_map(|sink| (0..found.of().width).map(move |component| (sink, component)));
     all.map(|(sink, component)| found.number(sink, component).widened().to_f64()).collect()
 }
 
@@ -82,7 +83,8 @@ fn gravity_is_the_sum_of_its_formula_on_every_instruction_set_and_number_of_thre
     let ids: Vec<f64> = (0..sources).map(|id| id as f64).collect();
     let mut first: Option<(Vec<f64>, Vec<f64>)> = None;
     for (level, threads) in Level::available().map(|level| (level, 1)).chain([(Level::best(), 3)]) {
-        let mut kernel = PairKernel::new(&example("gravity.pair"), Options::default(), threads, level).unwrap();
+        let mut kernel =
+            PairKernel::new(&example("gravity.pair"), Options::default(), &PairMachine::cpu(threads, level)).unwrap();
         set(&mut kernel, "i.pos", &positions[..3 * sinks], 3);
         set(&mut kernel, "j.pos", &positions, 3);
         set(&mut kernel, "j.mass", &masses, 1);

@@ -11,6 +11,7 @@ use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use crate::engine::Setup;
 use crate::hal::Backend;
 use crate::law::catalogue;
+use crate::method::pairs::PairMachine;
 use crate::simd::Level;
 
 pub use devices::{DeviceChoice, Selection, Wanted};
@@ -145,6 +146,13 @@ impl Settings {
     pub fn setup(&self, order: Order, precision: Precision) -> Result<Setup> {
         let Selection { backend, devices, .. } = self.select()?;
         Ok(self.setup_on(order, precision, backend, devices))
+    }
+
+    /// Returns the machine for pair interactions that users write.
+    pub fn pair_machine(&self) -> Result<PairMachine> {
+        let Selection { backend, devices, .. } = self.select()?;
+        let falls_back = self.backend.is_none();
+        Ok(PairMachine { backend, devices, threads: self.threads, level: self.level, falls_back })
     }
 
     /// Returns the setup of a system for full forces on these devices of a backend.

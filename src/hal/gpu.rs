@@ -79,13 +79,22 @@ pub trait Event: Send {
 /// The argument by which kernels of a device get memory.
 pub type Address<G> = <<G as Gpu>::Memory as DeviceMemory>::Address;
 
+/// Code for NVIDIA's GPUs.
+#[derive(Debug, Clone, Copy)]
+pub enum Images<'a> {
+    /// Images for kinds of them, as `kernels/generate` packs them.
+    Pack(&'a [u8]),
+    /// A text in PTX, which the driver compiles.
+    Ptx(&'a str),
+}
+
 /// Code for a device: kernels compiled for NVIDIA's GPUs, and their source for OpenCL's compilers.
 #[derive(Debug, Clone, Copy)]
 pub struct Code<'a> {
     /// The name, for people.
     pub name: &'a str,
-    /// Images for kinds of NVIDIA GPUs, as `kernels/generate` packs them.
-    pub pack: &'a [u8],
+    /// The code for NVIDIA's GPUs.
+    pub images: Images<'a>,
     /// The source, in OpenCL C.
     pub source: &'a str,
     /// Definitions for OpenCL's compiler.

@@ -9,6 +9,7 @@ pub(crate) mod fake;
 pub mod gpu;
 mod loader;
 pub mod opencl;
+pub mod room;
 pub mod threads;
 
 use crate::data::{Error, Result};

@@ -7,14 +7,10 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A number of which two make one of twice the digits.
+///
+/// Nothing here asks for the value of one, so that it may also stand for an operation of a kernel.
 pub trait Limb:
-    Copy
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// Zero.
     const ZERO: Self;
@@ -26,10 +22,14 @@ pub trait Limb:
     fn fused(self, factor: Self, term: Self) -> Self;
     /// Returns the square root.
     fn root(self) -> Self;
+    /// Returns about one over the square root.
+    fn inverse_root(self) -> Self;
     /// Returns the greatest integer that is not greater.
     fn below(self) -> Self;
-    /// Whether it is a number.
-    fn is_number(self) -> bool;
+    /// Returns `yes` if it is less than another one, else `no`.
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
+    /// Returns `yes` if it is equal to another one, else `no`.
+    fn if_equal(self, other: Self, yes: Self, no: Self) -> Self;
 }
 
 macro_rules! limb {
@@ -47,12 +47,20 @@ macro_rules! limb {
                 self.sqrt()
             }
             #[inline(always)]
+            fn inverse_root(self) -> Self {
+                1.0 / self.sqrt()
+            }
+            #[inline(always)]
             fn below(self) -> Self {
                 self.floor()
             }
             #[inline(always)]
-            fn is_number(self) -> bool {
-                !self.is_nan()
+            fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+                if self < other { yes } else { no }
+            }
+            #[inline(always)]
+            fn if_equal(self, other: Self, yes: Self, no: Self) -> Self {
+                if self == other { yes } else { no }
             }
         }
     };
@@ -98,6 +106,12 @@ fn join<T: Limb>(a: T, b: T) -> Double<T> {
     Double { high, low: b - (high - a) }
 }
 
+/// Returns a number, and zero for what is none.
+#[inline(always)]
+fn or_zero<T: Limb>(limb: T) -> T {
+    limb.if_equal(limb, limb, T::ZERO)
+}
+
 impl<T: Limb> Double<T> {
     /// Zero.
     pub const ZERO: Self = Double { high: T::ZERO, low: T::ZERO };
@@ -133,15 +147,15 @@ impl<T: Limb> Double<T> {
     /// Returns the absolute value.
     #[inline(always)]
     pub fn abs(self) -> Self {
-        if self.high < T::ZERO { -self } else { self }
+        let signed = |limb: T| self.high.if_less(T::ZERO, -limb, limb);
+        Double { high: signed(self.high), low: signed(self.low) }
     }
 
     /// Returns the greatest integer that is not greater.
     #[inline(always)]
     pub fn floor(self) -> Self {
         let high = self.high.below();
-        let low = if high == self.high { self.low.below() } else { T::ZERO };
-        join(high, low)
+        join(high, high.if_equal(self.high, self.low.below(), T::ZERO))
     }
 
     /// Returns the square root; the error is at most `25/8 u^2` (Lefevre and others 2023).
@@ -151,18 +165,15 @@ impl<T: Limb> Double<T> {
         let rest = (-root).fused(root, self.high) + self.low;
         // A zero or an infinity has no rest.
         let low = rest / (root + root);
-        let low = if self.high > T::ZERO && low.is_number() { low } else { T::ZERO };
-        join(root, low)
+        join(root, T::ZERO.if_less(self.high, or_zero(low), T::ZERO))
     }
 
     /// Returns the inverse of the square root, by a step of Newton's method from that of one limb.
     #[inline(always)]
     pub fn rsqrt(self) -> Self {
-        let first = T::ONE / self.high.root();
+        let first = self.high.inverse_root();
         let rest = -(self * two_prod(first, first)).add_limb(-T::ONE).high;
-        let low = first * T::HALF * rest;
-        let low = if low.is_number() { low } else { T::ZERO };
-        join(first, low)
+        join(first, or_zero(first * T::HALF * rest))
     }
 }
 

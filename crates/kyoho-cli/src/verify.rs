@@ -44,6 +44,9 @@ pub struct Arguments {
     /// Only measure the errors of the table; run no checks
     #[arg(long)]
     table_only: bool,
+    /// Only checks that have this in their names, such as trees
+    #[arg(long, value_name = "WORDS", conflicts_with = "table_only")]
+    check: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -88,7 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         let mut outcomes = Vec::new();
         for target in targets.iter().filter(|_| !arguments.table_only) {
-            outcomes.extend(kyoho_verify::run(target).into_iter().map(|outcome| (target.clone(), outcome)));
+            let wanted = arguments.check.as_deref().unwrap_or("");
+            outcomes.extend(kyoho_verify::run(target, wanted).into_iter().map(|outcome| (target.clone(), outcome)));
             progress.inc(1);
         }
         verified.push(Row { targets, errors, pairs, outcomes });

@@ -16,7 +16,7 @@ mod twin;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kyoho::data::{Order, Result};
+use kyoho::data::{Order, Precision, Result};
 
 pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;
@@ -52,6 +52,9 @@ pub enum Needs {
     Full,
     /// The target sums forces by trees.
     Trees,
+    /// The target is the one of its devices and instruction set for which pair interactions that
+    /// users write are checked. They have precisions of their own.
+    WrittenPairs,
 }
 
 /// A check that was run on a target.
@@ -73,6 +76,7 @@ impl Check {
             Needs::Regular => interaction.is_regular(),
             Needs::Full => !interaction.is_regular(),
             Needs::Trees => interaction.order == Order::Second,
+            Needs::WrittenPairs => interaction.order == Order::Second && target.setup.precision == Precision::Double,
         }
     }
 
@@ -88,9 +92,10 @@ impl Check {
     }
 }
 
-/// Runs every check that applies to a target.
-pub fn run(target: &Target) -> Vec<Outcome> {
-    CHECKS.iter().filter(|check| check.applies_to(target)).map(|check| check.outcome(target)).collect()
+/// Runs every check that applies to a target and has these words in its name.
+pub fn run(target: &Target, words: &str) -> Vec<Outcome> {
+    let checks = CHECKS.iter().filter(|check| check.applies_to(target) && check.name.contains(words));
+    checks.map(|check| check.outcome(target)).collect()
 }
 
 #[cfg(test)]

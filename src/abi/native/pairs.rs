@@ -5,8 +5,9 @@ use std::os::raw::{c_char, c_void};
 use std::ptr;
 
 use crate::abi::boundary::{self, protect, required};
+use crate::abi::diagnostics;
 use crate::abi::handles::Handles;
-use crate::config::Settings;
+use crate::config::{DeviceChoice, Settings};
 use crate::data::{Error, Result, ResultCode};
 use crate::law::language::number::Number;
 use crate::law::language::types::{Scalar, Type};
@@ -163,7 +164,8 @@ impl Rows for CallersRows {
 /// `pair` receives the handle, NULL on an error. Give it back with `kyoho_pair_free`.
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
-/// found and what is allowed), KYOHO_BAD_OPTION, KYOHO_OUT_OF_MEMORY.
+/// found and what is allowed), KYOHO_BAD_OPTION (also for functions in `dd` that a GPU does not
+/// have), KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_pair_compile(
     text: *const c_char,
@@ -182,14 +184,24 @@ pub unsafe extern "C" fn kyoho_pair_compile(
             // SAFETY: not null, hence a structure.
             unsafe { structures::read("options", options) }?
         };
-        let settings = Settings::from_environment()?;
-        let threads = options::threads_of("kyoho_pair_options.threads", given.threads, settings.threads)?;
+        let mut settings = Settings::from_environment()?;
+        diagnostics::start_log(&settings)?;
+        settings.threads = options::threads_of("kyoho_pair_options.threads", given.threads, settings.threads)?;
+        if given.backend != 0 {
+            let backend = options::backend_of("kyoho_pair_options.backend", given.backend, "0 (automatic), ")?;
+            settings.backend = Some(backend);
+        }
+        // SAFETY: null or a text.
+        if let Some(devices) = unsafe { boundary::text(given.devices) } {
+            settings.devices = DeviceChoice::parse("kyoho_pair_options.devices", &devices)?;
+        }
         let in_double_double = match given.f64_as_dd {
             0 => false,
             1 => true,
             other => return Err(bad_field("kyoho_pair_options.f64_as_dd", other, "0, 1")),
         };
-        let kernel = PairKernel::new(&text, Options { in_double_double, plain: false }, threads, settings.level)?;
+        let options = Options { in_double_double, plain: false };
+        let kernel = PairKernel::new(&text, options, &settings.pair_machine()?)?;
         let handle = PAIRS.insert(Held { kernel, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
@@ -296,13 +308,13 @@ pub unsafe extern "C" fn kyoho_pair_result(
         let result = unsafe { name("result", result) }?;
         let found = kernel.result(&result)?;
         // SAFETY: the caller's array has these rows.
-        let rows = unsafe { CallersRows::new(&result, number_type, data, stride, count, found.of) }?;
+        let rows = unsafe { CallersRows::new(&result, number_type, data, stride, count, found.of()) }?;
         if rows.count() != found.count() {
             let what = format!("the length of {result}");
             return Err(Error::BadList { what, value: count, allowed: found.count().to_string() });
         }
         for sink in 0..found.count() {
-            for component in 0..found.of.width {
+            for component in 0..found.of().width {
                 // SAFETY: the caller's array can be written.
                 unsafe { rows.write(sink, component, found.number(sink, component)) };
             }

@@ -190,8 +190,12 @@ pub struct kyoho_pair_options {
     /// Threads that compute, the caller's own included. 0: what the environment says, as for
     /// systems.
     pub threads: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
+    /// 1 (CPU), 2 (CUDA), 3 (OpenCL). 0: what the environment says, as for systems; the CPU then
+    /// also computes what a GPU cannot.
+    pub backend: i32,
+    /// The numbers of the backend's devices, such as "0,1", or "all". NULL: what the environment
+    /// says, as for systems.
+    pub devices: *const c_char,
 }
 
 /// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
@@ -508,7 +512,7 @@ structures! {
     kyoho_tree_errors, worst: f64;
     kyoho_lists, cuda: kyoho_cuda;
     kyoho_batch, cuda: kyoho_cuda;
-    kyoho_pair_options, reserved: i32;
+    kyoho_pair_options, backend: i32;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use lzma_rust2::Lzma2Reader;
 
 use crate::data::{Error, Result};
-use crate::hal::gpu::Code;
+use crate::hal::gpu::{Code, Images};
 
 /// A GPU's compute capability: its major and its minor number.
 type Compute = (i32, i32);
@@ -54,7 +54,14 @@ impl fmt::Display for Target {
 /// Returns the image of some code that suits a GPU best.
 pub fn of(code: &Code, compute: Compute) -> Result<Image> {
     let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", code.name) };
-    let (entries, images) = entries(code.pack).ok_or_else(|| damaged("its table cannot be read"))?;
+    let pack = match code.images {
+        Images::Pack(pack) => pack,
+        Images::Ptx(text) => {
+            let bytes = [text.as_bytes(), b"\0"].concat();
+            return Ok(Image { bytes, target: Target::Ptx });
+        }
+    };
+    let (entries, images) = entries(pack).ok_or_else(|| damaged("its table cannot be read"))?;
     let chosen = choose(&entries, compute).ok_or_else(|| damaged("it has no PTX"))?;
     let bytes = extract(images, &entries, chosen).map_err(|error| damaged(&error.to_string()))?;
     let (major, minor) = compute;
@@ -157,7 +164,7 @@ mod tests {
     fn kernels_wait_for_those_before_where_the_text_says_so() {
         for (compute, waits) in [((8, 9), false), ((9, 0), true), ((12, 1), true), ((11, 0), false), ((13, 0), false)] {
             for (name, pack) in packs() {
-                let code = Code { name: &name, pack: &pack, source: "", defines: &[] };
+                let code = Code { name: &name, images: Images::Pack(&pack), source: "", defines: &[] };
                 assert_eq!(of(&code, compute).unwrap().waits(), waits, "{name} {compute:?}");
             }
         }

@@ -80,9 +80,11 @@ pub(crate) fn forget(context: &Arc<Context>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hal::gpu::Images;
     use crate::hal::opencl::tests::hooks;
 
-    const CODE: Code = Code { name: "nothing", pack: &[], source: "__kernel void nothing() {}", defines: &[] };
+    const CODE: Code =
+        Code { name: "nothing", images: Images::Pack(&[]), source: "__kernel void nothing() {}", defines: &[] };
 
     #[test]
     fn programs_of_a_context_that_failed_do_not_hold_it_when_the_next_one_is_made() {

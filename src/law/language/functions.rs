@@ -96,7 +96,7 @@ pub(super) fn call(lowering: &mut Lowering, name: &str, arguments: &[Expression]
             if name == "cross" {
                 return Ok(Value::Typed(values::cross(&mut lowering.list, &a, &b)));
             }
-            Ok(Value::one(a.of.scalar, values::dot(&mut lowering.list, &a, &b)))
+            Ok(values::dot(&mut lowering.list, &a, &b))
         }
         "nearest_image" => nearest_image(lowering, &first, &last, place),
         _ => vector(lowering, name, &given, place),
@@ -150,7 +150,7 @@ fn converted(lowering: &mut Lowering, value: &Value, scalar: Scalar, place: Plac
         Value::Typed(typed) if typed.of.scalar == scalar => Ok(value.named()),
         Value::Typed(typed) => {
             let ids = typed.ids.map(|id| lowering.list.add(Op::Convert(id), scalar));
-            Ok(Value::Typed(Typed { of: Type { scalar, ..typed.of }, ids, factors: None }))
+            Ok(Value::Typed(Typed { of: Type { scalar, ..typed.of }, ids, form: values::Form::Plain }))
         }
     }
 }

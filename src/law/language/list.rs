@@ -138,6 +138,23 @@ pub enum Input {
     Field(Side, usize, usize),
     /// A component of a parameter.
     Parameter(usize, usize),
+    /// A number of one limb, in lists of limbs alone.
+    Limb(LimbInput),
+}
+
+/// A number of one limb that a list of limbs begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LimbInput {
+    /// A column of the data of sinks or sources.
+    Column(Side, usize),
+    /// A limb of a parameter.
+    Value(usize),
+    /// The address of the source.
+    Address,
+    /// A variable, before it is updated.
+    Variable(usize),
+    /// The variable of another slice of sources.
+    Other(usize),
 }
 
 /// An operation.
@@ -258,6 +275,13 @@ pub struct Output {
     pub negative: bool,
 }
 
+impl Output {
+    /// Returns the operations that it needs.
+    pub fn needs(&mut self) -> impl Iterator<Item = &mut Id> {
+        std::iter::once(&mut self.term).chain(&mut self.second).chain(&mut self.condition)
+    }
+}
+
 /// An index of a table that has to be below its extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexCheck {
@@ -315,6 +339,13 @@ fn key(op: Op, scalar: Scalar) -> Key {
             (1 + side as u32, (Scalar::Bool, field as u64, component as u64))
         }
         Op::Input(Input::Parameter(parameter, component)) => (3, (Scalar::Bool, parameter as u64, component as u64)),
+        Op::Input(Input::Limb(limb)) => match limb {
+            LimbInput::Column(side, column) => (14 + side as u32, (Scalar::Bool, column as u64, 0)),
+            LimbInput::Value(value) => (16, (Scalar::Bool, value as u64, 0)),
+            LimbInput::Address => (17, nothing),
+            LimbInput::Variable(variable) => (18, (Scalar::Bool, variable as u64, 0)),
+            LimbInput::Other(variable) => (19, (Scalar::Bool, variable as u64, 0)),
+        },
         Op::Element(table, _) => (4, (Scalar::Bool, table as u64, 0)),
         Op::Convert(_) => (5, nothing),
         Op::One(function, _) => (6, (Scalar::Bool, function as u64, 0)),
@@ -371,6 +402,12 @@ impl Builder {
             Op::Input(Input::Field(Side::I, ..)) => Stage::Sink,
             Op::Input(Input::Field(Side::J, ..)) => Stage::Source,
             Op::Input(Input::Parameter(..)) => Stage::Run,
+            Op::Input(Input::Limb(limb)) => match limb {
+                LimbInput::Column(Side::I, _) => Stage::Sink,
+                LimbInput::Column(Side::J, _) | LimbInput::Address => Stage::Source,
+                LimbInput::Value(_) => Stage::Run,
+                LimbInput::Variable(_) | LimbInput::Other(_) => Stage::Pair,
+            },
             _ => {
                 let operands = op.operands().map(|id| self.nodes[id].stage).fold(Stage::Constant, Stage::joined);
                 if matches!(op, Op::Element(..)) { operands.joined(Stage::Run) } else { operands }
@@ -404,12 +441,11 @@ impl Builder {
         })
     }
 
-    /// Returns the list without the operations that no output needs. `outputs` are renamed.
-    pub fn finish(self, outputs: &mut [Output]) -> Vec<Node> {
+    /// Returns the list without the operations that none of these needs, which are renamed.
+    pub fn finish<'a>(self, roots: impl Iterator<Item = &'a mut Id>) -> Vec<Node> {
+        let roots: Vec<&mut Id> = roots.collect();
         let mut needed = vec![false; self.nodes.len()];
-        for output in outputs.iter() {
-            [Some(output.term), output.second, output.condition].into_iter().flatten().for_each(|id| needed[id] = true);
-        }
+        roots.iter().for_each(|root| needed[**root] = true);
         for id in (0..self.nodes.len()).rev() {
             if needed[id] {
                 self.nodes[id].op.operands().for_each(|operand| needed[operand] = true);
@@ -421,11 +457,7 @@ impl Builder {
             places[id] = kept.len();
             kept.push(Node { op: node.op.renamed(|operand| places[operand]), ..*node });
         }
-        for output in outputs {
-            output.term = places[output.term];
-            output.second = output.second.map(|id| places[id]);
-            output.condition = output.condition.map(|id| places[id]);
-        }
+        roots.into_iter().for_each(|root| *root = places[*root]);
         kept
     }
 }

@@ -44,7 +44,7 @@ pub fn lower(text: &Text, plain: bool) -> Checked<PairProgram> {
     }
     lowering.check_length(text.end)?;
     let Lowering { list, checks, .. } = lowering;
-    let nodes = list.finish(&mut outputs);
+    let nodes = list.finish(outputs.iter_mut().flat_map(Output::needs));
     Ok(PairProgram {
         name: text.name.clone(),
         fields: text.fields.clone(),
@@ -699,11 +699,11 @@ impl Lowering<'_> {
                 output = self.joined(&terms, field, component, output);
             } else if field.reduction == Reduction::Sum
                 && matches!(field.of.scalar, Scalar::F32 | Scalar::F64)
-                && let Some(factors) = first.values[0].factors
+                && let Some(factors) = first.values[0].form.factors(component)
                 && self.list.constant(output.term).is_none()
             {
-                [output.term, _] = factors[component];
-                output.second = Some(factors[component][1]);
+                let [term, second] = factors;
+                (output.term, output.second) = (term, Some(second));
             }
             outputs.push(output);
         }

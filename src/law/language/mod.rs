@@ -11,6 +11,7 @@ mod explain;
 pub mod fault;
 mod functions;
 mod lexer;
+pub mod limbs;
 pub mod list;
 mod lower;
 pub mod number;

@@ -23,8 +23,29 @@ pub struct Typed {
     pub of: Type,
     /// The components.
     pub ids: [Id; 4],
-    /// The factors of each component, if the expression is a product.
-    pub factors: Option<[[Id; 2]; 4]>,
+    /// How the expression was made of products.
+    pub form: Form,
+}
+
+/// The form of an expression, as far as sums can be fused with its products.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form {
+    /// Any other.
+    Plain,
+    /// A product, with the factors of each component.
+    Product([[Id; 2]; 4]),
+    /// A sum of so many products.
+    SumOfProducts([[Id; 2]; 4], usize),
+}
+
+impl Form {
+    /// The factors of a component of a product.
+    pub fn factors(self, component: usize) -> Option<[Id; 2]> {
+        match self {
+            Form::Product(factors) => Some(factors[component]),
+            _ => None,
+        }
+    }
 }
 
 impl Value {
@@ -35,7 +56,7 @@ impl Value {
 
     /// Returns one number of the list.
     pub fn one(scalar: Scalar, id: Id) -> Value {
-        Value::Typed(Typed { of: Type::one(scalar), ids: [id; 4], factors: None })
+        Value::Typed(Typed { of: Type::one(scalar), ids: [id; 4], form: Form::Plain })
     }
 
     /// The number of components.
@@ -59,7 +80,7 @@ impl Value {
     /// Returns the value without the knowledge that it is a product.
     pub fn named(self) -> Value {
         match self {
-            Value::Typed(typed) => Value::Typed(Typed { factors: None, ..typed }),
+            Value::Typed(typed) => Value::Typed(Typed { form: Form::Plain, ..typed }),
             constant => constant,
         }
     }
@@ -70,7 +91,7 @@ impl Typed {
     pub fn new(scalar: Scalar, ids: &[Id]) -> Typed {
         let mut four = [ids[0]; 4];
         four[..ids.len()].copy_from_slice(ids);
-        Typed { of: Type { scalar, width: ids.len() }, ids: four, factors: None }
+        Typed { of: Type { scalar, width: ids.len() }, ids: four, form: Form::Plain }
     }
 
     /// Returns the components.
@@ -85,7 +106,7 @@ pub fn adopted(list: &mut Builder, value: &Value, scalar: Scalar, place: Place) 
         Value::Typed(typed) if typed.of.scalar == scalar => Ok(*typed),
         Value::Typed(typed) if typed.of.scalar.fits(scalar) && scalar != Scalar::Bool => {
             let ids = typed.ids.map(|id| list.add(Op::Convert(id), scalar));
-            Ok(Typed { of: Type { scalar, ..typed.of }, ids, factors: None })
+            Ok(Typed { of: Type { scalar, ..typed.of }, ids, form: Form::Plain })
         }
         Value::Constant { numbers, width, is_integer } => {
             let is_in_range = |number: &DoubleDouble| match scalar {
@@ -105,7 +126,7 @@ pub fn adopted(list: &mut Builder, value: &Value, scalar: Scalar, place: Place) 
                 return Err(Fault::new(place, found, allowed));
             }
             let ids = numbers.map(|number| list.number(scalar, number));
-            Ok(Typed { of: Type { scalar, width: *width }, ids, factors: None })
+            Ok(Typed { of: Type { scalar, width: *width }, ids, form: Form::Plain })
         }
         Value::Typed(typed) => {
             let found = format!("{} where {} is needed", value.shown(), Value::one(scalar, 0).shown());
@@ -174,6 +195,31 @@ fn sum_of(
     list.add(Op::Two(if subtract { Two::Sub } else { Two::Add }, a, b), scalar)
 }
 
+/// Adds or subtracts numbers of one type of which one is a sum of products in the same expression:
+/// its products are added to the other number one after another.
+fn sum_with_products(
+    list: &mut Builder,
+    scalar: Scalar,
+    (a, a_form): (Id, Form),
+    (b, b_form): (Id, Form),
+    subtract: bool,
+) -> Option<Id> {
+    let (id, products, count, rest, negated) = match (a_form, b_form) {
+        (_, Form::SumOfProducts(products, count)) => (b, products, count, a, [subtract, false]),
+        (Form::SumOfProducts(products, count), _) => (a, products, count, b, [false, subtract]),
+        _ => return None,
+    };
+    let stage = list.node(id).stage;
+    let is_fused = matches!(scalar, Scalar::F32 | Scalar::F64) && list.node(rest).stage.joined(stage) == stage;
+    let first = |place: usize| [negated[0], negated[1] && place == 0];
+    let chain = products[..count].iter().enumerate();
+    is_fused.then(|| {
+        chain.fold(rest, |term, (place, factors)| {
+            list.add(Op::MulAdd { factors: *factors, term, negated: first(place) }, scalar)
+        })
+    })
+}
+
 /// Returns a number of one limb in the place of one of two, if the value is one.
 fn limb_of(list: &mut Builder, id: Id, scalar: Scalar) -> Option<Id> {
     let limb = scalar.limb()?;
@@ -205,8 +251,10 @@ pub fn add(list: &mut Builder, a: &Value, b: &Value, subtract: bool, place: Plac
                 let right = if subtract { list.add(Op::One(Function::Negative, right), scalar) } else { right };
                 return list.add(Op::Two(Two::Add, right, limb), scalar);
             }
-            let factors = |typed: &Typed| typed.factors.map(|factors| factors[k]);
-            sum_of(list, scalar, (left, factors(&a)), (right, factors(&b)), subtract)
+            if let Some(sum) = sum_with_products(list, scalar, (left, a.form), (right, b.form), subtract) {
+                return sum;
+            }
+            sum_of(list, scalar, (left, a.form.factors(k)), (right, b.form.factors(k)), subtract)
         })
         .collect();
     Ok(Value::Typed(Typed::new(scalar, &ids)))
@@ -239,7 +287,7 @@ pub fn multiply(list: &mut Builder, a: &Value, b: &Value, place: Place) -> Check
         factors[k] = [a.ids[k], b.ids[k]];
         ids[k] = if k < width { product(list, scalar, a.ids[k], b.ids[k]) } else { ids[0] };
     }
-    Ok(Value::Typed(Typed { of: Type { scalar, width }, ids, factors: Some(factors) }))
+    Ok(Value::Typed(Typed { of: Type { scalar, width }, ids, form: Form::Product(factors) }))
 }
 
 /// Divides a value by a number.
@@ -256,13 +304,16 @@ pub fn divide(list: &mut Builder, a: &Value, b: &Value, place: Place) -> Checked
 }
 
 /// Returns the scalar product of two vectors of one type.
-pub fn dot(list: &mut Builder, a: &Typed, b: &Typed) -> Id {
+pub fn dot(list: &mut Builder, a: &Typed, b: &Typed) -> Value {
     let scalar = a.of.scalar;
     let first = product(list, scalar, a.ids[0], b.ids[0]);
-    (1..a.of.width).fold(first, |sum, k| {
+    let mut factors = [[a.ids[0], b.ids[0]]; 4];
+    let sum = (1..a.of.width).fold(first, |sum, k| {
+        factors[k] = [a.ids[k], b.ids[k]];
         let next = product(list, scalar, a.ids[k], b.ids[k]);
-        sum_of(list, scalar, (sum, None), (next, Some([a.ids[k], b.ids[k]])), false)
-    })
+        sum_of(list, scalar, (sum, None), (next, Some(factors[k])), false)
+    });
+    Value::Typed(Typed { form: Form::SumOfProducts(factors, a.of.width), ..Typed::new(scalar, &[sum]) })
 }
 
 /// Returns the vector product of two vectors of one type.

@@ -1,33 +1,30 @@
-//! Pair interactions that users wrote, summed over all pairs by the CPU.
+//! Pair interactions that users wrote, summed over all pairs.
 //!
-//! A [`PairKernel`] holds the sinks and sources that it was given, typed as its text declares. A
-//! run computes what depends on a sink once for it, what depends on a source once for some sinks,
-//! and the rest for blocks of 256 sources. Blocks are added in the order of the built-in direct
-//! sums: by slices, each from its first chunk to its last, and slices by groups.
+//! A [`PairKernel`] holds the sinks and sources that it was given, typed as its text declares. The
+//! CPU interprets its list of operations (`cpu`); for GPUs it is written as the text of kernels
+//! (`gpu`). Sums are made in the order of the built-in direct sums: by slices of sources, each from
+//! its first chunk to its last, and slices by groups.
 
-mod program;
+mod columns;
+mod cpu;
+mod gpu;
+mod lists;
 
-use std::sync::Mutex;
+use std::fmt::Debug;
 
-use crate::data::{
-    CHUNK, Error, Result, SLICE_GROUPS, SLICES, chunks_below, chunks_of_slice, error, join_in_pairs, memory,
-};
-use crate::hal::threads::Threads;
-use crate::law::double_double::{Double, DoubleDouble};
-use crate::law::language::list::{Id, Input, Node, Op, Stage};
-use crate::law::language::number::{Number, compute};
-use crate::law::language::syntax::{Field, Parameter, Reduction, Side};
+use crate::data::{Error, Result, error, memory};
+use crate::hal::Backend;
+use crate::law::language::number::Number;
+use crate::law::language::syntax::{Field, Parameter, Side};
 use crate::law::language::types::{Scalar, Type};
-use crate::law::language::{Fault, Options, PairProgram, compile, extreme};
+use crate::law::language::{Fault, Options, PairProgram, compile};
 use crate::simd::Level;
-use crate::simd::blocks::{self, Bits, Block};
+use crate::simd::blocks;
 
-use self::program::{Kept, Program};
+pub use columns::Columns;
+use cpu::CpuPairs;
+pub use lists::{ListedPairs, PairLists};
 
-/// The sinks that are computed together before their sums are written.
-const PIECE: usize = 2048;
-/// The sinks for which a block of sources is read once.
-const GROUP: usize = 32;
 /// The most sinks or sources.
 pub const MAX_BODIES: usize = i32::MAX as usize;
 
@@ -63,29 +60,59 @@ impl Rows for Packed<'_> {
     }
 }
 
-/// The numbers of a field: rows of as many as its type has.
-#[derive(Debug, Default)]
-struct Given {
-    numbers: Option<Vec<Bits>>,
+/// The data of a pair interaction.
+struct Given<'a> {
+    pairs: &'a PairProgram,
+    fields: &'a [Vec<Option<Columns>>; 2],
+    parameters: &'a [Option<Vec<Number>>],
+    /// A number for each side that changes whenever its fields do.
+    versions: [u64; 2],
 }
 
-/// The numbers of a result.
-#[derive(Debug)]
-pub struct Found {
-    /// The type of the numbers, and how many each sink has.
-    pub of: Type,
-    numbers: Vec<Bits>,
+/// What sums a pair interaction.
+trait PairSums: Debug + Send {
+    /// Computes all pairs and writes the results.
+    fn run(&mut self, given: &Given, sinks: usize, sources: usize, found: &mut [Columns]) -> Result<()>;
+
+    /// Computes the pairs of lists, of which the addresses are below the number of sources, and
+    /// writes the results.
+    fn run_lists(&mut self, given: &Given, lists: &PairLists, sources: usize, found: &mut [Columns]) -> Result<()>;
 }
 
-impl Found {
-    /// Returns a number.
-    pub fn number(&self, sink: usize, component: usize) -> Number {
-        blocks::number(self.of.scalar, self.numbers[sink * self.of.width + component])
+/// The machine on which pairs are computed.
+#[derive(Debug, Clone)]
+pub struct PairMachine {
+    /// The backend.
+    pub backend: Backend,
+    /// The numbers of its devices.
+    pub devices: Vec<usize>,
+    /// The threads of a CPU that compute, the caller's included.
+    pub threads: usize,
+    /// The instruction set of a CPU.
+    pub level: Level,
+    /// Whether the CPU computes what the backend cannot.
+    pub falls_back: bool,
+}
+
+impl PairMachine {
+    /// Threads of this CPU.
+    pub fn cpu(threads: usize, level: Level) -> PairMachine {
+        PairMachine { backend: Backend::Cpu, devices: vec![0], threads, level, falls_back: false }
     }
 
-    /// The number of sinks.
-    pub fn count(&self) -> usize {
-        self.numbers.len() / self.of.width
+    fn sums(&self, pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+        let error = match self.backend {
+            Backend::Cpu => return Ok(Box::new(CpuPairs::new(pairs, self.threads, self.level)?)),
+            backend => match gpu::open(backend, &self.devices, pairs) {
+                Ok(sums) => return Ok(sums),
+                Err(error) => error,
+            },
+        };
+        if !self.falls_back {
+            return Err(error);
+        }
+        log::warn!("the CPU computes the pair interaction {}: {error}", pairs.name);
+        Ok(Box::new(CpuPairs::new(pairs, self.threads, self.level)?))
     }
 }
 
@@ -93,36 +120,40 @@ impl Found {
 #[derive(Debug)]
 pub struct PairKernel {
     pairs: PairProgram,
-    program: Program,
-    fields: [Vec<Given>; 2],
+    sums: Box<dyn PairSums>,
+    fields: [Vec<Option<Columns>>; 2],
     parameters: Vec<Option<Vec<Number>>>,
-    results: Vec<Option<Found>>,
-    threads: usize,
-}
-
-/// What one slice of sources gives to one output of one sink.
-#[derive(Debug, Clone, Copy)]
-struct Partial {
-    number: Bits,
-    /// The value that `argmin` and `argmax` name, and the address of its source.
-    named: Bits,
-    address: usize,
+    results: Vec<Option<Columns>>,
+    versions: [u64; 2],
 }
 
 impl PairKernel {
-    /// Compiles a text. `threads` compute, the caller's included.
-    pub fn new(text: &str, options: Options, threads: usize, level: Level) -> Result<PairKernel> {
+    /// Compiles a text for a machine.
+    pub fn new(text: &str, options: Options, machine: &PairMachine) -> Result<PairKernel> {
         let pairs = compile(text, options).map_err(Fault::into_error)?;
-        let program = Program::new(&pairs, level)?;
-        let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| Given::default()).collect());
+        let sums = machine.sums(&pairs)?;
+        let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
         let parameters = pairs.parameters.iter().map(|_| None).collect();
         let results = pairs.results.iter().map(|_| None).collect();
-        Ok(PairKernel { pairs, program, fields, parameters, results, threads })
+        Ok(PairKernel { pairs, sums, fields, parameters, results, versions: [0; 2] })
     }
 
     /// The compiled list.
     pub fn list(&self) -> &PairProgram {
         &self.pairs
+    }
+
+    /// Returns the text of the kernels that a backend gets: PTX for CUDA, OpenCL C for OpenCL. The
+    /// CPU interprets the list and has none.
+    pub fn source(&self, backend: Backend) -> Result<String> {
+        match backend {
+            Backend::Cpu => Err(Error::BadOption {
+                name: "the backend of the text of kernels".into(),
+                value: backend.name().into(),
+                allowed: "cuda, opencl; the CPU interprets the list of operations".into(),
+            }),
+            backend => gpu::source(backend, &self.pairs),
+        }
     }
 
     /// Returns the side, the number and the declaration of a field such as `j.mass`.
@@ -162,15 +193,16 @@ impl PairKernel {
             let allowed = format!("0 to {MAX_BODIES}");
             return Err(Error::BadList { what: format!("the length of {name}"), value: rows.count() as i64, allowed });
         }
-        let mut numbers = memory::room(rows.count() * of.width, "the numbers of a field")?;
+        let mut numbers = Columns::new(of, rows.count())?;
         for row in 0..rows.count() {
             for component in 0..of.width {
                 let given = rows.number(row, component);
                 let what = || place_of(name, row, of, component);
-                numbers.push(blocks::bits(converted(given, of.scalar, what)?));
+                numbers.set(row, component, blocks::bits(converted(given, of.scalar, what)?));
             }
         }
-        self.fields[side as usize][number].numbers = Some(numbers);
+        self.fields[side as usize][number] = Some(numbers);
+        self.versions[side as usize] += 1;
         self.results.iter_mut().for_each(|result| *result = None);
         Ok(())
     }
@@ -198,7 +230,7 @@ impl PairKernel {
     }
 
     /// Returns the numbers of a result of the last run.
-    pub fn result(&self, name: &str) -> Result<&Found> {
+    pub fn result(&self, name: &str) -> Result<&Columns> {
         let Some(number) = self.pairs.results.iter().position(|result| result.name == name) else {
             return Err(not_declared("the result", name, self.pairs.results.iter().map(|result| result.name.clone())));
         };
@@ -214,11 +246,11 @@ impl PairKernel {
         let name = |field: &Field| format!("{}.{}", side.name(), field.name);
         let mut count = wanted;
         for (field, given) in fields.iter().zip(&self.fields[side as usize]) {
-            let Some(numbers) = &given.numbers else {
+            let Some(numbers) = given else {
                 let how = "every field that the text declares is set before a run";
                 return Err(Error::NotGiven { what: format!("the array {}", name(field)), how });
             };
-            let length = numbers.len() / field.of.width;
+            let length = numbers.count();
             match count {
                 Some(count) if count != length => {
                     let what = format!("the length of {}", name(field));
@@ -239,14 +271,14 @@ impl PairKernel {
     fn check_indices(&self) -> Result<()> {
         for check in &self.pairs.checks {
             let field = &self.pairs.fields[check.side as usize][check.field];
-            let numbers = self.fields[check.side as usize][check.field].numbers.as_deref().unwrap_or(&[]);
-            let index = |bits: &Bits| blocks::number(field.of.scalar, *bits).widened().high;
-            let is_bad = |bits: &&Bits| !(0.0..f64::from(check.extent)).contains(&index(bits));
-            if let Some((row, bits)) = numbers.iter().enumerate().find(|(_, bits)| is_bad(bits)) {
+            let Some(numbers) = &self.fields[check.side as usize][check.field] else { continue };
+            let indices = (0..numbers.count()).map(|row| numbers.number(row, 0).widened().high);
+            let is_bad = |index: &f64| !(0.0..f64::from(check.extent)).contains(index);
+            if let Some((row, index)) = indices.enumerate().find(|(_, index)| is_bad(index)) {
                 let table = &self.pairs.parameters[check.table].name;
                 return Err(Error::BadList {
                     what: format!("{}.{}[{row}], an index of the table {table},", check.side.name(), field.name),
-                    value: index(bits) as i64,
+                    value: index as i64,
                     allowed: format!("0 to {}", check.extent - 1),
                 });
             }
@@ -257,6 +289,25 @@ impl PairKernel {
     /// Computes all pairs of sinks and sources. Their numbers are those of the arrays; they have to
     /// be given for a side without a field, and are compared where they are given.
     pub fn run(&mut self, sinks: Option<usize>, sources: Option<usize>) -> Result<()> {
+        self.run_with(sinks, sources, |sums, given, sinks, sources, found| sums.run(given, sinks, sources, found))
+    }
+
+    /// Computes the pairs of groups of sinks with the sources of their lists. The number of sources
+    /// is as in [`PairKernel::run`].
+    pub fn run_lists(&mut self, lists: &PairLists, sources: Option<usize>) -> Result<()> {
+        self.run_with(Some(lists.sinks()), sources, |sums, given, _, sources, found| {
+            lists.check(sources)?;
+            sums.run_lists(given, lists, sources, found)
+        })
+    }
+
+    /// Checks what is given, and keeps the results of a run.
+    fn run_with(
+        &mut self,
+        sinks: Option<usize>,
+        sources: Option<usize>,
+        run: impl FnOnce(&mut dyn PairSums, &Given, usize, usize, &mut [Columns]) -> Result<()>,
+    ) -> Result<()> {
         self.results.iter_mut().for_each(|result| *result = None);
         let sinks = self.count(Side::I, sinks)?;
         let sources = self.count(Side::J, sources)?;
@@ -267,194 +318,15 @@ impl PairKernel {
             }
         }
         self.check_indices()?;
-        let tables = self.tables()?;
-        let stored = self.stored(sources)?;
         let mut found = Vec::new();
         for result in &self.pairs.results {
-            let of = Type { scalar: result.accumulated, width: result.of.width };
-            let numbers = memory::filled(sinks * of.width, [0; 2], "the results of pairs")?;
-            found.push(Found { of, numbers });
+            found.push(Columns::new(Type { scalar: result.accumulated, width: result.of.width }, sinks)?);
         }
-        let threads = Threads::new(self.threads.min(sinks.div_ceil(GROUP) * Program::slices(chunks_below(sources))));
-        for first in (0..sinks).step_by(PIECE) {
-            let count = PIECE.min(sinks - first);
-            self.piece(first, count, sources, &stored, &tables, &threads, &mut found)?;
-        }
+        let PairKernel { pairs, sums, fields, parameters, versions, .. } = self;
+        let given = Given { pairs, fields, parameters, versions: *versions };
+        run(&mut **sums, &given, sinks, sources, &mut found)?;
         self.results.iter_mut().zip(found).for_each(|(result, found)| *result = Some(found));
         Ok(())
-    }
-
-    /// Returns the numbers of tables, an empty one for each parameter that is none.
-    fn tables(&self) -> Result<Vec<Vec<Bits>>> {
-        let mut tables = memory::room(self.pairs.parameters.len(), "the tables")?;
-        for (parameter, given) in self.pairs.parameters.iter().zip(&self.parameters) {
-            let numbers = given.iter().flatten().filter(|_| !parameter.extents.is_empty());
-            tables.push(memory::collected(numbers.map(|number| blocks::bits(*number)), "the numbers of a table")?);
-        }
-        Ok(tables)
-    }
-
-    /// Returns the sources by chunks, in the columns that blocks have.
-    fn stored(&self, sources: usize) -> Result<Block> {
-        let chunk_bytes = self.program.source_bytes;
-        let mut stored = Block::new(chunks_below(sources) * chunk_bytes)?;
-        for column in &self.program.columns {
-            let width = self.pairs.fields[1][column.field].of.width;
-            let numbers = self.fields[1][column.field].numbers.as_deref().unwrap_or(&[]);
-            for (address, row) in numbers.chunks_exact(width).enumerate() {
-                let place = blocks::Column(address / CHUNK * chunk_bytes + column.column.0);
-                stored.set(column.scalar, place, address % CHUNK, row[column.component]);
-            }
-        }
-        Ok(stored)
-    }
-
-    /// Returns the uniform numbers of a sink, or those of the run for no sink.
-    fn row(&self, sink: usize, values: &mut [Number], stage: Stage) {
-        let nodes = &self.pairs.nodes;
-        for (id, node) in nodes.iter().enumerate() {
-            let is_wanted = match stage {
-                Stage::Sink => node.stage == Stage::Sink,
-                _ => node.stage <= Stage::Run,
-            };
-            if is_wanted {
-                values[id] = self.uniform(node, sink, values);
-            }
-        }
-    }
-
-    fn uniform(&self, node: &Node, sink: usize, values: &[Number]) -> Number {
-        match node.op {
-            Op::Input(Input::Field(_, field, component)) => {
-                let width = self.pairs.fields[0][field].of.width;
-                let numbers = self.fields[0][field].numbers.as_deref().unwrap_or(&[]);
-                blocks::number(node.scalar, numbers[sink * width + component])
-            }
-            Op::Input(Input::Parameter(parameter, component)) => self.parameter_number(parameter, component),
-            Op::Element(table, index) => self.parameter_number(table, values[index].widened().high as usize),
-            op => compute(op, node.scalar, |id: Id| values[id]),
-        }
-    }
-
-    fn parameter_number(&self, parameter: usize, place: usize) -> Number {
-        let numbers = self.parameters[parameter].as_deref().unwrap_or(&[]);
-        numbers.get(place).copied().unwrap_or(Number::Bool(false))
-    }
-
-    /// Computes the results of some sinks.
-    #[expect(clippy::too_many_arguments)]
-    fn piece(
-        &self,
-        first: usize,
-        count: usize,
-        sources: usize,
-        stored: &Block,
-        tables: &[Vec<Bits>],
-        threads: &Threads,
-        found: &mut [Found],
-    ) -> Result<()> {
-        let Program { row, kept, .. } = &self.program;
-        let width = row.len();
-        let mut rows = memory::filled(count * width, [0; 2], "the numbers of sinks")?;
-        let mut values = memory::filled(self.pairs.nodes.len(), Number::Bool(false), "the numbers of a sink")?;
-        self.row(0, &mut values, Stage::Run);
-        for sink in 0..count {
-            self.row(first + sink, &mut values, Stage::Sink);
-            let row_of_sink = &mut rows[sink * width..(sink + 1) * width];
-            row_of_sink.iter_mut().zip(row).for_each(|(to, id)| *to = blocks::bits(values[*id]));
-        }
-        let slices = Program::slices(chunks_below(sources));
-        let start = memory::collected(kept.iter().map(start), "the sums of a slice")?;
-        let per_group = GROUP * kept.len();
-        let groups = count.div_ceil(GROUP);
-        let empty = Partial { number: [0; 2], named: [0; 2], address: usize::MAX };
-        let mut partials = memory::filled(groups * slices * per_group, empty, "the sums of slices")?;
-        let scratch: Mutex<Vec<Result<Block>>> = Mutex::new(Vec::new());
-        let failed: Mutex<Option<Error>> = Mutex::new(None);
-        let new_block = || Block::new(self.program.block_bytes);
-        threads.run(
-            partials.chunks_mut(per_group.max(1)).enumerate(),
-            &scratch,
-            new_block,
-            |(task, partials), block| {
-                let block = match block {
-                    Ok(block) => block,
-                    Err(error) => {
-                        *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error.clone());
-                        return;
-                    }
-                };
-                let (group, slice) = (task / slices, task % slices);
-                let sinks = group * GROUP..count.min((group + 1) * GROUP);
-                let rows = &rows[sinks.start * width..sinks.end * width];
-                self.slice(slice, sources, stored, tables, rows, sinks.len(), &start, block, partials);
-            },
-        );
-        if let Some(error) = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            return Err(error);
-        }
-        for sink in 0..count {
-            let (group, place) = (sink / GROUP, sink % GROUP);
-            for (number, kept_output) in kept.iter().enumerate() {
-                let of_slice =
-                    |slice: usize| partials[(group * slices + slice) * per_group + place * kept.len() + number];
-                let sum = in_order(slices, start[number], of_slice, |a, b| join(kept_output, a, b));
-                let found = &mut found[kept_output.output.result];
-                let width = found.of.width;
-                let to = &mut found.numbers[(first + sink) * width + kept_output.output.component];
-                *to = finished(kept_output, sum, found.of.scalar);
-            }
-        }
-        Ok(())
-    }
-
-    /// Sums the sources of a slice for a group of sinks.
-    #[expect(clippy::too_many_arguments)]
-    fn slice(
-        &self,
-        slice: usize,
-        sources: usize,
-        stored: &Block,
-        tables: &[Vec<Bits>],
-        rows: &[Bits],
-        sinks: usize,
-        start: &[Partial],
-        block: &mut Block,
-        partials: &mut [Partial],
-    ) {
-        let Program { source_bytes, of_sources, of_pairs, kept, row, .. } = &self.program;
-        partials.chunks_exact_mut(kept.len()).for_each(|partials| partials.copy_from_slice(start));
-        let mut joined = vec![[0; 2]; kept.len()];
-        for chunk in chunks_of_slice(slice, chunks_below(sources)) {
-            let first = chunk * CHUNK;
-            let count = CHUNK.min(sources - first);
-            block.bytes_mut()[..*source_bytes]
-                .copy_from_slice(&stored.bytes()[chunk * source_bytes..(chunk + 1) * source_bytes]);
-            of_sources.run(block, rows, tables, CHUNK, &mut []);
-            for (sink, partials) in partials.chunks_exact_mut(kept.len()).take(sinks).enumerate() {
-                let row = &rows[sink * row.len()..(sink + 1) * row.len()];
-                of_pairs.run(block, row, tables, count, &mut joined);
-                for ((kept, joined), partial) in kept.iter().zip(&joined).zip(partials) {
-                    let term = widened(kept, *joined);
-                    let Some((key, value, scalar)) = kept.named else {
-                        partial.number = join_numbers(kept, partial.number, term);
-                        continue;
-                    };
-                    // The source is looked for only if it is the best so far.
-                    if is_better(kept, term, partial.number) {
-                        let is_live =
-                            |lane| kept.condition.is_none_or(|column| block.get(Scalar::Bool, column, lane)[0] != 0);
-                        let is_it = |lane: &usize| {
-                            is_live(*lane) && is_equal(kept.scalar, block.get(kept.scalar, key, *lane), *joined)
-                        };
-                        if let Some(lane) = (0..count).find(is_it) {
-                            *partial =
-                                Partial { number: term, named: block.get(scalar, value, lane), address: first + lane };
-                        }
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -483,85 +355,4 @@ fn converted(given: Number, scalar: Scalar, what: impl Fn() -> String) -> Result
         return Err(Error::BadOption { name: what(), value: error::shown(exact.to_f64()), allowed });
     }
     Ok(number)
-}
-
-/// Returns the sums of no source.
-fn start(kept: &Kept) -> Partial {
-    let number = match kept.output.reduction {
-        Reduction::Min | Reduction::ArgMin => extreme(kept.accumulated, true),
-        Reduction::Max | Reduction::ArgMax => extreme(kept.accumulated, false),
-        _ => Number::of(kept.accumulated, Double::ZERO),
-    };
-    let named = match kept.named {
-        // No source: no number, or the largest or the least integer.
-        Some((_, _, Scalar::U32)) => Number::U32(u32::MAX),
-        Some((_, _, Scalar::I32)) => Number::I32(-1),
-        Some((_, _, scalar)) => Number::of(scalar, Double::from_limb(f64::NAN)),
-        None => Number::U32(0),
-    };
-    Partial { number: blocks::bits(number), named: blocks::bits(named), address: usize::MAX }
-}
-
-/// Returns the sum of a block in the type in which blocks are joined.
-fn widened(kept: &Kept, joined: Bits) -> Bits {
-    if kept.scalar == kept.accumulated {
-        return joined;
-    }
-    let number: DoubleDouble = blocks::number(kept.scalar, joined).widened();
-    blocks::bits(Number::of(kept.accumulated, number))
-}
-
-fn is_equal(scalar: Scalar, a: Bits, b: Bits) -> bool {
-    blocks::number(scalar, a).widened() == blocks::number(scalar, b).widened()
-}
-
-/// Whether the first key is better than the second one.
-fn is_better(kept: &Kept, a: Bits, b: Bits) -> bool {
-    let [a, b] = [a, b].map(|bits| blocks::number(kept.accumulated, bits).widened());
-    if kept.output.reduction == Reduction::ArgMax { a > b } else { a < b }
-}
-
-fn join_numbers(kept: &Kept, a: Bits, b: Bits) -> Bits {
-    use crate::law::language::list::Two;
-    let two = match kept.output.reduction {
-        Reduction::Sum | Reduction::Count => Two::Add,
-        Reduction::Min | Reduction::ArgMin => Two::Min,
-        Reduction::Max | Reduction::ArgMax | Reduction::Any => Two::Max,
-    };
-    let operands = [a, b].map(|bits| blocks::number(kept.accumulated, bits));
-    blocks::bits(compute(Op::Two(two, 0, 1), kept.accumulated, |operand| operands[operand]))
-}
-
-fn join(kept: &Kept, a: Partial, b: Partial) -> Partial {
-    if kept.named.is_none() {
-        return Partial { number: join_numbers(kept, a.number, b.number), ..a };
-    }
-    let is_earlier = is_equal(kept.accumulated, a.number, b.number) && b.address < a.address;
-    if is_better(kept, b.number, a.number) || is_earlier { b } else { a }
-}
-
-/// Returns the number of a result.
-fn finished(kept: &Kept, sum: Partial, scalar: Scalar) -> Bits {
-    match (kept.output.reduction, kept.named) {
-        (_, Some((_, _, of))) => blocks::bits(Number::of(scalar, blocks::number(of, sum.named).widened())),
-        (Reduction::Any, _) => [u64::from(sum.number[0] != 0), 0],
-        _ => sum.number,
-    }
-}
-
-/// Joins the sums of slices: those of a group one after another, then groups in halves.
-fn in_order(
-    slices: usize,
-    start: Partial,
-    of_slice: impl Fn(usize) -> Partial,
-    join: impl Fn(Partial, Partial) -> Partial,
-) -> Partial {
-    let mut groups = [start; SLICE_GROUPS];
-    for (group, sum) in groups.iter_mut().enumerate() {
-        for slice in (group..SLICES.min(slices)).step_by(SLICE_GROUPS) {
-            *sum = join(*sum, of_slice(slice));
-        }
-    }
-    join_in_pairs(&mut groups, |sum, term| *sum = join(*sum, *term));
-    groups[0]
 }

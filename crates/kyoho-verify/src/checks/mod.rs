@@ -11,6 +11,7 @@ mod regular;
 mod repeat;
 mod trees;
 mod units;
+mod written_pairs;
 
 use crate::Check;
 
@@ -90,6 +91,10 @@ pub static CHECKS: &[Check] = &[
     trees::NEGATIVE,
     trees::REPEATED,
     trees::NEIGHBOURS,
+    written_pairs::OPERATIONS,
+    written_pairs::REDUCTIONS,
+    written_pairs::LISTS,
+    written_pairs::SAME_BITS,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,

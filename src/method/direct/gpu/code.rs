@@ -1,7 +1,7 @@
 //! The GPU code of each interaction: images for CUDA, and source with definitions for OpenCL.
 
 use crate::data::{Error, Interaction, Result};
-use crate::hal::gpu::{Code, Gpu};
+use crate::hal::gpu::{Code, Gpu, Images};
 
 use super::constants::{defines, defines_of_lists, unit, unit_of_lists};
 
@@ -45,7 +45,7 @@ pub fn load_unit<G: Gpu>(
         .iter()
         .find(|(name, _)| *name == unit)
         .ok_or_else(|| Error::Internal { what: format!("there is no GPU code {unit}") })?;
-    gpu.load(&Code { name, pack, source, defines }, kernels)
+    gpu.load(&Code { name, images: Images::Pack(pack), source, defines }, kernels)
 }
 
 #[cfg(test)]

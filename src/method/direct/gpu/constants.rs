@@ -196,7 +196,11 @@ mod tests {
         let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
         // A program of another kind, for the test of the HAL.
         let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);
-        let units = format!("{units},\n    {{ \"name\": \"test_prefix_sum\", \"files\": [{other}] }}");
+        // Functions that texts of kernels call, which are written when the library runs: a text too.
+        let functions = "    { \"name\": \"pair_functions\", \"files\": [\"pairs/functions.h\"], \"targets\": [\"compute_50\"], \
+             \"options\": [\"--std=c++17\", \"--ftz=true\", \"--relocatable-device-code=true\"], \
+             \"defines\": { \"LINKED\": \"extern \\\"C\\\" __device__ __noinline__\" } }";
+        let units = format!("{units},\n{functions},\n    {{ \"name\": \"test_prefix_sum\", \"files\": [{other}] }}");
         format!("{{\n  \"options\": [{options}],\n  \"files\": [{files}],\n  \"units\": [\n{units}\n  ]\n}}\n")
     }
 

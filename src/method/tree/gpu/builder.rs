@@ -9,6 +9,7 @@ use super::constants::{
 };
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
+use crate::hal::room::Room;
 use crate::law::expansion::LOWEST_ORDER;
 use crate::method::direct::gpu::code::load_unit;
 use crate::method::tree::cells::Cell;
@@ -75,29 +76,6 @@ pub struct Given<A> {
     pub frame: Option<A>,
 }
 
-/// Device memory that grows.
-pub(super) struct Room<G: Gpu>(pub(super) G::Memory);
-
-impl<G: Gpu> Room<G> {
-    pub(super) fn new(gpu: &G) -> Result<Room<G>> {
-        Ok(Room(gpu.allocate(0, "trees")?))
-    }
-
-    /// Sees to it that there are so many bytes. What was there is lost.
-    pub(super) fn see_to(&mut self, gpu: &G, bytes: usize) -> Result<()> {
-        if self.0.bytes() < bytes {
-            // What is too small goes first, so that both need not fit.
-            self.0 = gpu.allocate(0, "trees")?;
-            self.0 = gpu.allocate(bytes, "trees")?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn at<'a>(&self) -> Argument<'a, Address<G>> {
-        Argument::Memory(self.0.address())
-    }
-}
-
 /// A tree on a device.
 pub struct Tree<G: Gpu> {
     pub(super) kernels: Kernels<G>,
@@ -138,7 +116,7 @@ pub struct Tree<G: Gpu> {
 impl<G: Gpu> Tree<G> {
     /// Makes a tree without bodies.
     pub fn new(gpu: &G) -> Result<Tree<G>> {
-        let room = || Room::new(gpu);
+        let room = || Room::new(gpu, "trees");
         Ok(Tree {
             kernels: Kernels::load(gpu, "tree", (SOURCE, &[]))?,
             expansions: None,

@@ -2,10 +2,11 @@
 
 use bytemuck::bytes_of;
 
-use super::builder::{Expansions, Room, Tree, launch, launch_after_copies, scan};
+use super::builder::{Expansions, Tree, launch, launch_after_copies, scan};
 use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
+use crate::hal::room::Room;
 use crate::law::indices::components;
 use crate::method::tree::criterion::{CUT, Criterion, variation};
 
@@ -78,7 +79,7 @@ struct Needed {
 impl<G: Gpu> Forces<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<Forces<G>> {
-        let room = || Room::new(gpu);
+        let room = || Room::new(gpu, "trees");
         Ok(Forces {
             sinks: room()?,
             numbers: room()?,

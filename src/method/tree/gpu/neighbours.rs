@@ -2,10 +2,11 @@
 
 use bytemuck::{bytes_of, cast_slice};
 
-use super::builder::{Given, Room, Tree, launch_after_copies};
+use super::builder::{Given, Tree, launch_after_copies};
 use super::constants::{BodyLayout, LINK_THREADS, NEIGHBOUR_THREADS};
 use crate::data::{FoundNeighbours, Result, memory};
 use crate::hal::gpu::{Address, Argument, Gpu, Place};
+use crate::hal::room::Room;
 use crate::method::tree::neighbours::WHAT;
 
 /// Memory for the search.
@@ -33,7 +34,7 @@ pub struct SearchedSinks<'a, G: Gpu> {
 impl<G: Gpu> NeighbourSearch<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<NeighbourSearch<G>> {
-        let room = || Room::new(gpu);
+        let room = || Room::new(gpu, "trees");
         Ok(NeighbourSearch { nexts: room()?, radii2: room()?, counts: room()?, starts: room()?, found: room()? })
     }
 

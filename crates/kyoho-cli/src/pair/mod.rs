@@ -1,13 +1,16 @@
-//! `kyoho pair`: pair interactions that users write, printed and run.
+//! `kyoho pair`: pair interactions that users write, printed, run and timed.
+
+mod bench;
 
 use std::path::{Path, PathBuf};
 
+use kyoho::Backend;
 use kyoho::law::double_double::DoubleDouble;
 use kyoho::law::language::number::Number;
 use kyoho::law::language::syntax::Side;
 use kyoho::law::language::types::Scalar;
 use kyoho::law::language::{Options, PairProgram, explain};
-use kyoho::method::pairs::{PairKernel, Rows};
+use kyoho::method::pairs::{PairKernel, PairMachine, Rows};
 
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
@@ -22,9 +25,11 @@ pub struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Print the compiled list of operations, what is computed once a sink or a source, and costs
-    Explain(Text),
+    Explain(Explain),
     /// Compute all pairs of the sinks and sources of two files of columns
     Run(Run),
+    /// Time all pairs of sinks and sources with random numbers
+    Bench(bench::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -34,6 +39,15 @@ struct Text {
     /// Read every f64 of the text as dd, two doubles
     #[arg(long)]
     dd: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Explain {
+    #[command(flatten)]
+    text: Text,
+    /// Print the text of the kernels instead: PTX for cuda, OpenCL C for opencl
+    #[arg(long, value_name = "BACKEND", value_parser = ["cuda", "opencl"])]
+    source: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -62,19 +76,23 @@ struct Run {
 /// Prints the list or the results.
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.action {
-        Action::Explain(text) => {
-            let kernel = text.compile(1, kyoho::Level::Portable)?;
-            out!("{}", explain(kernel.list()).trim_end())
+        Action::Explain(Explain { text, source }) => {
+            let kernel = text.compile(&PairMachine::cpu(1, kyoho::Level::Portable))?;
+            match source.as_deref().and_then(Backend::from_name) {
+                Some(backend) => out!("{}", kernel.source(backend)?.trim_end()),
+                None => out!("{}", explain(kernel.list()).trim_end()),
+            }
         }
         Action::Run(run) => run.run(),
+        Action::Bench(arguments) => bench::run(arguments),
     }
 }
 
 impl Text {
-    fn compile(&self, threads: usize, level: kyoho::Level) -> Result<PairKernel> {
+    fn compile(&self, machine: &PairMachine) -> Result<PairKernel> {
         let text = read(&self.file)?;
         let options = Options { in_double_double: self.dd, plain: false };
-        PairKernel::new(&text, options, threads, level).map_err(|error| match error {
+        PairKernel::new(&text, options, machine).map_err(|error| match error {
             wrong @ kyoho::Error::BadText { .. } => Failure::file(&self.file, wrong),
             other => other.into(),
         })
@@ -83,8 +101,7 @@ impl Text {
 
 impl Run {
     fn run(&self) -> Result<()> {
-        let settings = self.machine.settings()?;
-        let mut kernel = self.text.compile(settings.threads, settings.level)?;
+        let mut kernel = self.text.compile(&self.machine.settings()?.pair_machine()?)?;
         for (side, file) in [(Side::I, &self.i), (Side::J, &self.j)] {
             let fields = kernel.list().fields[side as usize].clone();
             let columns = fields.iter().map(|field| field.of.width).sum();
@@ -95,21 +112,24 @@ impl Run {
                 kernel.set(&name, &Columns { first, ..table.clone() }).map(|()| first + field.of.width)
             })?;
         }
-        for parameter in &self.parameters {
-            let bad = |allowed: &str| Failure::Argument {
-                option: "--param",
-                value: parameter.clone(),
-                allowed: allowed.into(),
-            };
-            let (name, given) = parameter.split_once('=').ok_or_else(|| bad("NAME=NUMBERS, such as eps2=1e-4"))?;
-            let number = |word: &str| DoubleDouble::parse(word.trim()).map(Number::Dd);
-            let given: Option<Vec<Number>> = given.split(',').map(number).collect();
-            let given = given.ok_or_else(|| bad("decimal numbers with commas between them"))?;
-            kernel.set_parameter(name, &given)?;
-        }
+        set_parameters(&mut kernel, &self.parameters)?;
         kernel.run(self.sinks, self.sources)?;
         print(&kernel)
     }
+}
+
+/// Gives parameters as the command line has them.
+fn set_parameters(kernel: &mut PairKernel, parameters: &[String]) -> Result<()> {
+    for parameter in parameters {
+        let bad =
+            |allowed: &str| Failure::Argument { option: "--param", value: parameter.clone(), allowed: allowed.into() };
+        let (name, given) = parameter.split_once('=').ok_or_else(|| bad("NAME=NUMBERS, such as eps2=1e-4"))?;
+        let number = |word: &str| DoubleDouble::parse(word.trim()).map(Number::Dd);
+        let given: Option<Vec<Number>> = given.split(',').map(number).collect();
+        let given = given.ok_or_else(|| bad("decimal numbers with commas between them"))?;
+        kernel.set_parameter(name, &given)?;
+    }
+    Ok(())
 }
 
 /// Prints the results: a line of names, and a row for each sink.
@@ -131,7 +151,7 @@ fn print(kernel: &PairKernel) -> Result<()> {
     out!("{names}")?;
     for sink in 0..found.first().map_or(0, |found| found.count()) {
         let numbers = found.iter().flat_map(|found| {
-            (0..found.of.width).map(|component| match found.number(sink, component) {
+            (0..found.of().width).map(|component| match found.number(sink, component) {
                 Number::Dd(number) => number.to_string(),
                 Number::Ff(number) => Number::Ff(number).widened().to_f64().to_string(),
                 Number::F32(number) => format!("{number:e}"),

@@ -1,0 +1,480 @@
+//! Pair interactions on GPUs: the list of a text is written as kernels, in PTX for NVIDIA's driver
+//! and in OpenCL C for the others (`ptx`, `opencl`; `writer` is what both offer). `kernel` has the
+//! kernels themselves, once for both.
+
+mod kernel;
+mod opencl;
+mod ptx;
+mod writer;
+
+use std::fmt;
+use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+
+use crate::data::{CHUNK, Error, Result, SLICES, chunks_below, memory};
+use crate::hal::Backend;
+use crate::hal::cuda::Cuda;
+use crate::hal::gpu::{Argument, Code, Gpu, Images, Launch, Place};
+use crate::hal::opencl::OpenCl;
+use crate::hal::room::Room;
+use crate::law::language::PairProgram;
+use crate::law::language::limbs::{Component, LimbProgram, Missing};
+use crate::law::language::list::{Input, LimbInput, Op, Stage};
+use crate::law::language::number::{Number, compute};
+use crate::simd::blocks;
+
+use super::{Columns, Given, PairLists, PairSums};
+use kernel::{Layout, MEMORIES, NAMES, PIECE, THREADS};
+use opencl::OpenClText;
+use ptx::PtxText;
+
+/// The differences between CUDA and OpenCL, for OpenCL.
+const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
+
+/// Returns the lists and the layout of an interaction for GPUs.
+fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
+    let program = LimbProgram::new(pairs).map_err(|Missing(function)| Error::BadOption {
+        name: format!("a function of the pair interaction {} on a GPU", pairs.name),
+        value: format!("{} in dd", function.name()),
+        allowed: "sqrt, rsqrt, floor and abs in dd; the backend cpu computes the others".into(),
+    })?;
+    let layout = Layout::new(pairs, &program)?;
+    Ok((program, layout))
+}
+
+/// Returns the text of the kernels of lists, in PTX or in OpenCL C.
+fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> String {
+    match backend {
+        Backend::OpenCl => kernel::text(OpenClText::new(PRELUDE), program, layout),
+        _ => kernel::text(PtxText::new(), program, layout),
+    }
+}
+
+/// Returns the text of the kernels of an interaction, in PTX or in OpenCL C.
+pub fn source(backend: Backend, pairs: &PairProgram) -> Result<String> {
+    let (program, layout) = lowered(pairs)?;
+    Ok(written(backend, &program, &layout))
+}
+
+/// Opens devices for an interaction.
+pub fn open(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+    let (program, layout) = lowered(pairs)?;
+    let text = written(backend, &program, &layout);
+    match backend {
+        Backend::OpenCl => {
+            let name = format!("pair {} {}", pairs.name, digest(&text));
+            let code = Code { name: &name, images: Images::Ptx(""), source: &text, defines: &[] };
+            Ok(Box::new(GpuPairs::new(program, layout, devices, &code, OpenCl::open)?))
+        }
+        _ => {
+            let name = format!("pair {}", pairs.name);
+            let code = Code { name: &name, images: Images::Ptx(&text), source: "", defines: &[] };
+            Ok(Box::new(GpuPairs::new(program, layout, devices, &code, Cuda::open)?))
+        }
+    }
+}
+
+/// Returns a name for a text that no other has.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The sums of a pair interaction by GPUs.
+struct GpuPairs<G: Gpu> {
+    program: LimbProgram,
+    layout: Layout,
+    devices: Vec<OnDevice<G>>,
+}
+
+impl<G: Gpu> fmt::Debug for GpuPairs<G> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GpuPairs").field("devices", &self.devices.len()).finish_non_exhaustive()
+    }
+}
+
+/// The fields of sinks or sources on a device.
+struct Side<G: Gpu> {
+    columns: Room<G>,
+    /// The bodies for which there is room.
+    room: usize,
+    /// The version that is there.
+    version: Option<u64>,
+}
+
+/// A device with its kernels and its memory.
+struct OnDevice<G: Gpu> {
+    // Memory and kernels go before the device.
+    kernels: Vec<G::Kernel>,
+    sides: [Side<G>; 2],
+    tables: Room<G>,
+    records: Room<G>,
+    /// The first place and the number of sources of each sink's list, and the addresses of lists.
+    lists: [Room<G>; 2],
+    /// The sums of slices, of variables of 8 and of 4 bytes.
+    partials: [Room<G>; 2],
+    results: [Room<G>; 2],
+    queue: G::Queue,
+    gpu: G,
+}
+
+/// What a run gives to all devices.
+struct Run<'a> {
+    given: &'a Given<'a>,
+    program: &'a LimbProgram,
+    layout: &'a Layout,
+    values: Vec<u8>,
+    tables: Vec<u8>,
+    sources: usize,
+}
+
+impl<G: Gpu> GpuPairs<G> {
+    fn new(
+        program: LimbProgram,
+        layout: Layout,
+        devices: &[usize],
+        code: &Code,
+        open: impl Fn(usize) -> Result<G>,
+    ) -> Result<GpuPairs<G>> {
+        let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, code)).collect::<Result<_>>()?;
+        Ok(GpuPairs { program, layout, devices })
+    }
+}
+
+impl<G: Gpu> PairSums for GpuPairs<G> {
+    fn run(&mut self, given: &Given, sinks: usize, sources: usize, found: &mut [Columns]) -> Result<()> {
+        self.shared((given, sources), sinks, found, |device, run, sinks| device.begin_pairs(run, sinks))
+    }
+
+    fn run_lists(&mut self, given: &Given, lists: &PairLists, sources: usize, found: &mut [Columns]) -> Result<()> {
+        let mut of_sinks = memory::room(lists.sinks(), "the lists of pairs")?;
+        for group in lists.groups() {
+            of_sinks.extend(std::iter::repeat_n((group.first_source, group.sources), group.sinks as usize));
+        }
+        self.shared((given, sources), lists.sinks(), found, |device, run, sinks| {
+            device.begin_lists(run, sinks, &of_sinks, lists)
+        })
+    }
+}
+
+impl<G: Gpu> GpuPairs<G> {
+    /// Shares sinks among the devices: `begin` begins the sums of a range on each.
+    fn shared(
+        &mut self,
+        (given, sources): (&Given, usize),
+        sinks: usize,
+        found: &mut [Columns],
+        begin: impl Fn(&mut OnDevice<G>, &Run, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (program, layout) = (&self.program, &self.layout);
+        let run = Run {
+            given,
+            program,
+            layout,
+            values: values(given, program, layout)?,
+            tables: tables(given, layout)?,
+            sources,
+        };
+        // Whole thread blocks where there are several devices.
+        let share = sinks.div_ceil(self.devices.len()).next_multiple_of(THREADS * layout.sinks);
+        let range = |device: usize| (device * share).min(sinks)..((device + 1) * share).min(sinks);
+        let begun = self.devices.iter_mut().enumerate().map(|(number, device)| {
+            let range = range(number);
+            if range.is_empty() {
+                Ok(())
+            } else {
+                device.begin(&run, range.len()).and_then(|()| begin(device, &run, range))
+            }
+        });
+        // All devices have ended before an error is given back, as they write to the results.
+        let begun: Vec<Result<()>> = begun.collect();
+        let ended = self.devices.iter_mut().enumerate().zip(begun).map(|((number, device), begun)| {
+            begun.and_then(|()| device.fetch(&run, range(number), found)).and(device.synchronize())
+        });
+        let ended: Vec<Result<()>> = ended.collect();
+        ended.into_iter().collect()
+    }
+}
+
+impl<G: Gpu> OnDevice<G> {
+    fn new(gpu: G, code: &Code) -> Result<OnDevice<G>> {
+        let caller = gpu.enter()?;
+        let room = || Room::new(&gpu, "pairs");
+        let side = || Ok(Side { columns: room()?, room: 0, version: None });
+        let device = OnDevice {
+            kernels: gpu.load(code, &NAMES)?,
+            sides: [side()?, side()?],
+            tables: room()?,
+            records: room()?,
+            lists: [room()?, room()?],
+            partials: [room()?, room()?],
+            results: [room()?, room()?],
+            queue: gpu.queue()?,
+            gpu,
+        };
+        drop(caller);
+        Ok(device)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.synchronize(&self.queue)
+    }
+
+    /// Sends what changed, and begins what depends on sources alone.
+    fn begin(&mut self, run: &Run, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let layout = run.layout;
+        self.send_columns(run)?;
+        self.tables.see_to(&self.gpu, run.tables.len())?;
+        self.records.see_to(&self.gpu, chunks_below(run.sources) * CHUNK * layout.record_bytes)?;
+        for (place, size) in [8, 4].into_iter().enumerate() {
+            let row = layout.counts[place] * size * PIECE;
+            self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
+        }
+        // SAFETY: there is room for the tables, whose bytes stay until `shared` has synchronized.
+        unsafe { send(&self.gpu, &self.queue, &run.tables, &self.tables, 0)? };
+        if run.sources == 0 {
+            return Ok(());
+        }
+        let counts = [run.sources as u32, self.sides[1].room as u32];
+        let memories = [&self.sides[1].columns, &self.tables, &self.records];
+        let blocks = run.sources.div_ceil(THREADS);
+        let kernel = &mut self.kernels[0];
+        // SAFETY: there are records for all sources, and columns of so many.
+        unsafe { launch((&self.gpu, &self.queue), (kernel, 0), blocks, &memories, &counts, &run.values) }
+    }
+
+    /// Begins the sums of all sources for some sinks.
+    fn begin_pairs(&mut self, run: &Run, sinks: Range<usize>) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let layout = run.layout;
+        let slices = chunks_below(run.sources).min(SLICES);
+        for (place, size) in [8, 4].into_iter().enumerate() {
+            self.partials[place].see_to(&self.gpu, slices * layout.counts[place] * size * PIECE)?;
+        }
+        let on = (&self.gpu, &self.queue);
+        for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let count = PIECE.min(sinks.end - first);
+            let blocks = count.div_ceil(THREADS * layout.sinks);
+            if slices > 0 {
+                let room = self.sides[0].room as u32;
+                let counts = [count as u32, first as u32, room, run.sources as u32, blocks as u32];
+                let memories =
+                    [&self.sides[0].columns, &self.tables, &self.records, &self.partials[0], &self.partials[1]];
+                // SAFETY: there is room for the sums of all slices of a piece; columns and records
+                // have all sinks and sources.
+                unsafe { launch(on, (&mut self.kernels[1], 1), blocks * slices, &memories, &counts, &run.values)? };
+            }
+            let counts = [count as u32, slices as u32, piece as u32];
+            let memories = [&self.partials[0], &self.partials[1], &self.results[0], &self.results[1]];
+            // SAFETY: there is room for the results of all pieces.
+            unsafe { launch(on, (&mut self.kernels[2], 2), count.div_ceil(THREADS), &memories, &counts, &[])? };
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of the sources of lists for some sinks. `of_sinks` has the first place and
+    /// the number of sources of each sink.
+    fn begin_lists(
+        &mut self,
+        run: &Run,
+        sinks: Range<usize>,
+        of_sinks: &[(u64, u32)],
+        lists: &PairLists,
+    ) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let on = (&self.gpu, &self.queue);
+        for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let piece_of_sinks = &of_sinks[first..sinks.end.min(first + PIECE)];
+            // Places are counted from the first of the piece, so that they fit into 32 bits.
+            let begin = piece_of_sinks.iter().map(|(place, _)| *place).min().unwrap_or(0) as usize;
+            let end = piece_of_sinks.iter().map(|(place, count)| place + u64::from(*count)).max().unwrap_or(0) as usize;
+            let addresses = lists.addresses(begin..end);
+            let origin = if addresses.is_some() { begin as u64 } else { 0 };
+            if end as u64 - origin > u64::from(u32::MAX) - CHUNK as u64 {
+                let what = format!("the places of the lists of sinks {first} to {}", first + piece_of_sinks.len() - 1);
+                let allowed = format!("below {} on a GPU", u32::MAX);
+                return Err(Error::BadList { what, value: end as i64 - origin as i64, allowed });
+            }
+            let relative = piece_of_sinks.iter().map(|(place, count)| [(*place - origin) as u32, *count]);
+            let relative = memory::collected(relative, "the lists of pairs")?;
+            let addresses = addresses.unwrap_or(&[]);
+            let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&relative), bytemuck::cast_slice(addresses)];
+            for (room, bytes) in self.lists.iter_mut().zip(bytes) {
+                room.see_to(&self.gpu, bytes.len())?;
+                // SAFETY: there is room, and what is sent stays until the queue was waited for below.
+                unsafe { send(&self.gpu, &self.queue, bytes, room, 0)? };
+            }
+            let has_addresses = u32::from(!addresses.is_empty());
+            let counts = [relative.len() as u32, first as u32, self.sides[0].room as u32, piece as u32, has_addresses];
+            let memories = [
+                &self.sides[0].columns,
+                &self.tables,
+                &self.records,
+                &self.lists[0],
+                &self.lists[1],
+                &self.results[0],
+                &self.results[1],
+            ];
+            let blocks = relative.len().div_ceil(THREADS);
+            // SAFETY: the addresses are below the number of sources; there is room for the results of
+            // all pieces.
+            unsafe { launch(on, (&mut self.kernels[3], 3), blocks, &memories, &counts, &run.values)? };
+            self.gpu.synchronize(&self.queue)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the fields that changed since the last run.
+    fn send_columns(&mut self, run: &Run) -> Result<()> {
+        for (place, side) in self.sides.iter_mut().enumerate() {
+            let wanted = &run.program.columns[place];
+            let version = run.given.versions[place];
+            if side.version == Some(version) {
+                continue;
+            }
+            let first = wanted.first().and_then(|column| run.given.fields[place][column.of].as_ref());
+            let count = first.map_or(0, Columns::count);
+            // Columns begin at addresses that suit every number.
+            side.room = count.next_multiple_of(16);
+            let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
+            side.version = None;
+            side.columns.see_to(&self.gpu, bytes)?;
+            let (places, eights) = &run.layout.columns[place];
+            for (column, number) in wanted.iter().zip(places) {
+                let Some(numbers) = &run.given.fields[place][column.of] else { continue };
+                let before = if column.scalar.size() == 8 { 8 * number } else { 8 * eights + 4 * number };
+                let bytes = numbers.limb(column.component, column.limb);
+                // SAFETY: there is room for the column; the caller's numbers stay until `run` has
+                // synchronized.
+                unsafe { send(&self.gpu, &self.queue, bytes, &side.columns, before * side.room)? };
+            }
+            side.version = Some(version);
+        }
+        Ok(())
+    }
+
+    /// Begins to fetch the results of some sinks.
+    fn fetch(&mut self, run: &Run, sinks: Range<usize>, found: &mut [Columns]) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        for ending in &run.program.endings {
+            let to = &mut found[ending.output.result];
+            let component = ending.output.component;
+            let is_same = to.of().scalar == ending.scalar;
+            let limbs = if ending.scalar.limb().is_some() { 2 } else { 1 };
+            for limb in 0..limbs {
+                let variable = ending.limbs[limb];
+                let size = run.program.variables[variable].scalar.size();
+                let kind = usize::from(size == 4);
+                for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+                    let count = PIECE.min(sinks.end - first);
+                    let at = (piece * run.layout.counts[kind] + run.layout.variables[variable]) * PIECE * size;
+                    let from = Place::Device(&self.results[kind].0, at);
+                    if is_same {
+                        let bytes = &mut to.limb_mut(component, limb)[first * size..(first + count) * size];
+                        // SAFETY: there are so many bytes on both sides; `run` waits for the copy.
+                        unsafe { self.gpu.copy(&self.queue, from, Place::Host(bytes.as_mut_ptr()), bytes.len())? };
+                        continue;
+                    }
+                    // What `argmin` names may have another type than the result.
+                    let mut bytes = memory::filled(count * size, 0u8, "results of pairs")?;
+                    // SAFETY: as above.
+                    unsafe { self.gpu.copy(&self.queue, from, Place::Host(bytes.as_mut_ptr()), bytes.len())? };
+                    self.gpu.synchronize(&self.queue)?;
+                    for (sink, bytes) in bytes.chunks_exact(size).enumerate() {
+                        let mut word = [0; 8];
+                        word[..size].copy_from_slice(bytes);
+                        let number = blocks::number(ending.scalar, [u64::from_le_bytes(word), 0]);
+                        let number = Number::of(to.of().scalar, number.widened());
+                        to.set(first + sink, component, blocks::bits(number));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Begins to copy bytes to memory of the device.
+///
+/// # Safety
+/// The memory has as many bytes from there on, and those of the host stay until the queue has
+/// copied them.
+unsafe fn send<G: Gpu>(gpu: &G, queue: &G::Queue, bytes: &[u8], to: &Room<G>, at: usize) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { gpu.copy(queue, Place::Host(bytes.as_ptr().cast_mut()), Place::Device(&to.0, at), bytes.len()) }
+}
+
+/// Begins a kernel, which gets memories, numbers and, where it has them, parameters.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn launch<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    (kernel, number): (&mut G::Kernel, usize),
+    blocks: usize,
+    memories: &[&Room<G>],
+    counts: &[u32],
+    values: &[u8],
+) -> Result<()> {
+    debug_assert_eq!(memories.len(), MEMORIES[number].len());
+    let memories = memories.iter().map(|memory| memory.at());
+    let counts = counts.iter().map(|count| Argument::Bytes(bytemuck::bytes_of(count)));
+    let values = (!values.is_empty()).then_some(Argument::Bytes(values));
+    let arguments: Vec<Argument<_>> = memories.chain(counts).chain(values).collect();
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads: THREADS, overlaps: false, arguments: &arguments }) }
+}
+
+/// Returns the numbers that depend on parameters alone, as kernels get them.
+fn values(given: &Given, program: &LimbProgram, layout: &Layout) -> Result<Vec<u8>> {
+    let nodes = &program.pair.nodes;
+    let of_parameter = |parameter: usize, place: usize| {
+        let numbers = given.parameters[parameter].as_deref().unwrap_or(&[]);
+        numbers.get(place).copied().unwrap_or(Number::Bool(false))
+    };
+    let limb = |Component { of, component, limb, scalar }: Component| {
+        blocks::number(scalar, [blocks::bits(of_parameter(of, component))[limb], 0])
+    };
+    let mut known = memory::filled(nodes.len(), Number::Bool(false), "the parameters of pairs")?;
+    for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage <= Stage::Run) {
+        known[id] = match node.op {
+            Op::Input(Input::Limb(LimbInput::Value(value))) => limb(program.values[value]),
+            Op::Element(table, index) => {
+                let (place, limbs) = (known[index].widened().high as usize, limbs_of_table(given, table));
+                let bits = blocks::bits(of_parameter(table, place / limbs));
+                blocks::number(node.scalar, [bits[place % limbs], 0])
+            }
+            op => compute(op, node.scalar, |operand| known[operand]),
+        };
+    }
+    let mut bytes = memory::filled(layout.value_bytes, 0u8, "the parameters of pairs")?;
+    for cell in &layout.values {
+        let word = blocks::bits(known[cell.id])[0].to_le_bytes();
+        bytes[cell.byte..cell.byte + cell.scalar.size()].copy_from_slice(&word[..cell.scalar.size()]);
+    }
+    Ok(bytes)
+}
+
+fn limbs_of_table(given: &Given, table: usize) -> usize {
+    if given.pairs.parameters[table].of.scalar.limb().is_some() { 2 } else { 1 }
+}
+
+/// Returns the numbers of all tables.
+fn tables(given: &Given, layout: &Layout) -> Result<Vec<u8>> {
+    let mut bytes = memory::filled(layout.table_bytes, 0u8, "tables of pairs")?;
+    let all = given.pairs.parameters.iter().zip(given.parameters).zip(&layout.tables).enumerate();
+    for (table, ((parameter, numbers), first)) in all.filter(|(_, ((parameter, _), _))| !parameter.extents.is_empty()) {
+        let limbs = limbs_of_table(given, table);
+        let size = parameter.of.scalar.size() / limbs;
+        let words = numbers.iter().flatten().flat_map(|number| blocks::bits(*number).into_iter().take(limbs));
+        for (place, word) in words.enumerate() {
+            bytes[first + place * size..first + (place + 1) * size].copy_from_slice(&word.to_le_bytes()[..size]);
+        }
+    }
+    Ok(bytes)
+}
