@@ -45,7 +45,7 @@ static void set_all(kyoho_pair *pair) {
     GIVES(KYOHO_OK, kyoho_pair_set_parameter(pair, "eps2", KYOHO_NUMBER_TYPE_F64, &eps2, 1));
 }
 
-static void gravity_is_the_built_in_law(int f64_as_dd, int threads) {
+static void gravity_is_the_built_in_law(kyoho_backend backend, int f64_as_dd, int threads) {
     static struct particle built_in[N];
     static int32_t others[SINKS];
     static double depths[SINKS][2];
@@ -61,7 +61,7 @@ static void gravity_is_the_built_in_law(int f64_as_dd, int threads) {
     GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
     GIVES(KYOHO_OK, kyoho_system_free(system));
 
-    options.f64_as_dd = f64_as_dd, options.threads = threads;
+    options.backend = backend, options.f64_as_dd = f64_as_dd, options.threads = threads;
     GIVES(KYOHO_OK, kyoho_pair_compile(gravity, &options, &pair));
     set_all(pair);
     GIVES(KYOHO_OK, kyoho_pair_run(pair, -1, N));
@@ -74,6 +74,94 @@ static void gravity_is_the_built_in_law(int f64_as_dd, int threads) {
         CHECK(others[i] == N - 1);
         CHECK(fabs(depths[i][1]) <= 1e-15 * fabs(depths[i][0]) && (f64_as_dd || depths[i][1] == 0));
     }
+    GIVES(KYOHO_OK, kyoho_pair_free(pair));
+}
+
+/* On each group of 10 sinks act the 50 sources from its first sink on, or every third of them. */
+static void lists_are_the_sources_of_their_groups(kyoho_backend backend) {
+    enum { GROUPS = SINKS / 10, LENGTH = 50 };
+    int32_t offsets[GROUPS + 1], first[GROUPS], counts[GROUPS], addresses[GROUPS * LENGTH], others[SINKS];
+    int64_t places[GROUPS + 1] = {0};
+    kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
+    kyoho_lists ranges = KYOHO_LISTS_INIT, lists = KYOHO_LISTS_INIT;
+    kyoho_pair *pair = NULL;
+    for (int group = 0; group < GROUPS; group++) {
+        offsets[group] = 10 * group, first[group] = 10 * group, counts[group] = LENGTH;
+        places[group + 1] = places[group];
+        for (int place = 0; place < LENGTH; place += 3)
+            addresses[places[group + 1]++] = 10 * group + place;
+    }
+    offsets[GROUPS] = SINKS;
+    ranges.group_count = GROUPS, ranges.sink_offsets.data = offsets;
+    lists = ranges;
+    ranges.first_addresses.data = first, ranges.source_counts.data = counts;
+    lists.source_offsets.data = places, lists.addresses.data = addresses;
+
+    options.backend = backend;
+    GIVES(KYOHO_OK, kyoho_pair_compile(gravity, &options, &pair));
+    set_all(pair);
+    for (int step = 1; step <= 3; step += 2) {
+        GIVES(KYOHO_OK, kyoho_pair_run_lists(pair, step == 1 ? &ranges : &lists, -1));
+        GIVES(KYOHO_OK, kyoho_pair_result(pair, "acc", KYOHO_NUMBER_TYPE_F64, p->acc, sizeof *p, SINKS));
+        GIVES(KYOHO_OK, kyoho_pair_result(pair, "others", KYOHO_NUMBER_TYPE_I32, others, 0, SINKS));
+        for (int i = 0; i < SINKS; i++) {
+            double acc[3] = {0};
+            int begin = i / 10 * 10, count = 0;
+            for (int j = begin; j < begin + LENGTH; j += step) {
+                double d[3], r2 = 1e-3;
+                if (j == i)
+                    continue;
+                for (int k = 0; k < 3; k++)
+                    d[k] = p[j].x[k] - p[i].x[k], r2 += d[k] * d[k];
+                for (int k = 0; k < 3; k++)
+                    acc[k] += p[j].mass * d[k] / (r2 * sqrt(r2));
+                count++;
+            }
+            CHECK(close_to(p[i].acc, acc, 1e-12));
+            CHECK(others[i] == count);
+        }
+    }
+    addresses[7] = N;
+    WRONG(KYOHO_BAD_COUNT, "addresses[7] is 3000; allowed: below 3000", pair, kyoho_pair_run_lists(pair, &lists, -1));
+    addresses[7] = -1;
+    WRONG(KYOHO_BAD_COUNT, "addresses[7] is -1", pair, kyoho_pair_run_lists(pair, &lists, -1));
+    offsets[3] = 5;
+    WRONG(KYOHO_BAD_COUNT, "sink_offsets[3] is 5; allowed: at least 20", pair, kyoho_pair_run_lists(pair, &ranges, -1));
+    offsets[3] = 30, offsets[GROUPS] = SINKS - 1;
+    WRONG(KYOHO_BAD_COUNT, "i.pos", pair, kyoho_pair_run_lists(pair, &ranges, -1));
+    ranges.addresses.data = addresses;
+    WRONG(KYOHO_BAD_OPTION, "kyoho_lists", pair, kyoho_pair_run_lists(pair, &ranges, -1));
+    GIVES(KYOHO_OK, kyoho_pair_free(pair));
+}
+
+/* What a text declares, and the kernels that it becomes. */
+static void texts_are_told(void) {
+    static char source[1 << 20];
+    static const struct {
+        int section, number, type, width;
+        const char *name;
+    } known[] = {
+        {1, 0, KYOHO_NUMBER_TYPE_F64, 3, "pos"}, {2, 2, KYOHO_NUMBER_TYPE_U32, 1, "id"},
+        {3, 0, KYOHO_NUMBER_TYPE_F64, 1, "eps2"}, {4, 0, KYOHO_NUMBER_TYPE_F64, 3, "acc"},
+        {4, 2, KYOHO_NUMBER_TYPE_U32, 1, "others"},
+    };
+    kyoho_pair_variable variable = KYOHO_PAIR_VARIABLE_INIT;
+    kyoho_pair *pair = NULL;
+    int64_t needed = 0;
+    GIVES(KYOHO_OK, kyoho_pair_compile(gravity, NULL, &pair));
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        GIVES(KYOHO_OK, kyoho_pair_describe(pair, known[k].section, known[k].number, &variable));
+        CHECK(!strcmp(variable.name, known[k].name) && variable.number_type == known[k].type);
+        CHECK(variable.width == known[k].width && variable.table_size == 0);
+    }
+    WRONG(KYOHO_BAD_COUNT, "is 3; allowed: 0 to 2", pair, kyoho_pair_describe(pair, 4, 3, &variable));
+    WRONG(KYOHO_BAD_OPTION, "section", pair, kyoho_pair_describe(pair, 5, 0, &variable));
+    GIVES(KYOHO_OK, kyoho_pair_source(pair, KYOHO_BACKEND_CUDA, source, sizeof source, &needed));
+    CHECK(strstr(source, ".entry sum_pairs") && (int64_t)strlen(source) + 1 == needed);
+    GIVES(KYOHO_OK, kyoho_pair_source(pair, KYOHO_BACKEND_OPENCL, source, sizeof source, NULL));
+    CHECK(strstr(source, "sum_lists("));
+    WRONG(KYOHO_BUFFER_TOO_SMALL, "kernels", pair, kyoho_pair_source(pair, KYOHO_BACKEND_CUDA, NULL, 0, NULL));
+    WRONG(KYOHO_BAD_OPTION, "cuda, opencl", pair, kyoho_pair_source(pair, KYOHO_BACKEND_CPU, source, 9, NULL));
     GIVES(KYOHO_OK, kyoho_pair_free(pair));
 }
 
@@ -123,9 +211,16 @@ static void errors(void) {
 
 int main(void) {
     make_particles(p, N, 5);
-    gravity_is_the_built_in_law(0, 1);
-    gravity_is_the_built_in_law(0, 3);
-    gravity_is_the_built_in_law(1, 2);
+    gravity_is_the_built_in_law(KYOHO_BACKEND_CPU, 0, 1);
+    gravity_is_the_built_in_law(KYOHO_BACKEND_CPU, 0, 3);
+    for (int backend = KYOHO_BACKEND_CPU; backend <= KYOHO_BACKEND_OPENCL; backend++) {
+        if (kyoho_backend_available(backend, NULL) == KYOHO_OK) {
+            gravity_is_the_built_in_law(backend, 0, 2);
+            gravity_is_the_built_in_law(backend, 1, 2);
+            lists_are_the_sources_of_their_groups(backend);
+        }
+    }
+    texts_are_told();
     errors();
     return failures != 0;
 }

@@ -291,6 +291,15 @@ module kyoho
         type(c_ptr) :: devices = c_null_ptr                 ! none: what the environment says
     end type
 
+    ! A variable that the text of a pair interaction declares.
+    type, bind(c), public :: kyoho_pair_variable
+        integer(c_int32_t) :: structure_size = 24
+        integer(c_int32_t) :: number_type = 0               ! of its numbers
+        integer(c_int32_t) :: width = 0                     ! numbers of a row
+        integer(c_int32_t) :: table_size = 0                ! numbers of a table in all
+        type(c_ptr) :: name = c_null_ptr                    ! kyoho_text makes it a character string
+    end type
+
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text
     public :: kyoho_backend_available, kyoho_interaction_count, kyoho_interaction_describe
     public :: kyoho_set_log
@@ -305,6 +314,7 @@ module kyoho
     public :: kyoho_system_force_batch, kyoho_system_start_batch
     public :: kyoho_pair_compile, kyoho_pair_set, kyoho_pair_set_parameter, kyoho_pair_run
     public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
+    public :: kyoho_pair_run_lists, kyoho_pair_source, kyoho_pair_describe
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -399,6 +409,36 @@ module kyoho
             character(kind=c_char), intent(inout) :: text(*)
             integer(c_int64_t), value :: room
             integer(c_int64_t), intent(out), optional :: needed
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the pairs of groups of sinks with the sources of their lists, of which the addresses
+        ! count the rows of the sources' arrays. n_sources of -1 is the number of these rows.
+        function kyoho_pair_run_lists(pair, lists, n_sources) bind(c, name="kyoho_pair_run_lists") result(code)
+            import
+            type(c_ptr), value :: pair
+            type(kyoho_lists), intent(in) :: lists
+            integer(c_int64_t), value :: n_sources
+            integer(c_int32_t) :: code
+        end function
+
+        ! The text of the kernels that a backend gets; needed is its length with the zero at its end.
+        function kyoho_pair_source(pair, backend, text, room, needed) bind(c, name="kyoho_pair_source") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int32_t), value :: backend
+            character(kind=c_char), intent(inout) :: text(*)
+            integer(c_int64_t), value :: room
+            integer(c_int64_t), intent(out), optional :: needed
+            integer(c_int32_t) :: code
+        end function
+
+        ! The variable with a number, from 0 on, in a section: 1 (i), 2 (j), 3 (param), 4 (result).
+        function kyoho_pair_describe(pair, section, number, variable) bind(c, name="kyoho_pair_describe") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int32_t), value :: section, number
+            type(kyoho_pair_variable), intent(inout) :: variable
             integer(c_int32_t) :: code
         end function
 

@@ -606,6 +606,26 @@ typedef struct kyoho_pair_options {
     {(int32_t)sizeof(kyoho_pair_options), \
      0, 0, 0, 0}
 
+// A field, a parameter or a result that the text of a pair interaction declares. Begin with
+// KYOHO_PAIR_VARIABLE_INIT.
+typedef struct kyoho_pair_variable {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The type of its numbers; of a result, the one in which it is handed over.
+    kyoho_number_type number_type;
+    // The numbers of a row: 1, or the components of a vector.
+    int32_t width;
+    // The numbers of a table in all; 0: it is none.
+    int32_t table_size;
+    // The name; it stays until the interaction is freed.
+    const char *name;
+} kyoho_pair_variable;
+
+// A kyoho_pair_variable with nothing set.
+#define KYOHO_PAIR_VARIABLE_INIT \
+    {(int32_t)sizeof(kyoho_pair_variable), \
+     0, 0, 0, 0}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -957,6 +977,21 @@ kyoho_result kyoho_pair_set_parameter(struct kyoho_pair *pair,
 // (lengths that differ, or an index beyond its table), KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_pair_run(struct kyoho_pair *pair, int64_t n_sinks, int64_t n_sources);
 
+// Computes the results of groups of sinks, on each of which the sources of its own list act alone.
+// `lists` is as for `kyoho_system_force_lists`: ranges or lists of addresses, which count the rows
+// of the sources' arrays, in memory of the host. `n_sources` is as for `kyoho_pair_run`; the number
+// of sinks is that of the groups.
+//
+// The sources of a list are added in its order, in blocks of 256. On GPUs a thread computes a sink.
+//
+// Errors: as `kyoho_pair_run`, and KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (arrays of more than one
+// form, sources that come with the call, another memory), KYOHO_BAD_COUNT (also offsets that
+// decrease, do not begin with 0 or end with another number than that of the sinks, and addresses
+// that are negative or beyond the sources).
+kyoho_result kyoho_pair_run_lists(struct kyoho_pair *pair,
+                                  const struct kyoho_lists *lists,
+                                  int64_t n_sources);
+
 // Copies a result of the last run into `count` rows, one for each sink. Numbers are rounded to
 // `number_type`; a sum in `dd` is handed over in full as KYOHO_NUMBER_TYPE_DD. `stride` is as in
 // `kyoho_pair_set`.
@@ -977,6 +1012,27 @@ kyoho_result kyoho_pair_result(struct kyoho_pair *pair,
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL (the text
 // was cut).
 kyoho_result kyoho_pair_explain(struct kyoho_pair *pair, char *text, int64_t room, int64_t *needed);
+
+// Writes the text of the kernels that a backend gets, as `kyoho_pair_explain` writes the list: PTX
+// for KYOHO_BACKEND_CUDA, OpenCL C for KYOHO_BACKEND_OPENCL. No device is needed.
+//
+// Errors: as `kyoho_pair_explain`, and KYOHO_BAD_OPTION (another backend, or an interaction that
+// GPUs cannot compute).
+kyoho_result kyoho_pair_source(struct kyoho_pair *pair,
+                               kyoho_backend backend,
+                               char *text,
+                               int64_t room,
+                               int64_t *needed);
+
+// Describes what a text declares: the variable with a number, counted from 0, in a section (1: of
+// the sinks, 2: of the sources, 3: parameters, 4: results).
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (there are fewer),
+// KYOHO_BAD_OPTION (another section, or a `structure_size` that is not allowed).
+kyoho_result kyoho_pair_describe(struct kyoho_pair *pair,
+                                 int32_t section,
+                                 int32_t number,
+                                 struct kyoho_pair_variable *variable);
 
 // The text of the last failing call on a pair interaction, as `kyoho_system_last_error` has it for
 // systems.

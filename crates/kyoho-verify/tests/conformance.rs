@@ -16,7 +16,7 @@ fn conforms(entry: &Interaction) -> Result<(), Failed> {
     }
     let mut failures = Vec::new();
     for target in targets {
-        for outcome in run(&target) {
+        for outcome in run(&target, "") {
             let found = outcome.findings.failures().iter();
             failures.extend(found.map(|failure| format!("{target}: {}: {failure}", outcome.check.name)));
         }

@@ -4,6 +4,7 @@ use crate::abi::arrays;
 use crate::data::{DeviceBodies, DevicePlace, Error, MAX_COEFFICIENTS, Result, ResultCode};
 use crate::engine::System;
 use crate::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use crate::method::pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
 use super::call_on;
@@ -178,6 +179,45 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     // SAFETY: the array has as many elements as the last offset says.
     let copy = |first: usize, to: &mut [i32]| unsafe { copy_into(addresses, first, to) };
     start(system, GivenSources::Addresses { offsets: &offsets, addresses: &copy })
+}
+
+/// Copies interaction lists for pairs that users write.
+///
+/// # Safety
+/// Every array is null or has as many elements as its documentation says.
+pub(super) unsafe fn of_pairs(lists: &kyoho_lists) -> Result<PairLists> {
+    if place_of("kyoho_lists", lists.memory, &lists.cuda)?.is_some() {
+        return Err(bad_field("kyoho_lists.memory", lists.memory, "KYOHO_MEMORY_HOST for pair interactions"));
+    }
+    let groups = arrays::count("kyoho_lists.group_count", lists.group_count)?;
+    let required = |name, array| Rows::<i32, 1>::required(name, array, if groups > 0 { groups } else { 1 });
+    let sink_offsets = required("kyoho_lists.sink_offsets", lists.sink_offsets)?;
+    // SAFETY: there is one more offset than there are groups.
+    let sink_offsets = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
+    match Form::of(lists)? {
+        Form::Ranges => {
+            let first = required("kyoho_lists.first_addresses", lists.first_addresses)?;
+            let counts = required("kyoho_lists.source_counts", lists.source_counts)?;
+            // SAFETY: these arrays have an element for each group.
+            let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
+            PairLists::new(groups, &sink_offsets, &ListedPairs::Ranges(&ranges))
+        }
+        Form::Addresses => {
+            let offsets = Rows::<i64, 1>::optional("kyoho_lists.source_offsets", lists.source_offsets)?;
+            // SAFETY: there is one more offset than there are groups.
+            let offsets = |number| unsafe { element(offsets, number, 0) };
+            let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
+            if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
+                return Err(bad_form(lists));
+            }
+            // SAFETY: the array has as many elements as the last offset says.
+            let address = |place| unsafe { element(addresses, place, 0) };
+            PairLists::new(groups, &sink_offsets, &ListedPairs::Addresses(&offsets, &address))
+        }
+        Form::Own => {
+            Err(bad_field("kyoho_lists.sources", "given", "NULL for pair interactions, whose sources are set"))
+        }
+    }
 }
 
 /// Returns an array of so many rows as one of the host: a copy, which has to be kept, if it lies on

@@ -10,14 +10,15 @@ use crate::abi::handles::Handles;
 use crate::config::{DeviceChoice, Settings};
 use crate::data::{Error, Result, ResultCode};
 use crate::law::language::number::Number;
+use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
-use crate::law::language::{Options, explain};
+use crate::law::language::{Options, PairProgram, explain};
 use crate::method::pairs::{MAX_BODIES, PairKernel, Rows};
 use crate::simd::blocks;
 
-use super::structures::{self, bad_field, kyoho_pair_options};
+use super::structures::{self, bad_field, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
 use super::system::kyoho_last_error;
-use super::{c_text, call, kyoho_number_type, options};
+use super::{c_text, call, kyoho_backend, kyoho_number_type, options};
 
 /// A pair interaction that was compiled from a text, with its arrays and results. As with systems,
 /// a pointer to it is a handle that the library looks up, and it points to nothing.
@@ -29,6 +30,8 @@ pub struct kyoho_pair;
 /// The object behind a handle.
 struct Held {
     kernel: PairKernel,
+    /// The names of the fields of sinks and of sources, of parameters and of results.
+    names: [Vec<CString>; 4],
     last_error: CString,
 }
 
@@ -36,9 +39,13 @@ static PAIRS: Handles<Held> = Handles::new();
 
 /// Runs an entry point on a pair interaction. The text of its error stays with it.
 fn call_on(pair: *mut kyoho_pair, body: impl FnOnce(&mut PairKernel) -> Result<()>) -> ResultCode {
+    call_on_held(pair, |held| body(&mut held.kernel))
+}
+
+fn call_on_held(pair: *mut kyoho_pair, body: impl FnOnce(&mut Held) -> Result<()>) -> ResultCode {
     call(|| {
         let outcome = PAIRS.with(pair.addr(), |held| {
-            let outcome = protect(|| body(&mut held.kernel));
+            let outcome = protect(|| body(held));
             outcome.inspect_err(|error| held.last_error = c_text(error))
         });
         outcome.map_err(of_pair)?
@@ -62,12 +69,26 @@ unsafe fn name(argument: &'static str, name: *const c_char) -> Result<String> {
     unsafe { boundary::text(name) }.ok_or(Error::NullArgument { argument })
 }
 
+/// The types in the order of their numbers, which begin with 1.
+const TYPES: [Scalar; 6] = [Scalar::F32, Scalar::F64, Scalar::Ff, Scalar::Dd, Scalar::I32, Scalar::U32];
+
 /// Returns the type with a number of `kyoho_number_type`.
 fn scalar(argument: &'static str, number: kyoho_number_type) -> Result<Scalar> {
-    let types = [Scalar::F32, Scalar::F64, Scalar::Ff, Scalar::Dd, Scalar::I32, Scalar::U32];
     let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    let found = place.and_then(|place| types.get(place)).copied();
+    let found = place.and_then(|place| TYPES.get(place)).copied();
     found.ok_or_else(|| bad_field(argument, number, "1 (F32), 2 (F64), 3 (FF), 4 (DD), 5 (I32), 6 (U32)"))
+}
+
+/// Returns the names of the variables of each section.
+fn names_of(list: &PairProgram) -> [Vec<CString>; 4] {
+    let name = |name: &String| CString::new(name.as_bytes()).unwrap_or_default();
+    let [sinks, sources] = &list.fields;
+    [
+        sinks.iter().map(|field| name(&field.name)).collect(),
+        sources.iter().map(|field| name(&field.name)).collect(),
+        list.parameters.iter().map(|parameter| name(&parameter.name)).collect(),
+        list.results.iter().map(|result| name(&result.name)).collect(),
+    ]
 }
 
 /// Rows of numbers of a caller.
@@ -202,7 +223,8 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         };
         let options = Options { in_double_double, plain: false };
         let kernel = PairKernel::new(&text, options, &settings.pair_machine()?)?;
-        let handle = PAIRS.insert(Held { kernel, last_error: CString::default() })?;
+        let names = names_of(kernel.list());
+        let handle = PAIRS.insert(Held { kernel, names, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -275,15 +297,41 @@ pub unsafe extern "C" fn kyoho_pair_set_parameter(
 /// (lengths that differ, or an index beyond its table), KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_pair_run(pair: *mut kyoho_pair, n_sinks: i64, n_sources: i64) -> ResultCode {
+    call_on(pair, |kernel| kernel.run(number_of("n_sinks", n_sinks)?, number_of("n_sources", n_sources)?))
+}
+
+/// Returns a number of sinks or sources, or none for that of the arrays.
+fn number_of(what: &'static str, number: i64) -> Result<Option<usize>> {
+    match number {
+        -1 => Ok(None),
+        0..=0x7fff_ffff => Ok(Some(number as usize)),
+        value => Err(Error::BadCount { what, value, allowed: format!("-1 (that of the arrays), 0 to {MAX_BODIES}") }),
+    }
+}
+
+/// Computes the results of groups of sinks, on each of which the sources of its own list act alone.
+/// `lists` is as for `kyoho_system_force_lists`: ranges or lists of addresses, which count the rows
+/// of the sources' arrays, in memory of the host. `n_sources` is as for `kyoho_pair_run`; the number
+/// of sinks is that of the groups.
+///
+/// The sources of a list are added in its order, in blocks of 256. On GPUs a thread computes a sink.
+///
+/// Errors: as `kyoho_pair_run`, and KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (arrays of more than one
+/// form, sources that come with the call, another memory), KYOHO_BAD_COUNT (also offsets that
+/// decrease, do not begin with 0 or end with another number than that of the sinks, and addresses
+/// that are negative or beyond the sources).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_run_lists(
+    pair: *mut kyoho_pair,
+    lists: *const kyoho_lists,
+    n_sources: i64,
+) -> ResultCode {
     call_on(pair, |kernel| {
-        let number = |what: &'static str, number: i64| match number {
-            -1 => Ok(None),
-            0..=0x7fff_ffff => Ok(Some(number as usize)),
-            value => {
-                Err(Error::BadCount { what, value, allowed: format!("-1 (that of the arrays), 0 to {MAX_BODIES}") })
-            }
-        };
-        kernel.run(number("n_sinks", n_sinks)?, number("n_sources", n_sources)?)
+        // SAFETY: null or a structure.
+        let lists = unsafe { structures::read("lists", lists) }?;
+        // SAFETY: the arrays have as many elements as their documentation says.
+        let lists = unsafe { super::lists::of_pairs(&lists) }?;
+        kernel.run_lists(&lists, number_of("n_sources", n_sources)?)
     })
 }
 
@@ -336,27 +384,93 @@ pub unsafe extern "C" fn kyoho_pair_explain(
     needed: *mut i64,
 ) -> ResultCode {
     call_on(pair, |kernel| {
-        let list = explain(kernel.list());
-        // SAFETY: null or room for a number.
-        unsafe { boundary::write(needed, list.len() as i64 + 1) };
-        let room = usize::try_from(room).map_err(|_| Error::BadCount {
-            what: "room",
-            value: room,
-            allowed: "0 or more".into(),
-        })?;
-        if room > 0 {
-            let text = required("text", text)?.cast::<u8>();
-            let length = list.len().min(room - 1);
-            // SAFETY: the caller's room.
-            unsafe {
-                ptr::copy_nonoverlapping(list.as_ptr(), text, length);
-                text.add(length).write(0);
+        // SAFETY: the caller's promise.
+        unsafe { copy_text("the list of operations", &explain(kernel.list()), text, room, needed) }
+    })
+}
+
+/// Writes the text of the kernels that a backend gets, as `kyoho_pair_explain` writes the list: PTX
+/// for KYOHO_BACKEND_CUDA, OpenCL C for KYOHO_BACKEND_OPENCL. No device is needed.
+///
+/// Errors: as `kyoho_pair_explain`, and KYOHO_BAD_OPTION (another backend, or an interaction that
+/// GPUs cannot compute).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_source(
+    pair: *mut kyoho_pair,
+    backend: kyoho_backend,
+    text: *mut c_char,
+    room: i64,
+    needed: *mut i64,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        let source = kernel.source(options::backend_of("backend", backend, "")?)?;
+        // SAFETY: the caller's promise.
+        unsafe { copy_text("the text of the kernels", &source, text, room, needed) }
+    })
+}
+
+/// Copies a text to a caller, with a zero at its end, as far as there is room.
+///
+/// # Safety
+/// `text` is null or has so much room, `needed` is null or has room for a number.
+unsafe fn copy_text(what: &'static str, from: &str, text: *mut c_char, room: i64, needed: *mut i64) -> Result<()> {
+    // SAFETY: null or room for a number.
+    unsafe { boundary::write(needed, from.len() as i64 + 1) };
+    let bad = |_| Error::BadCount { what: "room", value: room, allowed: "0 or more".into() };
+    let room = usize::try_from(room).map_err(bad)?;
+    if room > 0 {
+        let text = required("text", text)?.cast::<u8>();
+        let length = from.len().min(room - 1);
+        // SAFETY: the caller's room.
+        unsafe {
+            ptr::copy_nonoverlapping(from.as_ptr(), text, length);
+            text.add(length).write(0);
+        }
+    }
+    if room <= from.len() {
+        return Err(Error::BufferTooSmall { what, needed: from.len() + 1, room });
+    }
+    Ok(())
+}
+
+/// Describes what a text declares: the variable with a number, counted from 0, in a section (1: of
+/// the sinks, 2: of the sources, 3: parameters, 4: results).
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (there are fewer),
+/// KYOHO_BAD_OPTION (another section, or a `structure_size` that is not allowed).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_describe(
+    pair: *mut kyoho_pair,
+    section: i32,
+    number: i32,
+    variable: *mut kyoho_pair_variable,
+) -> ResultCode {
+    call_on_held(pair, |Held { kernel, names, .. }| {
+        let list = kernel.list();
+        let all: Vec<(Type, usize)> = match section {
+            1 | 2 => list.fields[section as usize - 1].iter().map(|field| (field.of, 0)).collect(),
+            3 => {
+                let size = |given: &Parameter| if given.extents.is_empty() { 0 } else { given.count() };
+                list.parameters.iter().map(|given| (given.of, size(given))).collect()
             }
-        }
-        if room <= list.len() {
-            return Err(Error::BufferTooSmall { what: "the list of operations", needed: list.len() + 1, room });
-        }
-        Ok(())
+            4 => {
+                let of = |result: &ResultField| Type { scalar: result.accumulated, width: result.of.width };
+                list.results.iter().map(|result| (of(result), 0)).collect()
+            }
+            other => return Err(bad_field("section", other, "1 (i), 2 (j), 3 (param), 4 (result)")),
+        };
+        let place = usize::try_from(number).ok().filter(|place| *place < all.len()).ok_or_else(|| {
+            let allowed = format!("0 to {}, as many as the text declares", all.len() as i64 - 1);
+            Error::BadCount { what: "the number of the variable", value: number.into(), allowed }
+        })?;
+        let (of, table_size) = all[place];
+        let mut described: kyoho_pair_variable = structures::empty();
+        described.number_type =
+            TYPES.iter().position(|scalar| *scalar == of.scalar).map_or(0, |place| place as i32 + 1);
+        (described.width, described.table_size) = (of.width as i32, table_size as i32);
+        described.name = names[section as usize - 1][place].as_ptr();
+        // SAFETY: null or a structure.
+        unsafe { structures::write("variable", variable, described) }
     })
 }
 

@@ -9,8 +9,8 @@ use std::ptr;
 use crate::data::{DevicePlace, Error, Result};
 
 use super::{
-    kyoho_backend, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion, kyoho_precision,
-    kyoho_scope,
+    kyoho_backend, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion, kyoho_number_type,
+    kyoho_precision, kyoho_scope,
 };
 
 /// The memory in which the arrays of a structure lie.
@@ -196,6 +196,23 @@ pub struct kyoho_pair_options {
     /// The numbers of the backend's devices, such as "0,1", or "all". NULL: what the environment
     /// says, as for systems.
     pub devices: *const c_char,
+}
+
+/// A field, a parameter or a result that the text of a pair interaction declares. Begin with
+/// KYOHO_PAIR_VARIABLE_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_pair_variable {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The type of its numbers; of a result, the one in which it is handed over.
+    pub number_type: kyoho_number_type,
+    /// The numbers of a row: 1, or the components of a vector.
+    pub width: i32,
+    /// The numbers of a table in all; 0: it is none.
+    pub table_size: i32,
+    /// The name; it stays until the interaction is freed.
+    pub name: *const c_char,
 }
 
 /// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array
@@ -513,6 +530,7 @@ structures! {
     kyoho_lists, cuda: kyoho_cuda;
     kyoho_batch, cuda: kyoho_cuda;
     kyoho_pair_options, backend: i32;
+    kyoho_pair_variable, name: *const c_char;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
