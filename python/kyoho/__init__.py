@@ -12,6 +12,7 @@ from ._errors import Error, Result
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
 from ._library import __version__
+from ._pair import Pair, pair
 from ._results import Forces, Interaction, Predictions, Sources, Statistics, TreeErrors
 from ._system import System
 
@@ -21,6 +22,7 @@ __all__ = [
     "Forces",
     "Information",
     "Interaction",
+    "Pair",
     "Predictions",
     "Result",
     "Sources",
@@ -32,6 +34,7 @@ __all__ = [
     "forces_on_lists",
     "gravity",
     "info",
+    "pair",
     "release",
     "tree_error",
 ]

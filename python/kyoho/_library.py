@@ -14,6 +14,7 @@ PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libkyoho
 VERSION = 200
 
 _SYSTEM = c_void_p
+_PAIR = c_void_p
 _RESULTS = {
     "kyoho_backend_available": (c_int32, POINTER(c_int32)),
     "kyoho_interaction_describe": (c_int32, POINTER(structures.Interaction)),
@@ -55,6 +56,16 @@ _RESULTS = {
         c_int32,
         POINTER(structures.TreeErrors),
     ),
+    "kyoho_pair_compile": (c_char_p, POINTER(structures.PairOptions), POINTER(c_void_p)),
+    "kyoho_pair_describe": (_PAIR, c_int32, c_int32, POINTER(structures.PairVariable)),
+    "kyoho_pair_set": (_PAIR, c_char_p, c_int32, c_void_p, c_int64, c_int64),
+    "kyoho_pair_set_parameter": (_PAIR, c_char_p, c_int32, c_void_p, c_int64),
+    "kyoho_pair_run": (_PAIR, c_int64, c_int64),
+    "kyoho_pair_run_lists": (_PAIR, POINTER(structures.Lists), c_int64),
+    "kyoho_pair_result": (_PAIR, c_char_p, c_int32, c_void_p, c_int64, c_int64),
+    "kyoho_pair_explain": (_PAIR, c_char_p, c_int64, POINTER(c_int64)),
+    "kyoho_pair_source": (_PAIR, c_int32, c_char_p, c_int64, POINTER(c_int64)),
+    "kyoho_pair_free": (_PAIR,),
 }
 
 

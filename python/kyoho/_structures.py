@@ -139,6 +139,26 @@ class Lists(ctypes.Structure):
     ]
 
 
+class PairOptions(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("f64_as_dd", c_int32),
+        ("threads", c_int32),
+        ("backend", c_int32),
+        ("devices", c_char_p),
+    ]
+
+
+class PairVariable(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("number_type", c_int32),
+        ("width", c_int32),
+        ("table_size", c_int32),
+        ("name", c_char_p),
+    ]
+
+
 class Batch(ctypes.Structure):
     _fields_ = [
         ("structure_size", c_int32),

@@ -106,6 +106,13 @@ fn join<T: Limb>(a: T, b: T) -> Double<T> {
     Double { high, low: b - (high - a) }
 }
 
+/// Returns a root and its rest, as far as there is one: zero and infinity have none.
+#[inline(always)]
+fn join_root<T: Limb>(root: T, rest: T) -> Double<T> {
+    let sum = join(root, or_zero(rest));
+    Double { high: sum.high, low: or_zero(sum.low) }
+}
+
 /// Returns a number, and zero for what is none.
 #[inline(always)]
 fn or_zero<T: Limb>(limb: T) -> T {
@@ -163,9 +170,8 @@ impl<T: Limb> Double<T> {
     pub fn sqrt(self) -> Self {
         let root = self.high.root();
         let rest = (-root).fused(root, self.high) + self.low;
-        // A zero or an infinity has no rest.
         let low = rest / (root + root);
-        join(root, T::ZERO.if_less(self.high, or_zero(low), T::ZERO))
+        join_root(root, T::ZERO.if_less(self.high, low, T::ZERO))
     }
 
     /// Returns the inverse of the square root, by a step of Newton's method from that of one limb.
@@ -173,7 +179,7 @@ impl<T: Limb> Double<T> {
     pub fn rsqrt(self) -> Self {
         let first = self.high.inverse_root();
         let rest = -(self * two_prod(first, first)).add_limb(-T::ONE).high;
-        join(first, or_zero(first * T::HALF * rest))
+        join_root(first, first * T::HALF * rest)
     }
 }
 
@@ -459,7 +465,8 @@ mod tests {
             assert_close(a.rsqrt() * a.rsqrt() * a, Double::ONE, 1e-31);
         }
         assert_eq!(DoubleDouble::ZERO.sqrt(), Double::ZERO);
-        assert_eq!(DoubleDouble::ZERO.rsqrt().high, f64::INFINITY);
+        assert_eq!(DoubleDouble::ZERO.rsqrt().parts(), (f64::INFINITY, 0.0));
+        assert_eq!(DoubleDouble::from_limb(f64::INFINITY).sqrt().parts(), (f64::INFINITY, 0.0));
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn whole(random: &mut Random, count: usize, end: u32) -> Vec<f64> {
 }
 
 /// Terms of every operation. `T` stands for the type.
-const TERMS: [&str; 27] = [
+const TERMS: [&str; 28] = [
     "i.a + j.a",
     "i.a - j.a",
     "i.a * j.a",
@@ -186,6 +186,7 @@ const TERMS: [&str; 27] = [
     "1 / (i.a + 3 + j.a)",
     "sqrt(2 + i.a * j.a)",
     "rsqrt(2 + i.a * j.a)",
+    "select(rsqrt(i.a - i.a + 0 * j.a) > 1000000, j.a, i.a)",
     "abs(i.a - j.a)",
     "floor(3 * i.a - 5 * j.a)",
     "min(i.a, j.a)",
@@ -208,7 +209,7 @@ const TERMS: [&str; 27] = [
     "erf(i.a + j.a)",
 ];
 /// The first of the terms that numbers in `dd` have on CPUs alone.
-const FUNCTIONS: usize = 21;
+const FUNCTIONS: usize = 22;
 /// The largest error of a type, relative to the sum of the sizes of terms. OpenCL allows functions
 /// in single precision 16 units in the last place.
 const TYPES: [(&str, Scalar, f64); 4] =

@@ -36,9 +36,10 @@ impl OpenClText {
             "{prelude}\n\
              FUNCTION double inverse_sqrt_64(double value)\n\
              {{\n    double root;\n    INVERSE_SQRT_SEED_64(root, value);\n\
-             \x20   const double rest = fma(-value * root, root, 1.0);\n\
-             \x20   const double better = fma(root * rest, fma(rest, 0.375, 0.5), root);\n\
-             \x20   return isfinite(rest) ? better : root;\n}}\n"
+             \x20   const uint2 words = as_uint2(root);\n\
+             \x20   root = as_double((uint2)(words.x, words.y == 0x7ff00000u ? words.y - 1u : words.y));\n\
+             \x20   const double rest = fma(-(value * root), root, 1.0);\n\
+             \x20   return fma(root * rest, fma(rest, 0.375, 0.5), root);\n}}\n"
         );
         OpenClText { text, names: 0, depth: 0 }
     }

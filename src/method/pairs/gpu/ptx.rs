@@ -200,25 +200,23 @@ impl PtxText {
     }
 
     /// Writes one over the square root of a double: the machine's first digits, and a step of third
-    /// order. Zero, infinity and what is below the normal numbers keep the first digits.
+    /// order, which is infinite again for a zero. For infinity there is no number.
     fn inverse_root(&mut self, to: &Name, value: &Name, guard: &str) {
         let [root, product, minus, rest, factor, more] = [(); 6].map(|()| self.register(3));
-        let ([low, high], bits) = ([(); 2].map(|()| self.register(1)), self.register(2));
-        let is_number = self.register(0);
+        let ([low, high], is_infinite) = ([(); 2].map(|()| self.register(1)), self.register(0));
         let [one, half, third] = [1.0, 0.5, 0.375].map(|number| self.constant(Number::F64(number)));
         self.line(&format!("rsqrt.approx.ftz.f64 {root}, {value};"));
+        // An infinite root becomes the largest number, by the units of integers, which are idle.
+        self.line(&format!("mov.b64 {{{low}, {high}}}, {root};"));
+        self.line(&format!("setp.eq.u32 {is_infinite}, {high}, 0x7ff00000;"));
+        self.line(&format!("@{is_infinite} sub.u32 {high}, {high}, 1;"));
+        self.line(&format!("mov.b64 {root}, {{{low}, {high}}};"));
         self.line(&format!("mul.rn.f64 {product}, {value}, {root};"));
         self.line(&format!("neg.f64 {minus}, {product};"));
         self.line(&format!("fma.rn.f64 {rest}, {minus}, {root}, {one};"));
-        // The high word of an infinite double, or of none, is no number of single precision either,
-        // and this test leaves the units of doubles free.
-        self.line(&format!("mov.b64 {{{low}, {high}}}, {rest};"));
-        self.line(&format!("mov.b32 {bits}, {high};"));
-        self.line(&format!("setp.num.f32 {is_number}, {bits}, {bits};"));
         self.line(&format!("fma.rn.f64 {factor}, {rest}, {third}, {half};"));
         self.line(&format!("mul.rn.f64 {more}, {root}, {rest};"));
-        self.line(&format!("@{is_number} fma.rn.f64 {root}, {more}, {factor}, {root};"));
-        self.line(&format!("{guard}mov.f64 {to}, {root};"));
+        self.line(&format!("{guard}fma.rn.f64 {to}, {more}, {factor}, {root};"));
     }
 
     /// Writes a call of a function of the library of such functions.

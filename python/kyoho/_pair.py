@@ -1,0 +1,334 @@
+"""Pair interactions that users write as text."""
+
+from __future__ import annotations
+
+import weakref
+from ctypes import byref, c_char_p, c_int64, c_void_p, create_string_buffer, sizeof
+from fractions import Fraction
+from typing import Any, Mapping
+
+import numpy
+from numpy.typing import NDArray
+
+from . import _structures as structures
+from ._arrays import Arrays
+from ._errors import Error, Result, chosen
+from ._library import check, library
+
+_F32, _F64, _FF, _DD, _I32, _U32 = range(1, 7)
+_NAMES = {_F32: "f32", _F64: "f64", _FF: "ff", _DD: "dd", _I32: "i32", _U32: "u32"}
+# The types in which arrays are handed over as they are.
+_NUMBERS = {
+    numpy.dtype(numpy.float32): _F32,
+    numpy.dtype(numpy.float64): _F64,
+    numpy.dtype(numpy.int32): _I32,
+    numpy.dtype(numpy.uint32): _U32,
+}
+# The types of results, and how many of them a number is.
+_RESULTS = {
+    _F32: (numpy.float32, 1),
+    _F64: (numpy.float64, 1),
+    _FF: (numpy.float32, 2),
+    _DD: (numpy.float64, 2),
+    _I32: (numpy.int32, 1),
+    _U32: (numpy.uint32, 1),
+}
+_SINKS, _SOURCES, _PARAMETERS, _OF_RESULTS = range(1, 5)
+
+
+class _Variable:
+    """What a text declares: a name, the type of its numbers, and how many a row or a table has."""
+
+    def __init__(self, described: structures.PairVariable) -> None:
+        self.name: str = described.name.decode()
+        self.type: int = described.number_type
+        self.width: int = described.width
+        self.table_size: int = described.table_size
+
+
+def pair(
+    text: str,
+    *,
+    f64_as_dd: bool = False,
+    backend: str | None = None,
+    devices: str | None = None,
+    threads: int | None = None,
+) -> Pair:
+    """A pair interaction, compiled from a text of the language of pairs (``docs/pairs.md``).
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    f64_as_dd : bool
+        Whether every ``f64`` of the text is read as ``dd``, two doubles.
+    backend, devices, threads
+        As for :class:`kyoho.System`. With a backend of None the CPU also computes what a GPU cannot.
+
+    >>> import kyoho
+    >>> count = kyoho.pair('''
+    ... pair count
+    ... i x: f64
+    ... j x: f64
+    ... param reach: f64
+    ... result near: u32 count, nearest: f64 min
+    ... body
+    ...   d = abs(i.x - j.x)
+    ...   near count= d < reach
+    ...   nearest min= d
+    ... ''')
+    >>> found = count(i={"x": [0.0, 5.0]}, j={"x": [0.5, 1.0, 4.75]}, reach=2)
+    >>> found["near"], found["nearest"]
+    (array([2, 1], dtype=uint32), array([0.5 , 0.25]))
+    """
+    return Pair(text, f64_as_dd=f64_as_dd, backend=backend, devices=devices, threads=threads)
+
+
+class Pair:
+    """A compiled pair interaction. Call it with the fields of the sinks and of the sources.
+
+    Threads may use several at once; calls of one wait for one another.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        f64_as_dd: bool = False,
+        backend: str | None = None,
+        devices: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(text, str):
+            raise Error(f"text is a {type(text).__name__}; allowed: str")
+        options = structures.PairOptions(sizeof(structures.PairOptions))
+        options.f64_as_dd = int(bool(f64_as_dd))
+        options.backend = chosen("backend", backend, structures.BACKENDS)
+        options.threads = threads or 0
+        if devices is not None:
+            options.devices = devices.encode()
+        handle = c_void_p()
+        check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
+        self._handle = handle
+        self._free = weakref.finalize(self, library.kyoho_pair_free, handle)
+        self._variables = {section: self._declared(section) for section in range(_SINKS, _OF_RESULTS + 1)}
+
+    def _declared(self, section: int) -> dict[str, _Variable]:
+        """What the text declares in a section, by name."""
+        variables: dict[str, _Variable] = {}
+        described = structures.PairVariable(sizeof(structures.PairVariable))
+        while not (result := library.kyoho_pair_describe(self._handle, section, len(variables), byref(described))):
+            variable = _Variable(described)
+            variables[variable.name] = variable
+        if result != Result.BAD_COUNT:
+            check(result)
+        return variables
+
+    def __call__(
+        self,
+        i: Mapping[str, Any] | None = None,
+        j: Mapping[str, Any] | None = None,
+        *,
+        sinks: int | None = None,
+        sources: int | None = None,
+        sink_offsets: Any = None,
+        source_offsets: Any = None,
+        addresses: Any = None,
+        first_addresses: Any = None,
+        source_counts: Any = None,
+        **parameters: Any,
+    ) -> dict[str, NDArray[Any]]:
+        """The results for every sink.
+
+        Parameters
+        ----------
+        i, j : mapping
+            The arrays of the fields of the sinks and of the sources by their names: ``(n,)`` for
+            single numbers, ``(n, components)`` for vectors. Numbers are rounded to the type of the
+            field; integers have to be exact. For ``ff`` and ``dd`` a last axis of 2 may hold the high
+            and the low limbs. None: those of the last call.
+        sinks, sources : int
+            Their numbers, where the text declares no field for them.
+        source_offsets, addresses
+            Only the sources of its list act on a sink: those at ``addresses[source_offsets[k]]`` to
+            below ``addresses[source_offsets[k + 1]]``, as :meth:`kyoho.System.find_neighbours` gives
+            both. None: all sources act on all sinks.
+        first_addresses, source_counts
+            In their place: the first source of each list, and the number of sources.
+        sink_offsets : (lists + 1,) of int32
+            The first sink of each list and, behind the last one, the number of sinks. None: a list
+            for each sink.
+        parameters
+            The parameters by their names: a number, those of a vector, or a table. Numbers may be
+            ``int``, ``float``, ``Decimal``, ``Fraction`` or ``str``, of which ``dd`` keeps 32 digits.
+            Those that were given before may be left out.
+
+        Returns
+        -------
+        dict
+            Arrays by the names of the results, ``(n,)`` or ``(n, components)``. Those in ``ff`` and
+            ``dd`` have a last axis of 2 for the high and the low limb.
+        """
+        for section, name, given in ((_SINKS, "i", i), (_SOURCES, "j", j)):
+            for field, array in (given or {}).items():
+                self._set(self._variable(section, f"{name}.", field), f"{name}.{field}", array)
+        for name, value in parameters.items():
+            self._set_parameter(self._variable(_PARAMETERS, "", name), value)
+        of_sources = -1 if sources is None else sources
+        given_lists = (source_offsets, addresses, first_addresses, source_counts)
+        if any(array is not None for array in given_lists):
+            count = self._run_lists(sink_offsets, *given_lists, of_sources)
+        else:
+            if sink_offsets is not None:
+                raise Error("sink_offsets is given without lists; allowed: with source_offsets or first_addresses")
+            check(library.kyoho_pair_run(self._handle, -1 if sinks is None else sinks, of_sources))
+            count = self._sinks if sinks is None else sinks
+        return {name: self._result(variable, count) for name, variable in self._variables[_OF_RESULTS].items()}
+
+    def explain(self) -> str:
+        """The compiled list of operations, with what is computed once a sink or a source and costs."""
+        return self._text(library.kyoho_pair_explain)
+
+    def source(self, backend: str) -> str:
+        """The text of the kernels that a backend gets: PTX for ``cuda``, OpenCL C for ``opencl``."""
+        number = chosen("backend", backend, structures.BACKENDS)
+        return self._text(lambda *arguments: library.kyoho_pair_source(arguments[0], number, *arguments[1:]))
+
+    _sinks = 0
+
+    def _variable(self, section: int, prefix: str, name: str) -> _Variable:
+        variables = self._variables[section]
+        if name not in variables:
+            allowed = ", ".join(prefix + known for known in variables) or "none, as the text declares none"
+            raise Error(f"there is no {prefix}{name}; allowed: {allowed}")
+        return variables[name]
+
+    def _set(self, variable: _Variable, name: str, array: Any) -> None:
+        rows = numpy.asarray(array)
+        wanted = (variable.width,) if variable.width > 1 else ()
+        number_type = _NUMBERS.get(rows.dtype)
+        if variable.type in (_FF, _DD) and rows.ndim == len(wanted) + 2 and rows.shape[-1] == 2:
+            limb = numpy.float64 if variable.type == _DD else numpy.float32
+            rows, number_type = rows.astype(limb, copy=False), variable.type
+            shape = rows.shape[:-1]
+        else:
+            if number_type is None:
+                rows, number_type = _converted(name, rows, variable)
+            shape = rows.shape
+        if len(shape) != 1 + len(wanted) or shape[1:] != wanted:
+            allowed = f"(n, {variable.width})" if wanted else "(n,)"
+            raise Error(f"{name} has the shape {rows.shape}; allowed: {allowed}", Result.BAD_COUNT)
+        if not _follow(rows):
+            rows = numpy.ascontiguousarray(rows)
+        stride = rows.strides[0] if len(rows) > 1 else 0
+        check(
+            library.kyoho_pair_set(self._handle, name.encode(), number_type, rows.ctypes.data, stride, len(rows)),
+        )
+        if name.startswith("i."):
+            self._sinks = len(rows)
+
+    def _set_parameter(self, variable: _Variable, value: Any) -> None:
+        values = [value] if isinstance(value, (str, int, float, Fraction)) else numpy.asarray(value, object).ravel()
+        exact = [_fraction(variable.name, number) for number in values]
+        limbs = numpy.zeros((len(exact), 2))
+        for row, number in zip(limbs, exact):
+            row[0] = float(number)
+            if isinstance(number, Fraction):
+                row[1] = float(number - Fraction(row[0]))
+        check(
+            library.kyoho_pair_set_parameter(
+                self._handle, variable.name.encode(), _DD, limbs.ctypes.data, len(limbs)
+            )
+        )
+
+    def _run_lists(
+        self,
+        sink_offsets: Any,
+        source_offsets: Any,
+        addresses: Any,
+        first_addresses: Any,
+        source_counts: Any,
+        sources: int,
+    ) -> int:
+        lists = structures.Lists(sizeof(structures.Lists))
+        form = source_offsets if source_offsets is not None else first_addresses
+        if form is None:
+            raise Error("addresses or source_counts are given alone; allowed: with source_offsets or first_addresses")
+        count = max(len(form) - 1, 0) if source_offsets is not None else len(form)
+        if sink_offsets is None:
+            sink_offsets = numpy.arange(count + 1, dtype=numpy.int32)
+        offsets, ranges, entries = Arrays(lists, count + 1), Arrays(lists, count), Arrays(lists)
+        offsets.integers("sink_offsets", sink_offsets)
+        if source_offsets is not None:
+            offsets.long_integers("source_offsets", source_offsets)
+        for name, array in (("first_addresses", first_addresses), ("source_counts", source_counts)):
+            if array is not None:
+                ranges.integers(name, array)
+        if addresses is not None:
+            entries.integers("addresses", addresses)
+            last = int(numpy.asarray(source_offsets)[-1]) if source_offsets is not None else 0
+            if last > entries.rows_there():
+                raise Error(
+                    f"source_offsets[{count}] is {last}; allowed: up to {entries.rows_there()}, as there are addresses",
+                    Result.BAD_COUNT,
+                )
+        lists.group_count = count
+        check(library.kyoho_pair_run_lists(self._handle, byref(lists), sources))
+        return int(numpy.asarray(sink_offsets)[-1])
+
+    def _result(self, variable: _Variable, count: int) -> NDArray[Any]:
+        dtype, limbs = _RESULTS[variable.type]
+        shape = (count,) + ((variable.width,) if variable.width > 1 else ()) + ((limbs,) if limbs > 1 else ())
+        array: NDArray[Any] = numpy.empty(shape, dtype)
+        name = variable.name.encode()
+        check(library.kyoho_pair_result(self._handle, name, variable.type, array.ctypes.data, 0, count))
+        return array
+
+    def _text(self, call: Any) -> str:
+        needed = c_int64()
+        result = call(self._handle, None, 0, byref(needed))
+        if result != Result.BUFFER_TOO_SMALL:
+            check(result)
+        room = create_string_buffer(needed.value)
+        check(call(self._handle, room, needed.value, None))
+        return room.value.decode()
+
+
+def _converted(name: str, rows: NDArray[Any], variable: _Variable) -> tuple[NDArray[Any], int]:
+    """An array of another type in one that the library takes."""
+    if rows.dtype.kind not in "fiub" and rows.size > 0:
+        raise Error(f"{name} is an array of {rows.dtype}; allowed: real numbers")
+    if variable.type not in (_I32, _U32):
+        return rows.astype(numpy.float64), _F64
+    dtype = numpy.dtype(numpy.int32 if variable.type == _I32 else numpy.uint32)
+    if rows.dtype.kind == "f":
+        return rows.astype(numpy.float64), _F64
+    limits = numpy.iinfo(dtype)
+    if rows.size > 0 and (rows.min() < limits.min or rows.max() > limits.max):
+        value = rows.min() if rows.min() < limits.min else rows.max()
+        raise Error(f"{name} has the number {value}; allowed: integers of {_NAMES[variable.type]}")
+    return rows.astype(dtype), variable.type
+
+
+def _follow(rows: NDArray[Any]) -> bool:
+    """Whether the numbers of a row follow one another, and rows do not overlap."""
+    size = rows.itemsize
+    for length, stride in zip(reversed(rows.shape[1:]), reversed(rows.strides[1:])):
+        if length > 1 and stride != size:
+            return False
+        size *= length
+    return len(rows) < 2 or abs(rows.strides[0]) >= size
+
+
+def _fraction(name: str, number: Any) -> Fraction | float:
+    """A number with all its digits; infinities and what is no number stay floats."""
+    try:
+        return Fraction(number.item() if isinstance(number, numpy.generic) else number)
+    except (ValueError, OverflowError):
+        try:
+            return float(number)
+        except (TypeError, ValueError):
+            pass
+    except TypeError:
+        pass
+    raise Error(f"{name} is {number!r}; allowed: real numbers")

@@ -1,0 +1,117 @@
+"""Pair interactions that users write."""
+
+import decimal
+import fractions
+
+import numpy
+import pytest
+
+import kyoho
+
+GRAVITY = """
+pair gravity
+i      pos: vec3<f64>, id: u32
+j      pos: vec3<f64>, mass: f64, id: u32
+param  eps2: f64
+result acc: vec3<f64> sum
+       pot: f64 sum
+       others: u32 count
+body
+  skip if i.id == j.id
+  d = j.pos - i.pos
+  rinv = rsqrt(norm2(d) + eps2)
+  acc += j.mass * rinv^3 * d
+  pot -= j.mass * rinv
+  others count= true
+"""
+BACKENDS = [name for name, backend in kyoho.info().backends.items() if backend.devices]
+
+
+def bodies(count):
+    random = numpy.random.default_rng(3)
+    return random.normal(size=(count, 3)), random.uniform(size=count) / count, numpy.arange(count)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gravity_is_that_of_the_library(backend):
+    positions, masses, ids = bodies(700)
+    gravity = kyoho.pair(GRAVITY, backend=backend)
+    found = gravity(
+        i={"pos": positions, "id": ids}, j={"pos": positions, "mass": masses, "id": ids}, eps2=1e-4
+    )
+    accelerations, potentials = kyoho.gravity(positions, masses, eps=0.01, precision="double", backend="cpu")
+    numpy.testing.assert_allclose(found["acc"], accelerations, rtol=1e-12, atol=1e-13)
+    numpy.testing.assert_allclose(found["pot"], potentials, rtol=1e-12)
+    assert found["others"].dtype == numpy.uint32 and (found["others"] == 699).all()
+    # What was given stays for the next call.
+    again = gravity(eps2=1e-4)
+    assert (again["acc"] == found["acc"]).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lists_of_neighbours(backend):
+    positions, masses, ids = bodies(500)
+    with kyoho.System(order=2, backend="cpu") as system:
+        system.set_sources(positions, masses)
+        offsets, addresses = system.find_neighbours(positions, numpy.full(500, 0.25), indices=None)
+    gravity = kyoho.pair(GRAVITY, backend=backend)
+    data = {"i": {"pos": positions, "id": ids}, "j": {"pos": positions, "mass": masses, "id": ids}}
+    found = gravity(**data, eps2=0.01, source_offsets=offsets, addresses=addresses)
+    # A sink finds itself, which the text leaves out.
+    assert (found["others"] == numpy.diff(offsets) - 1).all()
+    near = addresses[offsets[7] : offsets[8]]
+    near = near[near != 7]
+    d = positions[near] - positions[7]
+    weights = masses[near] * ((d**2).sum(1) + 0.01) ** -1.5
+    numpy.testing.assert_allclose(found["acc"][7], (weights[:, None] * d).sum(0), rtol=1e-12)
+    ranges = gravity(eps2=0.01, sink_offsets=[0, 100, 500], first_addresses=[0, 50], source_counts=[50, 20])
+    assert (ranges["others"][:100] == numpy.where(ids[:100] < 50, 49, 50)).all()
+    with pytest.raises(kyoho.Error, match="source_offsets"):
+        gravity(source_offsets=offsets, addresses=addresses[:-1])
+
+
+def test_double_double_keeps_all_digits():
+    third = "pair third\nj weight: dd\nparam x: dd\nresult sum: dd sum\nbody\nsum += j.weight * x\n"
+    exact = fractions.Fraction(1, 3)
+    for value in (exact, decimal.Decimal(1) / decimal.Decimal(3), "0.33333333333333333333333333333333"):
+        high, low = kyoho.pair(third)(sinks=1, j={"weight": [1.0, 2.0]}, x=value)["sum"][0]
+        assert abs(fractions.Fraction(high) + fractions.Fraction(low) - 1) < fractions.Fraction(1, 10**27)
+        assert high == 1.0
+    limbs = kyoho.pair(third)(sinks=1, j={"weight": [[1.0, 1e-25]]}, x=1)["sum"][0]
+    assert limbs.tolist() == [1.0, 1e-25]
+
+
+def test_arrays_of_any_kind():
+    text = "pair p\ni a: f32\nj v: vec2<f64>, n: i32\nresult s: f32 sum(f64), m: i32 max\nbody\ns += i.a\nm max= j.n\n"
+    wide = numpy.arange(24.0).reshape(4, 6)
+    found = kyoho.pair(text)(
+        i={"a": [1, 2]}, j={"v": wide[::2, 1:3], "n": numpy.array([-5, 7], dtype=numpy.int64)}
+    )
+    assert found["s"].tolist() == [2.0, 4.0] and found["m"].tolist() == [7, 7]
+
+
+def test_what_is_wrong_is_named():
+    with pytest.raises(kyoho.Error, match="line 4, column 6: there is no 'b'") as caught:
+        kyoho.pair("pair p\nresult a: f64 sum\nbody\na += b\n")
+    assert caught.value.result == kyoho.Result.BAD_TEXT
+    gravity = kyoho.pair(GRAVITY)
+    with pytest.raises(kyoho.Error, match="there is no j.charge; allowed: j.pos, j.mass, j.id"):
+        gravity(j={"charge": [1.0]})
+    with pytest.raises(kyoho.Error, match="there is no eps; allowed: eps2"):
+        gravity(eps=1)
+    with pytest.raises(kyoho.Error, match=r"i.pos has the shape \(3,\); allowed: \(n, 3\)"):
+        gravity(i={"pos": [1.0, 2.0, 3.0]})
+    with pytest.raises(kyoho.Error, match="i.id has the number -1; allowed: integers of u32"):
+        gravity(i={"id": [-1]})
+    with pytest.raises(kyoho.Error, match="eps2 is NaN"):
+        gravity(eps2=float("nan"))
+    with pytest.raises(kyoho.Error, match="i.pos"):
+        gravity()
+
+
+def test_texts():
+    gravity = kyoho.pair(GRAVITY)
+    assert "once a pair:" in gravity.explain()
+    assert ".entry sum_pairs" in gravity.source("cuda") and "sum_lists(" in gravity.source("opencl")
+    with pytest.raises(kyoho.Error, match="cuda, opencl"):
+        gravity.source("cpu")
