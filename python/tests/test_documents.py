@@ -11,7 +11,7 @@ import pytest
 import kyoho
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ["README.md", "docs/python.md", "python/README.md"]
+PAGES = ["README.md", "docs/python.md", "docs/pairs.md", "python/README.md"]
 MODULES = ["kyoho", *(module.name for module in pkgutil.walk_packages(kyoho.__path__, "kyoho."))]
 
 
