@@ -10,14 +10,15 @@
 //!
 //! Each floor knows only those before it: [`data`] is plain data; [`law`] says what a pair adds;
 //! [`simd`] has vectors and loops for CPUs; [`hal`] says what a machine can do; [`method`]
-//! organises the sums; [`engine`] is a caller's system; [`config`] reads the environment; [`abi`]
-//! has the only `extern "C"`.
+//! organises the sums; [`engine`] is a caller's system; [`config`] reads the environment;
+//! [`integrator`] advances bodies in time; [`abi`] has the only `extern "C"`.
 
 pub mod abi;
 pub mod config;
 pub mod data;
 pub mod engine;
 pub mod hal;
+pub mod integrator;
 pub mod law;
 pub mod method;
 pub mod simd;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use common::root;
 
 /// The floors from the lowest to the highest.
-const FLOORS: [&str; 8] = ["data", "law", "simd", "hal", "method", "engine", "config", "abi"];
+const FLOORS: [&str; 9] = ["data", "law", "simd", "hal", "method", "engine", "config", "integrator", "abi"];
 
 /// Returns the floor of a folder of `src/`.
 fn floor(name: &str) -> Option<usize> {

@@ -92,6 +92,12 @@ pub enum Error {
         /// The handle's value.
         handle: usize,
     },
+    /// The handle is no integrator.
+    #[error("the handle {handle:#x} is not an integrator: it is null, was freed, or never was one")]
+    BadIntegratorHandle {
+        /// The handle's value.
+        handle: usize,
+    },
     /// A count is negative or larger than the data it speaks of.
     #[error("{what} is {value}; allowed: {allowed}")]
     BadCount {
@@ -135,6 +141,15 @@ pub enum Error {
         what: String,
         /// Its value.
         value: f64,
+    },
+    /// Two bodies have the same position, where the force between them has no value.
+    #[error(
+        "bodies {} and {} have the same position; allowed: different positions, or a softening length above 0",
+        bodies[0], bodies[1]
+    )]
+    SamePlace {
+        /// Their identifiers, or else their places among all, from 0.
+        bodies: [i64; 2],
     },
     /// A finite number is too large for the precision, or a sum overflowed.
     #[error("{what} is {}, too large for precision {precision}; allowed: {allowed}", shown(*value))]
@@ -279,10 +294,12 @@ impl Error {
     pub fn code(&self) -> ResultCode {
         match self {
             Error::NullArgument { .. } => ResultCode::NullArgument,
-            Error::BadHandle { .. } | Error::BadPairHandle { .. } => ResultCode::BadHandle,
+            Error::BadHandle { .. } | Error::BadPairHandle { .. } | Error::BadIntegratorHandle { .. } => {
+                ResultCode::BadHandle
+            }
             Error::BadCount { .. } | Error::BadList { .. } => ResultCode::BadCount,
             Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
-            Error::NotFinite { .. } => ResultCode::NotFinite,
+            Error::NotFinite { .. } | Error::SamePlace { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
             Error::CallOrder { .. } | Error::Forked { .. } | Error::NotGiven { .. } => ResultCode::CallOrder,
             Error::BadOption { .. } | Error::NoDescriptor { .. } => ResultCode::BadOption,

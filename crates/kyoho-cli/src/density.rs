@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::body::{Body, Vector, sum, vector};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::named;
 use crate::run::snapshot;
 use kyoho::data::error::shown;
 use kyoho::data::memory::filled;
+use kyoho::integrator::body::{Body, Vector, sum, vector};
 
 /// The options of `kyoho picture`.
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ use kyoho::data::error::{shortened, shown};
 pub enum Failure {
     /// An error of the library.
     #[error(transparent)]
-    Library(#[from] kyoho::data::Error),
+    Library(kyoho::data::Error),
     /// An option whose value has no meaning, alone or with the other options.
     #[error("{option} is {}; allowed: {allowed}", shortened(value))]
     Argument {
@@ -44,7 +44,7 @@ pub enum Failure {
     #[error("bodies {} and {} have the same position; allowed: different positions, or softening (--eps)", bodies[0], bodies[1])]
     SamePlace {
         /// Their numbers, from 1.
-        bodies: [usize; 2],
+        bodies: [i64; 2],
     },
     /// A block that has other results on several devices than on one.
     #[error(
@@ -68,6 +68,15 @@ pub enum Failure {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
+}
+
+impl From<kyoho::data::Error> for Failure {
+    fn from(error: kyoho::data::Error) -> Failure {
+        match error {
+            kyoho::data::Error::SamePlace { bodies } => Failure::SamePlace { bodies: bodies.map(|place| place + 1) },
+            other => Failure::Library(other),
+        }
+    }
 }
 
 impl Failure {

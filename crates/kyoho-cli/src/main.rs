@@ -5,7 +5,6 @@
 mod out;
 
 mod bench;
-mod body;
 mod converge;
 mod density;
 mod failure;

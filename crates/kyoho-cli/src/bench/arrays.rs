@@ -93,9 +93,9 @@ impl Received {
 
     /// Returns the potential and the acceleration of a sink.
     #[cfg(test)]
-    pub fn of(&self, sink: usize) -> (f64, crate::body::Vector) {
+    pub fn of(&self, sink: usize) -> (f64, kyoho::integrator::body::Vector) {
         let number = |place: &AtomicU64| f64::from_bits(place.load(Ordering::Relaxed));
-        let acceleration = crate::body::vector(|k| number(&self.derivatives[0][3 * sink + k]));
+        let acceleration = kyoho::integrator::body::vector(|k| number(&self.derivatives[0][3 * sink + k]));
         (number(&self.potentials[sink]), acceleration)
     }
 }

@@ -320,9 +320,9 @@ fn print(row: &Row, n_times_n: &Row) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use crate::bench::measure::SOFTENING;
-    use crate::body::{Vector, vector};
     use kyoho::config::Settings;
     use kyoho::data::{Order, Precision};
+    use kyoho::integrator::body::{Vector, vector};
 
     use super::*;
 

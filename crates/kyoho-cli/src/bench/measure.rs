@@ -4,11 +4,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::bench::row::{Row, Work};
-use crate::body::{self, Body, Vector};
 use crate::failure::Result;
 use crate::model::plummer;
 use kyoho::data::{Forces, Order, Sink, Source, memory, padded};
 use kyoho::hal::Backend;
+use kyoho::integrator::body::{self, Body, Vector};
 use kyoho::{Setup, System};
 
 /// The softening length. It does not change the work, and it keeps the forces of the model's

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::model::plummer;
 use crate::picture;
-use crate::run::energy::Energies;
-use crate::run::integrator;
-use crate::run::plan::Plan;
 use kyoho::System;
 use kyoho::data::error::shown;
 use kyoho::data::{Order, Precision};
+use kyoho::integrator;
+use kyoho::integrator::body::Body;
+use kyoho::integrator::energy::Energies;
+use kyoho::integrator::plan::Plan;
 
 /// The options of `kyoho converge`.
 #[derive(Debug, clap::Args)]
@@ -158,7 +158,7 @@ fn error(system: System, plan: Plan, model: &[Body], energies: &mut Energies) ->
     let mut integrator = integrator::of(system, &plan, model.to_vec())?;
     let mut squares = 0.0;
     for _ in 0..meetings {
-        integrator.advance(&mut |_, _| ())?;
+        integrator.advance(&mut |_, _| true)?;
         squares += (energies.of(integrator.bodies())?.total() / before - 1.0).powi(2);
     }
     Ok((squares / f64::from(meetings)).sqrt())

@@ -7,7 +7,6 @@
 
 use rustfft::FftDirection;
 
-use crate::body::{Vector, sum, vector};
 use crate::failure::{Failure, Result};
 use crate::model::cosmology::{Cosmology, GRAVITY, SPEED, Spectrum};
 use crate::model::fourier::{Number, transform};
@@ -16,6 +15,7 @@ use crate::model::random::Random;
 use crate::model::{Destination, Model, Star};
 use kyoho::data::error::shown;
 use kyoho::data::memory::{filled, push};
+use kyoho::integrator::body::{Vector, sum, vector};
 
 /// The options of `kyoho model cosmological-sphere`.
 #[derive(Debug, clap::Args)]
@@ -300,9 +300,9 @@ mod tests {
     use kyoho::data::{Order, Precision};
 
     use super::*;
-    use crate::body::{Body, length};
-    use crate::run::integrator;
-    use crate::run::plan::Plan;
+    use kyoho::integrator;
+    use kyoho::integrator::body::{Body, length};
+    use kyoho::integrator::plan::Plan;
 
     #[derive(Parser)]
     struct Line {
@@ -466,7 +466,7 @@ mod tests {
             let bodies = stars.iter().map(|star| Body::new(sphere.mass(), star.position, star.velocity)).collect();
             let setup = Settings::from_environment().unwrap().setup(plan.order, plan.precision).unwrap();
             let mut leapfrog = integrator::of(System::new(&setup).unwrap(), &plan, bodies).unwrap();
-            leapfrog.advance(&mut |_, _| ()).unwrap();
+            leapfrog.advance(&mut |_, _| true).unwrap();
             let before = radius(&mut stars.iter().map(|star| star.position));
             let after = radius(&mut leapfrog.bodies().iter().map(|body| body.position));
             // A body at the surface lacks the pull of its own cell, which makes the sphere larger

@@ -3,12 +3,12 @@
 
 use rayon::prelude::*;
 
-use crate::body::{Body, Vector, length, sum, vector};
 use crate::failure::Result;
 use crate::model::random::Random;
 use crate::model::{Star, TICK, bar};
-use crate::run::energy::{Energies, Energy};
 use kyoho::data::memory::{self, room};
+use kyoho::integrator::body::{Body, Vector, length, sum, vector};
+use kyoho::integrator::energy::{Energies, Energy};
 
 /// A model of bodies of equal masses whose directions are drawn independently of their radii.
 pub struct Isolated {

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
-use crate::body::Vector;
 use crate::failure::{Failure, Result};
 use crate::machine::{Machine, named};
-use crate::run::energy::Energies;
 use crate::run::snapshot::Format;
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::{file, progress};
 use isolated::Isolated;
 use kyoho::data::{Order, Precision};
+use kyoho::integrator::body::Vector;
+use kyoho::integrator::energy::Energies;
 
 /// The options of `kyoho model`.
 #[derive(Debug, clap::Args)]

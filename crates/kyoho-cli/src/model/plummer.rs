@@ -3,13 +3,13 @@
 
 use std::f64::consts::PI;
 
-use crate::body::Body;
 use crate::failure::Result;
 use crate::model::Star;
 use crate::model::isolated::{Isolated, VIRIAL, body, centre};
 use crate::model::random::Random;
-use crate::run::energy::Energies;
 use kyoho::data::memory::room;
+use kyoho::integrator::body::Body;
+use kyoho::integrator::energy::Energies;
 
 /// The Plummer model.
 pub const PLUMMER: Isolated = Isolated {
@@ -78,7 +78,7 @@ fn speed(random: &mut Random, radius: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::length;
+    use kyoho::integrator::body::length;
 
     #[test]
     fn half_of_the_mass_lies_within_the_half_mass_radius() {

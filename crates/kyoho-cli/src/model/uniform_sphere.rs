@@ -1,10 +1,10 @@
 //! Spheres of uniform density, in virial balance and at rest.
 
-use crate::body::Vector;
 use crate::model::Star;
 use crate::model::isolated::{Isolated, VIRIAL};
 use crate::model::random::Random;
-use crate::run::energy::Energy;
+use kyoho::integrator::body::Vector;
+use kyoho::integrator::energy::Energy;
 
 /// The sphere whose velocities have as much energy as in virial equilibrium. As a star's velocity
 /// does not depend on its place, the sphere is not stationary.
@@ -42,7 +42,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::length;
+    use kyoho::integrator::body::length;
 
     #[test]
     fn every_layer_has_the_same_density() {

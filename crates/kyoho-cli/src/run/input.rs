@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::run::snapshot_hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::memory;
+use kyoho::integrator::body::Body;
 
 /// Reads the bodies of a file in HDF5 or of a text. A text has a line for each body, with its mass,
 /// position and velocity. Blank lines and text after a `#` are comments. Exponents may be written

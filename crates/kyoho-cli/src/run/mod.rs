@@ -1,12 +1,7 @@
 //! `kyoho run`: integrates an N-body system.
 
-pub mod energy;
-mod hermite;
 pub mod input;
-pub mod integrator;
-mod leapfrog;
 mod options;
-pub mod plan;
 mod plot;
 mod report;
 pub mod snapshot;
@@ -15,18 +10,18 @@ pub mod snapshot_hdf5;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use energy::Energies;
-use integrator::Integrator;
-use plan::Plan;
 use report::{Report, Row};
 use snapshot::{Format, Origin, Snapshot};
 
-use crate::body::Body;
 use crate::failure::{Failure, Result};
 use crate::machine::named;
 use crate::model::plummer;
 use crate::{file, picture, progress};
 use kyoho::System;
+use kyoho::integrator::body::Body;
+use kyoho::integrator::energy::Energies;
+use kyoho::integrator::plan::Plan;
+use kyoho::integrator::{self, Integrator};
 
 pub use options::Arguments;
 
@@ -87,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             if blocks % 256 == 0 {
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
+            true
         })?;
         report.seconds += began.elapsed().as_secs_f64();
         report.approach(approach, meeting.time());

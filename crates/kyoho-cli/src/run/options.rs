@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::precision::precision;
-use crate::run::plan::Plan;
 use crate::run::snapshot::Snapshot;
 use kyoho::config::Settings;
 use kyoho::data::error::shown;
 use kyoho::data::{Error, Order, TreeAccuracy};
+use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, usual_eta, whole};
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]
@@ -96,25 +96,6 @@ pub struct Arguments {
     pub machine: Machine,
 }
 
-/// The default of `--eta4`.
-pub const ETA4: f64 = 0.01;
-
-/// Returns the default of `--eta`. In order 4 the criterion takes its square root.
-fn eta(order: Order) -> f64 {
-    match order {
-        Order::Second | Order::Fourth => 0.02,
-        Order::Sixth => 0.1,
-        Order::Eighth => 0.3,
-    }
-}
-
-/// The shortest step as a fraction of the interval. Shorter ones could not be added to times
-/// exactly.
-pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
-
-/// The shortest interval. The shortest steps of a shorter one would be rounded.
-pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
-
 /// Returns the plan of a run and the number of its intervals.
 pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapshot>) -> Result<(Plan, u64)> {
     let before = resumed.map(|snapshot| &snapshot.plan);
@@ -154,7 +135,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         precision,
         gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
         softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
-        eta: number("--eta", arguments.eta.or(eta_before).or(Some(eta(order))), |plan| plan.eta, 0.0, false)?,
+        eta: number("--eta", arguments.eta.or(eta_before).or(Some(usual_eta(order))), |plan| plan.eta, 0.0, false)?,
         eta4: number("--eta4", arguments.eta4, |plan| plan.eta4, ETA4, false)?,
         step: number("--dt", arguments.dt, |plan| plan.step, 0.0, true)?,
         longest: number("--dt-max", arguments.dt_max, |plan| plan.longest, interval, false)?.min(interval),
@@ -200,26 +181,6 @@ fn tree(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<Op
     }
 }
 
-/// Returns how often `part` goes into `all` if that is a whole number up to rounding.
-pub fn whole(all: f64, part: f64) -> Option<u64> {
-    let count = (all / part).round();
-    let fits = (1.0..=1e12).contains(&count) && (count * part / all - 1.0).abs() < 1e-9;
-    fits.then_some(count as u64)
-}
-
 fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
     Failure::Argument { option, value, allowed }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_that_are_no_binary_fractions_count_as_whole() {
-        assert_eq!(whole(1.0, 0.1), Some(10));
-        assert_eq!(whole(0.3, 0.1), Some(3));
-        assert_eq!(whole(1.0, 0.3), None);
-        assert_eq!(whole(0.1, 0.3), None);
-    }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::failure::Result;
-use crate::run::energy::Energy;
-use crate::run::integrator::{Approach, Counts};
-use crate::run::plan::Plan;
 use kyoho::config::Settings;
 use kyoho::data::Order;
 use kyoho::data::error::shown;
 use kyoho::engine::TreeErrors;
+use kyoho::integrator::energy::Energy;
+use kyoho::integrator::plan::Plan;
+use kyoho::integrator::{Approach, Counts};
 use kyoho::{Setup, System};
 
 /// The energies at one time.

@@ -12,15 +12,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::body::{Body, DERIVATIVES};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::run::input::{self, fill, rows};
-use crate::run::options::{self, SHORTEST_INTERVAL, whole};
-use crate::run::plan::Plan;
 use crate::run::snapshot_hdf5 as hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::{Order, Precision, TreeAccuracy};
+use kyoho::integrator::body::{Body, DERIVATIVES};
+use kyoho::integrator::plan::{ETA4, Plan, SHORTEST_INTERVAL, whole};
 
 /// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]
@@ -317,7 +316,7 @@ impl Header<'_> {
         let or = |name: &str, default: f64, allowed: &dyn Fn(f64) -> bool| {
             if self.words.contains_key(name) { self.number(name, allowed) } else { Ok(default) }
         };
-        let eta4 = or("eta4", options::ETA4, &|number| number >= 0.0)?;
+        let eta4 = or("eta4", ETA4, &|number| number >= 0.0)?;
         let tree = |accuracy, theta| TreeAccuracy::of(("accuracy", accuracy), ("theta", theta)).ok();
         let may_have =
             |tree: Option<Option<TreeAccuracy>>| tree.is_some_and(|tree| tree.is_none() || order == Order::Second);
@@ -436,7 +435,7 @@ pub mod tests {
     #[test]
     fn a_snapshot_without_the_parameter_of_the_average_has_its_default() {
         let text = sealed(&lines(Order::Fourth).replace("# eta4 0.03\n", ""));
-        assert_eq!(parse(&text).unwrap().plan.eta4, options::ETA4);
+        assert_eq!(parse(&text).unwrap().plan.eta4, ETA4);
     }
 
     #[test]

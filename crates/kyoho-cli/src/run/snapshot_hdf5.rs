@@ -10,9 +10,9 @@ use std::path::Path;
 
 use hdf5_pure::{AttrValue, Error, File, FileBuilder};
 
-use crate::body::{Body, DERIVATIVES, Vector};
 use crate::failure::{Failure, Result};
 use crate::run::snapshot::{Header, Snapshot, Value, check, checksum, vectors};
+use kyoho::integrator::body::{Body, DERIVATIVES, Vector};
 
 /// The number of bytes before those of HDF5. It is the smallest that the format allows.
 const USER_BLOCK: usize = 512;

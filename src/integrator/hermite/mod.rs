@@ -10,19 +10,19 @@ mod criterion;
 mod schedule;
 mod scheme;
 
+use crate::data::{Error, Nearest, Result, memory};
+use crate::engine::System;
+
+use super::body::Body;
+use super::encounters::{Encounter, Encounters};
+use super::plan::Plan;
+use super::{Approach, Counts, GoOn, Integrator, closest};
+
 use block::{Block, Moving, NEAR};
 use criterion::Criterion;
 use schedule::Schedule;
 use scheme::given;
 
-use crate::body::Body;
-use crate::failure::{Failure, Result};
-use crate::run::integrator::{Approach, Counts, Integrator, closest};
-use crate::run::plan::Plan;
-use kyoho::System;
-use kyoho::data::{Nearest, memory};
-
-pub use schedule::power_of_two;
 pub use scheme::Scheme;
 
 /// The Hermite integrator.
@@ -39,44 +39,42 @@ pub struct Hermite {
     /// The bodies of the block, ascending.
     members: Vec<usize>,
     approach: Option<Approach>,
+    encounters: Option<Encounters>,
+    reached: f64,
     counts: Counts,
 }
 
 impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
     pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
-        let n = bodies.len();
         let mut hermite = Hermite {
             criterion: Criterion::new(&plan),
             system,
             plan,
             scheme,
             bodies,
-            moving: memory::room(n, "bodies between meetings")?,
+            moving: Vec::new(),
             schedule: Schedule::default(),
-            members: memory::room(n, "the bodies of a block")?,
+            members: Vec::new(),
             approach: None,
+            encounters: None,
+            reached: 0.0,
             counts: Counts::default(),
         };
+        hermite.make_room()?;
         if hermite.bodies.iter().any(|body| body.step <= 0.0) {
             hermite.start()?;
         }
         Ok(hermite)
     }
 
-    /// Computes the forces and first steps of bodies that have none. Snap and crackle need the
-    /// accelerations and jerks of all bodies, which a first pass finds.
-    fn start(&mut self) -> Result<()> {
-        let mut known = 0;
-        while known < self.scheme.given() {
-            known = if known == 0 { 2 } else { self.scheme.given() };
-            self.pass(known)?;
-        }
-        for body in &mut self.bodies {
-            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
-            body.step = self.plan.allowed(body.step);
-        }
-        Ok(())
+    /// Makes room for all bodies between meetings.
+    fn make_room(&mut self) -> Result<()> {
+        let n = self.bodies.len();
+        self.moving.clear();
+        self.members.clear();
+        memory::reserve(&mut self.moving, n, "bodies between meetings")?;
+        memory::reserve(&mut self.members, n, "the bodies of a block")
     }
 
     /// Computes this many derivatives of each body's velocity at the bodies' places, and the first
@@ -91,7 +89,7 @@ impl Hermite {
             let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
             let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
             if distance == 0.0 {
-                return Err(Failure::SamePlace { bodies: [number + 1, nearest.index as usize + 1] });
+                return Err(Error::SamePlace { bodies: [number as i64, nearest.index.into()] });
             }
             body.step = self.criterion.first(self.scheme, body, distance);
         }
@@ -110,29 +108,57 @@ impl Hermite {
     /// done.
     fn block_step(&mut self) -> Result<f64> {
         let now = self.schedule.take(&mut self.members);
+        self.advance_members(now, true)?;
+        Ok(now)
+    }
+
+    /// Advances all bodies to a time at which some were advanced last, so that they meet there.
+    fn meet(&mut self, now: f64) -> Result<()> {
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        self.members.clear();
+        for (number, moving) in self.moving.iter_mut().enumerate() {
+            let step = block.since_last_step(&moving.body);
+            if step > 0.0 {
+                moving.body.step = step;
+                self.members.push(number);
+            }
+        }
+        if self.members.is_empty() { Ok(()) } else { self.advance_members(now, false) }
+    }
+
+    /// Advances the members of the block to a time. If they go on from there, they are scheduled
+    /// for their next steps, and encounters are looked for.
+    fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
         let (time, n) = (now * plan.interval, moving.len());
         self.system.set_time(time)?;
         self.system.start_from_fn(n, true, members.len(), |place| block.sink(moving, members, place))?;
-        self.approach = closest(self.approach, time, members, &self.system.wait()?);
+        let forces = self.system.wait()?;
+        self.approach = closest(self.approach, time, members, &forces);
+        if let Some(encounters) = self.encounters.as_mut().filter(|_| go_on) {
+            encounters.look(members, &forces, |number| block.position(moving, members, number))?;
+        }
         for (sink, members) in (0..).step_by(NEAR).zip(members.chunks(NEAR)) {
             self.counts.limited_steps += block.advance(&self.system.forces()?, sink, moving, members);
-            for number in members {
-                let body = &moving[*number].body;
-                self.schedule.put(*number, now + body.step / plan.interval)?;
-                self.system.set_source(*number, &body.source(plan.order, *number, plan.gravity, time))?;
+            if go_on {
+                for number in members {
+                    let body = &moving[*number].body;
+                    self.schedule.put(*number, now + body.step / plan.interval)?;
+                    self.system.set_source(*number, &body.source(plan.order, *number, plan.gravity, time))?;
+                }
             }
         }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
-        Ok(now)
+        Ok(())
     }
 }
 
 impl Integrator for Hermite {
-    fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
-        self.approach = None;
+    fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
+        (self.approach, self.reached) = (None, 0.0);
+        self.encounters.iter_mut().for_each(Encounters::clear);
         self.send_all()?;
         self.schedule.clear();
         self.moving.clear();
@@ -144,19 +170,59 @@ impl Integrator for Hermite {
             let body = Body { step: fraction * self.plan.interval, ..*body };
             self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
         }
-        loop {
+        let done = loop {
             let done = self.block_step()?;
-            progress(done, self.counts.block_steps);
-            if done == 1.0 {
-                break;
+            let goes_on = go_on(done, self.counts.block_steps);
+            if self.encounters.as_mut().is_some_and(Encounters::is_met) || !goes_on || done == 1.0 {
+                break done;
             }
+        };
+        if done < 1.0 {
+            self.meet(done)?;
         }
         self.bodies.iter_mut().zip(&self.moving).for_each(|(body, moving)| *body = moving.body);
+        self.reached = done;
         Ok(self.approach)
+    }
+
+    fn reached(&self) -> f64 {
+        self.reached
     }
 
     fn bodies(&self) -> &[Body] {
         &self.bodies
+    }
+
+    fn bodies_mut(&mut self) -> &mut Vec<Body> {
+        &mut self.bodies
+    }
+
+    /// Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
+    fn start(&mut self) -> Result<()> {
+        self.make_room()?;
+        let mut known = 0;
+        while known < self.scheme.given() {
+            known = if known == 0 { 2 } else { self.scheme.given() };
+            self.pass(known)?;
+        }
+        for body in &mut self.bodies {
+            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
+            body.step = self.plan.allowed(body.step);
+        }
+        Ok(())
+    }
+
+    fn set_plan(&mut self, plan: Plan) {
+        self.criterion = Criterion::new(&plan);
+        self.plan = plan;
+    }
+
+    fn watch(&mut self, encounters: Option<Encounters>) {
+        self.encounters = encounters;
+    }
+
+    fn encounters(&self) -> &[Encounter] {
+        self.encounters.as_ref().map_or(&[], Encounters::found)
     }
 
     fn counts(&self) -> Counts {
@@ -166,10 +232,10 @@ impl Integrator for Hermite {
 
 #[cfg(test)]
 mod tests {
-    use crate::body::{length, vector};
-    use crate::model::plummer;
-    use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
+    use crate::config::Settings;
+    use crate::data::{Order, Precision};
+    use crate::integrator::body::{length, vector};
+    use crate::integrator::tests::random;
 
     use super::*;
 
@@ -218,7 +284,7 @@ mod tests {
         let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
         let mut hermite = integrator(plan, bodies.clone(), 1);
         for _ in 0..INTERVALS {
-            hermite.advance(&mut |_, _| ()).unwrap();
+            hermite.advance(&mut |_, _| true).unwrap();
         }
         length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]))
     }
@@ -246,7 +312,7 @@ mod tests {
             };
             let before = energy(hermite.bodies());
             for _ in 0..7 {
-                hermite.advance(&mut |_, _| ()).unwrap();
+                hermite.advance(&mut |_, _| true).unwrap();
             }
             (energy(hermite.bodies()) / before - 1.0).abs()
         };
@@ -275,7 +341,11 @@ mod tests {
         for order in ORDERS {
             let mut hermite = integrator(plan(order, 0.02, 0.25), ellipse(0.0), 1);
             let mut fractions = Vec::new();
-            hermite.advance(&mut |fraction, _| fractions.push(fraction)).unwrap();
+            let mut note = |fraction, _| {
+                fractions.push(fraction);
+                true
+            };
+            hermite.advance(&mut note).unwrap();
             assert!(fractions.is_sorted() && fractions.last() == Some(&1.0));
             assert_eq!(hermite.members, [0, 1]);
             assert_eq!(hermite.counts().steps, 2 * hermite.counts().block_steps);
@@ -287,7 +357,7 @@ mod tests {
         for (order, precision) in [(Order::Eighth, Precision::Double), (Order::Sixth, Precision::Mixed)] {
             let plan = Plan { precision, ..plan(order, 0.02, 1.0) };
             let mut hermite = integrator(plan, ellipse(0.0), 1);
-            hermite.advance(&mut |_, _| ()).unwrap();
+            hermite.advance(&mut |_, _| true).unwrap();
             // The step is a quarter of 0.02 times the time scale, which is 1, rounded down to a
             // power of two.
             assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
@@ -308,9 +378,11 @@ mod tests {
     fn threads_change_no_bit_of_large_blocks() {
         let run = |threads: usize| {
             let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
-            let mut hermite =
-                integrator(Plan { interval: 0.0625, ..plan }, plummer::model(1 << 10, 3).unwrap(), threads);
-            hermite.advance(&mut |_, _| ()).unwrap();
+            let mut random = random();
+            let mut vector = |size: f64| vector(|_| size * (random() - 0.5));
+            let bodies = (0..1 << 10).map(|_| Body::new(1.0 / 1024.0, vector(2.0), vector(1.0))).collect();
+            let mut hermite = integrator(Plan { interval: 0.0625, ..plan }, bodies, threads);
+            hermite.advance(&mut |_, _| true).unwrap();
             hermite.bodies().to_vec()
         };
         assert!(run(1) == run(3));

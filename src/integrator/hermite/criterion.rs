@@ -1,8 +1,9 @@
 //! The criterion of the length of steps.
 
-use crate::body::{Body, Vector, length};
-use crate::run::hermite::scheme::{Corrected, FOURTH, Scheme, fourth_order_ends};
-use crate::run::plan::Plan;
+use crate::integrator::body::{Body, Vector, length};
+use crate::integrator::plan::Plan;
+
+use super::scheme::{Corrected, FOURTH, Scheme, fourth_order_ends};
 
 /// The criterion of the length of steps.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Energies of synchronised bodies, in double precision whatever the precision of the run.
 
-use crate::body::{Body, length, sum};
-use crate::failure::Result;
-use kyoho::data::{Order, Precision, TreeAccuracy};
-use kyoho::{Setup, System};
+use crate::data::{Order, Precision, Result, TreeAccuracy};
+use crate::engine::{Setup, System};
+
+use super::body::{Body, length, sum};
 
 /// The energies of all bodies at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +44,9 @@ impl Energies {
 
     /// Returns the energies of these bodies, which must belong to one time.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
+        if bodies.is_empty() {
+            return Ok(Energy { kinetic: 0.0, potential: 0.0 });
+        }
         for (number, body) in bodies.iter().enumerate() {
             self.system.set_source(number, &body.source(Order::Second, number, self.gravity, 0.0))?;
         }
@@ -59,7 +62,7 @@ impl Energies {
 
 #[cfg(test)]
 mod tests {
-    use kyoho::config::Settings;
+    use crate::config::Settings;
 
     use super::*;
 

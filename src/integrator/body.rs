@@ -1,6 +1,6 @@
 //! A body and the arithmetic of its vectors.
 
-use kyoho::data::{Order, Sink, Source};
+use crate::data::{Order, Sink, Source};
 
 /// Three components.
 pub type Vector = [f64; 3];

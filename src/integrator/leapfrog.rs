@@ -1,68 +1,102 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
-use rayon::prelude::*;
+use crate::data::{Order, Result, Sink, memory};
+use crate::engine::{System, TreeErrors};
+use crate::hal::threads::Threads;
 
-use crate::body::{Body, vector};
-use crate::failure::Result;
-use crate::run::integrator::{Approach, Counts, Integrator};
-use crate::run::plan::Plan;
-use kyoho::System;
-use kyoho::data::{Order, Sink, memory};
-use kyoho::engine::TreeErrors;
+use super::body::{Body, vector};
+use super::encounters::{Encounter, Encounters};
+use super::plan::{Plan, whole};
+use super::{Approach, Counts, GoOn, Integrator};
 
 /// The leapfrog integrator.
 pub struct Leapfrog {
     system: System,
     plan: Plan,
     bodies: Vec<Body>,
+    threads: Threads,
+    encounters: Option<Encounters>,
+    reached: f64,
     counts: Counts,
     /// The pairs of measurements of errors, which are no part of the run.
     measured: u64,
 }
 
 impl Leapfrog {
-    /// Makes an integrator of these bodies. The plan's step must divide its interval.
+    /// Makes an integrator of these bodies.
     pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
-        let mut leapfrog = Leapfrog { system, plan, bodies, counts: Counts::default(), measured: 0 };
+        let threads = Threads::new(system.setup().threads);
+        let (counts, encounters) = (Counts::default(), None);
+        let mut leapfrog = Leapfrog { system, plan, bodies, threads, encounters, reached: 0.0, counts, measured: 0 };
         leapfrog.accelerate()?;
         Ok(leapfrog)
     }
 
     /// Computes the accelerations at the bodies' present places.
     fn accelerate(&mut self) -> Result<()> {
+        if self.bodies.is_empty() {
+            return Ok(());
+        }
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
         let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
         self.system.set_sources(bodies.len(), source)?;
         let (count, softening) = (bodies.len(), self.plan.softening);
         self.system.start_from_fn(count, true, count, |number| bodies[number].sink(number, softening))?;
-        let forces = self.system.wait()?;
-        each_of(&mut self.bodies, |number, body| {
+        let (forces, step) = (self.system.wait()?, self.plan.step);
+        each_of(&self.threads, &mut self.bodies, |number, body| {
             body.derivatives[0] = forces.acceleration(number);
-            body.step = self.plan.step;
+            body.step = step;
         });
         Ok(())
     }
 
+    /// Kicks, drifts and kicks. After an error the bodies are where they were, up to rounding.
+    fn step(&mut self, step: f64) -> Result<()> {
+        self.kick(0.5 * step);
+        self.drift(step);
+        if let Err(error) = self.accelerate() {
+            self.drift(-step);
+            self.kick(-0.5 * step);
+            return Err(error);
+        }
+        self.kick(0.5 * step);
+        Ok(())
+    }
+
+    /// Whether bodies encounter each other where they are now.
+    fn meets_encounters(&mut self) -> Result<bool> {
+        let Some(encounters) = &mut self.encounters else { return Ok(false) };
+        let sink = |(number, body): (usize, &Body)| Sink {
+            radius2: encounters.reach(number).powi(2),
+            ..body.sink(number, 0.0)
+        };
+        let near = self.system.find_neighbours(self.bodies.len(), true, self.bodies.iter().enumerate().map(sink))?;
+        encounters.look_among(&self.bodies, near)?;
+        Ok(encounters.is_met())
+    }
+
     fn kick(&mut self, time: f64) {
-        each_of(&mut self.bodies, |_, body| {
+        each_of(&self.threads, &mut self.bodies, |_, body| {
             body.velocity = vector(|k| body.velocity[k] + time * body.derivatives[0][k]);
         });
     }
 
     fn drift(&mut self, time: f64) {
-        each_of(&mut self.bodies, |_, body| {
+        each_of(&self.threads, &mut self.bodies, |_, body| {
             body.position = vector(|k| body.position[k] + time * body.velocity[k]);
         });
     }
 }
 
-/// The fewest bodies that a thread takes at a time.
+/// The number of bodies that a thread takes at a time.
 const BODIES_OF_JOB: usize = 1 << 12;
 
 /// Calls a function for each body, with its number, on several threads where they are many.
-fn each_of(bodies: &mut [Body], change: impl Fn(usize, &mut Body) + Sync) {
-    let all = bodies.par_iter_mut().enumerate().with_min_len(BODIES_OF_JOB);
-    all.for_each(|(number, body)| change(number, body));
+fn each_of(threads: &Threads, bodies: &mut [Body], change: impl Fn(usize, &mut Body) + Sync) {
+    threads.each(bodies.chunks_mut(BODIES_OF_JOB).enumerate(), |(job, bodies)| {
+        let numbered = (job * BODIES_OF_JOB..).zip(bodies);
+        numbered.for_each(|(number, body)| change(number, body));
+    });
 }
 
 /// Returns all bodies as sinks.
@@ -71,25 +105,53 @@ fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink>
 }
 
 impl Integrator for Leapfrog {
-    fn advance(&mut self, progress: &mut dyn FnMut(f64, u64)) -> Result<Option<Approach>> {
-        let steps = (self.plan.interval / self.plan.step).round() as u64;
-        // The given step may miss the interval by a rounding error, so it is computed from the
-        // number of steps.
-        let step = self.plan.interval / steps as f64;
+    fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
+        self.reached = 0.0;
+        self.encounters.iter_mut().for_each(Encounters::clear);
+        let (interval, wanted) = (self.plan.interval, self.plan.step);
+        let steps = whole(interval, wanted).unwrap_or_else(|| (interval / wanted).ceil() as u64);
+        // The given step may miss the interval by a rounding error, or be longer than what is left
+        // of it, so it is computed from the number of steps.
+        let step = interval / steps as f64;
         for done in 1..=steps {
-            self.kick(0.5 * step);
-            self.drift(step);
-            self.accelerate()?;
-            self.kick(0.5 * step);
+            self.step(step)?;
+            self.reached = done as f64 / steps as f64;
             self.counts.steps += self.bodies.len() as u64;
             self.counts.block_steps += 1;
-            progress(done as f64 / steps as f64, self.counts.block_steps);
+            let goes_on = go_on(self.reached, self.counts.block_steps);
+            if self.meets_encounters()? || !goes_on {
+                break;
+            }
         }
         Ok(None)
     }
 
+    fn reached(&self) -> f64 {
+        self.reached
+    }
+
     fn bodies(&self) -> &[Body] {
         &self.bodies
+    }
+
+    fn bodies_mut(&mut self) -> &mut Vec<Body> {
+        &mut self.bodies
+    }
+
+    fn start(&mut self) -> Result<()> {
+        self.accelerate()
+    }
+
+    fn set_plan(&mut self, plan: Plan) {
+        self.plan = plan;
+    }
+
+    fn watch(&mut self, encounters: Option<Encounters>) {
+        self.encounters = encounters;
+    }
+
+    fn encounters(&self) -> &[Encounter] {
+        self.encounters.as_ref().map_or(&[], Encounters::found)
     }
 
     fn tree_errors(&mut self, samples: usize) -> Result<Option<TreeErrors>> {
@@ -111,9 +173,9 @@ impl Integrator for Leapfrog {
 
 #[cfg(test)]
 mod tests {
-    use crate::body::length;
-    use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
+    use crate::config::Settings;
+    use crate::data::{Order, Precision};
+    use crate::integrator::body::length;
 
     use super::*;
 
@@ -140,7 +202,7 @@ mod tests {
     fn half_the_step_has_a_quarter_of_the_error() {
         let error = |step: f64| {
             let mut leapfrog = integrator(step);
-            leapfrog.advance(&mut |_, _| ()).unwrap();
+            leapfrog.advance(&mut |_, _| true).unwrap();
             let position = leapfrog.bodies()[0].position;
             length(&[position[0] - 0.5 * 1f64.cos(), position[1] - 0.5 * 1f64.sin(), position[2]])
         };
@@ -151,7 +213,7 @@ mod tests {
     #[test]
     fn a_step_that_is_no_binary_fraction_still_ends_with_the_interval() {
         let mut leapfrog = integrator(0.1);
-        leapfrog.advance(&mut |_, _| ()).unwrap();
+        leapfrog.advance(&mut |_, _| true).unwrap();
         assert_eq!(leapfrog.counts().block_steps, 10);
         assert_eq!(leapfrog.counts().interactions, 11 * 4);
     }

@@ -6,8 +6,8 @@
 //! velocity and twice for the position, and its higher derivatives at the end of the step serve the
 //! next step and its length.
 
-use crate::body::{Body, Vector, sink, vector};
-use kyoho::data::{Forces, Order, Sink};
+use crate::data::{Forces, Order, Sink};
+use crate::integrator::body::{Body, Vector, sink, vector};
 
 /// The number of derivatives of the velocity that a force can give: acceleration, jerk, snap,
 /// crackle.

@@ -4,12 +4,13 @@
 //! for them takes longer than the arithmetic. So all that a step needs of a body stands together,
 //! and bodies are read some at a time before they are needed.
 
-use crate::body::{Body, Vector};
-use crate::run::hermite::criterion::Criterion;
-use crate::run::hermite::schedule::next_step;
-use crate::run::hermite::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given};
-use crate::run::plan::Plan;
-use kyoho::data::{Forces, Sink};
+use crate::data::{Forces, Sink};
+use crate::integrator::body::{Body, Vector};
+use crate::integrator::plan::Plan;
+
+use super::criterion::Criterion;
+use super::schedule::next_step;
+use super::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given};
 
 /// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
 /// other orders four.
@@ -44,6 +45,21 @@ impl Block<'_> {
         }
         let (number, body) = (members[place], &moving[members[place]].body);
         self.scheme.predict(body, number, body.step, self.plan.softening)
+    }
+
+    /// Returns the position of any body, predicted to the time of the block.
+    pub fn position(&self, moving: &[Moving], members: &[usize], number: usize) -> Vector {
+        let body = &moving[number].body;
+        let is_member = members.binary_search(&number).is_ok();
+        let step = if is_member { body.step } else { self.since_last_step(body) };
+        self.scheme.predict(body, number, step, 0.0).derivatives[0]
+    }
+
+    /// Returns the time that has gone since the last step of a body that is due later. That was at a
+    /// multiple of its next step.
+    pub fn since_last_step(&self, body: &Body) -> f64 {
+        let fraction = body.step / self.plan.interval;
+        (self.now - (self.now / fraction).floor() * fraction) * self.plan.interval
     }
 
     /// Reads some members into the nearest cache. They come sooner than one by one when they are

@@ -1,10 +1,43 @@
 //! The parameters of an integration. Every snapshot has them, so that a resumed run goes on as it
 //! would have.
 
-use crate::run::hermite::power_of_two;
-use crate::run::options::SHORTEST;
-use kyoho::data::error::shown;
-use kyoho::data::{Order, Precision, TreeAccuracy};
+use crate::data::error::shown;
+use crate::data::{Order, Precision, TreeAccuracy};
+
+/// The shortest step as a fraction of the interval. Shorter ones could not be added to times
+/// exactly.
+pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// The shortest interval. The shortest steps of a shorter one would be rounded.
+pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
+
+/// The usual accuracy parameter of the fourth-order criterion if it is averaged with that of a
+/// higher order.
+pub const ETA4: f64 = 0.01;
+
+/// Returns the usual accuracy parameter of an order. In order 4 the criterion takes its square
+/// root.
+pub fn usual_eta(order: Order) -> f64 {
+    match order {
+        Order::Second | Order::Fourth => 0.02,
+        Order::Sixth => 0.1,
+        Order::Eighth => 0.3,
+    }
+}
+
+/// Returns how often `part` goes into `all` if that is a whole number up to rounding.
+pub fn whole(all: f64, part: f64) -> Option<u64> {
+    let count = (all / part).round();
+    let fits = (1.0..=1e12).contains(&count) && (count * part / all - 1.0).abs() < 1e-9;
+    fits.then_some(count as u64)
+}
+
+/// Returns the largest power of two that is not above a positive number.
+#[inline]
+pub fn power_of_two(number: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    f64::from_bits(number.to_bits() & EXPONENT)
+}
 
 /// The parameters of an integration.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +55,8 @@ pub struct Plan {
     /// The accuracy parameter of the fourth-order criterion if it is averaged with that of a higher
     /// order.
     pub eta4: f64,
-    /// The shared step of the leapfrog. It is zero in a Hermite run.
+    /// The shared step of the leapfrog; it is shortened where an interval is no whole number of
+    /// steps. It is zero in a Hermite run.
     pub step: f64,
     /// The longest individual step.
     pub longest: f64,
@@ -72,5 +106,18 @@ impl Plan {
     /// power of two, up to one.
     pub fn fraction(&self, wanted: f64) -> f64 {
         power_of_two(wanted / self.interval).clamp(SHORTEST, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_are_no_binary_fractions_count_as_whole() {
+        assert_eq!(whole(1.0, 0.1), Some(10));
+        assert_eq!(whole(0.3, 0.1), Some(3));
+        assert_eq!(whole(1.0, 0.3), None);
+        assert_eq!(whole(0.1, 0.3), None);
     }
 }

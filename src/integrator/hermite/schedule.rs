@@ -1,8 +1,7 @@
 //! The schedule of the bodies' steps.
 
-use crate::failure::Result;
-use crate::run::options::SHORTEST;
-use kyoho::data::memory;
+use crate::data::{Result, memory};
+use crate::integrator::plan::{SHORTEST, power_of_two};
 
 /// The bodies by the time when each is due.
 ///
@@ -87,7 +86,7 @@ impl Bodies {
     #[cold]
     fn make_room(&mut self, word: usize) -> Result<()> {
         memory::lengthen(&mut self.words, word + 1, "the bodies that are due at a time", || 0)?;
-        Ok(memory::lengthen(&mut self.groups, word / 64 + 1, "the bodies that are due at a time", || 0)?)
+        memory::lengthen(&mut self.groups, word / 64 + 1, "the bodies that are due at a time", || 0)
     }
 
     /// Moves all bodies behind those in `members`.
@@ -135,16 +134,9 @@ fn longest_before(time: f64) -> f64 {
     (ticks & ticks.wrapping_neg()) as f64 * SHORTEST
 }
 
-/// Returns the largest power of two that is not above a positive number.
-#[inline]
-pub fn power_of_two(number: f64) -> f64 {
-    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
-    f64::from_bits(number.to_bits() & EXPONENT)
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::model::random::Random;
+    use crate::integrator::tests::random;
 
     use super::*;
 
@@ -159,8 +151,8 @@ mod tests {
 
     #[test]
     fn blocks_are_those_that_a_look_at_all_bodies_finds() {
-        let mut random = Random(7);
-        let mut step = || power_of_two(random.uniform().powi(4)).max(1.0 / 4096.0);
+        let mut random = random();
+        let mut step = || power_of_two(random().powi(4)).max(1.0 / 4096.0);
         let n = 100;
         let (mut schedule, mut members) = (Schedule::default(), Vec::new());
         let mut last = vec![0.0; n];
