@@ -63,6 +63,16 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_CUDA = 2   ! NVIDIA GPUs
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_OPENCL = 3 ! OpenCL devices
 
+    ! The reason why two bodies of an integrator have an encounter: they are nearer than
+    integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_APPROACH = 1  ! approach_distance
+    integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_COLLISION = 2 ! the sum of their radii
+
+    ! The reason why an evolution ended.
+    integer(c_int32_t), parameter, public :: KYOHO_EVOLUTION_END_TIME = 0        ! it was reached
+    integer(c_int32_t), parameter, public :: KYOHO_EVOLUTION_END_ENCOUNTER = 1   ! of bodies
+    integer(c_int32_t), parameter, public :: KYOHO_EVOLUTION_END_BLOCK_STEPS = 2 ! as many were made
+    integer(c_int32_t), parameter, public :: KYOHO_EVOLUTION_END_CALLER = 3      ! its procedure says so
+
     ! The sources that a sink leaves out.
     integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_BY_INDEX = 0 ! those with its index
     integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_NOTHING = 1  ! none
@@ -300,6 +310,87 @@ module kyoho
         type(c_ptr) :: name = c_null_ptr                    ! kyoho_text makes it a character string
     end type
 
+    ! How an integrator advances bodies: what is 0 is left open.
+    type, bind(c), public :: kyoho_integrator_options
+        integer(c_int32_t) :: structure_size = 64
+        integer(c_int32_t) :: reserved = 0
+        real(c_double) :: softening = 0                     ! the softening length
+        real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
+        real(c_double) :: eta = 0                           ! of the time steps; 0: that of the order
+        real(c_double) :: dt_max = 0                        ! the longest step, in order 2 the shared one
+        real(c_double) :: dt_min = 0                        ! the shortest step
+        real(c_double) :: time = 0                          ! at the start
+        real(c_double) :: approach_distance = 0             ! below it two bodies have an approach
+    end type
+
+    ! Bodies to add to an integrator, or to change there.
+    type, bind(c), public :: kyoho_bodies
+        integer(c_int32_t) :: structure_size = 88
+        integer(c_int32_t) :: count = 0
+        type(kyoho_const_integers) :: identifiers           ! required
+        type(kyoho_const_reals) :: masses                   ! required for bodies that are added
+        type(kyoho_const_reals) :: positions                ! required for bodies that are added
+        type(kyoho_const_reals) :: velocities
+        type(kyoho_const_reals) :: radii                    ! for collisions
+    end type
+
+    ! The places where bodies of an integrator are written to.
+    type, bind(c), public :: kyoho_body_states
+        integer(c_int32_t) :: structure_size = 88
+        integer(c_int32_t) :: count = 0
+        type(kyoho_const_integers) :: identifiers           ! null: the first ones that were added
+        type(kyoho_reals) :: masses
+        type(kyoho_reals) :: positions
+        type(kyoho_reals) :: velocities
+        type(kyoho_reals) :: radii
+    end type
+
+    ! What ends an evolution before its time.
+    type, bind(c), public :: kyoho_evolve_options
+        integer(c_int32_t) :: structure_size = 40
+        integer(c_int32_t) :: reserved = 0
+        integer(c_int64_t) :: block_steps = 0               ! as many at most; 0: no limit
+        type(c_funptr) :: progress = c_null_funptr          ! c_funloc(procedure), see
+                                                            ! kyoho_integrator_evolve
+        type(c_ptr) :: context = c_null_ptr                 ! handed to it
+        real(c_double) :: progress_seconds = 0              ! between two calls of it, at least
+    end type
+
+    ! An evolution that has ended.
+    type, bind(c), public :: kyoho_evolution
+        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: end = 0                       ! KYOHO_EVOLUTION_END_...
+        real(c_double) :: time = 0                          ! of the bodies
+        integer(c_int64_t) :: block_steps = 0
+        integer(c_int32_t) :: encounter_count = 0           ! encounters that ended it
+        integer(c_int32_t) :: approach_first = 0            ! the bodies of the closest approach
+        integer(c_int32_t) :: approach_second = 0
+        integer(c_int32_t) :: reserved = 0
+        real(c_double) :: approach_distance = 0             ! infinite if there was none
+        real(c_double) :: approach_time = 0
+    end type
+
+    ! The places where the encounters that ended an evolution are written to.
+    type, bind(c), public :: kyoho_encounters
+        integer(c_int32_t) :: structure_size = 72
+        integer(c_int32_t) :: capacity = 0                  ! encounters for which there is room
+        type(kyoho_integers) :: kinds                       ! KYOHO_ENCOUNTER_...
+        type(kyoho_integers) :: first                       ! the identifier of one body
+        type(kyoho_integers) :: second                      ! that of the other one
+        type(kyoho_reals) :: distances
+    end type
+
+    ! The bodies of an integrator and its work since it was made.
+    type, bind(c), public :: kyoho_integration
+        integer(c_int32_t) :: structure_size = 48
+        integer(c_int32_t) :: body_count = 0
+        real(c_double) :: time = 0                          ! of the bodies
+        integer(c_int64_t) :: steps = 0                     ! of single bodies
+        integer(c_int64_t) :: block_steps = 0
+        integer(c_int64_t) :: limited_steps = 0             ! should have been shorter than dt_min
+        integer(c_int64_t) :: interactions = 0              ! pairs whose forces were computed
+    end type
+
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text
     public :: kyoho_backend_available, kyoho_interaction_count, kyoho_interaction_describe
     public :: kyoho_set_log
@@ -315,6 +406,11 @@ module kyoho
     public :: kyoho_pair_compile, kyoho_pair_set, kyoho_pair_set_parameter, kyoho_pair_run
     public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
     public :: kyoho_pair_run_lists, kyoho_pair_source, kyoho_pair_describe
+    public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
+    public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
+    public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
+    public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
+    public :: kyoho_integrator_free
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -453,6 +549,123 @@ module kyoho
         function kyoho_pair_free(pair) bind(c, name="kyoho_pair_free") result(code)
             import
             type(c_ptr), value :: pair
+            integer(c_int32_t) :: code
+        end function
+
+        ! Makes an integrator without bodies.
+        function kyoho_integrator_create(options, integrator_options, integrator) &
+                bind(c, name="kyoho_integrator_create") result(code)
+            import
+            type(kyoho_options), intent(in), optional :: options
+            type(kyoho_integrator_options), intent(in), optional :: integrator_options
+            type(c_ptr), intent(out) :: integrator
+            integer(c_int32_t) :: code
+        end function
+
+        ! Adds bodies at the time of the integrator.
+        function kyoho_integrator_add_bodies(integrator, bodies) &
+                bind(c, name="kyoho_integrator_add_bodies") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_bodies), intent(in) :: bodies
+            integer(c_int32_t) :: code
+        end function
+
+        ! Changes bodies; arrays that are null leave what bodies have.
+        function kyoho_integrator_set_bodies(integrator, bodies) &
+                bind(c, name="kyoho_integrator_set_bodies") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_bodies), intent(in) :: bodies
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes bodies at the time of the integrator.
+        function kyoho_integrator_get_bodies(integrator, states) &
+                bind(c, name="kyoho_integrator_get_bodies") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_body_states), intent(in) :: states
+            integer(c_int32_t) :: code
+        end function
+
+        ! Removes bodies.
+        function kyoho_integrator_remove_bodies(integrator, count, identifiers) &
+                bind(c, name="kyoho_integrator_remove_bodies") result(code)
+            import
+            type(c_ptr), value :: integrator
+            integer(c_int32_t), value :: count
+            integer(c_int32_t), intent(in) :: identifiers(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the identifiers of all bodies, in the order in which they were added.
+        function kyoho_integrator_identifiers(integrator, capacity, identifiers) &
+                bind(c, name="kyoho_integrator_identifiers") result(code)
+            import
+            type(c_ptr), value :: integrator
+            integer(c_int32_t), value :: capacity
+            integer(c_int32_t), intent(inout) :: identifiers(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Advances all bodies to a time, or until something ends it earlier. The interface of the
+        ! procedure evolve_options%progress is
+        !     function procedure(context, time, block_steps) bind(c) result(ends)
+        !         type(c_ptr), value :: context
+        !         real(c_double), value :: time
+        !         integer(c_int64_t), value :: block_steps
+        !         integer(c_int32_t) :: ends ! 0: the evolution goes on
+        function kyoho_integrator_evolve(integrator, time, evolve_options, evolution) &
+                bind(c, name="kyoho_integrator_evolve") result(code)
+            import
+            type(c_ptr), value :: integrator
+            real(c_double), value :: time
+            type(kyoho_evolve_options), intent(in), optional :: evolve_options
+            type(kyoho_evolution), intent(inout), optional :: evolution
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the encounters that ended the last evolution.
+        function kyoho_integrator_encounters(integrator, encounters) &
+                bind(c, name="kyoho_integrator_encounters") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_encounters), intent(in) :: encounters
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the energies of the bodies.
+        function kyoho_integrator_energies(integrator, kinetic, potential) &
+                bind(c, name="kyoho_integrator_energies") result(code)
+            import
+            type(c_ptr), value :: integrator
+            real(c_double), intent(out), optional :: kinetic, potential
+            integer(c_int32_t) :: code
+        end function
+
+        ! Describes an integrator: its bodies, their time, and counts of its work.
+        function kyoho_integrator_describe(integrator, integration) &
+                bind(c, name="kyoho_integrator_describe") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_integration), intent(inout) :: integration
+            integer(c_int32_t) :: code
+        end function
+
+        ! What was wrong in the last failing call on an integrator.
+        function kyoho_integrator_last_error(integrator) bind(c, name="kyoho_integrator_last_error") &
+                result(text)
+            import
+            type(c_ptr), value :: integrator
+            type(c_ptr) :: text
+        end function
+
+        ! Frees an integrator.
+        function kyoho_integrator_free(integrator) &
+                bind(c, name="kyoho_integrator_free") result(code)
+            import
+            type(c_ptr), value :: integrator
             integer(c_int32_t) :: code
         end function
 

@@ -101,6 +101,28 @@ enum {
     KYOHO_BACKEND_OPENCL = 3,
 };
 
+// The reason why two bodies have an encounter.
+typedef int32_t kyoho_encounter_kind;
+enum {
+    // They are nearer than the distance of approaches.
+    KYOHO_ENCOUNTER_APPROACH = 1,
+    // They are nearer than the sum of their radii.
+    KYOHO_ENCOUNTER_COLLISION = 2,
+};
+
+// The reason why an evolution ended.
+typedef int32_t kyoho_evolution_end;
+enum {
+    // The bodies have reached the time.
+    KYOHO_EVOLUTION_END_TIME = 0,
+    // Some bodies encounter each other.
+    KYOHO_EVOLUTION_END_ENCOUNTER = 1,
+    // As many block steps were made as were allowed.
+    KYOHO_EVOLUTION_END_BLOCK_STEPS = 2,
+    // The caller refused to go on.
+    KYOHO_EVOLUTION_END_CALLER = 3,
+};
+
 // The sources that a sink leaves out.
 typedef int32_t kyoho_exclusion;
 enum {
@@ -166,6 +188,13 @@ enum {
     // Integers of 32 bits that are never negative.
     KYOHO_NUMBER_TYPE_U32 = 6,
 };
+
+// Bodies at one time, and the integrator that advances them: by a Hermite scheme of order 4, 6 or
+// 8 with block time steps, or by a leapfrog with a shared step, of order 2. As with systems, a
+// pointer to it is a handle that the library looks up, and it points to nothing.
+//
+// Several threads may use several of them at once; calls on one wait for one another.
+typedef struct kyoho_integrator kyoho_integrator;
 
 // A pair interaction that was compiled from a text, with its arrays and results. As with systems,
 // a pointer to it is a handle that the library looks up, and it points to nothing.
@@ -626,6 +655,191 @@ typedef struct kyoho_pair_variable {
     {(int32_t)sizeof(kyoho_pair_variable), \
      0, 0, 0, 0}
 
+// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
+// everything open, and set what you decide.
+typedef struct kyoho_integrator_options {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // The softening length.
+    double softening;
+    // The gravitational constant in the units of the bodies. 0: 1.
+    double gravity;
+    // The accuracy parameter of the time steps. 0: 0.02 in order 4, whose criterion takes its
+    // square root, 0.1 in order 6, 0.3 in order 8. Order 2 has none.
+    double eta;
+    // The longest step of a body; 0: no limit. Order 2 needs it: it is the step that all bodies
+    // share, which is shortened where a time is no whole number of steps away.
+    double dt_max;
+    // The shortest step of a body, at least 2^-50 of the time to which bodies evolve in a call.
+    double dt_min;
+    // The time at the start.
+    double time;
+    // The distance below which two bodies have an approach, which ends an evolution; softening is
+    // not included. 0: approaches end none.
+    double approach_distance;
+} kyoho_integrator_options;
+
+// A kyoho_integrator_options with nothing set.
+#define KYOHO_INTEGRATOR_OPTIONS_INIT \
+    {(int32_t)sizeof(kyoho_integrator_options), \
+     0, 0, 0, 0, 0, 0, 0, 0}
+
+// Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
+// you have. Each array has an element, or a row of 3 numbers, for every body.
+typedef struct kyoho_bodies {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of bodies, 0 or more.
+    int32_t count;
+    // Your names for the bodies, each different; they are required.
+    struct kyoho_const_integers identifiers;
+    // The masses; required for bodies that are added.
+    struct kyoho_const_reals masses;
+    // The positions, in rows; required for bodies that are added.
+    struct kyoho_const_reals positions;
+    // The velocities, in rows; without them bodies that are added are at rest.
+    struct kyoho_const_reals velocities;
+    // The radii: two bodies that are nearer than the sum of theirs collide, which ends an
+    // evolution. Without them those of bodies that are added are 0.
+    struct kyoho_const_reals radii;
+} kyoho_bodies;
+
+// A kyoho_bodies with nothing set.
+#define KYOHO_BODIES_INIT \
+    {(int32_t)sizeof(kyoho_bodies), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// The places where bodies of an integrator are written to. Begin with KYOHO_BODY_STATES_INIT, and
+// set what you want. Each array has an element, or a row of 3 numbers, for every body.
+typedef struct kyoho_body_states {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of bodies, 0 or more.
+    int32_t count;
+    // The identifiers of the bodies that are wanted. Without them: the first `count` bodies, in
+    // the order of `kyoho_integrator_identifiers`.
+    struct kyoho_const_integers identifiers;
+    // The masses.
+    struct kyoho_reals masses;
+    // The positions, in rows.
+    struct kyoho_reals positions;
+    // The velocities, in rows.
+    struct kyoho_reals velocities;
+    // The radii.
+    struct kyoho_reals radii;
+} kyoho_body_states;
+
+// A kyoho_body_states with nothing set.
+#define KYOHO_BODY_STATES_INIT \
+    {(int32_t)sizeof(kyoho_body_states), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// A function that is told how far an evolution has come, and that returns 0 to go on and anything
+// else to end it, see `kyoho_evolve_options`.
+typedef int32_t (*kyoho_progress_callback)(void *context, double time, uint64_t block_steps);
+
+// What ends an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
+typedef struct kyoho_evolve_options {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // The number of block steps after which it ends. 0: none.
+    int64_t block_steps;
+    // A function that is called after block steps with `context`, the time, and the number of
+    // block steps of this call; anything but 0 ends the evolution. It must return, so that it may
+    // neither throw an exception nor jump, and it must not call functions on this integrator.
+    // NULL: none.
+    kyoho_progress_callback progress;
+    // What is handed to `progress`.
+    void *context;
+    // The seconds that pass at least between two calls of `progress`. 0: it is called after every
+    // block step.
+    double progress_seconds;
+} kyoho_evolve_options;
+
+// A kyoho_evolve_options with nothing set.
+#define KYOHO_EVOLVE_OPTIONS_INIT \
+    {(int32_t)sizeof(kyoho_evolve_options), \
+     0, 0, 0, 0, 0}
+
+// An evolution that has ended. Begin with KYOHO_EVOLUTION_INIT.
+typedef struct kyoho_evolution {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The reason, of `kyoho_evolution_end`.
+    kyoho_evolution_end end;
+    // The time of the bodies. With KYOHO_EVOLUTION_END_TIME it is that of the call.
+    double time;
+    // The number of block steps.
+    uint64_t block_steps;
+    // The number of encounters that ended it, see `kyoho_integrator_encounters`.
+    int32_t encounter_count;
+    // The identifier of one of the bodies of the closest approach.
+    int32_t approach_first;
+    // The identifier of the other one.
+    int32_t approach_second;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // The distance of the closest approach of two bodies, at the ends of block steps, softening
+    // not included. Infinite if there was none, and in order 2, which finds none.
+    double approach_distance;
+    // The time of the closest approach.
+    double approach_time;
+} kyoho_evolution;
+
+// A kyoho_evolution with nothing set.
+#define KYOHO_EVOLUTION_INIT \
+    {(int32_t)sizeof(kyoho_evolution), \
+     0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+// The places where the encounters that ended an evolution are written to. Begin with
+// KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
+typedef struct kyoho_encounters {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of encounters for which there is room.
+    int32_t capacity;
+    // The reason of each, of `kyoho_encounter_kind`.
+    struct kyoho_integers kinds;
+    // The identifier of one of the bodies, the one that was added earlier.
+    struct kyoho_integers first;
+    // The identifier of the other one.
+    struct kyoho_integers second;
+    // The distance when the encounter was noticed, at the end of a block step.
+    struct kyoho_reals distances;
+} kyoho_encounters;
+
+// A kyoho_encounters with nothing set.
+#define KYOHO_ENCOUNTERS_INIT \
+    {(int32_t)sizeof(kyoho_encounters), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.
+typedef struct kyoho_integration {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of bodies.
+    int32_t body_count;
+    // The time of the bodies.
+    double time;
+    // Steps of single bodies.
+    uint64_t steps;
+    // Blocks of bodies that stepped together.
+    uint64_t block_steps;
+    // Steps that should have been shorter than the shortest.
+    uint64_t limited_steps;
+    // Pairs whose forces were computed.
+    uint64_t interactions;
+} kyoho_integration;
+
+// A kyoho_integration with nothing set.
+#define KYOHO_INTEGRATION_INIT \
+    {(int32_t)sizeof(kyoho_integration), \
+     0, 0, 0, 0, 0, 0}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -1042,6 +1256,111 @@ const char *kyoho_pair_last_error(struct kyoho_pair *pair);
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
 kyoho_result kyoho_pair_free(struct kyoho_pair *pair);
+
+// Makes an integrator without bodies. `options` choose the order, the precision, the backend and
+// its devices as for systems, of full forces; in order 2 also the tree. Both may be NULL, which
+// leaves everything open: order 4 in double precision.
+//
+// `integrator` receives the handle, NULL on an error. Give it back with `kyoho_integrator_free`.
+//
+// Errors: as `kyoho_system_create`, and KYOHO_BAD_OPTION also for a field of `integrator_options`
+// whose value is not allowed, and for the scope of regular forces.
+kyoho_result kyoho_integrator_create(const struct kyoho_options *options,
+                                     const struct kyoho_integrator_options *integrator_options,
+                                     struct kyoho_integrator **integrator);
+
+// Adds bodies at the time of the integrator.
+//
+// Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+// KYOHO_BAD_OPTION (an identifier that another body has, a mass or radius below 0, or a stride
+// that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_add_bodies(struct kyoho_integrator *integrator,
+                                         const struct kyoho_bodies *bodies);
+
+// Changes bodies at the time of the integrator; arrays that are NULL leave what bodies have. After
+// other changes than of radii, the next evolution begins with new forces and first steps of all
+// bodies.
+//
+// Errors, after which no body was changed: as `kyoho_integrator_add_bodies`, and KYOHO_BAD_OPTION
+// also for an identifier that no body has.
+kyoho_result kyoho_integrator_set_bodies(struct kyoho_integrator *integrator,
+                                         const struct kyoho_bodies *bodies);
+
+// Writes bodies at the time of the integrator.
+//
+// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
+// (negative, or without identifiers more than there are bodies), KYOHO_BAD_OPTION (an identifier
+// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_get_bodies(struct kyoho_integrator *integrator,
+                                         const struct kyoho_body_states *states);
+
+// Removes the bodies with these `count` identifiers.
+//
+// Errors, after which no body was removed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+// KYOHO_BAD_OPTION (an identifier that no body has), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_remove_bodies(struct kyoho_integrator *integrator,
+                                            int32_t count,
+                                            const int32_t *identifiers);
+
+// Writes the identifiers of all bodies, in the order in which they were added. `identifiers` has
+// room for `capacity` of them, and may be NULL if there are no bodies.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL, after
+// which nothing was written.
+kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
+                                          int32_t capacity,
+                                          int32_t *identifiers);
+
+// Advances all bodies to a time, which may not lie before theirs, or until something ends it
+// earlier: an approach or a collision, both looked for at the ends of block steps, or
+// `evolve_options`. Whatever the reason, all bodies are at one time then, from which a further call
+// goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+//
+// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
+// bits of bodies depend on the times of calls. They do not depend on the number of threads.
+//
+// Errors, after which bodies are where they were, or in order 2 at the end of a step:
+// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
+// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
+// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
+                                     double time,
+                                     const struct kyoho_evolve_options *evolve_options,
+                                     struct kyoho_evolution *evolution);
+
+// Writes the encounters that ended the last evolution, until bodies are added, changed or removed.
+//
+// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+// KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL.
+kyoho_result kyoho_integrator_encounters(struct kyoho_integrator *integrator,
+                                         const struct kyoho_encounters *encounters);
+
+// Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
+// once and softening is included; in double precision, and in order 2 by the tree if there is one.
+// Both pointers may be NULL.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
+                                       double *kinetic,
+                                       double *potential);
+
+// Describes an integrator: its bodies, their time, and counts of its work.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a `structure_size` that is not
+// allowed).
+kyoho_result kyoho_integrator_describe(struct kyoho_integrator *integrator,
+                                       struct kyoho_integration *integration);
+
+// The text of the last failing call on an integrator, as `kyoho_system_last_error` has it for
+// systems.
+const char *kyoho_integrator_last_error(struct kyoho_integrator *integrator);
+
+// Frees an integrator; its handle is none from then on. A call that is under way on it is waited
+// for.
+//
+// Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
+kyoho_result kyoho_integrator_free(struct kyoho_integrator *integrator);
 
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.

@@ -54,6 +54,16 @@ fn the_module_takes_interaction_lists_and_batches() {
     assert_eq!(keeps_promises(&mut program), "");
 }
 
+/// The program traps floating-point exceptions, which the library's own arithmetic must not reach.
+#[test]
+fn the_module_takes_integrators() {
+    let folder = folder("fortran_integrators");
+    link_library(&folder);
+    let options = [&FORTRAN[..], &["-ffpe-trap=invalid,zero,overflow", "-fcheck=all"]].concat();
+    let sources = ["include/kyoho.f90", "fortran_tests/integrators.f90"];
+    assert_eq!(keeps_promises(&mut build("gfortran", &folder, "integrators", &options, &sources)), "");
+}
+
 /// Debug builds of Fortran codes often trap exceptions. The library's own arithmetic must not reach
 /// these traps.
 #[test]

@@ -12,6 +12,8 @@ fn header() -> String {
         "src/data/interaction.rs",
         "src/data/block.rs",
         "src/hal/mod.rs",
+        "src/integrator/cluster.rs",
+        "src/integrator/encounters.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
         "src/abi/native/interactions.rs",
@@ -20,6 +22,7 @@ fn header() -> String {
         "src/abi/native/lists.rs",
         "src/abi/native/trees.rs",
         "src/abi/native/pairs.rs",
+        "src/abi/native/integrators.rs",
         "src/abi/native/log.rs",
     ];
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
@@ -76,6 +79,7 @@ fn in_c99(header: &str) -> String {
     // Results are read most often, so their names are the shortest. OpenCL is one word.
     let shorter = [
         ("KYOHO_RESULT_", "KYOHO_"),
+        ("KYOHO_ENCOUNTER_KIND_", "KYOHO_ENCOUNTER_"),
         ("KYOHO_EXCLUSION_", "KYOHO_EXCLUDE_"),
         ("KYOHO_LOG_LEVEL_", "KYOHO_LOG_"),
         ("OPEN_CL", "OPENCL"),
@@ -189,6 +193,7 @@ fn components(lines: &[&str], begin: &str) -> Vec<(String, String)> {
             let arrays = arrays.map(|array| (array, [format!("struct {array}"), format!("type({array})")]));
             // Choices have names in C, and are integers of 32 bits in both languages.
             let kinds = [
+                ("function", ["_callback", "type(c_funptr)"]),
                 ("pointer", ["*", "type(c_ptr)"]),
                 ("64 bits", ["int64_t", "integer(c_int64_t)"]),
                 ("double", ["double", "real(c_double)"]),

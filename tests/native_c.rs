@@ -49,6 +49,11 @@ fn pair_interactions() {
 }
 
 #[test]
+fn integrators() {
+    run("native_integrators");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }

@@ -1,0 +1,312 @@
+/* Integrators through the native interface: bodies by identifiers that come, go, change and evolve
+   to any time; what ends an evolution; and whatever is wrong is an error that names it. */
+#include "native_check.h"
+
+enum { N = 64 };
+
+struct body {
+    int32_t identifier;
+    float colour; /* something of the caller's own */
+    double mass, x[3], v[3], radius;
+};
+
+static struct body b[N];
+
+/* Checks that a call fails like this, and that the text of the integrator's error has these words. */
+#define WRONG(result, words, integrator, call)                                                          \
+    do {                                                                                                \
+        GIVES(result, call);                                                                            \
+        if (!strstr(kyoho_integrator_last_error(integrator), words)) {                                  \
+            failures++;                                                                                 \
+            fprintf(stderr, "%s:%d: '%s' does not say '%s'\n", __FILE__, __LINE__,                      \
+                    kyoho_integrator_last_error(integrator), words);                                    \
+        }                                                                                               \
+    } while (0)
+
+/* All that bodies have, inside the caller's own structures. */
+static kyoho_bodies bodies_of(const struct body *b, int n) {
+    kyoho_bodies bodies = KYOHO_BODIES_INIT;
+    const int64_t stride = sizeof *b;
+    bodies.count = n;
+    bodies.identifiers.data = &b->identifier, bodies.identifiers.stride = stride;
+    bodies.masses.data = &b->mass, bodies.masses.stride = stride;
+    bodies.positions.data = b->x, bodies.positions.stride = stride;
+    bodies.velocities.data = b->v, bodies.velocities.stride = stride;
+    bodies.radii.data = &b->radius, bodies.radii.stride = stride;
+    return bodies;
+}
+
+static kyoho_body_states states_of(struct body *b, int n) {
+    kyoho_body_states states = KYOHO_BODY_STATES_INIT;
+    const int64_t stride = sizeof *b;
+    states.count = n;
+    states.masses.data = &b->mass, states.masses.stride = stride;
+    states.positions.data = b->x, states.positions.stride = stride;
+    states.velocities.data = b->v, states.velocities.stride = stride;
+    states.radii.data = &b->radius, states.radii.stride = stride;
+    return states;
+}
+
+static kyoho_integrator *made(int order, kyoho_integrator_options given, int threads) {
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    kyoho_integrator *integrator = NULL;
+    options.order = order, options.threads = threads;
+    if (order == 2) given.dt_max = 1.0 / 1024;
+    GIVES(KYOHO_OK, kyoho_integrator_create(&options, &given, &integrator));
+    return integrator;
+}
+
+/* Two bodies on a circle of radius 1/2 with period 2 pi, and one far away without mass. */
+static void make_circle(void) {
+    const struct body circle[3] = {
+        {7, 0, 0.5, {0.5, 0, 0}, {0, 0.5, 0}, 0},
+        {-3, 0, 0.5, {-0.5, 0, 0}, {0, -0.5, 0}, 0},
+        {1000, 0, 0, {500, 0, 0}, {0, 0, 0}, 0},
+    };
+    memcpy(b, circle, sizeof circle);
+}
+
+static double off_the_circle(const struct body *b, double time) {
+    const double there[3] = {0.5 * cos(time), 0.5 * sin(time), 0};
+    double r2 = 0;
+    for (int k = 0; k < 3; k++) r2 += (b->x[k] - there[k]) * (b->x[k] - there[k]);
+    return sqrt(r2);
+}
+
+struct seen {
+    int calls;
+    double time, until;
+};
+
+static int32_t until(void *context, double time, uint64_t block_steps) {
+    struct seen *seen = context;
+    CHECK(time > seen->time && block_steps == (uint64_t)++seen->calls);
+    seen->time = time;
+    return time >= seen->until;
+}
+
+static void bodies_reach_any_time(int order) {
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.time = 0.25, options.eta = 0.01;
+    make_circle();
+    kyoho_integrator *integrator = made(order, options, 1);
+    const kyoho_bodies bodies = bodies_of(b, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.25 + 0.37, NULL, NULL));
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 2.25, NULL, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_TIME && evolution.time == 2.25 && evolution.block_steps > 0);
+    struct body found[3];
+    kyoho_body_states states = states_of(found, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(off_the_circle(&found[0], 2) < 1e-5 && found[0].mass == 0.5);
+    if (order > 2) {
+        CHECK(evolution.approach_first == 7 && evolution.approach_second == -3);
+        CHECK(fabs(evolution.approach_distance - 1) < 1e-3);
+        CHECK(evolution.approach_time > 0.62 && evolution.approach_time <= 2.25);
+    } else {
+        CHECK(isinf(evolution.approach_distance));
+    }
+    double kinetic, potential;
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    CHECK(fabs(kinetic - 0.125) < 1e-5 && fabs(potential + 0.25) < 1e-5);
+
+    /* Bodies by their identifiers. */
+    const int32_t wanted[2] = {1000, 7};
+    states.count = 2, states.identifiers.data = wanted;
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found[0].x[0] - 500) < 1e-4 && found[0].mass == 0 && found[1].mass == 0.5);
+
+    kyoho_integration integration = KYOHO_INTEGRATION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &integration));
+    CHECK(integration.body_count == 3 && integration.time == 2.25 && integration.limited_steps == 0);
+    CHECK(integration.steps >= integration.block_steps && integration.block_steps > evolution.block_steps);
+    CHECK(integration.interactions >= 3 * integration.steps);
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
+static void an_evolution_is_ended(int order) {
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.eta = 0.01;
+    make_circle();
+    kyoho_integrator *integrator = made(order, options, 1);
+    const kyoho_bodies bodies = bodies_of(b, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    kyoho_evolve_options ends = KYOHO_EVOLVE_OPTIONS_INIT;
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    struct seen seen = {0, 0, 0.5};
+    ends.progress = until, ends.context = &seen;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 2, &ends, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_CALLER && evolution.time == seen.time && seen.time >= 0.5);
+    struct body found[3];
+    kyoho_body_states states = states_of(found, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(off_the_circle(&found[0], seen.time) < 1e-5);
+
+    /* It is not told again within a day. */
+    seen = (struct seen){0, 0, 0};
+    ends.progress_seconds = 86400, ends.block_steps = 5;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 2, &ends, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_BLOCK_STEPS && evolution.block_steps >= 5 && seen.calls == 0);
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 2, NULL, &evolution));
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_TIME && off_the_circle(&found[0], 2) < 1e-5);
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
+static void bodies_collide_and_merge(int order) {
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.eta = 0.01;
+    kyoho_integrator *integrator = made(order, options, 1);
+    make_circle();
+    for (int i = 0; i < 2; i++) b[i].v[1] = 0, b[i].radius = 0.1;
+    kyoho_bodies bodies = bodies_of(b, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 10, NULL, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_ENCOUNTER && evolution.encounter_count == 1);
+    int32_t kind = 0, first = 0, second = 0;
+    double distance = 0;
+    kyoho_encounters encounters = KYOHO_ENCOUNTERS_INIT;
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_encounters(integrator, &encounters));
+    encounters.capacity = 1;
+    encounters.kinds.data = &kind, encounters.first.data = &first, encounters.second.data = &second;
+    encounters.distances.data = &distance;
+    GIVES(KYOHO_OK, kyoho_integrator_encounters(integrator, &encounters));
+    CHECK(kind == KYOHO_ENCOUNTER_COLLISION && first == 7 && second == -3 && distance < 0.2 && distance > 0.1);
+
+    /* The two become one. */
+    const struct body one = {1, 0, 1, {0, 0, 0}, {0, 0, 0}, 0.15};
+    const int32_t merged[2] = {-3, 7};
+    bodies = bodies_of(&one, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_remove_bodies(integrator, 2, merged));
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    int32_t left[2];
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_identifiers(integrator, 1, left));
+    GIVES(KYOHO_OK, kyoho_integrator_identifiers(integrator, 2, left));
+    CHECK(left[0] == 1000 && left[1] == 1);
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, evolution.time + 1, NULL, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_TIME && evolution.encounter_count == 0);
+
+    /* A velocity alone is changed. */
+    kyoho_bodies change = KYOHO_BODIES_INIT;
+    const double velocity[3] = {0, 3, 0};
+    change.count = 1, change.identifiers.data = left + 1, change.velocities.data = velocity;
+    GIVES(KYOHO_OK, kyoho_integrator_set_bodies(integrator, &change));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, evolution.time + 2, NULL, &evolution));
+    struct body found[2];
+    kyoho_body_states states = states_of(found, 2);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found[1].x[1] - 6) < 1e-9 && found[1].radius == 0.15);
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
+/* A cluster in a box evolves with the same bits on any number of threads. */
+static void threads_change_no_bit(int order) {
+    static struct body first[N], second[N];
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.softening = 0.05, options.approach_distance = 1e-9;
+    uint64_t seed = 5;
+    for (int i = 0; i < N; i++) {
+        b[i].identifier = 3 * i, b[i].mass = 1.0 / N, b[i].radius = 0;
+        for (int k = 0; k < 3; k++) b[i].x[k] = draw(&seed), b[i].v[k] = 0.3 * draw(&seed);
+    }
+    const kyoho_bodies bodies = bodies_of(b, N);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        kyoho_integrator *integrator = made(order, options, threads);
+        const kyoho_body_states states = states_of(threads == 1 ? first : second, N);
+        double before[2], after[2];
+        GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+        GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &before[0], &before[1]));
+        GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.5, NULL, NULL));
+        GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &after[0], &after[1]));
+        CHECK(fabs(after[0] + after[1] - before[0] - before[1]) < 1e-5 && fabs(after[0] - before[0]) > 1e-3);
+        GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+        GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+    }
+    CHECK(memcmp(first, second, sizeof first) == 0);
+}
+
+static void whatever_is_wrong_is_an_error(void) {
+    kyoho_options options = KYOHO_OPTIONS_INIT;
+    kyoho_integrator_options given = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    kyoho_integrator *integrator = (kyoho_integrator *)&options;
+    options.order = 2;
+    WRONG(KYOHO_BAD_OPTION, "dt_max is '0'; allowed: above 0 in order 2", integrator,
+          kyoho_integrator_create(&options, &given, &integrator));
+    CHECK(!integrator);
+    options.order = 4, options.accuracy = 1e-3;
+    GIVES(KYOHO_UNSUPPORTED, kyoho_integrator_create(&options, &given, &integrator));
+    options.accuracy = 0, options.scope = KYOHO_SCOPE_REGULAR;
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_create(&options, &given, &integrator));
+    options.scope = 0, given.softening = -1;
+    WRONG(KYOHO_BAD_OPTION, "softening is '-1'", integrator,
+          kyoho_integrator_create(&options, &given, &integrator));
+    given.softening = 0;
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_create(&options, &given, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_create(NULL, NULL, &integrator));
+
+    make_circle();
+    kyoho_bodies bodies = bodies_of(b, 3);
+    b[2].identifier = 7;
+    WRONG(KYOHO_BAD_OPTION, "the identifier of body 2 to be added is '7'", integrator,
+          kyoho_integrator_add_bodies(integrator, &bodies));
+    b[2].identifier = 8, b[1].mass = -1;
+    WRONG(KYOHO_BAD_OPTION, "the mass of body -3 is '-1'", integrator,
+          kyoho_integrator_add_bodies(integrator, &bodies));
+    b[1].mass = 0.5, b[1].x[2] = NAN;
+    WRONG(KYOHO_NOT_FINITE, "the position of body -3 is NaN", integrator,
+          kyoho_integrator_add_bodies(integrator, &bodies));
+    b[1].x[2] = 0, bodies.masses.data = NULL;
+    WRONG(KYOHO_NULL_ARGUMENT, "kyoho_bodies.masses", integrator,
+          kyoho_integrator_add_bodies(integrator, &bodies));
+    kyoho_integration integration = KYOHO_INTEGRATION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &integration));
+    CHECK(integration.body_count == 0);
+    bodies.masses.data = &b->mass;
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+
+    const int32_t unknown = 5;
+    WRONG(KYOHO_BAD_OPTION, "the identifier is '5'", integrator,
+          kyoho_integrator_remove_bodies(integrator, 1, &unknown));
+    struct body found[4];
+    kyoho_body_states states = states_of(found, 4);
+    WRONG(KYOHO_BAD_COUNT, "kyoho_body_states.count is 4; allowed: 0 to 3", integrator,
+          kyoho_integrator_get_bodies(integrator, &states));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_get_bodies(integrator, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.125, NULL, NULL));
+    WRONG(KYOHO_BAD_OPTION, "the time to evolve to is '0.1'; allowed: from 0.125 on", integrator,
+          kyoho_integrator_evolve(integrator, 0.1, NULL, NULL));
+    kyoho_evolve_options ends = KYOHO_EVOLVE_OPTIONS_INIT;
+    ends.block_steps = -1;
+    GIVES(KYOHO_BAD_COUNT, kyoho_integrator_evolve(integrator, 1, &ends, NULL));
+    ends.block_steps = 0, ends.progress_seconds = -1;
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_evolve(integrator, 1, &ends, NULL));
+
+    /* Bodies at one place, and then apart again. */
+    states.count = 3;
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    bodies.count = 1, bodies.positions.data = found[1].x;
+    GIVES(KYOHO_OK, kyoho_integrator_set_bodies(integrator, &bodies));
+    WRONG(KYOHO_NOT_FINITE, "bodies 7 and -3 have the same position", integrator,
+          kyoho_integrator_evolve(integrator, 1, NULL, NULL));
+    bodies.positions.data = found[0].x;
+    GIVES(KYOHO_OK, kyoho_integrator_set_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1, NULL, NULL));
+
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_free(integrator));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_evolve(NULL, 1, NULL, NULL));
+    CHECK(strstr(kyoho_last_error(), "is not an integrator"));
+}
+
+int main(void) {
+    for (int order = 2; order <= 8; order += 2) {
+        bodies_reach_any_time(order);
+        an_evolution_is_ended(order);
+        bodies_collide_and_merge(order);
+        threads_change_no_bit(order);
+    }
+    whatever_is_wrong_is_an_error();
+    return failures != 0;
+}

@@ -1,0 +1,87 @@
+! An integrator through the Fortran module: bodies that evolve, and a procedure that ends it. Broken
+! promises are written to stderr.
+module progress_of_test
+    use, intrinsic :: iso_c_binding
+    implicit none
+    real(c_double) :: until = 0.5_c_double
+contains
+    function progress(context, time, block_steps) bind(c) result(ends)
+        type(c_ptr), value :: context
+        real(c_double), value :: time
+        integer(c_int64_t), value :: block_steps
+        integer(c_int32_t) :: ends
+
+        ends = 0
+        if (block_steps > 0 .and. time >= until .and. .not. c_associated(context)) ends = 1
+    end function
+end module
+
+program integrators_test
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
+    use kyoho
+    use progress_of_test
+    implicit none
+
+    integer, parameter :: dp = c_double
+    integer(c_int32_t), target :: identifiers(2) = [7, 8]
+    real(dp), target :: mass(2) = 0.5_dp, x(3, 2), v(3, 2)
+    real(dp) :: kinetic, potential
+    type(c_ptr) :: integrator
+    type(kyoho_options) :: options
+    type(kyoho_integrator_options) :: given
+    type(kyoho_bodies) :: bodies
+    type(kyoho_body_states) :: states
+    type(kyoho_evolve_options) :: ends
+    type(kyoho_evolution) :: evolution
+    type(kyoho_integration) :: integration
+
+    ! Two bodies on a circle of radius 1/2 with period 2 pi.
+    x = 0
+    v = 0
+    x(1, :) = [0.5_dp, -0.5_dp]
+    v(2, :) = [0.5_dp, -0.5_dp]
+    options%order = 6
+    given%eta = 0.05_dp
+    call succeed(kyoho_integrator_create(options, given, integrator))
+    bodies%count = 2
+    bodies%identifiers%data = c_loc(identifiers)
+    bodies%masses%data = c_loc(mass)
+    bodies%positions%data = c_loc(x)
+    bodies%velocities%data = c_loc(v)
+    call succeed(kyoho_integrator_add_bodies(integrator, bodies))
+    call succeed(kyoho_integrator_energies(integrator, kinetic, potential))
+    call check(abs(kinetic - 0.125_dp) < 1e-14_dp .and. abs(potential + 0.25_dp) < 1e-14_dp, 'energies')
+
+    ends%progress = c_funloc(progress)
+    call succeed(kyoho_integrator_evolve(integrator, 2.0_dp, ends, evolution))
+    call check(evolution%end == KYOHO_EVOLUTION_END_CALLER .and. evolution%time >= until, 'progress')
+    call succeed(kyoho_integrator_evolve(integrator, 2.0_dp, evolution=evolution))
+    call check(evolution%end == KYOHO_EVOLUTION_END_TIME .and. evolution%time == 2.0_dp, 'time')
+    states%count = 2
+    states%positions%data = c_loc(x)
+    call succeed(kyoho_integrator_get_bodies(integrator, states))
+    call check(norm2(x(:, 1) - 0.5_dp*[cos(2.0_dp), sin(2.0_dp), 0.0_dp]) < 1e-7_dp, 'orbit')
+
+    call succeed(kyoho_integrator_remove_bodies(integrator, 1, identifiers(2:)))
+    call succeed(kyoho_integrator_describe(integrator, integration))
+    call check(integration%body_count == 1 .and. integration%steps > 0, 'removal')
+    call check(kyoho_integrator_evolve(integrator, 1.0_dp) == KYOHO_BAD_OPTION, 'a time that has gone')
+    call check(index(kyoho_text(kyoho_integrator_last_error(integrator)), 'allowed: from 2') > 0, 'its text')
+    call succeed(kyoho_integrator_free(integrator))
+
+contains
+
+    subroutine check(is_so, what)
+        logical, intent(in) :: is_so
+        character(len=*), intent(in) :: what
+
+        if (.not. is_so) write (error_unit, *) 'not so: ', what
+    end subroutine
+
+    subroutine succeed(code)
+        integer(c_int32_t), intent(in) :: code
+
+        if (code /= KYOHO_OK) write (error_unit, *) kyoho_text(kyoho_last_error())
+    end subroutine
+end program

@@ -1,0 +1,420 @@
+//! Integrators: bodies that come, go, change and evolve.
+
+use std::ffi::CString;
+use std::os::raw::c_char;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use crate::abi::arrays::{self, Input, Output};
+use crate::abi::boundary::{self, protect, required};
+use crate::abi::handles::Handles;
+use crate::abi::opening;
+use crate::data::{Error, Result, ResultCode, Scope, memory};
+use crate::integrator::Counts;
+use crate::integrator::body::Body;
+use crate::integrator::cluster::{Change, Choices, Cluster};
+
+use super::rows::{Rows, put};
+use super::structures::{
+    self, bad_field, empty, kyoho_bodies, kyoho_body_states, kyoho_encounters, kyoho_evolution, kyoho_evolve_options,
+    kyoho_integration, kyoho_integrator_options, kyoho_options, read,
+};
+use super::system::kyoho_last_error;
+use super::{c_text, call, options};
+
+/// Bodies at one time, and the integrator that advances them: by a Hermite scheme of order 4, 6 or
+/// 8 with block time steps, or by a leapfrog with a shared step, of order 2. As with systems, a
+/// pointer to it is a handle that the library looks up, and it points to nothing.
+///
+/// Several threads may use several of them at once; calls on one wait for one another.
+#[allow(non_camel_case_types)]
+pub struct kyoho_integrator;
+
+/// The object behind a handle.
+struct Held {
+    cluster: Cluster,
+    last_error: CString,
+}
+
+static INTEGRATORS: Handles<Held> = Handles::new();
+
+/// Runs an entry point on an integrator. The text of its error stays with it.
+fn call_on(integrator: *mut kyoho_integrator, body: impl FnOnce(&mut Cluster) -> Result<()>) -> ResultCode {
+    call(|| {
+        let outcome = INTEGRATORS.with(integrator.addr(), |held| {
+            let outcome = protect(|| body(&mut held.cluster));
+            outcome.inspect_err(|error| held.last_error = c_text(error))
+        });
+        outcome.map_err(of_integrator)?
+    })
+}
+
+/// Returns the error of a handle that is no integrator.
+fn of_integrator(error: Error) -> Error {
+    match error {
+        Error::BadHandle { handle } => Error::BadIntegratorHandle { handle },
+        other => other,
+    }
+}
+
+/// Makes an integrator without bodies. `options` choose the order, the precision, the backend and
+/// its devices as for systems, of full forces; in order 2 also the tree. Both may be NULL, which
+/// leaves everything open: order 4 in double precision.
+///
+/// `integrator` receives the handle, NULL on an error. Give it back with `kyoho_integrator_free`.
+///
+/// Errors: as `kyoho_system_create`, and KYOHO_BAD_OPTION also for a field of `integrator_options`
+/// whose value is not allowed, and for the scope of regular forces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_create(
+    options: *const kyoho_options,
+    integrator_options: *const kyoho_integrator_options,
+    integrator: *mut *mut kyoho_integrator,
+) -> ResultCode {
+    call(|| {
+        let integrator = required("integrator", integrator)?;
+        // SAFETY: room for a pointer.
+        unsafe { boundary::write(integrator, ptr::null_mut()) };
+        let given = if integrator_options.is_null() {
+            empty()
+        } else {
+            // SAFETY: not null, hence a structure.
+            unsafe { read("integrator_options", integrator_options) }?
+        };
+        if given.reserved != 0 {
+            return Err(bad_field("kyoho_integrator_options.reserved", given.reserved, "0"));
+        }
+        // SAFETY: null or a structure.
+        let (setup, because) = unsafe { options::setup(options, None) }?;
+        // SAFETY: null or a structure.
+        let tree = unsafe { options::tree(options) }?;
+        if setup.scope != Scope::Full {
+            return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
+        }
+        let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, time, approach_distance, .. } = given;
+        let choices = Choices { softening, gravity, eta, dt_max, dt_min, time, approach_distance };
+        choices.check(setup.order)?;
+        let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
+        system.set_tree(tree)?;
+        let cluster = Cluster::new(system, choices)?;
+        let handle = INTEGRATORS.insert(Held { cluster, last_error: CString::default() })?;
+        // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
+        unsafe { boundary::write(integrator, ptr::without_provenance_mut(handle)) };
+        Ok(())
+    })
+}
+
+/// Reads the caller's bodies. Those that are added need masses and positions.
+///
+/// # Safety
+/// The pointer is null or points to a structure whose arrays have as many elements as it says.
+unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i32, Change)>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read("bodies", bodies) }?;
+    let count = arrays::count("kyoho_bodies.count", given.count)?;
+    let identifiers: Option<Rows<i32, 1>> = Rows::required("kyoho_bodies.identifiers", given.identifiers, count)?;
+    let needed = if are_added { count } else { 0 };
+    let masses: Option<Rows<f64, 1>> = Rows::required("kyoho_bodies.masses", given.masses, needed)?;
+    let positions: Option<Rows<f64, 3>> = Rows::required("kyoho_bodies.positions", given.positions, needed)?;
+    let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_bodies.velocities", given.velocities)?;
+    let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_bodies.radii", given.radii)?;
+    let change = |row: usize| {
+        // SAFETY: the arrays have more than `row` rows.
+        unsafe {
+            let change = Change {
+                mass: masses.map(|masses| masses.read(row)[0]),
+                position: positions.map(|positions| positions.read(row)),
+                velocity: velocities.map(|velocities| velocities.read(row)),
+                radius: radii.map(|radii| radii.read(row)[0]),
+            };
+            (identifiers.map_or(0, |identifiers| identifiers.read(row)[0]), change)
+        }
+    };
+    memory::collected((0..count).map(change), "bodies")
+}
+
+/// Adds bodies at the time of the integrator.
+///
+/// Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+/// KYOHO_BAD_OPTION (an identifier that another body has, a mass or radius below 0, or a stride
+/// that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_add_bodies(
+    integrator: *mut kyoho_integrator,
+    bodies: *const kyoho_bodies,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        cluster.add(&unsafe { changes(bodies, true) }?)
+    })
+}
+
+/// Changes bodies at the time of the integrator; arrays that are NULL leave what bodies have. After
+/// other changes than of radii, the next evolution begins with new forces and first steps of all
+/// bodies.
+///
+/// Errors, after which no body was changed: as `kyoho_integrator_add_bodies`, and KYOHO_BAD_OPTION
+/// also for an identifier that no body has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_set_bodies(
+    integrator: *mut kyoho_integrator,
+    bodies: *const kyoho_bodies,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        cluster.change(&unsafe { changes(bodies, false) }?)
+    })
+}
+
+/// Writes bodies at the time of the integrator.
+///
+/// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
+/// (negative, or without identifiers more than there are bodies), KYOHO_BAD_OPTION (an identifier
+/// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_get_bodies(
+    integrator: *mut kyoho_integrator,
+    states: *const kyoho_body_states,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        let wanted = unsafe { read("states", states) }?;
+        let count = arrays::count("kyoho_body_states.count", wanted.count)?;
+        let identifiers: Option<Rows<i32, 1>> = Rows::optional("kyoho_body_states.identifiers", wanted.identifiers)?;
+        let all = cluster.bodies().len();
+        if identifiers.is_none() && count > all {
+            let allowed = format!("0 to {all}, the number of bodies");
+            return Err(Error::BadCount { what: "kyoho_body_states.count", value: wanted.count.into(), allowed });
+        }
+        let masses: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.masses", wanted.masses)?;
+        let positions: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.positions", wanted.positions)?;
+        let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.velocities", wanted.velocities)?;
+        let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.radii", wanted.radii)?;
+        // All places are known before the first body is written.
+        let mut places = memory::room(count, "the places of bodies")?;
+        for row in 0..count {
+            places.push(match identifiers {
+                // SAFETY: the array has more than `row` elements.
+                Some(identifiers) => cluster.place(unsafe { identifiers.read(row) }[0])?,
+                None => row,
+            });
+        }
+        for (row, place) in places.into_iter().enumerate() {
+            let Body { mass, position, velocity, .. } = cluster.bodies()[place];
+            // SAFETY: the arrays have more than `row` rows.
+            unsafe {
+                put(masses, row, [mass]);
+                put(positions, row, position);
+                put(velocities, row, velocity);
+                put(radii, row, [cluster.radii()[place]]);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Removes the bodies with these `count` identifiers.
+///
+/// Errors, after which no body was removed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+/// KYOHO_BAD_OPTION (an identifier that no body has), KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_remove_bodies(
+    integrator: *mut kyoho_integrator,
+    count: i32,
+    identifiers: *const i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let count = arrays::count("count", count)?;
+        // SAFETY: an array of so many.
+        let given = unsafe { Input::new("identifiers", identifiers, count) }?;
+        cluster.remove(&memory::collected(given.items(), "identifiers")?)
+    })
+}
+
+/// Writes the identifiers of all bodies, in the order in which they were added. `identifiers` has
+/// room for `capacity` of them, and may be NULL if there are no bodies.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL, after
+/// which nothing was written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_identifiers(
+    integrator: *mut kyoho_integrator,
+    capacity: i32,
+    identifiers: *mut i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let (all, room) = (cluster.identifiers(), arrays::count("capacity", capacity)?);
+        if room < all.len() {
+            return Err(Error::BufferTooSmall { what: "the array of identifiers", needed: all.len(), room });
+        }
+        // SAFETY: the array has room for `capacity`, by the caller's promise.
+        let to = unsafe { Output::new("identifiers", identifiers, all.len()) };
+        to.require()?;
+        to.set_from(0, all.iter().copied());
+        Ok(())
+    })
+}
+
+/// Advances all bodies to a time, which may not lie before theirs, or until something ends it
+/// earlier: an approach or a collision, both looked for at the ends of block steps, or
+/// `evolve_options`. Whatever the reason, all bodies are at one time then, from which a further call
+/// goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+///
+/// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
+/// bits of bodies depend on the times of calls. They do not depend on the number of threads.
+///
+/// Errors, after which bodies are where they were, or in order 2 at the end of a step:
+/// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
+/// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
+/// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_evolve(
+    integrator: *mut kyoho_integrator,
+    time: f64,
+    evolve_options: *const kyoho_evolve_options,
+    evolution: *mut kyoho_evolution,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let given = if evolve_options.is_null() {
+            empty()
+        } else {
+            // SAFETY: not null, hence a structure.
+            unsafe { read("evolve_options", evolve_options) }?
+        };
+        if given.reserved != 0 {
+            return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
+        }
+        let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
+            what: "kyoho_evolve_options.block_steps",
+            value: given.block_steps,
+            allowed: "0 (no limit), 1 or more".into(),
+        })?;
+        let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
+            bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
+        })?;
+        let mut told = Instant::now();
+        let mut go_on = |time: f64, block_steps: u64| {
+            let Some(progress) = given.progress else { return true };
+            if !pause.is_zero() {
+                if told.elapsed() < pause {
+                    return true;
+                }
+                told = Instant::now();
+            }
+            // SAFETY: a function of the caller for these arguments, by its promise.
+            unsafe { progress(given.context, time, block_steps) == 0 }
+        };
+        let ended = cluster.evolve(time, Some(most).filter(|most| *most > 0), &mut go_on)?;
+        if evolution.is_null() {
+            return Ok(());
+        }
+        let mut outcome = kyoho_evolution {
+            end: ended.end as i32,
+            time: cluster.time(),
+            block_steps: ended.block_steps,
+            encounter_count: cluster.encounters().len() as i32,
+            approach_distance: f64::INFINITY,
+            ..empty()
+        };
+        if let Some(approach) = ended.approach {
+            let [first, second] = approach.bodies.map(|place| cluster.identifiers()[place]);
+            (outcome.approach_first, outcome.approach_second) = (first, second);
+            (outcome.approach_distance, outcome.approach_time) = (approach.distance, approach.time);
+        }
+        // SAFETY: not null, hence a structure.
+        unsafe { structures::write("evolution", evolution, outcome) }
+    })
+}
+
+/// Writes the encounters that ended the last evolution, until bodies are added, changed or removed.
+///
+/// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+/// KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_encounters(
+    integrator: *mut kyoho_integrator,
+    encounters: *const kyoho_encounters,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        let wanted = unsafe { read("encounters", encounters) }?;
+        let room = arrays::count("kyoho_encounters.capacity", wanted.capacity)?;
+        let found = cluster.encounters();
+        if room < found.len() {
+            return Err(Error::BufferTooSmall { what: "the arrays of encounters", needed: found.len(), room });
+        }
+        let kinds: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.kinds", wanted.kinds)?;
+        let first: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.first", wanted.first)?;
+        let second: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.second", wanted.second)?;
+        let distances: Option<Rows<f64, 1>> = Rows::optional("kyoho_encounters.distances", wanted.distances)?;
+        for (row, encounter) in found.iter().enumerate() {
+            let [one, other] = encounter.bodies.map(|place| cluster.identifiers()[place]);
+            // SAFETY: the arrays have more than `row` elements.
+            unsafe {
+                put(kinds, row, [encounter.kind as i32]);
+                put(first, row, [one]);
+                put(second, row, [other]);
+                put(distances, row, [encounter.distance]);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
+/// once and softening is included; in double precision, and in order 2 by the tree if there is one.
+/// Both pointers may be NULL.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED,
+/// KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_energies(
+    integrator: *mut kyoho_integrator,
+    kinetic: *mut f64,
+    potential: *mut f64,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let energy = cluster.energies()?;
+        // SAFETY: null or room for a number.
+        unsafe {
+            boundary::write(kinetic, energy.kinetic);
+            boundary::write(potential, energy.potential);
+        }
+        Ok(())
+    })
+}
+
+/// Describes an integrator: its bodies, their time, and counts of its work.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a `structure_size` that is not
+/// allowed).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_describe(
+    integrator: *mut kyoho_integrator,
+    integration: *mut kyoho_integration,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let Counts { steps, block_steps, limited_steps, interactions } = cluster.counts();
+        let body_count = cluster.identifiers().len() as i32;
+        let time = cluster.time();
+        let found = kyoho_integration { body_count, time, steps, block_steps, limited_steps, interactions, ..empty() };
+        // SAFETY: null or a structure.
+        unsafe { structures::write("integration", integration, found) }
+    })
+}
+
+/// The text of the last failing call on an integrator, as `kyoho_system_last_error` has it for
+/// systems.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_integrator_last_error(integrator: *mut kyoho_integrator) -> *const c_char {
+    INTEGRATORS.with(integrator.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())
+}
+
+/// Frees an integrator; its handle is none from then on. A call that is under way on it is waited
+/// for.
+///
+/// Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_integrator_free(integrator: *mut kyoho_integrator) -> ResultCode {
+    call(|| INTEGRATORS.remove(integrator.addr()).map(drop).map_err(of_integrator))
+}
