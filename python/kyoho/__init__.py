@@ -8,6 +8,7 @@
 ((1000, 3), (1000,))
 """
 
+from ._cluster import Bodies, Cluster, Encounter, Energies, Evolution, Integration
 from ._errors import Error, Result
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
@@ -18,9 +19,15 @@ from ._system import System
 
 __all__ = [
     "Backend",
+    "Bodies",
+    "Cluster",
+    "Encounter",
+    "Energies",
     "Error",
+    "Evolution",
     "Forces",
     "Information",
+    "Integration",
     "Interaction",
     "Pair",
     "Predictions",

@@ -15,6 +15,7 @@ VERSION = 200
 
 _SYSTEM = c_void_p
 _PAIR = c_void_p
+_INTEGRATOR = c_void_p
 _RESULTS = {
     "kyoho_backend_available": (c_int32, POINTER(c_int32)),
     "kyoho_interaction_describe": (c_int32, POINTER(structures.Interaction)),
@@ -66,6 +67,26 @@ _RESULTS = {
     "kyoho_pair_explain": (_PAIR, c_char_p, c_int64, POINTER(c_int64)),
     "kyoho_pair_source": (_PAIR, c_int32, c_char_p, c_int64, POINTER(c_int64)),
     "kyoho_pair_free": (_PAIR,),
+    "kyoho_integrator_create": (
+        POINTER(structures.Options),
+        POINTER(structures.IntegratorOptions),
+        POINTER(c_void_p),
+    ),
+    "kyoho_integrator_add_bodies": (_INTEGRATOR, POINTER(structures.Bodies)),
+    "kyoho_integrator_set_bodies": (_INTEGRATOR, POINTER(structures.Bodies)),
+    "kyoho_integrator_get_bodies": (_INTEGRATOR, POINTER(structures.BodyStates)),
+    "kyoho_integrator_remove_bodies": (_INTEGRATOR, c_int32, c_void_p),
+    "kyoho_integrator_identifiers": (_INTEGRATOR, c_int32, c_void_p),
+    "kyoho_integrator_evolve": (
+        _INTEGRATOR,
+        c_double,
+        POINTER(structures.EvolveOptions),
+        POINTER(structures.Evolution),
+    ),
+    "kyoho_integrator_encounters": (_INTEGRATOR, POINTER(structures.Encounters)),
+    "kyoho_integrator_energies": (_INTEGRATOR, POINTER(c_double), POINTER(c_double)),
+    "kyoho_integrator_describe": (_INTEGRATOR, POINTER(structures.Integration)),
+    "kyoho_integrator_free": (_INTEGRATOR,),
 }
 
 

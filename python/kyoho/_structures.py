@@ -15,6 +15,10 @@ PRECISIONS = {"single": 1, "mixed": 2, "double": 3}
 SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
+EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
+ENCOUNTERS = {"approach": 1, "collision": 2}
+
+ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double, c_uint64)
 
 
 def _arrays(*names: str) -> list[tuple[str, type]]:
@@ -180,4 +184,80 @@ class TreeErrors(ctypes.Structure):
         ("percentile_90", c_double),
         ("percentile_99", c_double),
         ("worst", c_double),
+    ]
+
+
+class IntegratorOptions(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("reserved", c_int32),
+        ("softening", c_double),
+        ("gravity", c_double),
+        ("eta", c_double),
+        ("dt_max", c_double),
+        ("dt_min", c_double),
+        ("time", c_double),
+        ("approach_distance", c_double),
+    ]
+
+
+class Bodies(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("count", c_int32),
+        *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
+    ]
+
+
+class BodyStates(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("count", c_int32),
+        *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
+    ]
+
+
+class EvolveOptions(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("reserved", c_int32),
+        ("block_steps", c_int64),
+        ("progress", ProgressCallback),
+        ("context", c_void_p),
+        ("progress_seconds", c_double),
+    ]
+
+
+class Evolution(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("end", c_int32),
+        ("time", c_double),
+        ("block_steps", c_uint64),
+        ("encounter_count", c_int32),
+        ("approach_first", c_int32),
+        ("approach_second", c_int32),
+        ("reserved", c_int32),
+        ("approach_distance", c_double),
+        ("approach_time", c_double),
+    ]
+
+
+class Encounters(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("capacity", c_int32),
+        *_arrays("kinds", "first", "second", "distances"),
+    ]
+
+
+class Integration(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("body_count", c_int32),
+        ("time", c_double),
+        ("steps", c_uint64),
+        ("block_steps", c_uint64),
+        ("limited_steps", c_uint64),
+        ("interactions", c_uint64),
     ]

@@ -19,6 +19,7 @@ TYPES = {
     "struct kyoho_cuda": _structures.Cuda,
     "const struct kyoho_sources *": ctypes.POINTER(_structures.Sources),
     "void *": ctypes.c_void_p,
+    "kyoho_progress_callback": _structures.ProgressCallback,
 }
 
 
@@ -44,9 +45,9 @@ def test_structures(name):
 
 def test_functions():
     declared = set(re.findall(r"^\w[\w ]*?\*?(kyoho_\w+)\(", HEADER, re.MULTILINE))
-    # Systems and pair interactions keep their own text of the last error, which the thread's is
-    # here, and the log goes where the environment says.
-    left = {"kyoho_system_last_error", "kyoho_pair_last_error", "kyoho_set_log"}
+    # Systems, pair interactions and integrators keep their own text of the last error, which the
+    # thread's is here, and the log goes where the environment says.
+    left = {f"kyoho_{name}_last_error" for name in ("system", "pair", "integrator")} | {"kyoho_set_log"}
     others = {"kyoho_version", "kyoho_last_error", "kyoho_result_text"}
     others |= {"kyoho_library_version", "kyoho_interaction_count"}
     assert declared - left == set(_library._RESULTS) | others
@@ -62,6 +63,8 @@ def test_numbers():
         "SCOPE": _structures.SCOPES,
         "BACKEND": _structures.BACKENDS,
         "NEIGHBOUR_CRITERION": _structures.CRITERIA,
+        "EVOLUTION_END": _structures.EVOLUTION_ENDS,
+        "ENCOUNTER": _structures.ENCOUNTERS,
     }
     for group, allowed in words.items():
         for word, value in allowed.items():

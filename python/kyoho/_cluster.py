@@ -1,0 +1,493 @@
+"""Clusters of bodies that evolve in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time as clock
+from ctypes import byref, c_double, c_void_p, sizeof
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from . import _structures as structures
+from ._arrays import Arrays
+from ._errors import Error, Result
+from ._library import check, failure, library
+from ._results import word
+from ._system import _options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+# An evolution listens to Ctrl-C as often as this.
+_SECONDS = 0.05
+
+
+class Bodies(NamedTuple):
+    """Bodies of a cluster, at its time.
+
+    ===============  ============  =================================
+    attribute        shape
+    ===============  ============  =================================
+    ``identifiers``  ``(n,)``      int32, in the order of the bodies
+    ``masses``       ``(n,)``
+    ``positions``    ``(n, 3)``
+    ``velocities``   ``(n, 3)``
+    ``radii``        ``(n,)``      for collisions
+    ===============  ============  =================================
+    """
+
+    identifiers: NDArray[numpy.int32]
+    masses: NDArray[numpy.float64]
+    positions: NDArray[numpy.float64]
+    velocities: NDArray[numpy.float64]
+    radii: NDArray[numpy.float64]
+
+
+class Encounter(NamedTuple):
+    """Two bodies that came near each other, at the end of a block step."""
+
+    kind: str
+    """``"collision"``: they are nearer than the sum of their radii; ``"approach"``: they are nearer
+    than ``approach_distance``."""
+    first: int
+    """The identifier of the body that was added earlier."""
+    second: int
+    """The identifier of the other one."""
+    distance: float
+    """Their distance, softening not included."""
+
+
+class Evolution(NamedTuple):
+    """How :meth:`Cluster.evolve` ended."""
+
+    end: str
+    """``"time"``: it was reached; ``"encounter"``; ``"block steps"``: as many were made; ``"seconds"``:
+    as many have gone; ``"progress"``: the caller's function ended it."""
+    time: float
+    """The time of the bodies."""
+    block_steps: int
+    """The number of block steps."""
+    encounters: list[Encounter]
+    """The encounters that ended it."""
+    closest: Encounter | None
+    """The closest approach of two bodies in the course of it; None in order 2, which finds none."""
+    closest_time: float
+    """The time of the closest approach; NaN if there is none."""
+
+
+class Energies(NamedTuple):
+    """The energies of the bodies of a cluster."""
+
+    kinetic: float
+    potential: float
+    """Each pair counts once, and softening is included."""
+
+    @property
+    def total(self) -> float:
+        """The sum of both."""
+        return self.kinetic + self.potential
+
+
+class Integration(NamedTuple):
+    """Counts of the work of a cluster since it was made."""
+
+    body_count: int
+    """The number of bodies it has now."""
+    time: float
+    """Their time."""
+    steps: int
+    """Steps of single bodies."""
+    block_steps: int
+    """Blocks of bodies that stepped together."""
+    limited_steps: int
+    """Steps that should have been shorter than the shortest."""
+    interactions: int
+    """Pairs whose forces were computed."""
+
+
+class Cluster:
+    """Bodies that evolve in time under their own gravity.
+
+    They step by a Hermite scheme of order 4, 6 or 8 with block time steps, or all together by a
+    leapfrog of order 2, whose forces a tree may give.
+
+    Parameters
+    ----------
+    order : 2, 4, 6 or 8
+    precision : "single", "mixed" or "double"
+        That of the forces. None: what ``KYOHO_PRECISION`` says, else ``"double"``.
+    eps : float
+        The softening length.
+    eta : float
+        The accuracy parameter of the time steps. None: 0.02 in order 4, whose criterion takes its
+        square root, 0.1 in order 6, 0.3 in order 8.
+    dt_max : float
+        The longest step. None: no limit. Order 2 needs it: it is the step that all bodies share.
+    dt_min : float
+        The shortest step.
+    gravity : float
+        The gravitational constant, in the units of the bodies.
+    time : float
+        The time at the start.
+    approach_distance : float
+        The distance below which two bodies have an approach, which ends an evolution.
+    accuracy, theta, backend, devices, threads, crossover
+        As for :class:`kyoho.System`.
+
+    Masses, lengths and times have the caller's own units, in which ``gravity`` is the gravitational
+    constant. Arrays have a row for each body: vectors are of shape ``(n, 3)``, scalars of shape
+    ``(n,)``, in the host's memory. Bodies have identifiers, integers of 32 bits.
+
+    Several threads may use several clusters at once; calls on one wait for one another. A cluster
+    belongs to the process that made it: in a fork of that process it is an error.
+
+    >>> import kyoho
+    >>> with kyoho.Cluster(order=6) as cluster:
+    ...     _ = cluster.add([[0.5, 0, 0], [-0.5, 0, 0]], [0.5, 0.5], [[0, 0.5, 0], [0, -0.5, 0]])
+    ...     evolution = cluster.evolve(3.141592653589793)    # half a circle
+    ...     energies = cluster.energies
+    >>> evolution.end
+    'time'
+    >>> round(energies.total, 6)
+    -0.125
+    """
+
+    def __init__(
+        self,
+        order: int = 4,
+        precision: str | None = None,
+        *,
+        eps: float = 0.0,
+        eta: float | None = None,
+        dt_max: float | None = None,
+        dt_min: float | None = None,
+        gravity: float = 1.0,
+        time: float = 0.0,
+        approach_distance: float | None = None,
+        accuracy: float | None = None,
+        theta: float | None = None,
+        backend: str | None = None,
+        devices: str | None = None,
+        threads: int | None = None,
+        crossover: int = 0,
+    ) -> None:
+        # A cluster that could not be made has to be able to go.
+        self._handle = 0
+        self._process = os.getpid()
+        self._evolving: int | None = None
+        options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
+        if not gravity > 0:
+            raise Error(f"gravity is {gravity}; allowed: numbers above 0")
+        given = structures.IntegratorOptions(
+            sizeof(structures.IntegratorOptions),
+            0,
+            eps,
+            gravity,
+            eta or 0.0,
+            dt_max or 0.0,
+            dt_min or 0.0,
+            time,
+            approach_distance or 0.0,
+        )
+        handle = c_void_p()
+        check(library.kyoho_integrator_create(byref(options), byref(given), byref(handle)))
+        self._handle = handle.value or 0
+        self._order = order
+        self._next = 0
+
+    def close(self) -> None:
+        """Frees the cluster. It is no error if it was freed before."""
+        handle, self._handle = self._handle, 0
+        if handle and self._process == os.getpid():
+            check(library.kyoho_integrator_free(handle))
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", 0)
+        # In a fork the cluster belongs to the parent.
+        if handle and self._process == os.getpid():
+            library.kyoho_integrator_free(handle)
+
+    def __repr__(self) -> str:
+        if not self._handle:
+            return "<kyoho.Cluster, closed>"
+        return f"<kyoho.Cluster of order {self._order}>"
+
+    def _own(self) -> int:
+        """The handle, for calls of the process that made it."""
+        if self._process != os.getpid():
+            raise Error(
+                f"process {os.getpid()} is a fork of process {self._process}, which made this cluster; "
+                "make one in this process, and add the bodies again",
+                Result.CALL_ORDER,
+            )
+        if not self._handle:
+            raise Error("the cluster was closed; make another one", Result.BAD_HANDLE)
+        if self._evolving == threading.get_ident():
+            raise Error("the cluster evolves; its progress function may not call it", Result.CALL_ORDER)
+        return self._handle
+
+    def add(
+        self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None
+    ) -> NDArray[numpy.int32]:
+        """Adds bodies, at the time of the cluster, and returns their identifiers. On an error none
+        is added.
+
+        Parameters
+        ----------
+        positions : (n, 3)
+        masses : (n,)
+        velocities : (n, 3)
+            None: they are at rest.
+        radii : (n,)
+            Bodies that are nearer than the sum of their radii collide, which ends an evolution.
+            None: 0.
+        identifiers : (n,) of int32
+            None: numbers above all that were used before, from 0 on.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster()
+        >>> cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 1.0])
+        array([0, 1], dtype=int32)
+        """
+        structure = structures.Bodies(sizeof(structures.Bodies))
+        arrays = Arrays(structure)
+        arrays.rows("positions", positions)
+        count = arrays.rows_there()
+        if identifiers is None:
+            identifiers = numpy.arange(self._next, self._next + count, dtype=numpy.int32)
+        arrays.elements("masses", masses)
+        self._put(arrays, identifiers, None, None, velocities, radii)
+        check(library.kyoho_integrator_add_bodies(self._own(), structure))
+        known = numpy.array(identifiers, dtype=numpy.int32)
+        self._next = max(self._next, int(known.max(initial=-1)) + 1)
+        return known
+
+    def set(
+        self,
+        identifiers: Any,
+        *,
+        positions: Any = None,
+        masses: Any = None,
+        velocities: Any = None,
+        radii: Any = None,
+    ) -> None:
+        """Changes bodies, at the time of the cluster: what is None stays. On an error none is
+        changed. The next evolution begins with new forces and first steps of all bodies.
+
+        Parameters
+        ----------
+        identifiers : (n,) of int32
+        positions, velocities : (n, 3)
+        masses, radii : (n,)
+        """
+        structure = structures.Bodies(sizeof(structures.Bodies))
+        arrays = Arrays(structure)
+        self._put(arrays, identifiers, positions, masses, velocities, radii)
+        check(library.kyoho_integrator_set_bodies(self._own(), structure))
+
+    @staticmethod
+    def _put(arrays: Arrays, identifiers: Any, positions: Any, masses: Any, velocities: Any, radii: Any) -> None:
+        arrays.integers("identifiers", identifiers)
+        for name, array in (("positions", positions), ("velocities", velocities)):
+            if array is not None:
+                arrays.rows(name, array)
+        for name, array in (("masses", masses), ("radii", radii)):
+            if array is not None:
+                arrays.elements(name, array)
+        if arrays.device_array is not None:
+            raise Error(f"{arrays.first} is in memory of a CUDA device; allowed: memory of the host")
+        arrays.structure.count = arrays.rows_there()
+
+    def remove(self, identifiers: Any) -> None:
+        """Removes the bodies with these identifiers, ``(n,)`` of int32; none if one is not there."""
+        given = numpy.ascontiguousarray(identifiers, dtype=numpy.int32)
+        check(library.kyoho_integrator_remove_bodies(self._own(), given.size, given.ctypes.data))
+
+    def get(self, identifiers: Any = None) -> Bodies:
+        """Bodies at the time of the cluster: those with these identifiers, ``(n,)`` of int32, or
+        all, in the order in which they were added.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster()
+        >>> _ = cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 3.0], identifiers=[7, 5])
+        >>> cluster.get([5]).masses
+        array([3.])
+        """
+        handle = self._own()
+        structure = structures.BodyStates(sizeof(structures.BodyStates))
+        known = self.identifiers if identifiers is None else numpy.array(identifiers, dtype=numpy.int32)
+        arrays = Arrays(structure)
+        arrays.integers("identifiers", known)
+        count = structure.count = arrays.rows_there()
+        bodies = Bodies(known, numpy.empty(count), numpy.empty((count, 3)), numpy.empty((count, 3)), numpy.empty(count))
+        for name in ("masses", "radii"):
+            arrays.results(name, getattr(bodies, name))
+        for name in ("positions", "velocities"):
+            arrays.results(name, getattr(bodies, name), 3)
+        check(library.kyoho_integrator_get_bodies(handle, structure))
+        return bodies
+
+    @property
+    def identifiers(self) -> NDArray[numpy.int32]:
+        """The identifiers of all bodies, ``(n,)``, in the order in which they were added."""
+        known = numpy.empty(len(self), dtype=numpy.int32)
+        check(library.kyoho_integrator_identifiers(self._own(), known.size, known.ctypes.data))
+        return known
+
+    @property
+    def masses(self) -> NDArray[numpy.float64]:
+        """The masses of all bodies, ``(n,)``."""
+        return self.get().masses
+
+    @property
+    def positions(self) -> NDArray[numpy.float64]:
+        """The positions of all bodies, ``(n, 3)``, at the time of the cluster."""
+        return self.get().positions
+
+    @property
+    def velocities(self) -> NDArray[numpy.float64]:
+        """The velocities of all bodies, ``(n, 3)``, at the time of the cluster."""
+        return self.get().velocities
+
+    @property
+    def radii(self) -> NDArray[numpy.float64]:
+        """The radii of all bodies, ``(n,)``."""
+        return self.get().radii
+
+    @property
+    def time(self) -> float:
+        """The time of the bodies."""
+        return self.integration.time
+
+    def __len__(self) -> int:
+        return self.integration.body_count
+
+    @property
+    def integration(self) -> Integration:
+        """Counts of its work since it was made."""
+        found = structures.Integration(sizeof(structures.Integration))
+        check(library.kyoho_integrator_describe(self._own(), byref(found)))
+        return Integration(*(getattr(found, name) for name in Integration._fields))
+
+    @property
+    def energies(self) -> Energies:
+        """The energies of the bodies, in double precision; in order 2 the potential energy is by
+        the tree if there is one.
+        """
+        kinetic, potential = c_double(), c_double()
+        check(library.kyoho_integrator_energies(self._own(), byref(kinetic), byref(potential)))
+        return Energies(kinetic.value, potential.value)
+
+    def evolve(
+        self,
+        time: float,
+        *,
+        block_steps: int | None = None,
+        seconds: float | None = None,
+        progress: Callable[[float, int], Any] | None = None,
+        progress_seconds: float = 0.1,
+    ) -> Evolution:
+        """Advances all bodies to a time, which may not lie before theirs, or until something ends it
+        earlier: a collision, an approach, or one of the parameters. Whatever the reason, all bodies
+        are at one time then, from which a further call goes on. Ctrl-C ends it in the main thread,
+        and then all bodies are at one time too.
+
+        Parameters
+        ----------
+        time : float
+        block_steps : int
+            The number of block steps after which it ends.
+        seconds : float
+            The seconds of real time after which it ends, at the end of a block step.
+        progress : function
+            It is called with the time and the number of block steps so far; it ends the evolution
+            if it returns a true value. It may not call the cluster.
+        progress_seconds : float
+            The seconds between two calls of ``progress``, at least. 0: it is called after every
+            block step.
+        """
+        handle = self._own()
+        begun = clock.monotonic()
+        interrupted: list[tuple[Any, ...]] = []
+        raised: list[BaseException] = []
+        ends: list[str] = []
+
+        def told(_: Any, now: float, steps: int) -> int:
+            try:
+                if seconds is not None and clock.monotonic() - begun >= seconds:
+                    ends.append("seconds")
+                elif progress is not None and progress(now, steps):
+                    ends.append("progress")
+            except BaseException as error:
+                raised.append(error)
+            return bool(interrupted or raised or ends)
+
+        options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
+        options.block_steps = block_steps or 0
+        options.progress_seconds = _SECONDS if progress is None else progress_seconds
+        outcome = structures.Evolution(sizeof(structures.Evolution))
+        # A signal would be lost in a function that the library calls, so it is kept until the call
+        # is over.
+        former = None
+        if threading.current_thread() is threading.main_thread():
+            former = signal.getsignal(signal.SIGINT)
+            if callable(former):
+                signal.signal(signal.SIGINT, lambda *given: interrupted.append(given))
+        if callable(former) or progress is not None or seconds is not None:
+            options.progress = structures.ProgressCallback(told)
+        self._evolving = threading.get_ident()
+        try:
+            result = library.kyoho_integrator_evolve(handle, time, byref(options), byref(outcome))
+            error = failure(result) if result else None
+        finally:
+            self._evolving = None
+            if callable(former):
+                signal.signal(signal.SIGINT, former)
+        if interrupted and callable(former):
+            former(*interrupted[0])
+        if raised:
+            raise raised[0]
+        if error is not None:
+            raise error
+        end = word(structures.EVOLUTION_ENDS, outcome.end)
+        closest, when = None, float("nan")
+        if outcome.approach_distance != float("inf"):
+            found = (outcome.approach_first, outcome.approach_second, outcome.approach_distance)
+            closest, when = Encounter("approach", *found), outcome.approach_time
+        return Evolution(
+            ends[0] if end == "caller" and ends else end,
+            outcome.time,
+            outcome.block_steps,
+            self._encounters(outcome.encounter_count),
+            closest,
+            when,
+        )
+
+    def _encounters(self, count: int) -> list[Encounter]:
+        """The encounters that ended the last evolution."""
+        if count == 0:
+            return []
+        structure = structures.Encounters(sizeof(structures.Encounters), count)
+        arrays = Arrays(structure, count)
+        kinds, first, second = (numpy.empty(count, dtype=numpy.int32) for _ in range(3))
+        distances = numpy.empty(count)
+        for name, array in (("kinds", kinds), ("first", first), ("second", second)):
+            arrays.results(name, array, integers=True)
+        arrays.results("distances", distances)
+        check(library.kyoho_integrator_encounters(self._own(), structure))
+        rows = zip(kinds.tolist(), first.tolist(), second.tolist(), distances.tolist())
+        return [Encounter(word(structures.ENCOUNTERS, kind), *others) for kind, *others in rows]

@@ -1,0 +1,227 @@
+"""Clusters: bodies that come, go, change and evolve, and what ends an evolution."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import numpy
+import pytest
+
+import kyoho
+
+# The shared step of order 2, and the accuracy of the others.
+CHOICES = {2: {"dt_max": 1 / 1024}, 4: {"eta": 0.01}, 6: {"eta": 0.05}, 8: {"eta": 0.05}}
+
+
+def circle(order, **choices):
+    """Two bodies on a circle of radius 1/2 with period 2 pi."""
+    cluster = kyoho.Cluster(order, **{**CHOICES[order], **choices})
+    cluster.add([[0.5, 0, 0], [-0.5, 0, 0]], [0.5, 0.5], [[0, 0.5, 0], [0, -0.5, 0]], identifiers=[7, -3])
+    return cluster
+
+
+def off(cluster):
+    """How far the first body is from where it should be."""
+    there = 0.5 * numpy.array([numpy.cos(cluster.time), numpy.sin(cluster.time), 0])
+    return numpy.linalg.norm(cluster.get([7]).positions[0] - there)
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_bodies_reach_any_time(order):
+    with circle(order) as cluster:
+        for end in (0.3, 1.0, 2.5):
+            evolution = cluster.evolve(end)
+            assert evolution.end == "time" and evolution.time == cluster.time == end
+            assert evolution.block_steps > 0 and evolution.encounters == [] and off(cluster) < 1e-5
+        assert abs(cluster.energies.total + 0.125) < 1e-5
+        if order == 2:
+            assert evolution.closest is None
+        else:
+            assert evolution.closest[1:3] == (7, -3) and abs(evolution.closest.distance - 1) < 1e-3
+            assert 1.0 < evolution.closest_time <= 2.5
+        assert cluster.integration.steps == 2 * cluster.integration.block_steps
+
+
+def test_a_cluster_keeps_its_energy(bodies):
+    for order in (4, 6, 8):
+        with kyoho.Cluster(order, eps=0.05) as cluster:
+            cluster.add(bodies.positions, bodies.masses, 0.3 * bodies.velocities)
+            before = cluster.energies
+            _, potentials = bodies.gravity(eps=0.05)
+            assert abs(before.potential / (0.5 * bodies.masses @ potentials) - 1) < 1e-12
+            cluster.evolve(0.5)
+            assert abs(cluster.energies.total / before.total - 1) < 1e-5
+            assert abs(cluster.energies.kinetic / before.kinetic - 1) > 1e-2
+
+
+def test_a_tree_gives_the_forces_of_order_2(many):
+    with kyoho.Cluster(2, "single", eps=0.1, dt_max=0.01, accuracy=1e-3) as cluster:
+        cluster.add(many.positions, many.masses)
+        before = cluster.energies.total
+        cluster.evolve(0.03)
+        assert cluster.integration.block_steps == 3
+        assert abs(cluster.energies.total / before - 1) < 1e-4
+
+
+def test_bodies_are_known_by_identifiers():
+    with kyoho.Cluster(gravity=2.0, time=1.0) as cluster:
+        assert len(cluster) == 0 and cluster.get().positions.shape == (0, 3)
+        assert list(cluster.add(numpy.eye(3), numpy.ones(3), radii=[0.1, 0.2, 0.3])) == [0, 1, 2]
+        assert list(cluster.add([[9, 9, 9]], [4.0], identifiers=[20])) == [20]
+        assert list(cluster.add([[8, 9, 9]], [5.0])) == [21]
+        cluster.set([20, 1], velocities=[[1, 2, 3], [4, 5, 6]])
+        cluster.set([1], masses=[7.0], radii=[0.7], positions=[[0, -1, 0]])
+        found = cluster.get([1, 20])
+        assert found.velocities.tolist() == [[4, 5, 6], [1, 2, 3]]
+        assert found.masses.tolist() == [7, 4] and found.radii.tolist() == [0.7, 0]
+        assert found.positions.tolist() == [[0, -1, 0], [9, 9, 9]]
+        cluster.remove([0, 20])
+        assert cluster.identifiers.tolist() == [1, 2, 21] and cluster.masses.tolist() == [7, 1, 5]
+        assert len(cluster) == 3 and cluster.time == 1.0
+        for call in (
+            lambda: cluster.get([0]),
+            lambda: cluster.remove([1, 0]),
+            lambda: cluster.set([0], masses=[1.0]),
+            lambda: cluster.add([[1, 1, 1]], [1.0], identifiers=[2]),
+        ):
+            with pytest.raises(kyoho.Error, match="the identifier"):
+                call()
+        assert cluster.identifiers.tolist() == [1, 2, 21]
+
+
+def falling(order, **choices):
+    """Two bodies that fall towards each other from rest."""
+    cluster = kyoho.Cluster(order, **{**CHOICES[order], "eta": 0.01, **choices})
+    cluster.add([[0.5, 0, 0], [-0.5, 0, 0]], [0.5, 0.5], radii=[0.1, 0.05])
+    return cluster
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_collisions_end_an_evolution(order):
+    with falling(order) as cluster:
+        evolution = cluster.evolve(10.0)
+        assert evolution.end == "encounter" and evolution.time == cluster.time < 10
+        [(kind, first, second, distance)] = evolution.encounters
+        assert (kind, first, second) == ("collision", 0, 1) and 0.1 < distance < 0.15
+        # The two become one.
+        cluster.remove([0, 1])
+        cluster.add([[0, 0, 0]], [1.0], identifiers=[0], radii=[0.12])
+        assert cluster.evolve(10.0).end == "time"
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_approaches_end_an_evolution(order):
+    with falling(order, approach_distance=0.3) as cluster:
+        evolution = cluster.evolve(10.0)
+        [(kind, _, _, distance)] = evolution.encounters
+        assert kind == "approach" and 0.25 < distance < 0.3
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_block_steps_and_progress_end_an_evolution(order):
+    with circle(order) as cluster:
+        evolution = cluster.evolve(2.0, block_steps=10)
+        assert evolution.end == "block steps" and evolution.block_steps in (10, 11)
+        told = []
+        evolution = cluster.evolve(2.0, progress=lambda *now: told.append(now) or now[0] > 1.0, progress_seconds=0)
+        assert evolution.end == "progress" and told[-1][0] == evolution.time > 1.0 >= told[-2][0]
+        assert [steps for _, steps in told] == list(range(1, len(told) + 1))
+        assert cluster.evolve(2.0).end == "time" and off(cluster) < 1e-5
+
+
+def test_an_error_of_progress_is_the_callers():
+    def fail(*_):
+        raise ValueError("no")
+
+    with circle(4) as cluster:
+        with pytest.raises(ValueError, match="no"):
+            cluster.evolve(2.0, progress=fail, progress_seconds=0)
+        assert 0 < cluster.time < 2 and off(cluster) < 1e-5
+        with pytest.raises(kyoho.Error, match="may not call it"):
+            cluster.evolve(2.0, progress=lambda *_: cluster.time, progress_seconds=0)
+
+
+def test_time_that_has_gone_ends_an_evolution():
+    with circle(4, eta=1e-6) as cluster:
+        begun = time.monotonic()
+        evolution = cluster.evolve(1e6, seconds=0.2)
+        assert evolution.end == "seconds" and 0.2 <= time.monotonic() - begun < 10
+        assert evolution.block_steps > 1
+
+
+def test_an_interrupt_ends_an_evolution():
+    with circle(4, eta=1e-6) as cluster:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            cluster.evolve(1e6)
+        timer.join()
+        assert 0 < cluster.time < 1e6 and off(cluster) < 1e-5
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_threads_evolve_clusters_at_once():
+    ends = []
+
+    def evolve():
+        with circle(6) as cluster:
+            cluster.evolve(1.0)
+            ends.append(cluster.positions.tobytes())
+
+    threads = [threading.Thread(target=evolve) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ends) == 3 and len(set(ends)) == 1
+
+
+def test_what_is_wrong_is_named():
+    for words, call in (
+        ("dt_max is '0'", lambda: kyoho.Cluster(2)),
+        ("softening is '-1'", lambda: kyoho.Cluster(eps=-1.0)),
+        ("gravity is 0", lambda: kyoho.Cluster(gravity=0)),
+        ("order", lambda: kyoho.Cluster(3)),
+        ("precision is 'half'", lambda: kyoho.Cluster(precision="half")),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            call()
+    cluster = circle(4)
+    for words, call in (
+        (r"positions has the shape \(3,\)", lambda: cluster.add([1, 2, 3], [1.0])),
+        (r"masses has the shape \(2,\)", lambda: cluster.add([[1, 2, 3]], [1.0, 2.0])),
+        ("the mass of body 8 is '-1'", lambda: cluster.add([[1, 2, 3]], [-1.0])),
+        ("the velocity of body 7 is NaN", lambda: cluster.set([7], velocities=[[0, numpy.nan, 0]])),
+        ("the time to evolve to is '-1'", lambda: cluster.evolve(-1)),
+        ("block_steps is -1", lambda: cluster.evolve(1, block_steps=-1)),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            call()
+    cluster.set([7], positions=cluster.get([-3]).positions)
+    with pytest.raises(kyoho.Error, match="bodies 7 and -3 have the same position"):
+        cluster.evolve(1)
+    cluster.close()
+    cluster.close()
+    with pytest.raises(kyoho.Error, match="closed"):
+        cluster.evolve(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_gets_an_error():
+    cluster = circle(4)
+
+    def child(sender):
+        try:
+            cluster.evolve(1)
+        except kyoho.Error as error:
+            sender.send(str(error))
+
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=child, args=(sender,))
+    process.start()
+    assert "is a fork of process" in receiver.recv()
+    process.join()
+    assert cluster.evolve(1).end == "time"
