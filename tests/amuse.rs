@@ -87,8 +87,13 @@ impl Amuse {
     }
 }
 
-/// Installs the Python package and `amuse-kyoho` beside AMUSE.
-fn install_field_code(amuse: &Amuse) {
+/// Installs the Python package and `amuse-kyoho` beside AMUSE, once for all tests.
+fn install_codes(amuse: &Amuse) {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    INSTALLED.get_or_init(|| install_codes_now(amuse));
+}
+
+fn install_codes_now(amuse: &Amuse) {
     let built = common::folder("amuse_wheel");
     let mut make = Command::new("make");
     make.current_dir(root()).args(["wheel", "PROFILE=dev"]).arg(format!("WHEEL={}", built.display()));
@@ -165,7 +170,7 @@ fn amuses_own_tests_of_the_codes_pass() {
 #[test]
 fn the_field_code_takes_fastkicks_place() {
     let Some(amuse) = amuse() else { return };
-    install_field_code(amuse);
+    install_codes(amuse);
     let (mut python, _) = amuse.python("amuse_fastkick", &[]);
     let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
     let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
@@ -182,4 +187,18 @@ fn the_field_code_takes_fastkicks_place() {
     let error = said.lines().find_map(|line| line.strip_prefix("median error ")?.parse::<f64>().ok());
     assert!(error.is_some_and(|error| error > 0.0 && error < 1e-3), "{said}");
     assert!(said.contains("accuracy of 0.5: ") && said.contains("allowed: "), "{said}");
+}
+
+/// `Kyoho` passes AMUSE's tests for all codes of gravitational dynamics, its stopping conditions are
+/// met, a bridge in a galaxy conserves energy, and its results are those of ph4.
+#[test]
+fn the_dynamics_code_passes_amuses_tests_and_agrees_with_ph4() {
+    let Some(amuse) = amuse() else { return };
+    install_codes(amuse);
+    let (mut python, _) = amuse.python("amuse_dynamics", &[("KYOHO_THREADS", "2")]);
+    python.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]);
+    let said = succeed(python.arg(root().join("tests/amuse/test_dynamics.py")));
+    let said = String::from_utf8(said.stdout).unwrap();
+    let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());
+    assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
 }

@@ -135,11 +135,15 @@ class KyohoFieldWorker:
             return
         table = numpy.array(list(self.bodies.values())).reshape(-1, 4)
         self.masses, self.positions = table[:, 0].copy(), table[:, 1:].copy()
+        self.new_system(numpy.arange(len(table), dtype=numpy.int32))
+
+    def new_system(self, indices):
+        """Makes the system of the particles, which have these indices."""
         precision = self.precision or ("single" if self.accuracy else "double")
         self.system = kyoho.System(
             order=2, precision=precision, backend=self.backend or None, accuracy=self.accuracy or None
         )
-        self.system.set_sources(self.positions, self.masses)
+        self.system.set_sources(self.positions, self.masses, indices=indices)
 
     def gravity(self, eps, places):
         """The accelerations and potentials at some places."""
