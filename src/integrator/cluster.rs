@@ -86,6 +86,8 @@ pub struct Cluster {
     is_changed: bool,
     /// Whether radii have, or the bodies that have one.
     has_other_radii: bool,
+    /// Whether encounters ended the last evolution, and no bodies were given since.
+    has_encounters: bool,
 }
 
 const BODIES: &str = "bodies";
@@ -108,6 +110,7 @@ impl Cluster {
             places: HashMap::new(),
             is_changed: false,
             has_other_radii: true,
+            has_encounters: false,
         })
     }
 
@@ -177,7 +180,7 @@ impl Cluster {
             self.radii.push(radius.unwrap_or(0.0));
         }
         if more > 0 {
-            (self.is_changed, self.has_other_radii) = (true, true);
+            (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
         }
         Ok(())
     }
@@ -196,6 +199,7 @@ impl Cluster {
             body.position = position.unwrap_or(body.position);
             body.velocity = velocity.unwrap_or(body.velocity);
             self.is_changed |= *body != before;
+            self.has_encounters = false;
             if let Some(radius) = radius {
                 self.radii[place] = *radius;
                 self.has_other_radii = true;
@@ -222,7 +226,7 @@ impl Cluster {
         for (place, identifier) in self.identifiers.iter().enumerate() {
             self.places.insert(*identifier, place);
         }
-        (self.is_changed, self.has_other_radii) = (true, true);
+        (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
         Ok(())
     }
 
@@ -240,6 +244,7 @@ impl Cluster {
             return Err(Error::NotFinite { what: "the time to evolve to".into(), value: to });
         }
         let (start, interval) = (self.time, to - self.time);
+        self.has_encounters = false;
         if interval < 0.0 || interval > 0.0 && interval < SHORTEST_INTERVAL {
             return Err(Error::BadOption {
                 name: "the time to evolve to".into(),
@@ -281,14 +286,15 @@ impl Cluster {
         let approach = outcome?.map(|approach| Approach { time: start + approach.time, ..approach });
         if !self.integrator.encounters().is_empty() {
             end = EvolutionEnd::Encounter;
+            self.has_encounters = true;
         }
         Ok(Evolution { end, block_steps: self.integrator.counts().block_steps - before, approach })
     }
 
-    /// Returns the encounters that ended the last evolution, of bodies by their places. None is left
-    /// once bodies were added or removed.
+    /// Returns the encounters that ended the last evolution, of bodies by their places. There are
+    /// none any more once bodies were added, changed or removed.
     pub fn encounters(&self) -> &[Encounter] {
-        if self.is_changed { &[] } else { self.integrator.encounters() }
+        if self.has_encounters { self.integrator.encounters() } else { &[] }
     }
 
     /// Returns the energies of the bodies.
@@ -544,6 +550,9 @@ mod tests {
             assert_eq!(evolve(&mut approaching, 10.0).end, EvolutionEnd::Encounter);
             let [found] = approaching.encounters() else { panic!("{order:?}") };
             assert!(found.kind == EncounterKind::Approach && found.distance < 0.2 && found.distance > 0.1, "{found:?}");
+            let now = approaching.time();
+            assert_eq!(evolve(&mut approaching, now).end, EvolutionEnd::Time);
+            assert!(approaching.encounters().is_empty());
         }
     }
 

@@ -1,0 +1,33 @@
+"""The scripts of examples/python at small sizes."""
+
+import pathlib
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).parents[2] / "examples/python"
+
+
+def run(name, tmp_path, *arguments):
+    """The rows of numbers that a script prints. It draws a picture too."""
+    script = FOLDER / name
+    assert len(script.read_text().splitlines()) <= 80
+    picture = tmp_path / "picture.png"
+    command = [sys.executable, script, *arguments, "--plot", picture]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return [[float(word) for word in line.split()] for line in said.stdout.splitlines()[1:]]
+
+
+def test_core_collapse(tmp_path):
+    rows = run("core_collapse.py", tmp_path, "--bodies", "64", "--end", "1", "--rows", "2")
+    assert [row[0] for row in rows] == [0.5, 1.0]
+    for _, error, inner, middle, half, closest in rows:
+        assert abs(error) < 1e-6 and 0 < inner < middle < half < 2 and closest > 0
+
+
+def test_colliding_galaxies(tmp_path):
+    rows = run("colliding_galaxies.py", tmp_path, "--bodies", "300", "--step", "0.125")
+    assert len(rows) == 6 and rows[0][1] > 5
+    # They have met.
+    assert min(row[1] for row in rows) < 2.5
+    assert all(abs(error) < 0.2 for _, _, error in rows)
