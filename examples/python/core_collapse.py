@@ -1,6 +1,6 @@
 """A star cluster in core collapse, by a Hermite scheme of order 6 with block time steps.
 
-    python core_collapse.py --bodies 256 --end 120 --plot core_collapse.svg
+    python core_collapse.py --bodies 128 --end 65 --plot core_collapse.svg
 
 The bodies of a Plummer model in standard units exchange energy until its core collapses. The
 script prints the radii round the densest place that hold parts of the mass, and draws them.
@@ -40,9 +40,9 @@ def radii(positions):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bodies", type=int, default=256)
-    parser.add_argument("--end", type=float, default=120.0, help="the time at the end")
-    parser.add_argument("--rows", type=int, default=60, help="the number of times that are printed")
+    parser.add_argument("--bodies", type=int, default=128)
+    parser.add_argument("--end", type=float, default=65.0, help="the time at the end")
+    parser.add_argument("--rows", type=int, default=65, help="the number of times that are printed")
     parser.add_argument("--plot", metavar="FILE", help="draw the radii, by matplotlib")
     arguments = parser.parse_args()
 
