@@ -176,9 +176,11 @@ macro_rules! level {
 }
 
 level!(portable, false, Array<f32, LANES_32>, Array<f64, LANES_64>);
-#[cfg(target_arch = "x86_64")]
+// Unit tests compute at the portable level alone, and the other levels take long to compile. Those
+// that run every level are in `tests/` and in the conformance suite.
+#[cfg(all(target_arch = "x86_64", not(test)))]
 level!(avx2, true, super::super::avx2::F32, super::super::avx2::F64, "avx2,fma");
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 level!(avx512, true, super::super::avx512::F32, super::super::avx512::F64, "avx2,fma,avx512f,avx512dq,avx512vl");
 
 macro_rules! at_level {
@@ -188,12 +190,12 @@ macro_rules! at_level {
                 use portable as $module;
                 $call
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             Level::Avx2 if Level::Avx2.is_available() => {
                 use avx2 as $module;
                 $call
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             Level::Avx512 if Level::Avx512.is_available() => {
                 use avx512 as $module;
                 $call

@@ -6,8 +6,10 @@
 //! object. [`blocks`] takes the operations of an interaction that a user wrote, one after another.
 
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(test, allow(dead_code, reason = "unit tests have the portable kernels alone"))]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(test, allow(dead_code, reason = "unit tests have the portable kernels alone"))]
 mod avx512;
 pub mod blocks;
 pub mod expansions;
