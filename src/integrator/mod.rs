@@ -1,7 +1,7 @@
 //! Integrators: bodies that advance under their own gravity, by Hermite schemes with block time
 //! steps or by a leapfrog with a shared step.
 //!
-//! [`of`] makes the [`Integrator`] of a [`Plan`](plan::Plan), which knows bodies by their places. A
+//! [`of`] makes the [`Integrator`] of a [`Plan`], which knows bodies by their places. A
 //! [`Cluster`](cluster::Cluster) knows them by identifiers, and bodies come and go between calls.
 
 pub mod body;

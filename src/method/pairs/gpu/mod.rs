@@ -15,11 +15,11 @@ use sha2::{Digest, Sha256};
 use crate::data::{CHUNK, Error, Result, SLICES, chunks_below, memory};
 use crate::hal::Backend;
 use crate::hal::cuda::Cuda;
-use crate::hal::gpu::{Argument, Code, Gpu, Images, Launch, Place};
+use crate::hal::gpu::{Argument, Code, Event, Gpu, HostMemory, Images, Launch, Place};
 use crate::hal::opencl::OpenCl;
 use crate::hal::room::Room;
 use crate::law::language::PairProgram;
-use crate::law::language::limbs::{Component, LimbProgram, Missing};
+use crate::law::language::limbs::{Component, Ending, LimbProgram, Missing};
 use crate::law::language::list::{Input, LimbInput, Op, Stage};
 use crate::law::language::number::{Number, compute};
 use crate::simd::blocks;
@@ -114,6 +114,10 @@ struct OnDevice<G: Gpu> {
     /// The sums of slices, of variables of 8 and of 4 bytes.
     partials: [Room<G>; 2],
     results: [Room<G>; 2],
+    /// Page-locked memory for the results, as the device has them.
+    staging: G::HostMemory,
+    /// The ends of the copies of each piece of sinks.
+    copied: Vec<G::Event>,
     queue: G::Queue,
     gpu: G,
 }
@@ -126,6 +130,39 @@ struct Run<'a> {
     values: Vec<u8>,
     tables: Vec<u8>,
     sources: usize,
+}
+
+/// A limb of a result.
+struct Limb<'a> {
+    ending: &'a Ending,
+    limb: usize,
+    variable: usize,
+    /// Its bytes for a sink, and those of the limbs before it.
+    size: usize,
+    before: usize,
+}
+
+impl Run<'_> {
+    /// Does something with each limb of the results.
+    fn each_limb(&self, mut work: impl FnMut(Limb) -> Result<()>) -> Result<()> {
+        let mut before = 0;
+        for ending in &self.program.endings {
+            let limbs = if ending.scalar.limb().is_some() { 2 } else { 1 };
+            for (limb, variable) in ending.limbs.into_iter().enumerate().take(limbs) {
+                let size = self.program.variables[variable].scalar.size();
+                work(Limb { ending, limb, variable, size, before })?;
+                before += size;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of all results of a sink.
+    fn bytes_of_sink(&self) -> usize {
+        let of = |variable: &usize| self.program.variables[*variable].scalar.size();
+        let limbs = |ending: &Ending| if ending.scalar.limb().is_some() { 2 } else { 1 };
+        self.program.endings.iter().map(|ending| ending.limbs.iter().take(limbs(ending)).map(of).sum::<usize>()).sum()
+    }
 }
 
 impl<G: Gpu> GpuPairs<G> {
@@ -186,11 +223,11 @@ impl<G: Gpu> GpuPairs<G> {
                 device.begin(&run, range.len()).and_then(|()| begin(device, &run, range))
             }
         });
-        // The system gives memory when it is written, which takes as long as the copies: it does so
+        // The system gives memory when it is written, which takes longer than the copies: it does so
         // while the devices are at work.
         let begun: Vec<Result<()>> = begun.collect();
         found.iter_mut().for_each(Columns::touch);
-        // All devices have ended before an error is given back, as they write to the results.
+        // All devices have ended before an error is given back, as they read what the caller gave.
         let ended = self.devices.iter_mut().enumerate().zip(begun).map(|((number, device), begun)| {
             begun.and_then(|()| device.fetch(&run, range(number), found)).and(device.synchronize())
         });
@@ -212,6 +249,8 @@ impl<G: Gpu> OnDevice<G> {
             lists: [room()?, room()?],
             partials: [room()?, room()?],
             results: [room()?, room()?],
+            staging: gpu.allocate_host(0, "results of pairs")?,
+            copied: Vec::new(),
             queue: gpu.queue()?,
             gpu,
         };
@@ -235,6 +274,12 @@ impl<G: Gpu> OnDevice<G> {
             let row = layout.counts[place] * size * PIECE;
             self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
         }
+        self.copied.clear();
+        let bytes = sinks * run.bytes_of_sink();
+        if self.staging.bytes() < bytes {
+            self.staging = self.gpu.allocate_host(0, "results of pairs")?;
+            self.staging = self.gpu.allocate_host(bytes, "results of pairs")?;
+        }
         // SAFETY: there is room for the tables, whose bytes stay until `shared` has synchronized.
         unsafe { send(&self.gpu, &self.queue, &run.tables, &self.tables, 0)? };
         if run.sources == 0 {
@@ -256,8 +301,8 @@ impl<G: Gpu> OnDevice<G> {
         for (place, size) in [8, 4].into_iter().enumerate() {
             self.partials[place].see_to(&self.gpu, slices * layout.counts[place] * size * PIECE)?;
         }
-        let on = (&self.gpu, &self.queue);
         for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let on = (&self.gpu, &self.queue);
             let count = PIECE.min(sinks.end - first);
             let blocks = count.div_ceil(THREADS * layout.sinks);
             if slices > 0 {
@@ -273,6 +318,7 @@ impl<G: Gpu> OnDevice<G> {
             let memories = [&self.partials[0], &self.partials[1], &self.results[0], &self.results[1]];
             // SAFETY: there is room for the results of all pieces.
             unsafe { launch(on, (&mut self.kernels[2], 2), count.div_ceil(THREADS), &memories, &counts, &[])? };
+            self.copy(run, piece, sinks.len())?;
         }
         Ok(())
     }
@@ -287,8 +333,8 @@ impl<G: Gpu> OnDevice<G> {
         lists: &PairLists,
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let on = (&self.gpu, &self.queue);
         for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let on = (&self.gpu, &self.queue);
             let piece_of_sinks = &of_sinks[first..sinks.end.min(first + PIECE)];
             // Places are counted from the first of the piece, so that they fit into 32 bits.
             let begin = piece_of_sinks.iter().map(|(place, _)| *place).min().unwrap_or(0) as usize;
@@ -324,6 +370,7 @@ impl<G: Gpu> OnDevice<G> {
             // SAFETY: the addresses are below the number of sources; there is room for the results of
             // all pieces.
             unsafe { launch(on, (&mut self.kernels[3], 3), blocks, &memories, &counts, &run.values)? };
+            self.copy(run, piece, sinks.len())?;
             self.gpu.synchronize(&self.queue)?;
         }
         Ok(())
@@ -358,42 +405,51 @@ impl<G: Gpu> OnDevice<G> {
         Ok(())
     }
 
-    /// Begins to fetch the results of some sinks.
+    /// Begins to copy the results of a piece of `sinks` sinks to the host.
+    fn copy(&mut self, run: &Run, piece: usize, sinks: usize) -> Result<()> {
+        let first = piece * PIECE;
+        let count = PIECE.min(sinks - first);
+        let staging = self.staging.as_mut_ptr();
+        run.each_limb(|limb| {
+            let kind = usize::from(limb.size == 4);
+            let row = piece * run.layout.counts[kind] + run.layout.variables[limb.variable];
+            let from = Place::Device(&self.results[kind].0, row * PIECE * limb.size);
+            let to = staging.wrapping_add(sinks * limb.before + first * limb.size);
+            // SAFETY: both memories have so many bytes there, and nobody reads the host's before the
+            // end of the copy.
+            unsafe { self.gpu.copy(&self.queue, from, Place::Host(to), count * limb.size) }
+        })?;
+        self.copied.push(self.gpu.record(&self.queue)?);
+        Ok(())
+    }
+
+    /// Hands over the results of some sinks, piece after piece, as they come to the host.
     fn fetch(&mut self, run: &Run, sinks: Range<usize>, found: &mut [Columns]) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        for ending in &run.program.endings {
-            let to = &mut found[ending.output.result];
-            let component = ending.output.component;
-            let is_same = to.of().scalar == ending.scalar;
-            let limbs = if ending.scalar.limb().is_some() { 2 } else { 1 };
-            for limb in 0..limbs {
-                let variable = ending.limbs[limb];
-                let size = run.program.variables[variable].scalar.size();
-                let kind = usize::from(size == 4);
-                for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
-                    let count = PIECE.min(sinks.end - first);
-                    let at = (piece * run.layout.counts[kind] + run.layout.variables[variable]) * PIECE * size;
-                    let from = Place::Device(&self.results[kind].0, at);
-                    if is_same {
-                        let bytes = &mut to.limb_mut(component, limb)[first * size..(first + count) * size];
-                        // SAFETY: there are so many bytes on both sides; `run` waits for the copy.
-                        unsafe { self.gpu.copy(&self.queue, from, Place::Host(bytes.as_mut_ptr()), bytes.len())? };
-                        continue;
-                    }
-                    // What `argmin` names may have another type than the result.
-                    let mut bytes = memory::filled(count * size, 0u8, "results of pairs")?;
-                    // SAFETY: as above.
-                    unsafe { self.gpu.copy(&self.queue, from, Place::Host(bytes.as_mut_ptr()), bytes.len())? };
-                    self.gpu.synchronize(&self.queue)?;
-                    for (sink, bytes) in bytes.chunks_exact(size).enumerate() {
-                        let mut word = [0; 8];
-                        word[..size].copy_from_slice(bytes);
-                        let number = blocks::number(ending.scalar, [u64::from_le_bytes(word), 0]);
-                        let number = Number::of(to.of().scalar, number.widened());
-                        to.set(first + sink, component, blocks::bits(number));
-                    }
+        for (piece, copied) in self.copied.iter().enumerate() {
+            copied.wait()?;
+            let place = piece * PIECE..sinks.len().min((piece + 1) * PIECE);
+            let first = sinks.start + place.start;
+            let staging: &[u8] = self.staging.as_slice();
+            run.each_limb(|Limb { ending, limb, size, before, .. }| {
+                let from = sinks.len() * before;
+                let bytes = &staging[from + place.start * size..from + place.end * size];
+                let to = &mut found[ending.output.result];
+                let component = ending.output.component;
+                if to.of().scalar == ending.scalar {
+                    to.limb_mut(component, limb)[first * size..first * size + bytes.len()].copy_from_slice(bytes);
+                    return Ok(());
                 }
-            }
+                // What `argmin` names may have another type than the result.
+                for (sink, bytes) in bytes.chunks_exact(size).enumerate() {
+                    let mut word = [0; 8];
+                    word[..size].copy_from_slice(bytes);
+                    let number = blocks::number(ending.scalar, [u64::from_le_bytes(word), 0]);
+                    let number = Number::of(to.of().scalar, number.widened());
+                    to.set(first + sink, component, blocks::bits(number));
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }
