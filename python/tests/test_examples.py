@@ -31,3 +31,10 @@ def test_colliding_galaxies(tmp_path):
     # They have met.
     assert min(row[1] for row in rows) < 2.5
     assert all(abs(error) < 0.2 for _, _, error in rows)
+
+
+def test_loop_integral(tmp_path):
+    rows = run("loop_integral.py", tmp_path, "--points", "20", "40")
+    assert [row[:2] for row in rows] == [[points, square] for points in (20, 40) for square in (1e-4, 1e-6, 1e-8)]
+    errors = {tuple(row[:2]): row[3] for row in rows}
+    assert errors[40, 1e-4] < 1e-3 and all(errors[40, square] < errors[20, square] / 5 for square in (1e-4, 1e-6))
