@@ -63,13 +63,6 @@ impl Columns {
         }
     }
 
-    /// Writes to every page of the memory, so that the system gives it now.
-    pub fn touch(&mut self) {
-        for limb in &mut self.limbs {
-            limb.iter_mut().step_by(4096).for_each(|byte| *std::hint::black_box(byte) = 0);
-        }
-    }
-
     /// Returns the bytes of a limb of a component.
     #[inline]
     pub fn limb(&self, component: usize, limb: usize) -> &[u8] {

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use crate::data::{Error, Result, error, memory};
 use crate::hal::Backend;
 use crate::law::language::number::Number;
-use crate::law::language::syntax::{Field, Parameter, Side};
+use crate::law::language::syntax::{Field, Parameter, ResultField, Side};
 use crate::law::language::types::{Scalar, Type};
 use crate::law::language::{Fault, Options, PairProgram, compile};
 use crate::simd::Level;
@@ -123,7 +123,9 @@ pub struct PairKernel {
     sums: Box<dyn PairSums>,
     fields: [Vec<Option<Columns>>; 2],
     parameters: Vec<Option<Vec<Number>>>,
-    results: Vec<Option<Columns>>,
+    /// The results of the last run, and their memory for the next one.
+    results: Vec<Columns>,
+    has_results: bool,
     versions: [u64; 2],
 }
 
@@ -134,8 +136,7 @@ impl PairKernel {
         let sums = machine.sums(&pairs)?;
         let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
         let parameters = pairs.parameters.iter().map(|_| None).collect();
-        let results = pairs.results.iter().map(|_| None).collect();
-        Ok(PairKernel { pairs, sums, fields, parameters, results, versions: [0; 2] })
+        Ok(PairKernel { pairs, sums, fields, parameters, results: Vec::new(), has_results: false, versions: [0; 2] })
     }
 
     /// The compiled list.
@@ -203,7 +204,7 @@ impl PairKernel {
         }
         self.fields[side as usize][number] = Some(numbers);
         self.versions[side as usize] += 1;
-        self.results.iter_mut().for_each(|result| *result = None);
+        self.has_results = false;
         Ok(())
     }
 
@@ -225,7 +226,7 @@ impl PairKernel {
             numbers.push(converted(*given, of.scalar, what)?);
         }
         self.parameters[number] = Some(numbers);
-        self.results.iter_mut().for_each(|result| *result = None);
+        self.has_results = false;
         Ok(())
     }
 
@@ -234,7 +235,7 @@ impl PairKernel {
         let Some(number) = self.pairs.results.iter().position(|result| result.name == name) else {
             return Err(not_declared("the result", name, self.pairs.results.iter().map(|result| result.name.clone())));
         };
-        self.results[number].as_ref().ok_or_else(|| Error::NotGiven {
+        self.results.get(number).filter(|_| self.has_results).ok_or_else(|| Error::NotGiven {
             what: format!("the result '{name}'"),
             how: "a run makes it, and what is set afterwards drops it",
         })
@@ -308,7 +309,7 @@ impl PairKernel {
         sources: Option<usize>,
         run: impl FnOnce(&mut dyn PairSums, &Given, usize, usize, &mut [Columns]) -> Result<()>,
     ) -> Result<()> {
-        self.results.iter_mut().for_each(|result| *result = None);
+        self.has_results = false;
         let sinks = self.count(Side::I, sinks)?;
         let sources = self.count(Side::J, sources)?;
         for (parameter, given) in self.pairs.parameters.iter().zip(&self.parameters) {
@@ -318,14 +319,17 @@ impl PairKernel {
             }
         }
         self.check_indices()?;
-        let mut found = Vec::new();
-        for result in &self.pairs.results {
-            found.push(Columns::new(Type { scalar: result.accumulated, width: result.of.width }, sinks)?);
+        // Memory that is written for the first time takes longer than short sums.
+        if self.results.first().is_none_or(|result| result.count() != sinks) {
+            self.results.clear();
+            let of = |result: &ResultField| Type { scalar: result.accumulated, width: result.of.width };
+            let made = self.pairs.results.iter().map(|result| Columns::new(of(result), sinks));
+            self.results = made.collect::<Result<_>>()?;
         }
-        let PairKernel { pairs, sums, fields, parameters, versions, .. } = self;
+        let PairKernel { pairs, sums, fields, parameters, results, versions, .. } = self;
         let given = Given { pairs, fields, parameters, versions: *versions };
-        run(&mut **sums, &given, sinks, sources, &mut found)?;
-        self.results.iter_mut().zip(found).for_each(|(result, found)| *result = Some(found));
+        run(&mut **sums, &given, sinks, sources, results)?;
+        self.has_results = true;
         Ok(())
     }
 }

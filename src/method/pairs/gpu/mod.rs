@@ -223,10 +223,7 @@ impl<G: Gpu> GpuPairs<G> {
                 device.begin(&run, range.len()).and_then(|()| begin(device, &run, range))
             }
         });
-        // The system gives memory when it is written, which takes longer than the copies: it does so
-        // while the devices are at work.
         let begun: Vec<Result<()>> = begun.collect();
-        found.iter_mut().for_each(Columns::touch);
         // All devices have ended before an error is given back, as they read what the caller gave.
         let ended = self.devices.iter_mut().enumerate().zip(begun).map(|((number, device), begun)| {
             begun.and_then(|()| device.fetch(&run, range(number), found)).and(device.synchronize())
