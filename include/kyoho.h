@@ -740,7 +740,7 @@ typedef struct kyoho_body_states {
 // else to end it, see `kyoho_evolve_options`.
 typedef int32_t (*kyoho_progress_callback)(void *context, double time, uint64_t block_steps);
 
-// What ends an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
+// The events that end an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
 typedef struct kyoho_evolve_options {
     // The size of this structure in bytes.
     int32_t structure_size;
@@ -753,7 +753,7 @@ typedef struct kyoho_evolve_options {
     // neither throw an exception nor jump, and it must not call functions on this integrator.
     // NULL: none.
     kyoho_progress_callback progress;
-    // What is handed to `progress`.
+    // The argument that `progress` gets.
     void *context;
     // The seconds that pass at least between two calls of `progress`. 0: it is called after every
     // block step.

@@ -32,7 +32,7 @@ pub struct Choices {
     pub approach_distance: f64,
 }
 
-/// What a body is given, or what of it is changed.
+/// The numbers of a body that are given or changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Change {
     /// The mass.

@@ -539,7 +539,7 @@ pub struct kyoho_body_states {
 pub type kyoho_progress_callback =
     Option<unsafe extern "C" fn(context: *mut c_void, time: f64, block_steps: u64) -> i32>;
 
-/// What ends an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
+/// The events that end an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_evolve_options {
@@ -554,7 +554,7 @@ pub struct kyoho_evolve_options {
     /// neither throw an exception nor jump, and it must not call functions on this integrator.
     /// NULL: none.
     pub progress: kyoho_progress_callback,
-    /// What is handed to `progress`.
+    /// The argument that `progress` gets.
     pub context: *mut c_void,
     /// The seconds that pass at least between two calls of `progress`. 0: it is called after every
     /// block step.

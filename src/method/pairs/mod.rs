@@ -69,7 +69,7 @@ struct Given<'a> {
     versions: [u64; 2],
 }
 
-/// What sums a pair interaction.
+/// A machine with a pair interaction that it sums.
 trait PairSums: Debug + Send {
     /// Computes all pairs and writes the results.
     fn run(&mut self, given: &Given, sinks: usize, sources: usize, found: &mut [Columns]) -> Result<()>;

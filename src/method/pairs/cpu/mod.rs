@@ -40,7 +40,7 @@ pub struct CpuPairs {
     threads: usize,
 }
 
-/// What one slice of sources gives to one output of one sink.
+/// The part of one slice of sources in one output of one sink.
 #[derive(Debug, Clone, Copy)]
 struct Partial {
     number: Bits,

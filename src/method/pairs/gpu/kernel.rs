@@ -188,7 +188,7 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
     writer.finish()
 }
 
-/// What the values of a list are named.
+/// The names of the values of a list.
 type Names = HashMap<Id, Name>;
 
 struct Kernels<'a, W> {

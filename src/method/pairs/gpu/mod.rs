@@ -122,7 +122,7 @@ struct OnDevice<G: Gpu> {
     gpu: G,
 }
 
-/// What a run gives to all devices.
+/// The data of a run, for all devices.
 struct Run<'a> {
     given: &'a Given<'a>,
     program: &'a LimbProgram,
