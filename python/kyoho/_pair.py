@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from ctypes import byref, c_char_p, c_int64, c_void_p, create_string_buffer, sizeof
+from collections.abc import Mapping
+from ctypes import byref, c_int64, c_void_p, create_string_buffer, sizeof
 from fractions import Fraction
-from typing import Any, Mapping
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -236,9 +237,7 @@ class Pair:
             if isinstance(number, Fraction):
                 row[1] = float(number - Fraction(row[0]))
         check(
-            library.kyoho_pair_set_parameter(
-                self._handle, variable.name.encode(), _DD, limbs.ctypes.data, len(limbs)
-            )
+            library.kyoho_pair_set_parameter(self._handle, variable.name.encode(), _DD, limbs.ctypes.data, len(limbs))
         )
 
     def _run_lists(

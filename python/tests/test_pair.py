@@ -36,9 +36,7 @@ def bodies(count):
 def test_gravity_is_that_of_the_library(backend):
     positions, masses, ids = bodies(700)
     gravity = kyoho.pair(GRAVITY, backend=backend)
-    found = gravity(
-        i={"pos": positions, "id": ids}, j={"pos": positions, "mass": masses, "id": ids}, eps2=1e-4
-    )
+    found = gravity(i={"pos": positions, "id": ids}, j={"pos": positions, "mass": masses, "id": ids}, eps2=1e-4)
     accelerations, potentials = kyoho.gravity(positions, masses, eps=0.01, precision="double", backend="cpu")
     numpy.testing.assert_allclose(found["acc"], accelerations, rtol=1e-12, atol=1e-13)
     numpy.testing.assert_allclose(found["pot"], potentials, rtol=1e-12)
@@ -84,9 +82,7 @@ def test_double_double_keeps_all_digits():
 def test_arrays_of_any_kind():
     text = "pair p\ni a: f32\nj v: vec2<f64>, n: i32\nresult s: f32 sum(f64), m: i32 max\nbody\ns += i.a\nm max= j.n\n"
     wide = numpy.arange(24.0).reshape(4, 6)
-    found = kyoho.pair(text)(
-        i={"a": [1, 2]}, j={"v": wide[::2, 1:3], "n": numpy.array([-5, 7], dtype=numpy.int64)}
-    )
+    found = kyoho.pair(text)(i={"a": [1, 2]}, j={"v": wide[::2, 1:3], "n": numpy.array([-5, 7], dtype=numpy.int64)})
     assert found["s"].tolist() == [2.0, 4.0] and found["m"].tolist() == [7, 7]
 
 
