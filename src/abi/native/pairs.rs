@@ -144,7 +144,7 @@ impl CallersRows {
     /// The array can be written at this place.
     unsafe fn write(&self, row: usize, component: usize, number: Number) {
         let (_, high, low) = Number::of(self.scalar, number.widened()).bits();
-        let limbs = if self.scalar.limb().is_some() { 2 } else { 1 };
+        let limbs = self.scalar.limbs();
         let size = self.scalar.size() / limbs;
         for (limb, bits) in [high, low].into_iter().take(limbs).enumerate() {
             let to = self.place(row, component).wrapping_add(limb * size);
@@ -165,7 +165,7 @@ impl Rows for CallersRows {
 
     fn number(&self, row: usize, component: usize) -> Number {
         debug_assert!(row < self.count && component < self.of.width);
-        let limbs = if self.scalar.limb().is_some() { 2 } else { 1 };
+        let limbs = self.scalar.limbs();
         let size = self.scalar.size() / limbs;
         let mut bits = [0; 2];
         for (limb, bits) in bits.iter_mut().take(limbs).enumerate() {

@@ -258,7 +258,7 @@ impl<'a> Lowering<'a> {
     /// Returns the limbs of an input, as many as its type has.
     fn input(&mut self, scalar: Scalar, (of, component): (usize, usize), side: Option<Side>) -> [Id; 2] {
         let limb_scalar = scalar.limb().unwrap_or(scalar);
-        let limbs = if scalar.limb().is_some() { 2 } else { 1 };
+        let limbs = scalar.limbs();
         let mut ids = [0; 2];
         for (limb, id) in ids.iter_mut().enumerate().take(limbs) {
             let wanted = Component { of, component, limb, scalar: limb_scalar };
@@ -594,7 +594,7 @@ impl<'a> Sums<'a> {
         }
         // The sums of the chunk; they begin anew after each.
         let first = CHUNK_VARIABLES + self.of_chunk.len();
-        let count = if scalar.limb().is_some() { 2 } else { 1 };
+        let count = scalar.limbs();
         let start = Number::of(limb, Double::ZERO);
         self.of_chunk.extend(std::iter::repeat_n(Variable { scalar: limb, start }, count));
         let of_chunk = [first, first + count - 1];
@@ -682,7 +682,7 @@ fn both(list: &RefCell<Builder>, condition: Option<Id>, other: Id) -> Id {
 
 /// Variables with their new values, as many as a type has limbs.
 fn pairs(limbs: [usize; 2], ids: [Id; 2], scalar: Scalar) -> Vec<(usize, Id)> {
-    let count = if scalar.limb().is_some() { 2 } else { 1 };
+    let count = scalar.limbs();
     limbs.into_iter().zip(ids).take(count).collect()
 }
 

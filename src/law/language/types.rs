@@ -68,6 +68,11 @@ impl Scalar {
         if self.fits(other) { Some(other) } else { other.fits(self).then_some(self) }
     }
 
+    /// The number of limbs.
+    pub fn limbs(self) -> usize {
+        if self.limb().is_some() { 2 } else { 1 }
+    }
+
     /// The number of bytes of one number.
     pub fn size(self) -> usize {
         match self {

@@ -17,7 +17,7 @@ pub struct Columns {
 impl Columns {
     /// Makes rows of zeros.
     pub fn new(of: Type, count: usize) -> Result<Columns> {
-        let all = of.width * limbs_of(of);
+        let all = of.width * of.scalar.limbs();
         let mut limbs = memory::room(all, "the columns of pairs")?;
         for _ in 0..all {
             limbs.push(memory::filled(count * bytes_of(of), 0u8, "the columns of pairs")?);
@@ -43,7 +43,7 @@ impl Columns {
     /// Returns the bits of a number.
     #[inline]
     pub fn bits(&self, row: usize, component: usize) -> Bits {
-        let (limbs, size) = (limbs_of(self.of), bytes_of(self.of));
+        let (limbs, size) = (self.of.scalar.limbs(), bytes_of(self.of));
         let mut bits = [0; 2];
         for (limb, bits) in bits.iter_mut().take(limbs).enumerate() {
             let mut word = [0; 8];
@@ -56,7 +56,7 @@ impl Columns {
     /// Sets the bits of a number.
     #[inline]
     pub fn set(&mut self, row: usize, component: usize, bits: Bits) {
-        let (limbs, size) = (limbs_of(self.of), bytes_of(self.of));
+        let (limbs, size) = (self.of.scalar.limbs(), bytes_of(self.of));
         for (limb, bits) in bits.iter().take(limbs).enumerate() {
             let to = &mut self.limbs[component * limbs + limb][row * size..(row + 1) * size];
             to.copy_from_slice(&bits.to_le_bytes()[..size]);
@@ -66,19 +66,15 @@ impl Columns {
     /// Returns the bytes of a limb of a component.
     #[inline]
     pub fn limb(&self, component: usize, limb: usize) -> &[u8] {
-        &self.limbs[component * limbs_of(self.of) + limb]
+        &self.limbs[component * self.of.scalar.limbs() + limb]
     }
 
     /// Returns the bytes of a limb of a component, to write to.
     pub fn limb_mut(&mut self, component: usize, limb: usize) -> &mut [u8] {
-        &mut self.limbs[component * limbs_of(self.of) + limb]
+        &mut self.limbs[component * self.of.scalar.limbs() + limb]
     }
 }
 
-fn limbs_of(of: Type) -> usize {
-    if of.scalar.limb().is_some() { 2 } else { 1 }
-}
-
 fn bytes_of(of: Type) -> usize {
-    of.scalar.size() / limbs_of(of)
+    of.scalar.size() / of.scalar.limbs()
 }

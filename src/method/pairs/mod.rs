@@ -69,6 +69,14 @@ struct Given<'a> {
     versions: [u64; 2],
 }
 
+impl Given<'_> {
+    /// Returns a number of a parameter.
+    fn parameter(&self, parameter: usize, place: usize) -> Number {
+        let numbers = self.parameters[parameter].as_deref().unwrap_or(&[]);
+        numbers.get(place).copied().unwrap_or(Number::Bool(false))
+    }
+}
+
 /// A machine with a pair interaction that it sums.
 trait PairSums: Debug + Send {
     /// Computes all pairs and writes the results.

@@ -402,6 +402,15 @@ pub const SAME_BITS: Check = Check {
         findings.expect(first == again, || "a second run gave other bits".into());
         let alone = bits(&PairMachine { threads: 1, ..machine(target, &devices[..1]) })?;
         findings.expect(first == alone, || format!("{} devices gave other bits than one", devices.len()));
+        // Fewer sinks than before leave a device without any.
+        let text = "pair p\nj a: f64\nresult sum: f64 sum\nbody\nsum += j.a\n";
+        let mut kernel = PairKernel::new(text, Options::default(), &machine(target, &[devices[0], devices[0]]))?;
+        kernel.set("j.a", &Packed { numbers: &[0.5, 0.25], width: 1 })?;
+        for sinks in [300_000, 1] {
+            kernel.run(Some(sinks), None)?;
+            let last = kernel.result("sum")?.number(sinks - 1, 0).widened().to_f64();
+            findings.expect_equal(&format!("the sum of the last of {sinks} sinks"), last, 0.75);
+        }
         // A sink's results do not depend on the others.
         let twice = bits(&machine(target, &[devices[0], devices[0]]))?;
         findings.expect(first == twice, || "two halves of the sinks gave other bits".into());

@@ -141,15 +141,10 @@ impl Run<'_> {
                 let numbers = self.given.fields[0][field].as_ref();
                 numbers.map_or(Number::Bool(false), |numbers| numbers.number(sink, component))
             }
-            Op::Input(Input::Parameter(parameter, component)) => self.parameter_number(parameter, component),
-            Op::Element(table, index) => self.parameter_number(table, values[index].widened().high as usize),
+            Op::Input(Input::Parameter(parameter, component)) => self.given.parameter(parameter, component),
+            Op::Element(table, index) => self.given.parameter(table, values[index].widened().high as usize),
             op => compute(op, node.scalar, |id: Id| values[id]),
         }
-    }
-
-    fn parameter_number(&self, parameter: usize, place: usize) -> Number {
-        let numbers = self.given.parameters[parameter].as_deref().unwrap_or(&[]);
-        numbers.get(place).copied().unwrap_or(Number::Bool(false))
     }
 
     /// Returns the uniform numbers of some sinks.

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use crate::data::{CHUNK, Error, Result, SLICE_GROUPS, SLICES};
 use crate::law::language::PairProgram;
-use crate::law::language::limbs::{LimbProgram, Statements};
-use crate::law::language::list::{Id, Input, LimbInput, Node, Op, Stage, Two};
+use crate::law::language::limbs::{Component, LimbProgram, Statements, Variable};
+use crate::law::language::list::{Comparison, Id, Input, LimbInput, Node, Op, Stage, Two};
 use crate::law::language::syntax::Side;
 use crate::law::language::types::Scalar;
 
@@ -68,8 +68,8 @@ pub struct Layout {
     pub variables: Vec<usize>,
     /// How many of them have 8 and how many 4 bytes.
     pub counts: [usize; 2],
-    /// The place of each column among those of its side and size, and how many have 8 bytes.
-    pub columns: [(Vec<usize>, usize); 2],
+    /// The bytes that a body has in the columns before each one of its side.
+    pub columns: [Vec<usize>; 2],
     /// The first byte of each table.
     pub tables: Vec<usize>,
     /// The bytes of all tables.
@@ -129,18 +129,23 @@ impl Layout {
             let (what, bytes, most) = if value_bytes > MOST_VALUES {
                 ("the parameters", value_bytes, MOST_VALUES)
             } else {
-                ("a source", record_bytes, SHARED / 16)
+                ("each source", record_bytes, SHARED / 16)
             };
             return Err(Error::BadOption {
-                name: format!("{what} of the pair interaction {}, whose numbers on a GPU", pairs.name),
-                value: format!("have {bytes} bytes"),
-                allowed: format!("up to {most} bytes there; the backend cpu computes it"),
+                name: format!("the number of bytes of {what} of the pair interaction {} on a GPU", pairs.name),
+                value: bytes.to_string(),
+                allowed: format!("up to {most}; the backend cpu takes more"),
             });
         }
         let (variables, counts) = by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar));
         let columns = [0, 1].map(|side| {
             let (places, [eights, _]) = by_size(program.columns[side].iter().map(|column| column.scalar));
-            (places, eights)
+            // Columns of 4 bytes follow those of 8.
+            let before = |(column, place): (&Component, usize)| match column.scalar.size() {
+                8 => 8 * place,
+                _ => 8 * eights + 4 * place,
+            };
+            program.columns[side].iter().zip(places).map(before).collect()
         });
         let mut table_bytes = 0;
         let tables = pairs.parameters.iter().map(|parameter| {
@@ -220,7 +225,7 @@ impl<W: Writer> Kernels<'_, W> {
 
     fn less(&mut self, a: &Name, b: &Name) -> Name {
         self.writer.operation(&Operation {
-            op: Op::Compare(crate::law::language::list::Comparison::Less, 0, 0),
+            op: Op::Compare(Comparison::Less, 0, 0),
             scalar: Scalar::Bool,
             of: Scalar::U32,
             operands: [a, b, b],
@@ -235,12 +240,10 @@ impl<W: Writer> Kernels<'_, W> {
 
     /// Reads a column of a body.
     fn column(&mut self, side: Side, column: usize, room: &Name, body: &Name) -> Name {
-        let (places, eights) = &self.layout.columns[side as usize];
         let scalar = self.program.columns[side as usize][column].scalar;
-        let (place, size) = (places[column] as u32, scalar.size() as u32);
-        // Columns of 4 bytes follow those of 8.
-        let before = if size == 8 { 8 * place } else { 8 * *eights as u32 + 4 * place };
-        self.writer.load(scalar, &Place { memory: "columns", terms: &[(room, before), (body, size)] })
+        let before = self.layout.columns[side as usize][column] as u32;
+        let terms = [(room, before), (body, scalar.size() as u32)];
+        self.writer.load(scalar, &Place { memory: "columns", terms: &terms })
     }
 
     /// Returns the name of an operand.
@@ -295,7 +298,7 @@ impl<W: Writer> Kernels<'_, W> {
     /// Makes variables with the values that they begin with.
     fn variables(&mut self, count: usize) -> Vec<Name> {
         let variables = &self.program.variables[..count];
-        let make = |variable: &crate::law::language::limbs::Variable| {
+        let make = |variable: &Variable| {
             let start = self.writer.constant(variable.start);
             self.writer.variable(variable.scalar, &start)
         };

@@ -147,8 +147,7 @@ impl Run<'_> {
     fn each_limb(&self, mut work: impl FnMut(Limb) -> Result<()>) -> Result<()> {
         let mut before = 0;
         for ending in &self.program.endings {
-            let limbs = if ending.scalar.limb().is_some() { 2 } else { 1 };
-            for (limb, variable) in ending.limbs.into_iter().enumerate().take(limbs) {
+            for (limb, variable) in ending.limbs.into_iter().enumerate().take(ending.scalar.limbs()) {
                 let size = self.program.variables[variable].scalar.size();
                 work(Limb { ending, limb, variable, size, before })?;
                 before += size;
@@ -158,10 +157,13 @@ impl Run<'_> {
     }
 
     /// Returns the bytes of all results of a sink.
-    fn bytes_of_sink(&self) -> usize {
-        let of = |variable: &usize| self.program.variables[*variable].scalar.size();
-        let limbs = |ending: &Ending| if ending.scalar.limb().is_some() { 2 } else { 1 };
-        self.program.endings.iter().map(|ending| ending.limbs.iter().take(limbs(ending)).map(of).sum::<usize>()).sum()
+    fn bytes_of_sink(&self) -> Result<usize> {
+        let mut bytes = 0;
+        self.each_limb(|limb| {
+            bytes += limb.size;
+            Ok(())
+        })?;
+        Ok(bytes)
     }
 }
 
@@ -217,6 +219,8 @@ impl<G: Gpu> GpuPairs<G> {
         let range = |device: usize| (device * share).min(sinks)..((device + 1) * share).min(sinks);
         let begun = self.devices.iter_mut().enumerate().map(|(number, device)| {
             let range = range(number);
+            // A device without sinks has nothing to hand over.
+            device.copied.clear();
             if range.is_empty() {
                 Ok(())
             } else {
@@ -271,8 +275,7 @@ impl<G: Gpu> OnDevice<G> {
             let row = layout.counts[place] * size * PIECE;
             self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
         }
-        self.copied.clear();
-        let bytes = sinks * run.bytes_of_sink();
+        let bytes = sinks * run.bytes_of_sink()?;
         if self.staging.bytes() < bytes {
             self.staging = self.gpu.allocate_host(0, "results of pairs")?;
             self.staging = self.gpu.allocate_host(bytes, "results of pairs")?;
@@ -347,10 +350,13 @@ impl<G: Gpu> OnDevice<G> {
             let relative = memory::collected(relative, "the lists of pairs")?;
             let addresses = addresses.unwrap_or(&[]);
             let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&relative), bytemuck::cast_slice(addresses)];
+            // Memory that is too small goes, and the piece before may still read it.
+            self.gpu.synchronize(&self.queue)?;
             for (room, bytes) in self.lists.iter_mut().zip(bytes) {
                 room.see_to(&self.gpu, bytes.len())?;
-                // SAFETY: there is room, and what is sent stays until the queue was waited for below.
-                unsafe { send(&self.gpu, &self.queue, bytes, room, 0)? };
+                // SAFETY: there is room; the queue is waited for before the lists go.
+                let sent = unsafe { send(&self.gpu, &self.queue, bytes, room, 0) };
+                sent.and(self.gpu.synchronize(&self.queue))?;
             }
             let has_addresses = u32::from(!addresses.is_empty());
             let counts = [relative.len() as u32, first as u32, self.sides[0].room as u32, piece as u32, has_addresses];
@@ -368,7 +374,6 @@ impl<G: Gpu> OnDevice<G> {
             // all pieces.
             unsafe { launch(on, (&mut self.kernels[3], 3), blocks, &memories, &counts, &run.values)? };
             self.copy(run, piece, sinks.len())?;
-            self.gpu.synchronize(&self.queue)?;
         }
         Ok(())
     }
@@ -388,10 +393,8 @@ impl<G: Gpu> OnDevice<G> {
             let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
             side.version = None;
             side.columns.see_to(&self.gpu, bytes)?;
-            let (places, eights) = &run.layout.columns[place];
-            for (column, number) in wanted.iter().zip(places) {
+            for (column, before) in wanted.iter().zip(&run.layout.columns[place]) {
                 let Some(numbers) = &run.given.fields[place][column.of] else { continue };
-                let before = if column.scalar.size() == 8 { 8 * number } else { 8 * eights + 4 * number };
                 let bytes = numbers.limb(column.component, column.limb);
                 // SAFETY: there is room for the column; the caller's numbers stay until `run` has
                 // synchronized.
@@ -489,12 +492,8 @@ unsafe fn launch<G: Gpu>(
 /// Returns the numbers that depend on parameters alone, as kernels get them.
 fn values(given: &Given, program: &LimbProgram, layout: &Layout) -> Result<Vec<u8>> {
     let nodes = &program.pair.nodes;
-    let of_parameter = |parameter: usize, place: usize| {
-        let numbers = given.parameters[parameter].as_deref().unwrap_or(&[]);
-        numbers.get(place).copied().unwrap_or(Number::Bool(false))
-    };
     let limb = |Component { of, component, limb, scalar }: Component| {
-        blocks::number(scalar, [blocks::bits(of_parameter(of, component))[limb], 0])
+        blocks::number(scalar, [blocks::bits(given.parameter(of, component))[limb], 0])
     };
     let mut known = memory::filled(nodes.len(), Number::Bool(false), "the parameters of pairs")?;
     for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage <= Stage::Run) {
@@ -502,7 +501,7 @@ fn values(given: &Given, program: &LimbProgram, layout: &Layout) -> Result<Vec<u
             Op::Input(Input::Limb(LimbInput::Value(value))) => limb(program.values[value]),
             Op::Element(table, index) => {
                 let (place, limbs) = (known[index].widened().high as usize, limbs_of_table(given, table));
-                let bits = blocks::bits(of_parameter(table, place / limbs));
+                let bits = blocks::bits(given.parameter(table, place / limbs));
                 blocks::number(node.scalar, [bits[place % limbs], 0])
             }
             op => compute(op, node.scalar, |operand| known[operand]),
@@ -517,7 +516,7 @@ fn values(given: &Given, program: &LimbProgram, layout: &Layout) -> Result<Vec<u
 }
 
 fn limbs_of_table(given: &Given, table: usize) -> usize {
-    if given.pairs.parameters[table].of.scalar.limb().is_some() { 2 } else { 1 }
+    given.pairs.parameters[table].of.scalar.limbs()
 }
 
 /// Returns the numbers of all tables.
