@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Mapping
 from ctypes import byref, c_int64, c_void_p, create_string_buffer, sizeof
@@ -35,6 +36,12 @@ _RESULTS = {
     _U32: (numpy.uint32, 1),
 }
 _SINKS, _SOURCES, _PARAMETERS, _OF_RESULTS = range(1, 5)
+
+
+def _free(handle: c_void_p, process: int) -> None:
+    # In a fork the interaction belongs to the parent.
+    if process == os.getpid():
+        library.kyoho_pair_free(handle)
 
 
 class _Variable:
@@ -111,7 +118,8 @@ class Pair:
         handle = c_void_p()
         check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
         self._handle = handle
-        self._free = weakref.finalize(self, library.kyoho_pair_free, handle)
+        self._process = os.getpid()
+        weakref.finalize(self, _free, handle, self._process)
         self._variables = {section: self._declared(section) for section in range(_SINKS, _OF_RESULTS + 1)}
 
     def _declared(self, section: int) -> dict[str, _Variable]:
@@ -170,6 +178,12 @@ class Pair:
             Arrays by the names of the results, ``(n,)`` or ``(n, components)``. Those in ``ff`` and
             ``dd`` have a last axis of 2 for the high and the low limb.
         """
+        if self._process != os.getpid():
+            raise Error(
+                f"process {os.getpid()} is a fork of process {self._process}, which made this pair interaction; "
+                "make one in this process",
+                Result.CALL_ORDER,
+            )
         for section, name, given in ((_SINKS, "i", i), (_SOURCES, "j", j)):
             for field, array in (given or {}).items():
                 self._set(self._variable(section, f"{name}.", field), f"{name}.{field}", array)

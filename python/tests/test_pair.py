@@ -2,6 +2,7 @@
 
 import decimal
 import fractions
+import os
 
 import numpy
 import pytest
@@ -103,6 +104,19 @@ def test_what_is_wrong_is_named():
         gravity(eps2=float("nan"))
     with pytest.raises(kyoho.Error, match="i.pos"):
         gravity()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_has_to_make_its_own():
+    gravity = kyoho.pair(GRAVITY, backend="cpu")
+    child = os.fork()
+    if child == 0:
+        try:
+            gravity(eps2=1)
+        except kyoho.Error as error:
+            os._exit(0 if "is a fork of process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_texts():
