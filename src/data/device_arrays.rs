@@ -45,6 +45,12 @@ pub struct DevicePlace {
     pub stream: u64,
 }
 
+impl DevicePlace {
+    /// The device's staging area: addresses of arrays there are counted from its start, and no
+    /// stream of the caller's is involved.
+    pub const STAGING: DevicePlace = DevicePlace { name: "the staging area", device: -1, stream: 0 };
+}
+
 /// Sources or sinks of a call on a device. Quantities that are not given are zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceBodies {

@@ -200,7 +200,15 @@ impl Bodies {
         self.softening2
     }
 
-    fn index(&self, number: usize) -> i32 {
+    /// Returns the position of the body of a number.
+    #[inline]
+    pub(crate) fn position(&self, number: usize) -> [f64; 3] {
+        self.vector(0, number)
+    }
+
+    /// Returns the index of the body of a number.
+    #[inline]
+    pub(crate) fn index(&self, number: usize) -> i32 {
         self.columns.indices.map_or(number as i32, |column| self.pages.as_slice::<i32>()[column / 4 + number])
     }
 
@@ -208,6 +216,7 @@ impl Bodies {
         self.pages.as_slice::<f64>()[column / 8 + number]
     }
 
+    #[inline]
     fn vector(&self, k: usize, number: usize) -> [f64; 3] {
         let Some(column) = self.columns.derivatives[k] else { return [0.0; 3] };
         let first = column / 8 + 3 * number;

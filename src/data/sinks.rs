@@ -317,7 +317,7 @@ impl SinkScan {
     /// Adds a sink to the summary, without a branch; a wrong one is looked for only where there is
     /// one.
     #[inline(always)]
-    fn take(&mut self, sink: &Sink, limits: Limits) {
+    pub(crate) fn take(&mut self, sink: &Sink, limits: Limits) {
         let position = &sink.derivatives[0];
         let largest = limits.position;
         let higher = sum_of_components(&sink.derivatives[1..limits.vectors]);

@@ -12,6 +12,8 @@ use crate::method::arrays::DeviceArrays;
 use super::checks::{check_numbers, check_sink};
 use super::devices::Devices;
 use super::lists::{bad_address, largest_softening2};
+use super::sources::replace_all;
+use super::staging::KeptSinks;
 use super::{SinkPlace, Stage, System};
 
 impl System {
@@ -143,6 +145,7 @@ impl System {
             check_sink(&interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
         }
         self.candidates.places(count, &interaction)?;
+        self.kept_sinks = KeptSinks::Nowhere;
         let arrays = self.arrays_at(&sinks.place)?;
         sinks.given().try_for_each(|array| arrays.check(&array, count))?;
         let scan = if count == 0 {
@@ -227,6 +230,7 @@ impl System {
         match arrays.take_sources(sources, count) {
             Ok(census) => {
                 self.journal.leave_to_device(count, census);
+                self.staged_sources.is_current = false;
                 self.end = count;
                 self.statistics.writes += count as u64;
                 Ok(true)
@@ -235,7 +239,9 @@ impl System {
                 // The device has lost its own, and fetches those of the host again, if there are
                 // any.
                 self.journal.all_is_written();
-                if self.journal.sources().on_device() > 0 {
+                if self.staged_sources.is_current {
+                    self.fetch_sources()?;
+                } else if self.journal.sources().on_device() > 0 {
                     self.journal.leave_to_device(0, Census::default());
                     self.end = 0;
                 }
@@ -251,6 +257,13 @@ impl System {
             return Ok(());
         }
         let n_coefficients = self.interaction.n_coefficients;
+        if self.staged_sources.is_current {
+            let (staged, threads) = (self.staged_sources.bodies(), &self.threads);
+            self.journal
+                .take_from_device(|sources| replace_all(sources, count, &|address| staged.source(address), threads))?;
+            self.staged_sources.is_current = false;
+            return Ok(());
+        }
         let arrays = arrays_of(&mut self.devices)?;
         self.journal.take_from_device(|sources| {
             arrays.fetch_sources(count, &mut |number, octets, indices| {
@@ -268,8 +281,18 @@ impl System {
         if !self.block.sinks_on_device {
             return Ok(());
         }
-        let arrays = arrays_of(&mut self.devices)?;
-        arrays.fetch_sinks(self.block.sinks.numbers_mut())?;
+        let (own, sources) = (self.staged_sinks.bodies(), self.staged_sources.bodies());
+        let numbers = 0..self.block.sinks.len();
+        match self.kept_sinks {
+            KeptSinks::Nowhere => arrays_of(&mut self.devices)?.fetch_sinks(self.block.sinks.numbers_mut())?,
+            KeptSinks::Own => {
+                self.block.sinks.collect(numbers.map(|number| own.sink(number)), &self.interaction)?;
+            }
+            KeptSinks::Sources(softening2) => {
+                let sink = |number| Sink { softening2, ..sources.sink(number) };
+                self.block.sinks.collect(numbers.map(sink), &self.interaction)?;
+            }
+        }
         self.block.sinks_on_device = false;
         Ok(())
     }
@@ -365,7 +388,7 @@ fn check_packed(array: &DeviceArray) -> Result<()> {
 }
 
 /// Returns the work on arrays of the one device that had some.
-fn arrays_of(devices: &mut Devices) -> Result<&mut dyn DeviceArrays> {
+pub(super) fn arrays_of(devices: &mut Devices) -> Result<&mut dyn DeviceArrays> {
     devices.arrays().ok_or_else(lost)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Error, Order, Precision, Result, ResultCode, Scope};
+use crate::data::{Error, Order, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded};
 use crate::engine::{Setup, System};
 use crate::hal::Backend;
 use crate::hal::fake::Shared;
@@ -136,6 +136,63 @@ fn wherever_a_device_fails_for_ever_the_cpu_goes_on_with_all_sources_if_nobody_c
         if !in_step {
             assert!(place > 5, "{place} calls");
             return;
+        }
+    }
+}
+
+/// Makes a system of order 2 that sums by trees, on the CPU or on a fake that the CPU may replace.
+fn system_of_trees(script: &Shared, backend: Backend) -> System {
+    let setup = Setup {
+        order: Order::Second,
+        precision: Precision::Single,
+        threads: 2,
+        ..setup(backend, backend == Backend::Cuda)
+    };
+    let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup).unwrap();
+    system.set_tree(Some(TreeAccuracy::Error(1e-2))).unwrap();
+    system
+}
+
+/// The position of a body.
+type PositionOf = fn(usize) -> [f64; 3];
+
+/// Returns the first outputs of the forces of many sources on as many sinks, and on three.
+fn potentials_of_all(system: &mut System, sources: PositionOf, sinks: PositionOf) -> [Vec<f64>; 2] {
+    const COUNT: usize = 66_000;
+    let source = |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [sources(number)]);
+    let derivatives = |number: usize| padded([sinks(number)]);
+    let sink = |number| Sink { index: -1, softening2: 0.1, derivatives: derivatives(number), ..Sink::NOTHING };
+    system.set_sources(COUNT, source).unwrap();
+    [COUNT, 3].map(|count| {
+        system.start_from_fn(COUNT, false, count, sink).unwrap();
+        let forces = system.wait().unwrap();
+        (0..count).map(|number| forces.potential(number)).collect()
+    })
+}
+
+#[test]
+fn wherever_a_device_fails_the_cpu_goes_on_with_sources_and_sinks_that_only_the_device_had_packed() {
+    let script = script(&interaction(Order::Second, Precision::Single).unwrap());
+    let before: PositionOf = |number| [number as f64, 0.0, 1.0];
+    let after: PositionOf = |number| [(number % 311) as f64, (number % 7) as f64, number as f64 * 0.001];
+    let moved: PositionOf = |number| [(number % 311) as f64, (number % 7) as f64, number as f64 * 0.002];
+    for sinks in [after, moved] {
+        let expected = potentials_of_all(&mut system_of_trees(&script, Backend::Cpu), after, sinks);
+        for place in [0, 9, 30] {
+            let mut system = system_of_trees(&script, Backend::Cuda);
+            // The fake makes direct sums, of which it has sources that are replaced, and no trees.
+            system.set_tree(None).unwrap();
+            potentials_of_all(&mut system, before, before);
+            system.set_tree(Some(TreeAccuracy::Error(1e-2))).unwrap();
+            script.get().calls.clear();
+            script.get().failing = Some(place..usize::MAX);
+            let found = potentials_of_all(&mut system, after, sinks);
+            assert_eq!(system.setup().backend, Backend::Cpu);
+            assert_eq!(found[1], expected[1], "call {place}");
+            assert!(found[0] == expected[0], "call {place}");
+            script.get().failing = None;
+            drop(system);
+            assert!(script.get().is_clean());
         }
     }
 }

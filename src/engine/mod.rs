@@ -11,6 +11,7 @@ mod neighbours;
 mod partitions;
 mod sinks;
 mod sources;
+mod staging;
 mod tree_neighbours;
 mod trees;
 
@@ -37,6 +38,7 @@ use devices::{CopyGroups, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
 use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
 use neighbours::Lists;
+use staging::{KeptSinks, Staged};
 
 pub use trees::TreeErrors;
 
@@ -122,6 +124,13 @@ pub struct System {
     candidates: Sinks,
     /// Threads that copy sinks, the caller's included.
     threads: Threads,
+    /// The sources, if they are on a device and no arrays of the caller there.
+    staged_sources: Staged,
+    /// Memory for the next ones.
+    spare_sources: Staged,
+    /// Copies of the sinks of the last block, if the device took them from there.
+    staged_sinks: Staged,
+    kept_sinks: KeptSinks,
     stage: Stage,
     sums: Sums,
     /// Whether the sums are those of the last block, which were not written to a device alone.
@@ -176,6 +185,10 @@ impl System {
             block: Block::default(),
             candidates: Sinks::default(),
             threads,
+            staged_sources: Staged::default(),
+            spare_sources: Staged::default(),
+            staged_sinks: Staged::default(),
+            kept_sinks: KeptSinks::Nowhere,
             stage: Stage::Idle,
             sums: Sums::default(),
             has_sums: false,
@@ -354,6 +367,9 @@ impl System {
         given: &impl NumberedSinks,
     ) -> Result<()> {
         self.require_no_block("start")?;
+        if self.start_staged(nj, skip_own_index, count, given)? {
+            return Ok(());
+        }
         let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
         self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
     }
@@ -451,10 +467,15 @@ impl System {
     }
 
     /// Chooses whether the CPU computes the next block in place of the devices. It computes none of
-    /// sources or sinks that are on a device alone.
+    /// the caller's sources or sinks on a device.
     fn choose(&mut self, pairs: u64, is_on_device: bool, in_groups: bool) -> Result<bool> {
-        let is_on_device = is_on_device || self.journal.sources().on_device() > 0;
-        self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)
+        let has_sources = self.journal.sources().on_device() > 0;
+        let is_on_device = is_on_device || has_sources && !self.staged_sources.is_current;
+        let on_host = self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)?;
+        if on_host && has_sources {
+            self.fetch_sources()?;
+        }
+        Ok(on_host)
     }
 
     /// Begins the block of the candidate lists, of which `copy` copies some groups, if they are not

@@ -1,13 +1,14 @@
 //! Sources that replace all others, written by several threads.
 
 use crate::data::units::{Census, SIZES};
-use crate::data::{CHUNK, Error, Result, Source, memory};
+use crate::data::{CHUNK, Error, Result, Source, Sources, memory};
+use crate::hal::threads::Threads;
 
 use super::checks::check_numbers;
 use super::{Stage, System};
 
 /// The fewest sources that several threads write. Fewer are sent to devices as records.
-const MANY: usize = 1 << 16;
+pub(super) const MANY: usize = 1 << 16;
 /// The chunks that a thread writes at a time.
 const CHUNKS_OF_JOB: usize = 64;
 
@@ -20,8 +21,12 @@ impl System {
         if count > i32::MAX as usize {
             return Err(Error::BadAddress { address: i64::from(i32::MAX) + 1 });
         }
+        let replaces_all = count >= MANY && count >= self.end && self.stage != Stage::Started;
+        if replaces_all && !self.last_block_is_needed() && self.stage_sources(count, &source_at)? {
+            return Ok(());
+        }
         self.check_sources(count, &source_at)?;
-        if count < MANY || count < self.end || self.stage == Stage::Started {
+        if !replaces_all {
             return (0..count).try_for_each(|address| self.set_source(address, &source_at(address)));
         }
         if self.last_block_is_needed() {
@@ -29,24 +34,9 @@ impl System {
         }
         self.journal.spill()?;
         self.journal.settle()?;
-        // All memory is there before the first source is replaced.
-        let mut all_counts = memory::filled(SIZES, [0; 4], "the sizes of sources")?;
-        let jobs = count.div_ceil(CHUNKS_OF_JOB * CHUNK);
-        let mut counts = memory::filled(jobs, [[0u32; 4]; SIZES], "the sizes of sources")?;
-        let chunks = self.journal.room_for_all(count)?;
-        let n_coefficients = self.interaction.n_coefficients;
-        let work = chunks.chunks_mut(CHUNKS_OF_JOB).zip(&mut counts).enumerate();
-        self.threads.each(work, |(job, (chunks, counts))| {
-            for (number, chunk) in (job * CHUNKS_OF_JOB..).zip(chunks.iter_mut().flatten()) {
-                let first = number * CHUNK;
-                let sources = (first..count.min(first + CHUNK)).map(&source_at);
-                chunk.replace_all(sources, n_coefficients, counts);
-            }
-        });
-        for (sum, some) in counts.iter().flat_map(|counts| (0..SIZES).zip(counts)) {
-            (0..4).for_each(|quantity| all_counts[sum][quantity] += some[quantity]);
-        }
-        self.journal.all_are_replaced(count, Census::of_counts(all_counts));
+        let threads = &self.threads;
+        self.staged_sources.is_current = false;
+        self.journal.replace_all(|sources| replace_all(sources, count, &source_at, threads))?;
         self.end = count;
         self.statistics.writes += count as u64;
         Ok(())
@@ -67,6 +57,34 @@ impl System {
         });
         outcomes.into_iter().collect()
     }
+}
+
+/// Replaces all sources by others at the addresses from 0 on, by several threads.
+pub(super) fn replace_all(
+    sources: &mut Sources,
+    count: usize,
+    source_at: &(impl Fn(usize) -> Source + Sync),
+    threads: &Threads,
+) -> Result<()> {
+    // All memory is there before the first source is replaced.
+    let mut all_counts = memory::filled(SIZES, [0; 4], "the sizes of sources")?;
+    let jobs = count.div_ceil(CHUNKS_OF_JOB * CHUNK);
+    let mut counts = memory::filled(jobs, [[0u32; 4]; SIZES], "the sizes of sources")?;
+    let n_coefficients = sources.n_coefficients();
+    let chunks = sources.room_for_all(count)?;
+    let work = chunks.chunks_mut(CHUNKS_OF_JOB).zip(&mut counts).enumerate();
+    threads.each(work, |(job, (chunks, counts))| {
+        for (number, chunk) in (job * CHUNKS_OF_JOB..).zip(chunks.iter_mut().flatten()) {
+            let first = number * CHUNK;
+            let sources = (first..count.min(first + CHUNK)).map(source_at);
+            chunk.replace_all(sources, n_coefficients, counts);
+        }
+    });
+    for (sum, some) in counts.iter().flat_map(|counts| (0..SIZES).zip(counts)) {
+        (0..4).for_each(|quantity| all_counts[sum][quantity] += some[quantity]);
+    }
+    sources.all_are_replaced(count, Census::of_counts(all_counts));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod twin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kyoho::data::{Order, Precision, Result};
+use kyoho::hal::Backend;
 
 pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;
@@ -52,6 +53,8 @@ pub enum Needs {
     Full,
     /// The target sums forces by trees.
     Trees,
+    /// The target sums forces by trees in single precision on a GPU.
+    TreesOfGpu,
     /// The target is the one of its devices and instruction set for which pair interactions that
     /// users write are checked. They have precisions of their own.
     WrittenPairs,
@@ -76,6 +79,11 @@ impl Check {
             Needs::Regular => interaction.is_regular(),
             Needs::Full => !interaction.is_regular(),
             Needs::Trees => interaction.order == Order::Second,
+            Needs::TreesOfGpu => {
+                interaction.order == Order::Second
+                    && target.setup.precision == Precision::Single
+                    && target.setup.backend != Backend::Cpu
+            }
             Needs::WrittenPairs => interaction.order == Order::Second && target.setup.precision == Precision::Double,
         }
     }

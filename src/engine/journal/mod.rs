@@ -38,7 +38,7 @@ use std::collections::HashMap;
 
 use crate::data::records::{Numbers, lines_of_record};
 use crate::data::units::Census;
-use crate::data::{Chunk, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+use crate::data::{RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
 
 use recorded::Recorded;
 use update_buffer::UpdateBuffer;
@@ -184,16 +184,11 @@ impl UpdateJournal {
         self.recorded.iter_mut().for_each(Recorded::forget_chunks);
     }
 
-    /// Returns the chunks of the host's copy for sources that will replace all others, after all
-    /// that was written before is there.
-    pub fn room_for_all(&mut self, count: usize) -> Result<&mut [Option<memory::Boxed<Chunk>>]> {
+    /// Replaces all sources by what `replace` writes to the host's copy, after all that was written
+    /// before is there. Devices will compare all chunks.
+    pub fn replace_all(&mut self, replace: impl FnOnce(&mut Sources) -> Result<()>) -> Result<()> {
         self.recorded.iter_mut().for_each(Recorded::forget_chunks);
-        self.sources.room_for_all(count)
-    }
-
-    /// Notes that all sources were replaced; devices will compare all chunks.
-    pub fn all_are_replaced(&mut self, count: usize, census: Census) {
-        self.sources.all_are_replaced(count, census);
+        replace(&mut self.sources)
     }
 
     /// Takes the sources back from a device: `fetch` writes each to a copy. If that fails they are

@@ -6,6 +6,8 @@ pub mod kernels;
 mod tests;
 pub mod work;
 
+use std::ops::Range;
+
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Result, Sums, TakeChunk};
@@ -21,6 +23,11 @@ pub trait DeviceArrays {
 
     /// Copies rows of a packed array, from a row on, or one row of any.
     fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()>;
+
+    /// Begins to copy a part of the host's memory to the same bytes of the staging area, which has
+    /// room for all of this memory. The memory stays where it is until it is unregistered, and this
+    /// part is not written until what is staged was taken.
+    fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()>;
 
     /// Returns the first of some sources or sinks that is not within the bounds of the interaction.
     fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>>;

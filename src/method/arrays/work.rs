@@ -23,6 +23,8 @@ pub struct ArrayWork<G: Gpu> {
     counts: G::Memory,
     /// What was found, on the host.
     found: G::HostMemory,
+    /// Copies of arrays of the host.
+    staging: G::Memory,
     /// The sinks of a block that were taken from arrays of the caller.
     sinks: G::Memory,
     /// Results that stay on the device.
@@ -39,6 +41,7 @@ impl<G: Gpu> ArrayWork<G> {
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
             found: gpu.allocate_host(FLAGS + LARGEST.max(COUNTS), "arrays of callers")?,
+            staging: memory(0)?,
             sinks: memory(0)?,
             results: memory(0)?,
         })
@@ -47,6 +50,31 @@ impl<G: Gpu> ArrayWork<G> {
     /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
         self.found.bytes()
+    }
+
+    /// Returns the staging area.
+    pub fn staging(&self) -> &G::Memory {
+        &self.staging
+    }
+
+    /// Begins to copy a part of the host's memory to the same bytes of the staging area.
+    ///
+    /// # Safety
+    /// The memory stays there, and the part is not written, until the queue has done the work.
+    pub unsafe fn stage(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        memory: &[u8],
+        part: std::ops::Range<usize>,
+    ) -> Result<()> {
+        if self.staging.bytes() < memory.len() {
+            gpu.synchronize(queue)?;
+            self.staging = gpu.allocate(memory.len(), "the staging area")?;
+        }
+        let bytes = &memory[part.clone()];
+        let from = Place::Host(bytes.as_ptr().cast_mut());
+        // SAFETY: the caller's promise; the staging area is as long as the memory.
+        unsafe { gpu.copy(queue, from, Place::Device(&self.staging, part.start), bytes.len()) }
     }
 
     /// Returns the sinks that were taken.

@@ -90,6 +90,7 @@ pub static CHECKS: &[Check] = &[
     trees::MASSLESS,
     trees::NEGATIVE,
     trees::REPEATED,
+    trees::AT_ONCE,
     trees::NEIGHBOURS,
     written_pairs::OPERATIONS,
     written_pairs::REDUCTIONS,

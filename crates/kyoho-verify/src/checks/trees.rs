@@ -8,6 +8,8 @@ use kyoho::engine::System;
 
 /// The number of bodies of the models.
 const BODIES: usize = 2000;
+/// So many that devices read them as they are in the host's memory.
+const MANY: usize = 66_000;
 /// About so many sinks are compared with the reference.
 const SAMPLES: usize = 200;
 /// The accuracy that most checks ask for.
@@ -94,6 +96,9 @@ impl Model<'_> {
         Ok(())
     }
 }
+
+/// Returns the sink of a number.
+type SinkOf<'a> = &'a (dyn Fn(usize) -> Sink + Sync);
 
 /// Notes a median and a 99th percentile of errors with their limits.
 fn measure(findings: &mut Findings, what: &str, errors: [f64; 2], limits: [f64; 2]) {
@@ -243,6 +248,74 @@ pub const REPEATED: Check = Check {
         findings.expect(once == again, || "expected the same bits in two calls; found others".into());
         findings.expect(once == by_threads, || "expected the same bits with more threads; found others".into());
         findings.expect(once != direct, || "expected other bits than those of direct sums; found the same".into());
+        Ok(())
+    },
+};
+
+pub const AT_ONCE: Check = Check {
+    name: "many bodies at once in trees",
+    promise: "sources and sinks that come all at once have the forces, to the bit, of those that come one by one",
+    needs: Needs::TreesOfGpu,
+    run: |target, findings| {
+        let mut sources = plummer(MANY);
+        let mut systems = [System::new(&target.setup)?, System::new(&target.setup)?];
+        for system in &mut systems {
+            system.set_tree(Some(TreeAccuracy::Error(1e-2)))?;
+            // What was there before is replaced, also where the host has it.
+            (0..10).try_for_each(|address| system.set_source(address, &sources[0]))?;
+        }
+        // Once the indices are the addresses and the times zero, once neither.
+        for shift in [0, 7] {
+            for source in &mut sources {
+                (source.index, source.time) = (source.index + shift, f64::from(shift));
+            }
+            let sinks = sinks_of(&sources, 1e-6);
+            let [at_once, one_by_one] = &mut systems;
+            at_once.set_sources(MANY, |address| sources[address])?;
+            for (address, source) in sources.iter().enumerate() {
+                one_by_one.set_source(address, source)?;
+            }
+            let moved = |number: usize| {
+                let [x, y, z] = sinks[number].derivatives[0];
+                sink_at(-1, [x, 1.5 * y, z], 1e-6)
+            };
+            let a_few = |number: usize| sinks[100 * number];
+            let all: [(&str, bool, usize, SinkOf); 4] = [
+                ("the sources", true, MANY, &|number| sinks[number]),
+                ("the sources, with themselves", false, MANY, &|number| sinks[number]),
+                ("others", false, MANY, &moved),
+                ("a few, by all pairs", true, 5, &a_few),
+            ];
+            let kinds = if shift == 0 { &all[..1] } else { &all[1..] };
+            for &(what, skips, count, sink) in kinds {
+                let mut forces = Vec::new();
+                at_once.start_from_fn(MANY, skips, count, sink)?;
+                let found = at_once.wait()?;
+                forces.extend((0..count).map(|number| (found.potential(number), found.acceleration(number))));
+                let expected = one_by_one.force(MANY, skips, (0..count).map(sink))?;
+                let differs =
+                    |number: &usize| forces[*number] != (expected.potential(*number), expected.acceleration(*number));
+                let first = (0..count).find(differs);
+                findings.expect_equal(
+                    &format!("indices from {shift}: the first of {what} with other bits"),
+                    first,
+                    None,
+                );
+            }
+        }
+        let [at_once, _] = &mut systems;
+        let wrong = |address: usize| match address {
+            65_700.. => Source { mass: f64::NAN, ..sources[address] },
+            _ => sources[0],
+        };
+        let message = at_once.set_sources(MANY, wrong).err().map(|error| error.to_string()).unwrap_or_default();
+        findings
+            .expect(message.contains("the mass of the source at address 65700"), || format!("the error: {message}"));
+        // The order keeps no derivatives.
+        let essence = |source: &Source| (source.index, source.mass, source.time, source.coefficients[0]);
+        let kept = at_once.sources([5, MANY - 1])?.iter().flatten().map(essence).collect::<Vec<_>>();
+        let expected = [5, MANY - 1].map(|address| essence(&sources[address]));
+        findings.expect_equal("sources that an error left as they were", kept, expected.to_vec());
         Ok(())
     },
 };

@@ -1,5 +1,7 @@
 //! What the device does with arrays of callers in its memory.
 
+use std::ops::Range;
+
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk, memory};
@@ -14,6 +16,16 @@ use super::device::{GpuDevice, QUEUES};
 fn on<'a, G: Gpu>(gpu: &'a G, queues: &'a [G::Queue; QUEUES]) -> Result<On<'a, G>> {
     let none = || Error::Internal { what: "callers have no memory on this device".into() };
     Ok((gpu, &queues[0], gpu.address_of_caller(0).ok_or_else(none)?))
+}
+
+/// Returns what [`on`] returns for arrays at this place.
+fn at<'a, G: Gpu>(
+    gpu: &'a G,
+    queues: &'a [G::Queue; QUEUES],
+    arrays: &ArrayWork<G>,
+    place: &DevicePlace,
+) -> Result<On<'a, G>> {
+    if *place == DevicePlace::STAGING { Ok((gpu, &queues[0], arrays.staging().address())) } else { on(gpu, queues) }
 }
 
 /// Returns the work on arrays, which is made when it is first needed.
@@ -70,6 +82,14 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { work::read(on(&self.gpu, &self.queues)?, array.row(row), to) }
     }
 
+    fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.register_used(memory, memory.len());
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        // SAFETY: the engine keeps the memory, and does not write the part until it was taken.
+        unsafe { arrays.stage((&self.gpu, &self.queues[0]), memory, part) }
+    }
+
     fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>> {
         let _caller = self.gpu.enter()?;
         let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
@@ -86,7 +106,8 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
 
     fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)> {
         let _caller = self.gpu.enter()?;
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let on = at(&self.gpu, &self.queues, arrays, &sinks.place)?;
         // SAFETY: see `find_bad_body`.
         unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
     }
@@ -113,7 +134,8 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         let _caller = self.gpu.enter()?;
         self.sources_have_changed();
         self.store.take_dense(&self.gpu, &self.queues[0], count)?;
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let on = at(&self.gpu, &self.queues, arrays, &sources.place)?;
         let n_coefficients = self.options.interaction.n_coefficients;
         // SAFETY: see `find_bad_body`; the store has room.
         unsafe { arrays.take_sources(on, n_coefficients, (sources, count), &self.store.addresses()) }

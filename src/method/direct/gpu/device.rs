@@ -223,7 +223,7 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Registers memory of which this many bytes are used, once, if they are many.
-    fn register_used(&mut self, memory: &[u8], used: usize) {
+    pub(super) fn register_used(&mut self, memory: &[u8], used: usize) {
         let is_known = self.registered.iter().any(|(range, _)| *range == addresses(memory));
         if used > COPIED && !is_known && self.registered.try_reserve(1).is_ok() {
             // SAFETY: the engine keeps the memory until it is unregistered, or this device is
@@ -627,7 +627,6 @@ impl<G: Gpu> Device for GpuDevice<G> {
     }
 
     fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
-        self.gpu.address_of_caller(0)?;
         Some(self)
     }
 
@@ -638,8 +637,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
             return self.wait_more_of_lists(partial_sums, done);
         }
         if let Some(trees) = self.trees.as_mut().filter(|_| self.has_tree && all > 0) {
-            trees.take((&self.gpu, &self.queues[0]), &mut partial_sums.set(0).values)?;
-            return Ok(all);
+            return trees.wait_more((&self.gpu, &self.queues[0]), &mut partial_sums.set(0).values, done);
         }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {

@@ -4,7 +4,7 @@ use crate::data::{
     Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, Sources, TAYLOR, TreeBlock,
     Units, memory, sinks,
 };
-use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
 use crate::method::arrays::kernels::PieceResults;
 use crate::method::tree::accuracy::order_and_criterion;
@@ -18,7 +18,9 @@ use super::neighbours::{NeighbourSearch, SearchedSinks};
 /// The bytes of a row of an octet.
 const ROW: i64 = 8 * OCTET as i64;
 /// The number of sinks whose forces a thread copies at a time.
-const SINKS_OF_JOB: usize = 1 << 13;
+const SINKS_OF_JOB: usize = 1 << 12;
+/// The number of sinks whose forces are handed in at a time, while further ones come.
+const SINKS_OF_PIECE: usize = 1 << 17;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 
@@ -32,6 +34,8 @@ pub struct TreeSums<G: Gpu> {
     of_sinks: G::Memory,
     results: G::Memory,
     found: G::HostMemory,
+    /// The ends of the copies of pieces of them to the host.
+    fetched: Vec<G::Event>,
     /// The number of sinks of the last block.
     count: usize,
     /// Whether its forces are on the device alone.
@@ -91,6 +95,7 @@ impl<G: Gpu> TreeSums<G> {
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
+            fetched: Vec::new(),
             count: 0,
             is_on_device: false,
             built: None,
@@ -109,27 +114,39 @@ impl<G: Gpu> TreeSums<G> {
         self.is_on_device.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
     }
 
-    /// Hands in the forces of the last block.
-    pub fn take(&mut self, on: (&G, &G::Queue), into: &mut [f64]) -> Result<()> {
+    /// Hands in the forces of the last block on more sinks, where those of the first `done` were
+    /// handed in, and returns how many were handed in now.
+    pub fn wait_more(&mut self, on: (&G, &G::Queue), into: &mut [f64], done: usize) -> Result<usize> {
         if self.is_on_device {
-            self.fetch(on)?;
+            self.begin_to_fetch(on)?;
         }
-        let from = &self.found.as_slice()[..NUMBERS * self.count];
-        let jobs = into.chunks_mut(SINKS_OF_JOB * NUMBERS).zip(from.chunks(SINKS_OF_JOB * NUMBERS));
+        let more = done..self.count.min(done + SINKS_OF_PIECE);
+        if let Some(fetched) = self.fetched.get(done / SINKS_OF_PIECE) {
+            fetched.wait()?;
+        }
+        let numbers = NUMBERS * more.start..NUMBERS * more.end;
+        let (to, from) = (&mut into[numbers.clone()], &self.found.as_slice()[numbers]);
+        let jobs = to.chunks_mut(SINKS_OF_JOB * NUMBERS).zip(from.chunks(SINKS_OF_JOB * NUMBERS));
         self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
-        Ok(())
+        Ok(more.end)
     }
 
-    /// Brings the forces of the last block to the host.
-    fn fetch(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<()> {
+    /// Begins to bring the forces of the last block to the host, a piece after the other.
+    fn begin_to_fetch(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<()> {
         let bytes = 8 * NUMBERS * self.count;
+        self.fetched.clear();
+        memory::reserve(&mut self.fetched, self.count.div_ceil(SINKS_OF_PIECE), "the table of pieces")?;
         if self.found.bytes() < bytes {
             self.found = gpu.allocate_host(bytes.next_power_of_two(), "forces")?;
         }
-        // SAFETY: both memories have so many bytes, and the copy is waited for.
-        unsafe { gpu.copy(queue, Place::Device(&self.results, 0), Place::Host(self.found.as_mut_ptr()), bytes)? };
-        gpu.synchronize(queue)?;
         self.is_on_device = false;
+        for first in (0..bytes).step_by(8 * NUMBERS * SINKS_OF_PIECE) {
+            let length = (bytes - first).min(8 * NUMBERS * SINKS_OF_PIECE);
+            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(first));
+            // SAFETY: both memories have so many bytes, and each copy is waited for.
+            unsafe { gpu.copy(queue, Place::Device(&self.results, first), to, length)? };
+            self.fetched.push(gpu.record(queue)?);
+        }
         Ok(())
     }
 
@@ -228,15 +245,13 @@ impl<G: Gpu> TreeSums<G> {
                 self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
             }
         }
-        if taken.is_some() {
+        let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) else {
             return gpu.synchronize(queue);
-        }
-        self.fetch(on)?;
-        if let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) {
-            let forces = &mut self.found.as_mut_slice()[..NUMBERS * count];
-            bodies.leave_out_own(&sinks, softening2, forces)?;
-        }
-        Ok(())
+        };
+        self.begin_to_fetch(on)?;
+        gpu.synchronize(queue)?;
+        let forces = &mut self.found.as_mut_slice()[..NUMBERS * count];
+        bodies.leave_out_own(&sinks, softening2, forces)
     }
 
     /// Finds the sources within the radius of each of some points. All sources that the device has

@@ -1,0 +1,407 @@
+//! Bodies of the host that a device reads as they are: many sources that replace all others, and
+//! the sinks of trees.
+//!
+//! Several threads copy them, a piece after the other, into memory that the device may page-lock,
+//! and each piece is on its way while the next one is copied. The copies stay, so that the host can
+//! go on where the device fails.
+
+use std::sync::Mutex;
+
+use crate::data::memory::{self, Pages};
+use crate::data::sinks::{Limits, NumberedSinks, SinkScan};
+use crate::data::{Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Source, TreeBlock};
+use crate::hal::threads::Threads;
+use crate::method::arrays::DeviceArrays;
+
+use super::device_arrays::arrays_of;
+use super::devices::Devices;
+use super::sources::MANY;
+use super::{SinkPlace, Stage, System};
+
+/// The bodies that are sent at a time.
+const OF_PIECE: usize = 1 << 17;
+/// The bodies that a thread copies at a time.
+const OF_JOB: usize = 1 << 12;
+
+/// Copies of bodies that have a position and no derivatives of it.
+#[derive(Default)]
+pub(super) struct Staged {
+    bodies: Bodies,
+    /// Whether they are the sources that the device has.
+    pub is_current: bool,
+}
+
+/// Places for the quantities of consecutive bodies. Sinks have neither masses nor times.
+struct Places<'a> {
+    positions: &'a mut [[f64; 3]],
+    indices: &'a mut [i32],
+    masses: &'a mut [f64],
+    times: &'a mut [f64],
+}
+
+impl<'a> Places<'a> {
+    /// Takes those of the first bodies away.
+    fn take(&mut self, count: usize) -> Places<'a> {
+        fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+            let count = count.min(rest.len());
+            rest.split_off_mut(..count).unwrap_or_default()
+        }
+        Places {
+            positions: first(&mut self.positions, count),
+            indices: first(&mut self.indices, count),
+            masses: first(&mut self.masses, count),
+            times: first(&mut self.times, count),
+        }
+    }
+}
+
+impl Staged {
+    /// Returns the bodies.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// Makes room for this many sources or sinks.
+    fn make_room(&mut self, count: usize, are_sources: bool, devices: &mut Devices) -> Result<()> {
+        self.is_current = false;
+        let indices = (24 * count).next_multiple_of(128);
+        let masses = (indices + 4 * count).next_multiple_of(128);
+        let times = (masses + 8 * count).next_multiple_of(128);
+        let bytes = if are_sources { times + 8 * count } else { masses };
+        if self.bodies.pages.bytes() < bytes {
+            let larger = Pages::new(bytes + bytes / 4, "bodies on their way")?;
+            devices.unregister(self.bodies.memory())?;
+            self.bodies.pages = larger;
+        }
+        self.bodies.count = count;
+        self.bodies.columns = BodyColumns { indices: Some(indices), ..BodyColumns::default() };
+        self.bodies.columns.derivatives[0] = Some(0);
+        if are_sources {
+            (self.bodies.columns.masses, self.bodies.columns.times) = (Some(masses), Some(times));
+        }
+        Ok(())
+    }
+
+    /// Returns the places of all bodies.
+    fn places(&mut self) -> Places<'_> {
+        let Bodies { count, columns, .. } = self.bodies;
+        let mut rest = self.bodies.pages.as_mut_slice::<u8>();
+        let mut taken = 0;
+        // In the order in which `make_room` puts them. No bytes would not be aligned to numbers.
+        let mut next = |column: Option<usize>, width: usize| {
+            let column = column?;
+            let end = column + width * count;
+            let bytes = rest.split_off_mut(..end - taken)?;
+            let skipped = column - taken;
+            taken = end;
+            Some(&mut bytes[skipped..])
+        };
+        let (positions, indices) = (next(columns.derivatives[0], 24), next(columns.indices, 4));
+        let (masses, times) = (next(columns.masses, 8), next(columns.times, 8));
+        Places {
+            positions: positions.map_or(&mut [], bytemuck::cast_slice_mut),
+            indices: indices.map_or(&mut [], bytemuck::cast_slice_mut),
+            masses: masses.map_or(&mut [], bytemuck::cast_slice_mut),
+            times: times.map_or(&mut [], bytemuck::cast_slice_mut),
+        }
+    }
+
+    /// Copies bodies by several threads and begins to send their positions and masses. `copy` gets
+    /// the number of the first of some bodies and their places, and returns a summary; the sum of
+    /// all is returned, or the first that `is_good` rejects.
+    fn fill<S: Copy + Send>(
+        &mut self,
+        threads: &Threads,
+        arrays: &mut dyn DeviceArrays,
+        (none, add): (S, impl Fn(S, S) -> S + Sync),
+        is_good: impl Fn(&S) -> bool,
+        copy: impl Fn(usize, Places) -> S + Sync,
+    ) -> Result<S> {
+        let sum = Mutex::new(none);
+        let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let BodyColumns { masses, .. } = self.bodies.columns;
+        for first in (0..self.bodies.count).step_by(OF_PIECE) {
+            let mut places = self.places();
+            places.take(first);
+            let mut piece = places.take(OF_PIECE);
+            let length = piece.positions.len();
+            let jobs = (0..length.div_ceil(OF_JOB)).map(|job| (first + job * OF_JOB, piece.take(OF_JOB)));
+            let jobs = memory::collected(jobs, "pieces of bodies")?;
+            threads.each(jobs.into_iter(), |(first, places)| {
+                let some = copy(first, places);
+                let mut sum = locked();
+                *sum = add(*sum, some);
+            });
+            if !is_good(&locked()) {
+                break;
+            }
+            arrays.stage(self.bodies.memory(), 24 * first..24 * (first + length))?;
+            if let Some(masses) = masses {
+                arrays.stage(self.bodies.memory(), masses + 8 * first..masses + 8 * (first + length))?;
+            }
+        }
+        let sum = *locked();
+        Ok(sum)
+    }
+
+    /// Sends a column of this width as a whole.
+    fn send(&self, arrays: &mut dyn DeviceArrays, column: Option<usize>, width: usize) -> Result<()> {
+        match column {
+            Some(column) => arrays.stage(self.bodies.memory(), column..column + width * self.bodies.count),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the arrays in the staging area.
+    fn on_device(&self) -> DeviceBodies {
+        let array = |column: Option<usize>, width: usize| {
+            column.map(|column| DeviceArray { name: "", address: column as u64, stride: width as i64, width })
+        };
+        let BodyColumns { derivatives, masses, times, indices, .. } = self.bodies.columns;
+        DeviceBodies {
+            masses: array(masses, 8),
+            times: array(times, 8),
+            indices: array(indices, 4),
+            derivatives: derivatives.map(|column| array(column, 24)),
+            ..DeviceBodies::nothing(DevicePlace::STAGING)
+        }
+    }
+}
+
+/// Where the host has the sinks of the last block, if only the device has them packed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum KeptSinks {
+    /// Nowhere.
+    Nowhere,
+    /// In a copy of their own.
+    Own,
+    /// In the copy of the sources, with this squared softening.
+    Sources(f64),
+}
+
+/// Whether sinks are good and have the same softening.
+fn is_uniform(scan: &SinkScan) -> bool {
+    scan.good && scan.softening2[0] >= scan.softening2[1]
+}
+
+/// A summary of sources.
+#[derive(Clone, Copy)]
+struct SourceScan {
+    good: bool,
+    /// Whether some have an index that is not their address.
+    indices: bool,
+    /// Whether some have a time that is not 0.
+    times: bool,
+}
+
+impl System {
+    /// Whether the device of the system reads many bodies as they are: it does where they have
+    /// positions alone.
+    fn stages(&mut self, count: usize) -> bool {
+        count >= MANY && self.interaction.n_coefficients == 1 && self.devices.arrays().is_some()
+    }
+
+    /// Writes many sources to the addresses from 0 on in the place of all others, by the device.
+    /// Returns false, and changes nothing, where it cannot or one of them is not good.
+    pub(super) fn stage_sources(
+        &mut self,
+        count: usize,
+        source_at: &(impl Fn(usize) -> Source + Sync),
+    ) -> Result<bool> {
+        if !self.stages(count) {
+            return Ok(false);
+        }
+        let mut staged = std::mem::take(&mut self.spare_sources);
+        let outcome = self.send_sources(&mut staged, count, source_at);
+        self.spare_sources = staged;
+        match outcome {
+            Ok(true) => (),
+            Ok(false) => return Ok(false),
+            Err(error) => return self.without_staging(error),
+        }
+        self.journal.spill()?;
+        self.journal.settle()?;
+        let sources = self.spare_sources.on_device();
+        match arrays_of(&mut self.devices)?.take_sources(&sources, count) {
+            Ok(census) => {
+                self.journal.leave_to_device(count, census);
+                std::mem::swap(&mut self.staged_sources, &mut self.spare_sources);
+                (self.staged_sources.is_current, self.spare_sources.is_current) = (true, false);
+                self.end = count;
+                self.statistics.writes += count as u64;
+                Ok(true)
+            }
+            Err(error) => {
+                // The device has lost its own sources; those of the host are still there.
+                self.fetch_sources()?;
+                self.journal.all_is_written();
+                self.without_staging(error)
+            }
+        }
+    }
+
+    /// Copies and sends sources. Returns false if one of them is not good.
+    fn send_sources(
+        &mut self,
+        staged: &mut Staged,
+        count: usize,
+        source_at: &(impl Fn(usize) -> Source + Sync),
+    ) -> Result<bool> {
+        staged.make_room(count, true, &mut self.devices)?;
+        let arrays = arrays_of(&mut self.devices)?;
+        let bounds = self.interaction.bounds;
+        let none = SourceScan { good: true, indices: false, times: false };
+        let add = |a: SourceScan, b: SourceScan| SourceScan {
+            good: a.good & b.good,
+            indices: a.indices | b.indices,
+            times: a.times | b.times,
+        };
+        let copy = |first: usize, places: Places| {
+            let mut scan = none;
+            for (address, (position, mass)) in (first..).zip(places.positions.iter_mut().zip(places.masses)) {
+                let source = source_at(address);
+                let [x, y, z] = source.coefficients[0];
+                let near = |value: f64| value.abs() <= bounds.position;
+                scan.good &= near(x) & near(y) & near(z);
+                scan.good &= (source.mass.abs() <= bounds.mass) & (source.time.abs() <= f64::MAX);
+                scan.indices |= source.index != address as i32;
+                scan.times |= source.time != 0.0;
+                (*position, *mass) = ([x, y, z], source.mass);
+            }
+            scan
+        };
+        let scan = staged.fill(&self.threads, arrays, (none, add), |scan| scan.good, copy)?;
+        if !scan.good {
+            return Ok(false);
+        }
+        // Few callers give either.
+        if scan.indices || scan.times {
+            let mut places = staged.places();
+            let jobs = (0..count.div_ceil(OF_JOB)).map(|job| (job * OF_JOB, places.take(OF_JOB)));
+            let jobs = memory::collected(jobs, "pieces of bodies")?;
+            self.threads.each(jobs.into_iter(), |(first, places)| {
+                for (address, (index, time)) in (first..).zip(places.indices.iter_mut().zip(places.times)) {
+                    let source = source_at(address);
+                    (*index, *time) = (source.index, source.time);
+                }
+            });
+        }
+        let BodyColumns { indices, times, .. } = &mut staged.bodies.columns;
+        *indices = indices.filter(|_| scan.indices);
+        *times = times.filter(|_| scan.times);
+        let BodyColumns { indices, times, .. } = staged.bodies.columns;
+        staged.send(arrays, indices, 4)?;
+        staged.send(arrays, times, 8)?;
+        Ok(true)
+    }
+
+    /// Begins the forces by a tree on many sinks, which the device reads as they are. Returns
+    /// false, and changes nothing, where it cannot, where they are none for it, or where one of
+    /// them is not good.
+    pub(super) fn start_staged(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        count: usize,
+        given: &impl NumberedSinks,
+    ) -> Result<bool> {
+        let pairs = (count as u64).saturating_mul(nj as u64);
+        let end = nj.min(self.journal.sources().on_device());
+        let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
+        if end == 0 || !self.stages(count) {
+            return Ok(false);
+        }
+        let are_sources = self.staged_sources.is_current && count == end;
+        let scan = if are_sources { self.scan_of_sources(skip_own_index, count, given) } else { None };
+        let (scan, are_sources, kept) = match scan {
+            Some(scan) => (scan, true, KeptSinks::Sources(scan.softening2[0])),
+            None => {
+                let mut staged = std::mem::take(&mut self.staged_sinks);
+                let outcome = self.send_sinks(&mut staged, (count, end), skip_own_index, given);
+                self.staged_sinks = staged;
+                match outcome {
+                    Ok(Some((scan, are_sources))) => (scan, are_sources, KeptSinks::Own),
+                    Ok(None) => return Ok(false),
+                    Err(error) => return self.without_staging(error),
+                }
+            }
+        };
+        let softening2 = match kept {
+            KeptSinks::Sources(softening2) => softening2,
+            _ => self.staged_sinks.bodies.softening2,
+        };
+        self.candidates.places(count, &self.interaction)?;
+        self.kept_sinks = kept;
+        let tree = TreeBlock { accuracy, softening2, are_sources: Some(are_sources) };
+        self.start_candidates(nj, skip_own_index, scan, SinkPlace::Device(Some(tree)))?;
+        Ok(true)
+    }
+
+    /// Returns the summary of sinks that are the staged sources at their numbers, their indices too
+    /// if they are skipped; `None` if one of them is not, or has another softening.
+    fn scan_of_sources(&self, skip_own_index: bool, count: usize, given: &impl NumberedSinks) -> Option<SinkScan> {
+        let (sources, limits) = (&self.staged_sources.bodies, Limits::of(&self.interaction));
+        let sum = Mutex::new(Some(SinkScan::NOTHING));
+        let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.threads.each(0..count.div_ceil(OF_JOB), |job| {
+            if locked().is_none() {
+                return;
+            }
+            let (mut scan, mut are) = (SinkScan::NOTHING, true);
+            for number in job * OF_JOB..count.min((job + 1) * OF_JOB) {
+                let sink = given.sink(number);
+                scan.take(&sink, limits);
+                are &= sink.derivatives[0] == sources.position(number);
+                are &= !skip_own_index | (sink.index == sources.index(number));
+            }
+            let mut sum = locked();
+            *sum = sum.filter(|_| are).map(|sum| sum.and(scan));
+        });
+        let scan = *locked();
+        scan.filter(is_uniform)
+    }
+
+    /// Copies and sends sinks, and returns their summary and whether they are the sources; `None`
+    /// if one of them is not good or has another softening, or if sources have to be left out of
+    /// the forces on other sinks.
+    fn send_sinks(
+        &mut self,
+        staged: &mut Staged,
+        (count, end): (usize, usize),
+        skip_own_index: bool,
+        given: &impl NumberedSinks,
+    ) -> Result<Option<(SinkScan, bool)>> {
+        staged.make_room(count, false, &mut self.devices)?;
+        let arrays = arrays_of(&mut self.devices)?;
+        let limits = Limits::of(&self.interaction);
+        let copy = |first: usize, places: Places| {
+            let mut scan = SinkScan::NOTHING;
+            for (number, (position, index)) in (first..).zip(places.positions.iter_mut().zip(places.indices)) {
+                let sink = given.sink(number);
+                scan.take(&sink, limits);
+                (*position, *index) = (sink.derivatives[0], sink.index);
+            }
+            scan
+        };
+        let scan = staged.fill(&self.threads, arrays, (SinkScan::NOTHING, SinkScan::and), is_uniform, copy)?;
+        if !is_uniform(&scan) {
+            return Ok(None);
+        }
+        staged.bodies.softening2 = scan.softening2[0];
+        let sinks = staged.on_device();
+        // Indices are compared only where sinks leave out sources by them.
+        let sinks = if skip_own_index { sinks } else { DeviceBodies { indices: None, ..sinks } };
+        staged.send(arrays, staged.bodies.columns.indices.filter(|_| skip_own_index), 4)?;
+        let (scan, _) = arrays.take_sinks(&sinks, count, staged.bodies.softening2)?;
+        let are_sources = count == end && arrays.sinks_are_sources(count, skip_own_index)?;
+        Ok((are_sources || !skip_own_index).then_some((scan, are_sources)))
+    }
+
+    /// Returns that the host does what the device failed at before a block began, where the device
+    /// may go on or another one takes its place.
+    fn without_staging(&self, error: Error) -> Result<bool> {
+        debug_assert!(self.stage != Stage::Started);
+        log::debug!("bodies go by the host's copy: {error}");
+        Ok(false)
+    }
+}
