@@ -3,3 +3,4 @@
 #include "arrays/columns.h"
 #include "arrays/bodies.h"
 #include "arrays/forces.h"
+#include "arrays/motion.h"

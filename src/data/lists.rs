@@ -179,7 +179,7 @@ impl Bodies {
     /// Returns the source of a number. Without times it is 0, without indices the number.
     pub fn source(&self, number: usize) -> Source {
         let time = self.columns.times.map_or(0.0, |column| self.real(column, number));
-        let mass = self.columns.masses.map_or(0.0, |column| self.real(column, number));
+        let mass = self.mass(number);
         let derivatives = std::array::from_fn(|k| self.vector(k, number));
         Source::from_derivatives::<MAX_COEFFICIENTS>(self.index(number), mass, time, derivatives)
     }
@@ -200,10 +200,10 @@ impl Bodies {
         self.softening2
     }
 
-    /// Returns the position of the body of a number.
+    /// Returns the mass of the body of a number.
     #[inline]
-    pub(crate) fn position(&self, number: usize) -> [f64; 3] {
-        self.vector(0, number)
+    pub(crate) fn mass(&self, number: usize) -> f64 {
+        self.columns.masses.map_or(0.0, |column| self.real(column, number))
     }
 
     /// Returns the index of the body of a number.
@@ -216,8 +216,9 @@ impl Bodies {
         self.pages.as_slice::<f64>()[column / 8 + number]
     }
 
+    /// Returns the position, or a derivative of it, of the body of a number.
     #[inline]
-    fn vector(&self, k: usize, number: usize) -> [f64; 3] {
+    pub(crate) fn vector(&self, k: usize, number: usize) -> [f64; 3] {
         let Some(column) = self.columns.derivatives[k] else { return [0.0; 3] };
         let first = column / 8 + 3 * number;
         let row = &self.pages.as_slice::<f64>()[first..first + 3];

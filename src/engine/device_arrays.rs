@@ -188,14 +188,9 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         let count = self.block.count();
-        let on_host = self.devices.on_host();
         let arrays = self.arrays_at(&forces.place)?;
         forces.given().try_for_each(|array| arrays.check(&array, count))?;
-        if !on_host && arrays.write_forces(forces)? {
-            self.devices.forget_progress();
-            self.stage = Stage::Done;
-            self.has_sums = false;
-            self.count_block();
+        if self.leave_forces(forces)? {
             return Ok(());
         }
         // The host has the forces, or a sum is not finite.
@@ -207,6 +202,19 @@ impl System {
         };
         self.sums = sums;
         written
+    }
+
+    /// Waits for the forces and lets the device write them to arrays there. Returns false if the host
+    /// has them, or a sum is not finite; the block is still to be waited for then.
+    pub(super) fn leave_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
+        if self.devices.on_host() || !arrays_of(&mut self.devices)?.write_forces(forces)? {
+            return Ok(false);
+        }
+        self.devices.forget_progress();
+        self.stage = Stage::Done;
+        self.has_sums = false;
+        self.count_block();
+        Ok(true)
     }
 
     /// Takes sources on the device in the place of all others, at addresses from 0 on. Where they
@@ -224,6 +232,11 @@ impl System {
         if self.last_block_is_needed() {
             self.make_lists(None)?;
         }
+        self.take_sources(sources, count)
+    }
+
+    /// Lets the device take good sources in the place of all others. Returns false where it cannot.
+    pub(super) fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<bool> {
         self.journal.spill()?;
         self.journal.settle()?;
         let Some(arrays) = self.devices.arrays() else { return Ok(false) };

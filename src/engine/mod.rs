@@ -7,6 +7,7 @@ mod devices;
 mod gpu_failures;
 mod journal;
 pub mod lists;
+pub mod moving;
 mod neighbours;
 mod partitions;
 mod sinks;
@@ -131,6 +132,8 @@ pub struct System {
     /// Copies of the sinks of the last block, if the device took them from there.
     staged_sinks: Staged,
     kept_sinks: KeptSinks,
+    /// Bodies that the device moves.
+    moving: Staged,
     stage: Stage,
     sums: Sums,
     /// Whether the sums are those of the last block, which were not written to a device alone.
@@ -189,6 +192,7 @@ impl System {
             spare_sources: Staged::default(),
             staged_sinks: Staged::default(),
             kept_sinks: KeptSinks::Nowhere,
+            moving: Staged::default(),
             stage: Stage::Idle,
             sums: Sums::default(),
             has_sums: false,

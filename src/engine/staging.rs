@@ -23,7 +23,7 @@ const OF_PIECE: usize = 1 << 17;
 /// The bodies that a thread copies at a time.
 const OF_JOB: usize = 1 << 12;
 
-/// Copies of bodies that have a position and no derivatives of it.
+/// Copies of bodies.
 #[derive(Default)]
 pub(super) struct Staged {
     bodies: Bodies,
@@ -31,12 +31,25 @@ pub(super) struct Staged {
     pub is_current: bool,
 }
 
-/// Places for the quantities of consecutive bodies. Sinks have neither masses nor times.
-struct Places<'a> {
-    positions: &'a mut [[f64; 3]],
-    indices: &'a mut [i32],
-    masses: &'a mut [f64],
-    times: &'a mut [f64],
+/// The quantities that copies have beside positions and indices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// None.
+    Sinks,
+    /// Masses and times.
+    Sources,
+    /// Masses, velocities and accelerations.
+    Moving,
+}
+
+/// Places for the quantities of consecutive bodies.
+pub(super) struct Places<'a> {
+    pub positions: &'a mut [[f64; 3]],
+    pub indices: &'a mut [i32],
+    pub masses: &'a mut [f64],
+    pub times: &'a mut [f64],
+    pub velocities: &'a mut [[f64; 3]],
+    pub accelerations: &'a mut [[f64; 3]],
 }
 
 impl<'a> Places<'a> {
@@ -51,6 +64,8 @@ impl<'a> Places<'a> {
             indices: first(&mut self.indices, count),
             masses: first(&mut self.masses, count),
             times: first(&mut self.times, count),
+            velocities: first(&mut self.velocities, count),
+            accelerations: first(&mut self.accelerations, count),
         }
     }
 }
@@ -61,24 +76,34 @@ impl Staged {
         &self.bodies
     }
 
-    /// Makes room for this many sources or sinks.
-    fn make_room(&mut self, count: usize, are_sources: bool, devices: &mut Devices) -> Result<()> {
+    /// Copies a column of vectors back from the staging area.
+    pub fn fetch(&mut self, arrays: &mut dyn DeviceArrays, k: usize) -> Result<()> {
+        let Some(column) = self.bodies.columns.derivatives[k] else { return Ok(()) };
+        arrays.fetch_staged(self.bodies.pages.as_mut_slice(), column..column + 24 * self.bodies.count)
+    }
+
+    /// Makes room for this many bodies of a kind.
+    pub fn make_room(&mut self, count: usize, kind: Kind, devices: &mut Devices) -> Result<()> {
         self.is_current = false;
-        let indices = (24 * count).next_multiple_of(128);
-        let masses = (indices + 4 * count).next_multiple_of(128);
-        let times = (masses + 8 * count).next_multiple_of(128);
-        let bytes = if are_sources { times + 8 * count } else { masses };
+        let mut bytes = 0;
+        let mut next = |is_there: bool, width: usize| {
+            let place = bytes;
+            bytes += if is_there { (width * count).next_multiple_of(128) } else { 0 };
+            is_there.then_some(place)
+        };
+        let mut columns = BodyColumns::default();
+        columns.derivatives[0] = next(true, 24);
+        columns.indices = next(true, 4);
+        columns.masses = next(kind != Kind::Sinks, 8);
+        columns.times = next(kind == Kind::Sources, 8);
+        columns.derivatives[1] = next(kind == Kind::Moving, 24);
+        columns.derivatives[2] = next(kind == Kind::Moving, 24);
         if self.bodies.pages.bytes() < bytes {
             let larger = Pages::new(bytes + bytes / 4, "bodies on their way")?;
             devices.unregister(self.bodies.memory())?;
             self.bodies.pages = larger;
         }
-        self.bodies.count = count;
-        self.bodies.columns = BodyColumns { indices: Some(indices), ..BodyColumns::default() };
-        self.bodies.columns.derivatives[0] = Some(0);
-        if are_sources {
-            (self.bodies.columns.masses, self.bodies.columns.times) = (Some(masses), Some(times));
-        }
+        (self.bodies.count, self.bodies.columns) = (count, columns);
         Ok(())
     }
 
@@ -98,18 +123,21 @@ impl Staged {
         };
         let (positions, indices) = (next(columns.derivatives[0], 24), next(columns.indices, 4));
         let (masses, times) = (next(columns.masses, 8), next(columns.times, 8));
+        let (velocities, accelerations) = (next(columns.derivatives[1], 24), next(columns.derivatives[2], 24));
         Places {
             positions: positions.map_or(&mut [], bytemuck::cast_slice_mut),
             indices: indices.map_or(&mut [], bytemuck::cast_slice_mut),
             masses: masses.map_or(&mut [], bytemuck::cast_slice_mut),
             times: times.map_or(&mut [], bytemuck::cast_slice_mut),
+            velocities: velocities.map_or(&mut [], bytemuck::cast_slice_mut),
+            accelerations: accelerations.map_or(&mut [], bytemuck::cast_slice_mut),
         }
     }
 
-    /// Copies bodies by several threads and begins to send their positions and masses. `copy` gets
-    /// the number of the first of some bodies and their places, and returns a summary; the sum of
-    /// all is returned, or the first that `is_good` rejects.
-    fn fill<S: Copy + Send>(
+    /// Copies bodies by several threads and begins to send what they have but for indices and times.
+    /// `copy` gets the number of the first of some bodies and their places, and returns a summary;
+    /// the sum of all is returned, or the first that `is_good` rejects.
+    pub fn fill<S: Copy + Send>(
         &mut self,
         threads: &Threads,
         arrays: &mut dyn DeviceArrays,
@@ -119,7 +147,7 @@ impl Staged {
     ) -> Result<S> {
         let sum = Mutex::new(none);
         let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let BodyColumns { masses, .. } = self.bodies.columns;
+        let BodyColumns { masses, derivatives, .. } = self.bodies.columns;
         for first in (0..self.bodies.count).step_by(OF_PIECE) {
             let mut places = self.places();
             places.take(first);
@@ -135,9 +163,10 @@ impl Staged {
             if !is_good(&locked()) {
                 break;
             }
-            arrays.stage(self.bodies.memory(), 24 * first..24 * (first + length))?;
-            if let Some(masses) = masses {
-                arrays.stage(self.bodies.memory(), masses + 8 * first..masses + 8 * (first + length))?;
+            for (column, width) in derivatives.map(|column| (column, 24)).into_iter().chain([(masses, 8)]) {
+                if let Some(column) = column {
+                    arrays.stage(self.bodies.memory(), column + width * first..column + width * (first + length))?;
+                }
             }
         }
         let sum = *locked();
@@ -145,7 +174,7 @@ impl Staged {
     }
 
     /// Sends a column of this width as a whole.
-    fn send(&self, arrays: &mut dyn DeviceArrays, column: Option<usize>, width: usize) -> Result<()> {
+    pub fn send(&self, arrays: &mut dyn DeviceArrays, column: Option<usize>, width: usize) -> Result<()> {
         match column {
             Some(column) => arrays.stage(self.bodies.memory(), column..column + width * self.bodies.count),
             None => Ok(()),
@@ -153,9 +182,9 @@ impl Staged {
     }
 
     /// Returns the arrays in the staging area.
-    fn on_device(&self) -> DeviceBodies {
+    pub fn on_device(&self) -> DeviceBodies {
         let array = |column: Option<usize>, width: usize| {
-            column.map(|column| DeviceArray { name: "", address: column as u64, stride: width as i64, width })
+            column.map(|column| DeviceArray { name: "a copy", address: column as u64, stride: width as i64, width })
         };
         let BodyColumns { derivatives, masses, times, indices, .. } = self.bodies.columns;
         DeviceBodies {
@@ -197,7 +226,9 @@ struct SourceScan {
 impl System {
     /// Whether the device of the system reads many bodies as they are: it does where they have
     /// positions alone.
-    fn stages(&mut self, count: usize) -> bool {
+    pub(super) fn stages(&mut self, count: usize) -> bool {
+        // They take the place of bodies that were moving there.
+        self.moving.is_current = false;
         count >= MANY && self.interaction.n_coefficients == 1 && self.devices.arrays().is_some()
     }
 
@@ -247,7 +278,7 @@ impl System {
         count: usize,
         source_at: &(impl Fn(usize) -> Source + Sync),
     ) -> Result<bool> {
-        staged.make_room(count, true, &mut self.devices)?;
+        staged.make_room(count, Kind::Sources, &mut self.devices)?;
         let arrays = arrays_of(&mut self.devices)?;
         let bounds = self.interaction.bounds;
         let none = SourceScan { good: true, indices: false, times: false };
@@ -351,7 +382,7 @@ impl System {
             for number in job * OF_JOB..count.min((job + 1) * OF_JOB) {
                 let sink = given.sink(number);
                 scan.take(&sink, limits);
-                are &= sink.derivatives[0] == sources.position(number);
+                are &= sink.derivatives[0] == sources.vector(0, number);
                 are &= !skip_own_index | (sink.index == sources.index(number));
             }
             let mut sum = locked();
@@ -371,7 +402,7 @@ impl System {
         skip_own_index: bool,
         given: &impl NumberedSinks,
     ) -> Result<Option<(SinkScan, bool)>> {
-        staged.make_room(count, false, &mut self.devices)?;
+        staged.make_room(count, Kind::Sinks, &mut self.devices)?;
         let arrays = arrays_of(&mut self.devices)?;
         let limits = Limits::of(&self.interaction);
         let copy = |first: usize, places: Places| {
@@ -399,7 +430,7 @@ impl System {
 
     /// Returns that the host does what the device failed at before a block began, where the device
     /// may go on or another one takes its place.
-    fn without_staging(&self, error: Error) -> Result<bool> {
+    pub(super) fn without_staging(&self, error: Error) -> Result<bool> {
         debug_assert!(self.stage != Stage::Started);
         log::debug!("bodies go by the host's copy: {error}");
         Ok(false)

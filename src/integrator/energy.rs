@@ -47,11 +47,11 @@ impl Energies {
         if bodies.is_empty() {
             return Ok(Energy { kinetic: 0.0, potential: 0.0 });
         }
-        for (number, body) in bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(Order::Second, number, self.gravity, 0.0))?;
-        }
-        let sinks = bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.softening));
-        let forces = self.system.force(bodies.len(), true, sinks)?;
+        let (gravity, softening) = (self.gravity, self.softening);
+        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
+        self.system.set_sources(bodies.len(), source)?;
+        self.system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, softening))?;
+        let forces = self.system.wait()?;
         let potentials = bodies.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
         Ok(Energy {
             kinetic: 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2))),

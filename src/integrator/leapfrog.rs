@@ -1,8 +1,10 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
 use crate::data::{Order, Result, Sink, memory};
+use crate::engine::moving::MovingBody;
 use crate::engine::{System, TreeErrors};
 use crate::hal::threads::Threads;
+use crate::method::arrays::Motion;
 
 use super::body::{Body, vector};
 use super::encounters::{Encounter, Encounters};
@@ -18,8 +20,11 @@ pub struct Leapfrog {
     encounters: Option<Encounters>,
     reached: f64,
     counts: Counts,
-    /// The pairs of measurements of errors, which are no part of the run.
-    measured: u64,
+    /// The pairs that are no part of the run: those of measurements of errors, and of steps that
+    /// were made again.
+    left_out: u64,
+    /// Whether the device was given the bodies as they are, to move them.
+    is_kept: bool,
 }
 
 impl Leapfrog {
@@ -27,7 +32,8 @@ impl Leapfrog {
     pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
         let threads = Threads::new(system.setup().threads);
         let (counts, encounters) = (Counts::default(), None);
-        let mut leapfrog = Leapfrog { system, plan, bodies, threads, encounters, reached: 0.0, counts, measured: 0 };
+        let (reached, left_out, is_kept) = (0.0, 0, false);
+        let mut leapfrog = Leapfrog { system, plan, bodies, threads, encounters, reached, counts, left_out, is_kept };
         leapfrog.accelerate()?;
         Ok(leapfrog)
     }
@@ -61,6 +67,64 @@ impl Leapfrog {
         }
         self.kick(0.5 * step);
         Ok(())
+    }
+
+    /// Makes steps on the device, if it moves bodies. Returns false where it does not, or where a
+    /// step fails: then the bodies are as they were.
+    fn advance_on_device(&mut self, steps: u64, step: f64, go_on: &mut GoOn) -> Result<bool> {
+        let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let body = |number: usize| {
+            let Body { mass, position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
+            MovingBody { mass: gravity * mass, position, velocity, acceleration }
+        };
+        if !self.is_kept && !self.system.keep_moving(bodies.len(), body)? {
+            return Ok(false);
+        }
+        let (counts, interactions) = (self.counts, self.system.statistics().interactions);
+        self.is_kept = self.steps_on_device(steps, step, go_on).unwrap_or_else(|error| {
+            log::debug!("the host makes the steps again: {error}");
+            false
+        });
+        if !self.is_kept {
+            self.left_out += self.system.statistics().interactions - interactions;
+            (self.counts, self.reached) = (counts, 0.0);
+        }
+        Ok(self.is_kept)
+    }
+
+    /// Makes steps on the device and copies the bodies from there after the last one. Returns false
+    /// if the device cannot go on.
+    fn steps_on_device(&mut self, steps: u64, step: f64, go_on: &mut GoOn) -> Result<bool> {
+        let (half, softening2) = (0.5 * step, self.plan.softening.powi(2));
+        for done in 1..=steps {
+            // The last kick of the step before comes with the first one of this step.
+            let last = if done == 1 { 0.0 } else { half };
+            let motion = Motion { kicks: [last, half], drift: step };
+            if !self.system.move_bodies(&motion, Some(softening2))? {
+                return Ok(false);
+            }
+            if !self.count_step(done, steps, go_on) {
+                break;
+            }
+        }
+        if !self.system.move_bodies(&Motion { kicks: [half, 0.0], drift: 0.0 }, None)? {
+            return Ok(false);
+        }
+        let (Some(moved), step) = (self.system.moved()?, self.plan.step) else { return Ok(false) };
+        each_of(&self.threads, &mut self.bodies, |number, body| {
+            let MovingBody { position, velocity, acceleration, .. } = moved(number);
+            (body.position, body.velocity, body.derivatives[0]) = (position, velocity, acceleration);
+            body.step = step;
+        });
+        Ok(true)
+    }
+
+    /// Counts a step of so many of the interval, and returns whether the caller wants to go on.
+    fn count_step(&mut self, done: u64, steps: u64, go_on: &mut GoOn) -> bool {
+        self.reached = done as f64 / steps as f64;
+        self.counts.steps += self.bodies.len() as u64;
+        self.counts.block_steps += 1;
+        go_on(self.reached, self.counts.block_steps)
     }
 
     /// Whether bodies encounter each other where they are now.
@@ -113,12 +177,14 @@ impl Integrator for Leapfrog {
         // The given step may miss the interval by a rounding error, or be longer than what is left
         // of it, so it is computed from the number of steps.
         let step = interval / steps as f64;
+        // Encounters are looked for by the host.
+        if self.encounters.is_none() && self.advance_on_device(steps, step, go_on)? {
+            return Ok(None);
+        }
+        self.is_kept = false;
         for done in 1..=steps {
             self.step(step)?;
-            self.reached = done as f64 / steps as f64;
-            self.counts.steps += self.bodies.len() as u64;
-            self.counts.block_steps += 1;
-            let goes_on = go_on(self.reached, self.counts.block_steps);
+            let goes_on = self.count_step(done, steps, go_on);
             if self.meets_encounters()? || !goes_on {
                 break;
             }
@@ -135,6 +201,7 @@ impl Integrator for Leapfrog {
     }
 
     fn bodies_mut(&mut self) -> &mut Vec<Body> {
+        self.is_kept = false;
         &mut self.bodies
     }
 
@@ -143,6 +210,8 @@ impl Integrator for Leapfrog {
     }
 
     fn set_plan(&mut self, plan: Plan) {
+        // Masses on the device have the factor of gravity.
+        self.is_kept = false;
         self.plan = plan;
     }
 
@@ -162,12 +231,12 @@ impl Integrator for Leapfrog {
         let all = memory::collected(sinks(&self.bodies, self.plan.softening), "sinks")?;
         // The sources are where the last accelerations were computed, as the bodies are.
         let errors = self.system.tree_errors(self.bodies.len(), true, &all, samples)?;
-        self.measured += self.system.statistics().interactions - before;
+        self.left_out += self.system.statistics().interactions - before;
         Ok(Some(errors))
     }
 
     fn counts(&self) -> Counts {
-        Counts { interactions: self.system.statistics().interactions - self.measured, ..self.counts }
+        Counts { interactions: self.system.statistics().interactions - self.left_out, ..self.counts }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns};
 
+use super::Motion;
+
 /// The threads of a thread block.
 pub const ARRAY_THREADS: usize = 256;
 /// The number of addresses that a thread block checks at a time.
@@ -16,7 +18,7 @@ pub const ADDRESS_RUN: usize = 1024;
 pub const MOST_BLOCKS: usize = 512;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "check_bodies",
     "check_addresses",
     "pack_sinks",
@@ -25,6 +27,7 @@ pub const NAMES: [&str; 8] = [
     "count_sizes",
     "check_forces",
     "write_forces",
+    "move_bodies",
 ];
 
 /// The kernels.
@@ -37,6 +40,7 @@ pub struct Kernels<G: Gpu> {
     count_sizes: G::Kernel,
     check_forces: G::Kernel,
     write_forces: G::Kernel,
+    move_bodies: G::Kernel,
 }
 
 /// Results of a piece of a block.
@@ -119,6 +123,7 @@ impl<G: Gpu> Kernels<G> {
             count_sizes: next(),
             check_forces: next(),
             write_forces: next(),
+            move_bodies: next(),
         })
     }
 
@@ -333,6 +338,33 @@ impl<G: Gpu> Kernels<G> {
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch((gpu, queue), &mut self.write_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
+    }
+
+    /// Kicks bodies for two times and lets them drift for a third. `places` are the bytes from which
+    /// on memory has their positions, velocities and accelerations, of this many components each.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn move_bodies(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (places, components): ([usize; 3], usize),
+        motion: &Motion,
+    ) -> Result<()> {
+        let ([positions, velocities, accelerations], count) = (places.map(|place| place as i64), components as i64);
+        let Motion { kicks: [first, second], drift } = motion;
+        let arguments = [
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&positions)),
+            Argument::Bytes(bytes_of(&velocities)),
+            Argument::Bytes(bytes_of(&accelerations)),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(first)),
+            Argument::Bytes(bytes_of(second)),
+            Argument::Bytes(bytes_of(drift)),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.move_bodies, blocks(components, ARRAY_THREADS), &arguments) }
     }
 }
 

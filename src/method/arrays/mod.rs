@@ -12,6 +12,16 @@ use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Result, Sums, TakeChunk};
 
+/// A motion of bodies: two kicks by their accelerations, then a drift by their velocities, each for
+/// a time; 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Motion {
+    /// The times of the kicks.
+    pub kicks: [f64; 2],
+    /// The time of the drift.
+    pub drift: f64,
+}
+
 /// The work of a device on arrays of callers in its memory. Every call returns when its work is
 /// done.
 pub trait DeviceArrays {
@@ -28,6 +38,13 @@ pub trait DeviceArrays {
     /// room for all of this memory. The memory stays where it is until it is unregistered, and this
     /// part is not written until what is staged was taken.
     fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()>;
+
+    /// Moves bodies whose positions, velocities and accelerations are in the staging area from these
+    /// bytes on, with this many components each.
+    fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()>;
+
+    /// Copies a part of the staging area to the same bytes of the host's memory.
+    fn fetch_staged(&mut self, memory: &mut [u8], part: Range<usize>) -> Result<()>;
 
     /// Returns the first of some sources or sinks that is not within the bounds of the interaction.
     fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>>;

@@ -1,11 +1,14 @@
 //! Work on arrays of callers, with the memory that it needs.
 
+use std::ops::Range;
+
 use crate::data::sinks::{self, SinkScan};
 use crate::data::units::{Census, SIZES};
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_DERIVATIVES, Result, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::method::direct::gpu::launches::StoreAddresses;
 
+use super::Motion;
 use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds};
 
 /// The bytes of what a search finds: a number, and whether there is a radius.
@@ -61,12 +64,7 @@ impl<G: Gpu> ArrayWork<G> {
     ///
     /// # Safety
     /// The memory stays there, and the part is not written, until the queue has done the work.
-    pub unsafe fn stage(
-        &mut self,
-        (gpu, queue): (&G, &G::Queue),
-        memory: &[u8],
-        part: std::ops::Range<usize>,
-    ) -> Result<()> {
+    pub unsafe fn stage(&mut self, (gpu, queue): (&G, &G::Queue), memory: &[u8], part: Range<usize>) -> Result<()> {
         if self.staging.bytes() < memory.len() {
             gpu.synchronize(queue)?;
             self.staging = gpu.allocate(memory.len(), "the staging area")?;
@@ -75,6 +73,37 @@ impl<G: Gpu> ArrayWork<G> {
         let from = Place::Host(bytes.as_ptr().cast_mut());
         // SAFETY: the caller's promise; the staging area is as long as the memory.
         unsafe { gpu.copy(queue, from, Place::Device(&self.staging, part.start), bytes.len()) }
+    }
+
+    /// Copies a part of the staging area to the same bytes of the host's memory, and waits.
+    ///
+    /// # Safety
+    /// The staging area is as long as the memory.
+    pub unsafe fn fetch_staged(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        memory: &mut [u8],
+        part: Range<usize>,
+    ) -> Result<()> {
+        let bytes = &mut memory[part.clone()];
+        let to = Place::Host(bytes.as_mut_ptr());
+        // SAFETY: the caller's promise; the copy is waited for.
+        unsafe { gpu.copy(queue, Place::Device(&self.staging, part.start), to, bytes.len())? };
+        gpu.synchronize(queue)
+    }
+
+    /// Moves bodies in the staging area.
+    ///
+    /// # Safety
+    /// The staging area has their components.
+    pub unsafe fn move_bodies(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        bodies: ([usize; 3], usize),
+        motion: &Motion,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; the staging area is only exchanged when nothing uses it.
+        unsafe { self.kernels.move_bodies((gpu, queue, self.staging.address()), bodies, motion) }
     }
 
     /// Returns the sinks that were taken.

@@ -91,6 +91,7 @@ pub static CHECKS: &[Check] = &[
     trees::NEGATIVE,
     trees::REPEATED,
     trees::AT_ONCE,
+    trees::MOVING,
     trees::NEIGHBOURS,
     written_pairs::OPERATIONS,
     written_pairs::REDUCTIONS,

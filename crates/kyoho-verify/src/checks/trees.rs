@@ -5,6 +5,8 @@ use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
 use kyoho::data::{Order, Result, Sink, Source, TreeAccuracy};
 use kyoho::engine::System;
+use kyoho::engine::moving::MovingBody;
+use kyoho::method::arrays::Motion;
 
 /// The number of bodies of the models.
 const BODIES: usize = 2000;
@@ -316,6 +318,62 @@ pub const AT_ONCE: Check = Check {
         let kept = at_once.sources([5, MANY - 1])?.iter().flatten().map(essence).collect::<Vec<_>>();
         let expected = [5, MANY - 1].map(|address| essence(&sources[address]));
         findings.expect_equal("sources that an error left as they were", kept, expected.to_vec());
+        Ok(())
+    },
+};
+
+pub const MOVING: Check = Check {
+    name: "bodies that a device moves",
+    promise: "bodies that stay on a device while they move have the bits of those that the host moves",
+    needs: Needs::TreesOfGpu,
+    run: |target, findings| {
+        let sources = plummer(MANY);
+        let system = || -> Result<System> {
+            let mut system = System::new(&target.setup)?;
+            system.set_tree(Some(TreeAccuracy::Error(1e-2)))?;
+            Ok(system)
+        };
+        let (mut by_device, mut by_host) = (system()?, system()?);
+        let body = |number: usize| MovingBody {
+            mass: sources[number].mass,
+            position: sources[number].coefficients[0],
+            velocity: sources[number].coefficients[1],
+            acceleration: [0.1, -0.2, 0.3],
+        };
+        let is_moved = by_device.keep_moving(MANY, body)?;
+        findings.expect_equal(
+            "whether one device moves bodies, and several do",
+            is_moved,
+            target.setup.devices.len() == 1,
+        );
+        if !is_moved {
+            return Ok(());
+        }
+        let mut bodies: Vec<MovingBody> = (0..MANY).map(body).collect();
+        for kicks in [[0.0, 0.01], [0.01, 0.01]] {
+            let motion = Motion { kicks, drift: 0.02 };
+            let is_moved = by_device.move_bodies(&motion, Some(1e-4))?;
+            findings.expect(is_moved, || "the device did not move the bodies".into());
+            for body in &mut bodies {
+                for (velocity, acceleration) in body.velocity.iter_mut().zip(body.acceleration) {
+                    kicks.iter().filter(|kick| **kick != 0.0).for_each(|kick| *velocity += kick * acceleration);
+                }
+                let drift = body.velocity.map(|velocity| motion.drift * velocity);
+                body.position.iter_mut().zip(drift).for_each(|(position, drift)| *position += drift);
+            }
+            by_host.set_sources(MANY, |number| {
+                models::source(number as i32, bodies[number].mass, [bodies[number].position])
+            })?;
+            by_host.start_from_fn(MANY, true, MANY, |number| sink_at(number as i32, bodies[number].position, 1e-4))?;
+            let forces = by_host.wait()?;
+            bodies.iter_mut().enumerate().for_each(|(number, body)| body.acceleration = forces.acceleration(number));
+        }
+        let Some(moved) = by_device.moved()? else {
+            findings.fail("the device has lost the bodies".into());
+            return Ok(());
+        };
+        let first = (0..MANY).find(|number| moved(*number) != bodies[*number]);
+        findings.expect_equal("the first body with other bits", first, None);
         Ok(())
     },
 };

@@ -6,9 +6,9 @@ use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
-use crate::method::arrays::DeviceArrays;
 use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
+use crate::method::arrays::{DeviceArrays, Motion};
 
 use super::device::{GpuDevice, QUEUES};
 
@@ -90,9 +90,24 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { arrays.stage((&self.gpu, &self.queues[0]), memory, part) }
     }
 
+    fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        // SAFETY: the engine has staged the bodies.
+        unsafe { arrays.move_bodies((&self.gpu, &self.queues[0]), (places, components), motion) }
+    }
+
+    fn fetch_staged(&mut self, memory: &mut [u8], part: Range<usize>) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        // SAFETY: the engine has staged this memory.
+        unsafe { arrays.fetch_staged((&self.gpu, &self.queues[0]), memory, part) }
+    }
+
     fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>> {
         let _caller = self.gpu.enter()?;
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let on = at(&self.gpu, &self.queues, arrays, &bodies.place)?;
         // SAFETY: the engine has checked the arrays. This holds for the other functions too.
         unsafe { arrays.find_bad_body(on, &self.options.interaction, (bodies, count)) }
     }
@@ -154,7 +169,8 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         if sinks < self.assignment.sinks.len() {
             return Ok(false);
         }
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        let on = at(&self.gpu, &self.queues, arrays, &forces.place)?;
         // SAFETY: see `find_bad_body`; the pieces have ended.
         if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {
             return Ok(false);

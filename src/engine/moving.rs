@@ -1,0 +1,129 @@
+//! Bodies that stay on the device while they move, so that a step brings nothing to the host.
+
+use crate::data::{DeviceBodies, DeviceForces, DevicePlace, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, TreeBlock};
+use crate::method::arrays::Motion;
+
+use super::device_arrays::arrays_of;
+use super::staging::{KeptSinks, Kind, Places};
+use super::{SinkPlace, Stage, System};
+
+/// A body that a device moves. Its index is its number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MovingBody {
+    /// The mass as a source.
+    pub mass: f64,
+    /// The position.
+    pub position: [f64; 3],
+    /// The velocity.
+    pub velocity: [f64; 3],
+    /// The acceleration.
+    pub acceleration: [f64; 3],
+}
+
+impl System {
+    /// Brings bodies to the device, to be moved there. Returns false where the system's devices do
+    /// not move bodies: CPUs, several GPUs, orders above 2, and few bodies.
+    pub fn keep_moving(&mut self, count: usize, body: impl Fn(usize) -> MovingBody + Sync) -> Result<bool> {
+        if self.stage == Stage::Started || self.last_block_is_needed() || !self.stages(count) {
+            return Ok(false);
+        }
+        let mut moving = std::mem::take(&mut self.moving);
+        let copy = |first: usize, places: Places| {
+            let Places { positions, indices, masses, velocities, accelerations, .. } = places;
+            let vectors = positions.iter_mut().zip(velocities).zip(accelerations);
+            for (number, ((vectors, index), mass)) in (first..).zip(vectors.zip(indices).zip(masses)) {
+                let body = body(number);
+                let ((position, velocity), acceleration) = vectors;
+                (*position, *velocity, *acceleration) = (body.position, body.velocity, body.acceleration);
+                (*index, *mass) = (number as i32, body.mass);
+            }
+        };
+        let mut send = || -> Result<()> {
+            moving.make_room(count, Kind::Moving, &mut self.devices)?;
+            let arrays = arrays_of(&mut self.devices)?;
+            moving.fill(&self.threads, arrays, ((), |(), ()| ()), |()| true, copy)?;
+            moving.send(arrays, moving.bodies().columns().indices, 4)
+        };
+        let sent = send();
+        self.moving = moving;
+        match sent {
+            Ok(()) => {
+                self.moving.is_current = true;
+                Ok(true)
+            }
+            Err(error) => self.without_staging(error),
+        }
+    }
+
+    /// Moves the bodies on the device, and computes their accelerations there if a squared softening
+    /// is given. Returns false where the device does not have them any more, one of them is not good
+    /// as a source, or a sum is not finite. After that, or an error, they are lost.
+    pub fn move_bodies(&mut self, motion: &Motion, softening2: Option<f64>) -> Result<bool> {
+        if !self.moving.is_current {
+            return Ok(false);
+        }
+        let outcome = self.move_and_accelerate(motion, softening2);
+        if !matches!(outcome, Ok(true)) {
+            self.moving.is_current = false;
+            self.abandon();
+        }
+        outcome
+    }
+
+    fn move_and_accelerate(&mut self, motion: &Motion, softening2: Option<f64>) -> Result<bool> {
+        let count = self.moving.bodies().len();
+        let [Some(positions), Some(velocities), Some(accelerations), ..] = self.moving.bodies().columns().derivatives
+        else {
+            return Ok(false);
+        };
+        let all = self.moving.on_device();
+        let arrays = arrays_of(&mut self.devices)?;
+        arrays.move_bodies([positions, velocities, accelerations], 3 * count, motion)?;
+        let Some(softening2) = softening2 else { return Ok(true) };
+        if arrays.find_bad_body(&all, count)?.is_some() {
+            return Ok(false);
+        }
+        let mut derivatives = [None; MAX_COEFFICIENTS];
+        derivatives[0] = all.derivatives[0];
+        let sources = DeviceBodies { derivatives, ..all };
+        if !self.take_sources(&sources, count)? {
+            return Ok(false);
+        }
+        self.candidates.places(count, &self.interaction)?;
+        self.kept_sinks = KeptSinks::Nowhere;
+        let sinks = DeviceBodies { masses: None, ..sources };
+        let (scan, bad) = arrays_of(&mut self.devices)?.take_sinks(&sinks, count, softening2)?;
+        if bad.is_some() {
+            return Ok(false);
+        }
+        let tree = self.tree_of_pairs((count as u64).saturating_mul(count as u64));
+        let tree = tree.map(|accuracy| TreeBlock { accuracy, softening2, are_sources: Some(true) });
+        self.start_candidates(count, true, scan, SinkPlace::Device(tree))?;
+        let mut derivatives = [None; MAX_DERIVATIVES];
+        derivatives[0] = all.derivatives[2];
+        self.leave_forces(&DeviceForces {
+            place: DevicePlace::STAGING,
+            potentials: None,
+            derivatives,
+            nearest: None,
+            nearest_distance2: None,
+        })
+    }
+
+    /// Copies the bodies from the device, where they stay. Returns a function that gives a body by
+    /// its number; `None` where the device does not have them any more.
+    pub fn moved(&mut self) -> Result<Option<impl Fn(usize) -> MovingBody + Sync + '_>> {
+        if !self.moving.is_current {
+            return Ok(None);
+        }
+        let arrays = arrays_of(&mut self.devices)?;
+        (0..3).try_for_each(|k| self.moving.fetch(arrays, k))?;
+        let bodies = self.moving.bodies();
+        Ok(Some(|number: usize| MovingBody {
+            mass: bodies.mass(number),
+            position: bodies.vector(0, number),
+            velocity: bodies.vector(1, number),
+            acceleration: bodies.vector(2, number),
+        }))
+    }
+}
