@@ -37,14 +37,22 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test check build install uninstall wheel demo-tools test-tools
+.PHONY: demo test suite other-tests check build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
 	$(BUILT)/kyoho run --plummer 1024 --t-end 1 --eta 0.02 --eps 0.01
 
+# The conformance suite and AMUSE wait for one thread much of the time.
 test: test-tools check
-	cargo test --no-fail-fast
+	cargo test --no-run
+	$(MAKE) --jobs=2 --keep-going --output-sync=target suite other-tests
+
+suite:
+	cargo test --no-fail-fast --test conformance
+
+other-tests:
+	cargo test --no-fail-fast -- --skip conforms
 
 check:
 	cargo fmt --all --check
