@@ -242,7 +242,13 @@ static void whatever_is_wrong_is_an_error(void) {
     options.scope = 0, given.softening = -1;
     WRONG(KYOHO_BAD_OPTION, "softening is '-1'", integrator,
           kyoho_integrator_create(&options, &given, &integrator));
-    given.softening = 0;
+    given.softening = 0, given.criterion = 3;
+    WRONG(KYOHO_BAD_OPTION, "kyoho_integrator_options.criterion is '3'", integrator,
+          kyoho_integrator_create(&options, &given, &integrator));
+    given.criterion = KYOHO_STEP_CRITERION_AVERAGE;
+    WRONG(KYOHO_BAD_OPTION, "criterion is 'average'; allowed: average in orders 6 and 8", integrator,
+          kyoho_integrator_create(&options, &given, &integrator));
+    given.criterion = KYOHO_STEP_CRITERION_USUAL;
     GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_create(&options, &given, NULL));
     GIVES(KYOHO_OK, kyoho_integrator_create(NULL, NULL, &integrator));
 

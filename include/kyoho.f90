@@ -63,6 +63,12 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_CUDA = 2   ! NVIDIA GPUs
     integer(c_int32_t), parameter, public :: KYOHO_BACKEND_OPENCL = 3 ! OpenCL devices
 
+    ! The criterion of the length of steps in orders 6 and 8.
+    integer(c_int32_t), parameter, public :: KYOHO_STEP_CRITERION_USUAL = 0   ! the average in order 6
+                                                                              ! below double
+    integer(c_int32_t), parameter, public :: KYOHO_STEP_CRITERION_ORDER = 1   ! that of the order
+    integer(c_int32_t), parameter, public :: KYOHO_STEP_CRITERION_AVERAGE = 2 ! its mean with order 4
+
     ! The reason why two bodies of an integrator have an encounter: they are nearer than
     integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_APPROACH = 1  ! approach_distance
     integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_COLLISION = 2 ! the sum of their radii
@@ -313,7 +319,7 @@ module kyoho
     ! How an integrator advances bodies: what is 0 is left open.
     type, bind(c), public :: kyoho_integrator_options
         integer(c_int32_t) :: structure_size = 64
-        integer(c_int32_t) :: reserved = 0
+        integer(c_int32_t) :: criterion = 0                 ! of the time steps, KYOHO_STEP_CRITERION_...
         real(c_double) :: softening = 0                     ! the softening length
         real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
         real(c_double) :: eta = 0                           ! of the time steps; 0: that of the order

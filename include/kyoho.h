@@ -101,6 +101,19 @@ enum {
     KYOHO_BACKEND_OPENCL = 3,
 };
 
+// The criterion of the length of steps in orders 6 and 8. Other orders have one criterion.
+typedef int32_t kyoho_step_criterion;
+enum {
+    // The average in order 6 if forces are less precise than double, because their highest
+    // derivatives are noise, and otherwise that of the order.
+    KYOHO_STEP_CRITERION_USUAL = 0,
+    // That of the order (Nitadori & Makino 2008, New Astronomy 13, 498).
+    KYOHO_STEP_CRITERION_ORDER = 1,
+    // The average of that of the order and that of order 4 (Aarseth 1985, in Multiple Time Scales,
+    // Academic Press, 377), of the derivatives that order 4 would find.
+    KYOHO_STEP_CRITERION_AVERAGE = 2,
+};
+
 // The reason why two bodies have an encounter.
 typedef int32_t kyoho_encounter_kind;
 enum {
@@ -660,8 +673,8 @@ typedef struct kyoho_pair_variable {
 typedef struct kyoho_integrator_options {
     // The size of this structure in bytes.
     int32_t structure_size;
-    // 0; there is no meaning in it yet.
-    int32_t reserved;
+    // The criterion of the time steps, of `kyoho_step_criterion`.
+    kyoho_step_criterion criterion;
     // The softening length.
     double softening;
     // The gravitational constant in the units of the bodies. 0: 1.

@@ -14,6 +14,7 @@ fn header() -> String {
         "src/hal/mod.rs",
         "src/integrator/cluster.rs",
         "src/integrator/encounters.rs",
+        "src/integrator/plan.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
         "src/abi/native/interactions.rs",

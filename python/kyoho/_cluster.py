@@ -13,7 +13,7 @@ import numpy
 
 from . import _structures as structures
 from ._arrays import Arrays
-from ._errors import Error, Result
+from ._errors import Error, Result, chosen
 from ._library import check, failure, library
 from ._results import word
 from ._system import _options
@@ -127,6 +127,9 @@ class Cluster:
     eta : float
         The accuracy parameter of the time steps. None: 0.02 in order 4, whose criterion takes its
         square root, 0.1 in order 6, 0.3 in order 8.
+    criterion : "usual", "order" or "average"
+        That of the time steps in orders 6 and 8: that of the order, or its average with that of
+        order 4. ``"usual"`` is the average in order 6 with forces less precise than double.
     dt_max : float
         The longest step. None: no limit. Order 2 needs it: it is the step that all bodies share.
     dt_min : float
@@ -165,6 +168,7 @@ class Cluster:
         *,
         eps: float = 0.0,
         eta: float | None = None,
+        criterion: str = "usual",
         dt_max: float | None = None,
         dt_min: float | None = None,
         gravity: float = 1.0,
@@ -186,7 +190,7 @@ class Cluster:
             raise Error(f"gravity is {gravity}; allowed: numbers above 0")
         given = structures.IntegratorOptions(
             sizeof(structures.IntegratorOptions),
-            0,
+            chosen("criterion", criterion, structures.STEP_CRITERIA),
             eps,
             gravity,
             eta or 0.0,

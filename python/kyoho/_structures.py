@@ -15,6 +15,7 @@ PRECISIONS = {"single": 1, "mixed": 2, "double": 3}
 SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
+STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
 ENCOUNTERS = {"approach": 1, "collision": 2}
 
@@ -190,7 +191,7 @@ class TreeErrors(ctypes.Structure):
 class IntegratorOptions(ctypes.Structure):
     _fields_ = [
         ("structure_size", c_int32),
-        ("reserved", c_int32),
+        ("criterion", c_int32),
         ("softening", c_double),
         ("gravity", c_double),
         ("eta", c_double),

@@ -9,7 +9,7 @@ use crate::engine::{Setup, System};
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy};
-use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, usual_eta};
+use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::{Approach, Counts, Integrator};
 
 /// The choices of an integration. Zeros leave them open.
@@ -19,6 +19,8 @@ pub struct Choices {
     pub softening: f64,
     /// The gravitational constant; without it 1.
     pub gravity: f64,
+    /// The criterion of the time steps.
+    pub criterion: StepCriterion,
     /// The accuracy parameter of the time steps; without it the usual one of the order.
     pub eta: f64,
     /// The longest step; without it steps have no limit. Order 2 needs it: it is the shared step.
@@ -332,7 +334,7 @@ impl Choices {
 
     /// Fails unless all have a meaning for an order.
     pub fn check(&self, order: Order) -> Result<()> {
-        let Choices { softening, gravity, eta, dt_max, dt_min, time, approach_distance } = *self;
+        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance } = *self;
         let wrong = |name: &str, value: f64, allowed: &str| {
             Err(Error::BadOption { name: name.into(), value: shown(value), allowed: allowed.into() })
         };
@@ -351,6 +353,13 @@ impl Choices {
         }
         if !time.is_finite() {
             return wrong("time", time, "finite numbers");
+        }
+        if !criterion.suits(order) {
+            return Err(Error::BadOption {
+                name: "criterion".into(),
+                value: criterion.name().into(),
+                allowed: "average in orders 6 and 8; usual and order in all".into(),
+            });
         }
         if order == Order::Second && dt_max == 0.0 {
             return wrong("dt_max", dt_max, "above 0 in order 2, of which it is the shared step");
@@ -378,6 +387,7 @@ impl Choices {
             precision: setup.precision,
             gravity: self.gravity(),
             softening: self.softening,
+            criterion: self.criterion,
             eta: if self.eta == 0.0 { usual_eta(order) } else { self.eta },
             eta4: ETA4,
             step: if order == Order::Second { longest } else { 0.0 },

@@ -245,6 +245,7 @@ mod tests {
     use crate::config::Settings;
     use crate::data::{Order, Precision};
     use crate::integrator::body::length;
+    use crate::integrator::plan::StepCriterion;
 
     use super::*;
 
@@ -255,6 +256,7 @@ mod tests {
             gravity: 1.0,
             softening: 0.0,
             eta: 0.0,
+            criterion: StepCriterion::Usual,
             eta4: 0.0,
             step,
             longest: step,

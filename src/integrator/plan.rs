@@ -11,6 +11,50 @@ pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
 /// The shortest interval. The shortest steps of a shorter one would be rounded.
 pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
 
+/// The criterion of the length of steps in orders 6 and 8. Other orders have one criterion.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StepCriterion {
+    /// The average in order 6 if forces are less precise than double, because their highest
+    /// derivatives are noise, and otherwise that of the order.
+    #[default]
+    Usual = 0,
+    /// That of the order (Nitadori & Makino 2008, New Astronomy 13, 498).
+    Order = 1,
+    /// The average of that of the order and that of order 4 (Aarseth 1985, in Multiple Time Scales,
+    /// Academic Press, 377), of the derivatives that order 4 would find.
+    Average = 2,
+}
+
+impl StepCriterion {
+    /// All criteria.
+    pub const ALL: [StepCriterion; 3] = [StepCriterion::Usual, StepCriterion::Order, StepCriterion::Average];
+
+    /// Returns the name, which is the same in every interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepCriterion::Usual => "usual",
+            StepCriterion::Order => "order",
+            StepCriterion::Average => "average",
+        }
+    }
+
+    /// Returns the criterion of this name.
+    pub fn from_name(name: &str) -> Option<StepCriterion> {
+        StepCriterion::ALL.into_iter().find(|criterion| criterion.name() == name)
+    }
+
+    /// Returns the criterion with this number.
+    pub fn from_number(number: i32) -> Option<StepCriterion> {
+        StepCriterion::ALL.into_iter().find(|criterion| *criterion as i32 == number)
+    }
+
+    /// Whether the integrator of an order can have it.
+    pub fn suits(self, order: Order) -> bool {
+        self != StepCriterion::Average || order > Order::Fourth
+    }
+}
+
 /// The usual accuracy parameter of the fourth-order criterion if it is averaged with that of a
 /// higher order.
 pub const ETA4: f64 = 0.01;
@@ -50,6 +94,8 @@ pub struct Plan {
     pub gravity: f64,
     /// The softening length.
     pub softening: f64,
+    /// The criterion of the time steps.
+    pub criterion: StepCriterion,
     /// The accuracy parameter of the time steps. Its meaning depends on the order.
     pub eta: f64,
     /// The accuracy parameter of the fourth-order criterion if it is averaged with that of a higher
@@ -69,10 +115,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the criterion of the time steps is averaged with that of fourth order. It is if
-    /// forces are less precise than double, because their highest derivatives are noise.
+    /// Whether the criterion of the time steps is averaged with that of fourth order.
     pub fn averages(&self) -> bool {
-        self.order == Order::Sixth && self.precision < Precision::Double
+        match self.criterion {
+            StepCriterion::Usual => self.order == Order::Sixth && self.precision < Precision::Double,
+            StepCriterion::Order => false,
+            StepCriterion::Average => self.order > Order::Fourth,
+        }
     }
 
     /// Returns the options `--accuracy` and `--theta` of the tree, of which 0 stands for none.

@@ -391,6 +391,25 @@ fn the_accuracy_parameter_goes_with_the_order() {
 }
 
 #[test]
+fn a_criterion_that_was_chosen_stays_with_the_order_in_every_precision() {
+    let folder = folder("criterion");
+    let settings = "--backend cpu --plummer 32 --eps 0.1 --t-end 0.125 --interval 0.0625";
+    let report = |more: &str| json(&format!("run {settings} {more} --output {}", folder.display()));
+    let averaged = report("--order 6 --precision double --criterion average --eta4 0.02");
+    assert_eq!(number(&averaged["eta4"]), 0.02);
+    let resume = format!("run --resume {} --t-end 0.25 --backend cpu", folder.join("snapshot-000002.txt").display());
+    assert_eq!(number(&json(&resume)["eta4"]), 0.02);
+    assert_eq!(json(&format!("{resume} --criterion order"))["eta4"], Value::Null);
+    assert_eq!(json(&format!("{resume} --order 8"))["eta4"], Value::Null);
+    // The criterion of order 4 wants longer steps here.
+    let own = report("--order 6 --precision double");
+    assert!(number(&own["steps"]) > number(&averaged["steps"]), "{own} {averaged}");
+    assert_eq!(own["steps"], report("--order 6 --precision double --criterion order")["steps"]);
+    let mixed = ["usual", "average"].map(|name| report(&format!("--order 6 --criterion {name}"))["steps"].clone());
+    assert_eq!(mixed[0], mixed[1]);
+}
+
+#[test]
 fn half_the_step_has_the_error_that_the_order_promises() {
     let picture = folder("converge").join("errors.svg");
     let report = json(&format!("converge --backend cpu --plot {}", picture.display()));
@@ -1099,6 +1118,8 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 --order 8 --precision mixed", ["--precision is 'mixed'", "with --order 8, double"]),
         ("run --plummer 10 --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double"]),
         ("run --plummer 10 --order 6 --eta4 0", ["--eta4 is 0", "above zero"]),
+        ("run --plummer 10 --criterion average", ["--criterion is 'average'", "average with --order 6 or 8"]),
+        ("run --plummer 10 --criterion aarseth", ["--criterion is 'aarseth'", "usual, order, average"]),
         ("converge --order 4,2", ["--order is 2", "4, 6, 8"]),
         ("converge --order 4,6,4", ["--order is 4 more than once", "4, 6, 8, each once"]),
         ("converge --eps 0", ["--eps is 0", "above zero"]),

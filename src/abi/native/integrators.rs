@@ -13,6 +13,7 @@ use crate::data::{Error, Result, ResultCode, Scope, memory};
 use crate::integrator::Counts;
 use crate::integrator::body::Body;
 use crate::integrator::cluster::{Change, Choices, Cluster};
+use crate::integrator::plan::StepCriterion;
 
 use super::rows::{Rows, put};
 use super::structures::{
@@ -81,9 +82,10 @@ pub unsafe extern "C" fn kyoho_integrator_create(
             // SAFETY: not null, hence a structure.
             unsafe { read("integrator_options", integrator_options) }?
         };
-        if given.reserved != 0 {
-            return Err(bad_field("kyoho_integrator_options.reserved", given.reserved, "0"));
-        }
+        let criterion = StepCriterion::from_number(given.criterion).ok_or_else(|| {
+            let allowed = "0 (usual), 1 (order), 2 (average, in orders 6 and 8)";
+            bad_field("kyoho_integrator_options.criterion", given.criterion, allowed)
+        })?;
         // SAFETY: null or a structure.
         let (setup, because) = unsafe { options::setup(options, None) }?;
         // SAFETY: null or a structure.
@@ -92,7 +94,7 @@ pub unsafe extern "C" fn kyoho_integrator_create(
             return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
         }
         let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, time, approach_distance, .. } = given;
-        let choices = Choices { softening, gravity, eta, dt_max, dt_min, time, approach_distance };
+        let choices = Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance };
         choices.check(setup.order)?;
         let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
         system.set_tree(tree)?;

@@ -60,6 +60,9 @@ pub type kyoho_neighbour_criterion = i32;
 /// The number of an [`EvolutionEnd`](crate::integrator::cluster::EvolutionEnd).
 #[allow(non_camel_case_types)]
 pub type kyoho_evolution_end = i32;
+/// The number of a [`StepCriterion`](crate::integrator::plan::StepCriterion).
+#[allow(non_camel_case_types)]
+pub type kyoho_step_criterion = i32;
 /// The number of a [`LogLevel`](structures::LogLevel).
 #[allow(non_camel_case_types)]
 pub type kyoho_log_level = i32;

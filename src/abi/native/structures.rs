@@ -10,7 +10,7 @@ use crate::data::{DevicePlace, Error, Result};
 
 use super::{
     kyoho_backend, kyoho_evolution_end, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion,
-    kyoho_number_type, kyoho_precision, kyoho_scope,
+    kyoho_number_type, kyoho_precision, kyoho_scope, kyoho_step_criterion,
 };
 
 /// The memory in which the arrays of a structure lie.
@@ -469,8 +469,8 @@ pub struct kyoho_tree_errors {
 pub struct kyoho_integrator_options {
     /// The size of this structure in bytes.
     pub structure_size: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
+    /// The criterion of the time steps, of `kyoho_step_criterion`.
+    pub criterion: kyoho_step_criterion,
     /// The softening length.
     pub softening: f64,
     /// The gravitational constant in the units of the bodies. 0: 1.

@@ -235,6 +235,7 @@ mod tests {
     use crate::config::Settings;
     use crate::data::{Order, Precision};
     use crate::integrator::body::{length, vector};
+    use crate::integrator::plan::StepCriterion;
     use crate::integrator::tests::random;
 
     use super::*;
@@ -247,6 +248,7 @@ mod tests {
             precision: Precision::Double,
             gravity: 1.0,
             softening: 0.0,
+            criterion: StepCriterion::Usual,
             eta,
             eta4: 0.01,
             step: 0.0,
@@ -362,6 +364,37 @@ mod tests {
             // power of two.
             assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
         }
+    }
+
+    /// The steps of a circle are known fractions of its time scale, which is 1: `eta` by the
+    /// criterion of the order, and `sqrt(eta4)`, which is 0.1 here, by that of order 4.
+    #[test]
+    fn the_criterion_of_a_plan_decides_the_steps() {
+        let steps = |order: Order, precision: Precision, criterion: StepCriterion, eta: f64| {
+            let plan = Plan { precision, criterion, ..plan(order, eta, 1.0) };
+            let mut hermite = integrator(plan, ellipse(0.0), 1);
+            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.bodies()[0].step
+        };
+        let (own, average, usual) = (StepCriterion::Order, StepCriterion::Average, StepCriterion::Usual);
+        for (order, precision, criterion, eta, expected) in [
+            // Steps are rounded down to powers of two: 0.3, and (0.3 + 0.1) / 2.
+            (Order::Sixth, Precision::Double, own, 0.3, 0.25),
+            (Order::Sixth, Precision::Double, average, 0.3, 0.125),
+            (Order::Sixth, Precision::Double, usual, 0.3, 0.25),
+            (Order::Sixth, Precision::Mixed, usual, 0.3, 0.125),
+            // 0.05, and (0.05 + 0.1) / 2.
+            (Order::Sixth, Precision::Double, own, 0.05, 0.03125),
+            (Order::Sixth, Precision::Double, average, 0.05, 0.0625),
+            (Order::Eighth, Precision::Double, usual, 0.05, 0.03125),
+            (Order::Eighth, Precision::Double, average, 0.05, 0.0625),
+        ] {
+            let found = steps(order, precision, criterion, eta);
+            assert_eq!(found, expected, "{order:?} {precision:?} {criterion:?} {eta}");
+        }
+        let names = StepCriterion::ALL.map(|criterion| StepCriterion::from_name(criterion.name()));
+        assert_eq!(names, StepCriterion::ALL.map(Some));
+        assert_eq!(StepCriterion::from_number(3), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use kyoho::data::{Order, Precision};
 use kyoho::integrator;
 use kyoho::integrator::body::Body;
 use kyoho::integrator::energy::Energies;
-use kyoho::integrator::plan::Plan;
+use kyoho::integrator::plan::{Plan, StepCriterion};
 
 /// The options of `kyoho converge`.
 #[derive(Debug, clap::Args)]
@@ -140,6 +140,7 @@ fn plan(order: Order, softening: f64, step: f64, interval: f64) -> Plan {
         precision: Precision::Double,
         gravity: 1.0,
         softening,
+        criterion: StepCriterion::Usual,
         eta: ETA,
         eta4: ETA,
         step: 0.0,

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use kyoho::integrator;
     use kyoho::integrator::body::{Body, length};
-    use kyoho::integrator::plan::Plan;
+    use kyoho::integrator::plan::{Plan, StepCriterion};
 
     #[derive(Parser)]
     struct Line {
@@ -456,6 +456,7 @@ mod tests {
                 gravity: GRAVITY,
                 softening: 0.1 * sphere.cell() * sphere.scale_factor(),
                 eta: 0.0,
+                criterion: StepCriterion::Usual,
                 eta4: 0.0,
                 step: time / 160.0,
                 longest: time,

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use crate::failure::{Failure, Result};
-use crate::machine::Machine;
+use crate::machine::{Machine, named};
 use crate::precision::precision;
 use crate::run::snapshot::Snapshot;
 use kyoho::config::Settings;
 use kyoho::data::error::shown;
 use kyoho::data::{Error, Order, TreeAccuracy};
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, usual_eta, whole};
+use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]
@@ -46,8 +46,13 @@ pub struct Arguments {
     /// 8]
     #[arg(long)]
     pub eta: Option<f64>,
-    /// Accuracy parameter of the fourth-order criterion, which is averaged with that of order 6 in
-    /// precision mixed [default: 0.01]
+    /// The criterion of the time steps in orders 6 and 8: order, that of the order; average, its
+    /// average with that of order 4; usual, the average in order 6 in precision mixed and that of
+    /// the order elsewhere [default: usual]
+    #[arg(long, value_name = "NAME")]
+    pub criterion: Option<String>,
+    /// Accuracy parameter of the fourth-order criterion where it is averaged with that of the order
+    /// [default: 0.01]
     #[arg(long)]
     pub eta4: Option<f64>,
     /// Softening length [default: 0]
@@ -135,6 +140,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         precision,
         gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
         softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
+        criterion: criterion(arguments, order, before)?,
         eta: number("--eta", arguments.eta.or(eta_before).or(Some(usual_eta(order))), |plan| plan.eta, 0.0, false)?,
         eta4: number("--eta4", arguments.eta4, |plan| plan.eta4, ETA4, false)?,
         step: number("--dt", arguments.dt, |plan| plan.step, 0.0, true)?,
@@ -158,6 +164,19 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
+}
+
+/// Returns the criterion of the time steps. That of a snapshot belongs to its order.
+fn criterion(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<StepCriterion> {
+    let Some(name) = &arguments.criterion else {
+        return Ok(before.filter(|plan| plan.order == order).map(|plan| plan.criterion).unwrap_or_default());
+    };
+    let found = named("--criterion", name, &StepCriterion::ALL, StepCriterion::name)?;
+    if found.suits(order) {
+        return Ok(found);
+    }
+    let allowed = format!("usual and order with --order {}, average with --order 6 or 8", order as i32);
+    Err(wrong("--criterion", format!("'{name}'"), allowed))
 }
 
 /// Returns the accuracy of forces by a tree. An option takes the place of both in the snapshot.

@@ -19,7 +19,7 @@ use crate::run::snapshot_hdf5 as hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::{Order, Precision, TreeAccuracy};
 use kyoho::integrator::body::{Body, DERIVATIVES};
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST_INTERVAL, whole};
+use kyoho::integrator::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
 
 /// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,7 +161,7 @@ impl Snapshot<'_> {
     }
 
     /// Returns the settings by their names.
-    pub fn settings(&self) -> [(&'static str, Value); 18] {
+    pub fn settings(&self) -> [(&'static str, Value); 19] {
         let plan = &self.plan;
         let [accuracy, theta] = plan.tree_options();
         [
@@ -176,6 +176,7 @@ impl Snapshot<'_> {
             ("eta4", Value::Number(plan.eta4)),
             ("accuracy", Value::Number(accuracy)),
             ("theta", Value::Number(theta)),
+            ("criterion", Value::Name(plan.criterion.name())),
             ("dt", Value::Number(plan.step)),
             ("dt-max", Value::Number(plan.longest)),
             ("dt-min", Value::Number(plan.shortest)),
@@ -317,6 +318,11 @@ impl Header<'_> {
             if self.words.contains_key(name) { self.number(name, allowed) } else { Ok(default) }
         };
         let eta4 = or("eta4", ETA4, &|number| number >= 0.0)?;
+        let criterion = match self.words.contains_key("criterion") {
+            true => self
+                .value("criterion", |word| StepCriterion::from_name(word).filter(|criterion| criterion.suits(order)))?,
+            false => StepCriterion::Usual,
+        };
         let tree = |accuracy, theta| TreeAccuracy::of(("accuracy", accuracy), ("theta", theta)).ok();
         let may_have =
             |tree: Option<Option<TreeAccuracy>>| tree.is_some_and(|tree| tree.is_none() || order == Order::Second);
@@ -336,7 +342,20 @@ impl Header<'_> {
         // No run goes on from a time so late that the next interval would not change it.
         self.number("time", |told| told == time && told + interval > told)?;
         let count = self.number("bodies", |number| whole_number(number) && number >= 1.0)? as usize;
-        let plan = Plan { order, precision, gravity, softening, eta, eta4, step, longest, shortest, interval, tree };
+        let plan = Plan {
+            order,
+            precision,
+            gravity,
+            softening,
+            criterion,
+            eta,
+            eta4,
+            step,
+            longest,
+            shortest,
+            interval,
+            tree,
+        };
         let initial_energy = self.number("initial_energy", |_| true)?;
         Ok((Snapshot { plan, number, origin, initial_energy, bodies: Cow::Borrowed(&[]) }, count))
     }
@@ -382,6 +401,7 @@ pub mod tests {
                 precision: Precision::Mixed,
                 gravity: 6.6743e-11,
                 softening: 0.0,
+                criterion: if order > Order::Fourth { StepCriterion::Average } else { StepCriterion::Order },
                 eta: 0.02,
                 eta4: 0.03,
                 step: if order == Order::Second { 1.0 / 70.0 } else { 0.0 },
@@ -439,6 +459,14 @@ pub mod tests {
     }
 
     #[test]
+    fn a_snapshot_without_a_criterion_has_the_usual_one() {
+        let text = sealed(&lines(Order::Sixth).replace("# criterion average\n", ""));
+        assert_eq!(parse(&text).unwrap().plan.criterion, StepCriterion::Usual);
+        let wrong = sealed(&lines(Order::Fourth).replace("# criterion order", "# criterion average"));
+        assert!(error(&wrong).ends_with("'average' cannot be the value of criterion"), "{}", error(&wrong));
+    }
+
+    #[test]
     fn a_snapshot_without_the_settings_of_trees_has_direct_sums() {
         let text = lines(Order::Second);
         let [accuracy, theta] = ["# accuracy 0.0033333333333333335\n", "# theta 0\n"];
@@ -463,7 +491,7 @@ pub mod tests {
         assert_eq!(error(&text.replace("order 4", "order 5")), "snap, line 5: '5' cannot be the value of order");
         let one_body = text.trim_end().rsplit_once('\n').unwrap().0;
         assert_eq!(error(&format!("{one_body}\n")), "snap: it has 1 of its 2 bodies");
-        assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 22: "));
+        assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 23: "));
         let error = error(&text.replace("order 4", "order 6"));
         assert!(error.contains("14 columns; expected 20: ") && error.contains("sx sy sz"), "{error}");
     }
@@ -495,7 +523,7 @@ pub mod tests {
         let step = format!("{:e}", 0.125 / 7.0);
         for wrong in ["0", "-1", "0.01", "1e30", "1e-30", "nan", "inf"] {
             let error = error(&sealed(&text.replacen(&format!(" {step}\n"), &format!(" {wrong}\n"), 1)));
-            assert!(error.starts_with("snap, line 21: ") && error.contains(wrong.trim_end_matches("e-30")), "{error}");
+            assert!(error.starts_with("snap, line 22: ") && error.contains(wrong.trim_end_matches("e-30")), "{error}");
         }
         let time = text.lines().nth(2).unwrap();
         for wrong in ["-1", "0.5", "1e300", "nan"] {
@@ -515,6 +543,6 @@ pub mod tests {
         let leapfrog = sealed(&lines(Order::Second).replace("# dt 0.014285714285714285\n", "# dt 0.1\n"));
         assert!(error(&leapfrog).ends_with("'0.1' cannot be the value of dt"));
         let mass = text.replacen("\n1e0 ", "\n-1e0 ", 1);
-        assert!(error(&sealed(&mass)).contains("line 22: the mass is -1; allowed: zero and above"));
+        assert!(error(&sealed(&mass)).contains("line 23: the mass is -1; allowed: zero and above"));
     }
 }
