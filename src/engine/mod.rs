@@ -31,6 +31,7 @@ use crate::data::{
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
 use crate::law::catalogue;
+use crate::method::direct::gpu::shapes::ForcedShape;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
@@ -62,9 +63,9 @@ pub struct Setup {
     pub threads: usize,
     /// The instruction set of the CPU backend.
     pub level: Level,
-    /// The launch shape that a GPU takes wherever it fits a block, for tests; otherwise the
-    /// device's model chooses.
-    pub shape: Option<usize>,
+    /// The launch shape that a GPU takes, for tests and measurements; otherwise the device's model
+    /// chooses.
+    pub shape: Option<ForcedShape>,
     /// The partition of each block among the devices if there are enough, for tests; otherwise
     /// their models choose.
     pub partition: Option<Partition>,

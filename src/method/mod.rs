@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use arrays::DeviceArrays;
 use direct::gpu::GpuDevice;
+use direct::gpu::shapes::ForcedShape;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
@@ -32,8 +33,8 @@ pub struct DeviceOptions {
     pub threads: usize,
     /// The CPU's instruction set.
     pub level: Level,
-    /// The launch shape that a GPU takes wherever it fits a block; otherwise its model chooses.
-    pub shape: Option<usize>,
+    /// The launch shape that a GPU takes; otherwise its model chooses.
+    pub shape: Option<ForcedShape>,
 }
 
 /// One device, opened for one order and precision.

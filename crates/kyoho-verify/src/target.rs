@@ -62,7 +62,7 @@ impl fmt::Display for Target {
         if let Some(Partition { ranges, sets }) = partition {
             write!(formatter, " partitioned into {ranges} ranges of sinks, {sets} sets of slices")?;
         }
-        shape.map_or(Ok(()), |shape| write!(formatter, " shape {shape}"))
+        shape.map_or(Ok(()), |shape| write!(formatter, " shape {}", shape.place))
     }
 }
 

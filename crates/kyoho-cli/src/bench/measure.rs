@@ -56,6 +56,8 @@ impl Particle {
 pub struct Bench {
     system: System,
     bodies: Rc<Vec<Particle>>,
+    /// The number of sources, which are the first bodies.
+    nj: usize,
     /// The seconds for each row.
     seconds: f64,
     time: f64,
@@ -92,12 +94,17 @@ pub fn least_seconds(call: f64) -> f64 {
 impl Bench {
     /// Makes a system of these sources, each of whose rows takes this many seconds.
     pub fn new(seconds: f64, setup: &Setup, bodies: &Rc<Vec<Particle>>) -> Result<Bench> {
+        Bench::of_first(bodies.len(), seconds, setup, bodies)
+    }
+
+    /// Makes a system whose sources are the first `nj` of these bodies, all of which may be sinks.
+    pub fn of_first(nj: usize, seconds: f64, setup: &Setup, bodies: &Rc<Vec<Particle>>) -> Result<Bench> {
         let mut system = System::new(setup)?;
-        for (number, body) in bodies.iter().enumerate() {
+        for (number, body) in bodies[..nj].iter().enumerate() {
             system.set_source(number, &body.source(setup.order, number, 0.0))?;
         }
-        let radius2 = if system.interaction().is_regular() { radius2_of_regular(bodies.len()) } else { 0.0 };
-        Ok(Bench { system, bodies: bodies.clone(), seconds, time: 0.0, radius2, next: 0 })
+        let radius2 = if system.interaction().is_regular() { radius2_of_regular(nj) } else { 0.0 };
+        Ok(Bench { system, bodies: bodies.clone(), nj, seconds, time: 0.0, radius2, next: 0 })
     }
 
     /// Returns the system.
@@ -107,7 +114,7 @@ impl Bench {
 
     /// Returns the number of sources.
     pub fn nj(&self) -> usize {
-        self.bodies.len()
+        self.nj
     }
 
     /// Whether lists of neighbours belong to the forces.
@@ -129,7 +136,7 @@ impl Bench {
     pub fn call(&mut self, work: Work, ni: usize) -> Result<Forces<'_>> {
         if matches!(work, Work::BlockStep | Work::BlockStepLists) {
             // Blocks go through all sources, as those of an integrator do.
-            for _ in 0..ni {
+            for _ in 0..ni.min(self.nj) {
                 self.set_next()?;
             }
         }
@@ -138,7 +145,7 @@ impl Bench {
             self.system.set_time(self.time)?;
         }
         let (bodies, radius2) = (&self.bodies[..], self.radius2);
-        self.system.start_from_fn(bodies.len(), true, ni, |number| bodies[number].sink(number, radius2))?;
+        self.system.start_from_fn(self.nj, true, ni, |number| bodies[number].sink(number, radius2))?;
         self.system.wait()?;
         if work == Work::BlockStepLists {
             (0..ni).try_for_each(|sink| self.system.neighbours(sink).map(|_| ()))?;
@@ -164,7 +171,7 @@ impl Bench {
     fn set_next(&mut self) -> Result<()> {
         let source = self.bodies[self.next].source(self.system.interaction().order, self.next, self.time);
         self.system.set_source(self.next, &source)?;
-        self.next = (self.next + 1) % self.bodies.len();
+        self.next = (self.next + 1) % self.nj;
         Ok(())
     }
 

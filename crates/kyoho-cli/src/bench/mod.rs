@@ -4,11 +4,12 @@
 mod arrays;
 mod compare;
 mod device;
+pub mod effort;
 mod groups;
-mod measure;
-mod plot;
-mod row;
-mod speedup;
+pub mod measure;
+pub mod plot;
+pub mod row;
+pub mod speedup;
 mod sweep;
 mod table;
 mod trees;
@@ -16,6 +17,7 @@ mod trees;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::bench::effort::Effort;
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::precision::precision;
@@ -24,7 +26,7 @@ use kyoho::config::{DeviceChoice, Settings, Wanted};
 use kyoho::data::{Interaction, Order, Precision, Scope};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::{self, CATALOGUE};
-use kyoho::method::direct::gpu::shapes::SHAPES;
+use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES};
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]
@@ -115,6 +117,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Returns how long is measured.
+    fn effort(&self) -> Effort {
+        Effort { seconds: self.seconds, limit: self.limit, json: self.json }
+    }
+
     /// Returns the numbers of sources.
     fn n(&self) -> Vec<usize> {
         let default: &[u32] = if self.sweep {
@@ -140,21 +147,14 @@ impl Arguments {
     fn setup(&self, settings: &Settings, interaction: &Interaction) -> Result<Setup> {
         let setup = settings.setup(interaction.order, interaction.precision)?;
         let scope = interaction.scope;
-        Ok(Setup { scope, shape: self.shape.map(usize::from), crossover: Some(0), fall_back: false, ..setup })
+        let shape = self.shape.map(|place| ForcedShape { place: place.into(), everywhere: false });
+        Ok(Setup { scope, shape, crossover: Some(0), fall_back: false, ..setup })
     }
 }
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    for (option, value) in [("--seconds", arguments.seconds), ("--limit", arguments.limit)] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(Failure::Argument {
-                option,
-                value: kyoho::data::error::shown(value),
-                allowed: "finite numbers above zero".into(),
-            });
-        }
-    }
+    arguments.effort().check()?;
     let mut settings = arguments.machine.settings()?;
     if arguments.speedup && arguments.machine.devices.is_none() {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
@@ -184,13 +184,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Returns the given numbers, or these defaults if there are none.
-fn given(numbers: &[u32], default: &[u32]) -> Vec<usize> {
+pub fn given(numbers: &[u32], default: &[u32]) -> Vec<usize> {
     let numbers = if numbers.is_empty() { default } else { numbers };
     numbers.iter().map(|number| *number as usize).collect()
 }
 
 /// Returns the powers of two below a number, and the number.
-fn doubled(number: usize) -> impl Iterator<Item = usize> {
+pub fn doubled(number: usize) -> impl Iterator<Item = usize> {
     let powers = std::iter::successors(Some(1), |power| Some(2 * power));
     powers.take_while(move |power| *power < number).chain([number])
 }

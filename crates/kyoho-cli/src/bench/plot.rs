@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
@@ -23,13 +24,13 @@ const COLOURS: [RGBColor; 6] = [
 pub type Point = (f64, f64);
 
 /// The content of a picture.
-pub struct Picture<'a> {
+pub struct Picture {
     /// The title above it.
-    pub title: &'a str,
+    pub title: String,
     /// The axes, from left to right and upwards.
     pub axes: [Axis; 2],
     /// The meaning of the dashed curves, if there are any.
-    pub dashes: Option<&'a str>,
+    pub dashes: Option<&'static str>,
     /// At least one curve with at least one point.
     pub curves: Vec<Curve>,
 }
@@ -77,10 +78,32 @@ pub fn path<'a>(given: Option<&'a Path>, default: &'a str) -> Result<&'a Path> {
 
 /// Draws the picture.
 pub fn draw(path: &Path, picture: &Picture) -> Result<()> {
-    draw_svg(path, picture).map_err(|error| Failure::file(path, error))
+    draw_panels(path, std::slice::from_ref(picture))
 }
 
-fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// The width and the height of a picture, or of a panel of it.
+pub const SIZE: (u32, u32) = (800, 560);
+
+/// Draws pictures as panels of one, two in a row.
+pub fn draw_panels(path: &Path, panels: &[Picture]) -> Result<()> {
+    let draw_svg = || {
+        let (columns, rows) = (panels.len().clamp(1, 2), panels.len().div_ceil(2).max(1));
+        let size = (columns as u32 * SIZE.0, rows as u32 * SIZE.1);
+        let area = SVGBackend::new(path, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        for (area, panel) in area.split_evenly((rows, columns)).iter().zip(panels) {
+            draw_panel(area, panel)?;
+        }
+        area.present()?;
+        Ok(())
+    };
+    draw_svg().map_err(|error: Box<dyn std::error::Error>| Failure::file(path, error))
+}
+
+/// An area of a picture.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+fn draw_panel(area: &Area, picture: &Picture) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let [x, y] = &picture.axes;
     let (across, mut upwards): (Vec<f64>, Vec<f64>) =
         picture.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.dashes)).copied().unzip();
@@ -88,10 +111,8 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
     let ends = |axis: &Axis, numbers: &[f64]| (axis.scale.ends)(numbers).expect("a picture has at least a point");
     let ((first, last), (lowest, highest)) = (ends(x, &across), ends(y, &upwards));
 
-    let area = SVGBackend::new(path, (800, 560)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(picture.title, ("sans-serif", 18))
+    let mut chart = ChartBuilder::on(area)
+        .caption(&picture.title, ("sans-serif", 18))
         .margin(15)
         .margin_right(35)
         .x_label_area_size(45)
@@ -138,13 +159,12 @@ fn draw_svg(path: &Path, picture: &Picture) -> std::result::Result<(), Box<dyn s
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
         .draw()?;
-    area.present()?;
     Ok(())
 }
 
 /// Returns the label of a power. Powers of ten are not exact in double, and single has fewer digits
 /// than their error.
-fn label(number: &f64) -> String {
+pub fn label(number: &f64) -> String {
     (*number as f32).to_string()
 }
 
@@ -160,10 +180,10 @@ fn octaves(numbers: &[f64]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn drawn(name: &str, dashes: Option<&str>, curves: Vec<Curve>) -> String {
+    fn drawn(name: &str, dashes: Option<&'static str>, curves: Vec<Curve>) -> String {
         let axes = [("across", &OCTAVES), ("upwards", &DECADES)].map(|(what, scale)| Axis { what, scale });
         let path = std::env::temp_dir().join(format!("kyoho-{name}-{}.svg", std::process::id()));
-        draw(&path, &Picture { title: "a title", axes, dashes, curves }).unwrap();
+        draw(&path, &Picture { title: "a title".into(), axes, dashes, curves }).unwrap();
         let svg = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         svg

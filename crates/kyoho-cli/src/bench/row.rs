@@ -12,7 +12,8 @@ use kyoho::data::Scope;
 pub enum Work {
     /// The forces on every source as a sink. Nothing was written or predicted since the last call.
     NTimesN,
-    /// Writing `ni` sources, setting a new time, and computing the forces on `ni` sinks.
+    /// Writing `ni` sources, or all if there are fewer, setting a new time, and computing the forces
+    /// on `ni` sinks.
     BlockStep,
     /// A block step with the lists of the neighbours that the forces leave out.
     BlockStepLists,

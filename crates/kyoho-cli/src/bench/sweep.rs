@@ -3,7 +3,7 @@
 use crate::bench::measure::{self, Bench};
 use crate::bench::plot::{self, Axis, Curve, DECADES, Picture, Point};
 use crate::bench::row::{Row, Work};
-use crate::bench::table::{is_left_out, print_json};
+use crate::bench::table::print_json;
 use crate::bench::{Arguments, doubled};
 use crate::failure::Result;
 use kyoho::Setup;
@@ -18,7 +18,7 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     if arguments.json {
         print_json(&curves.concat())?;
     }
-    plot::draw(path, &picture(&curves[0][0].title(), &curves))?;
+    plot::draw(path, &picture(curves[0][0].title(), &curves))?;
     if arguments.json { Ok(()) } else { out!("plot: {}", path.display()) }
 }
 
@@ -29,7 +29,7 @@ fn curve(arguments: &Arguments, setup: &Setup, nj: usize, is_first: bool) -> Res
     for ni in doubled(nj) {
         let call = rows.last().map_or(0.0, |row| row.seconds * ni as f64 / row.ni as f64);
         let foreseen = measure::least_seconds(call);
-        if is_left_out(arguments, foreseen, format_args!("{nj} sources with {ni} sinks and more"))? {
+        if arguments.effort().is_left_out(foreseen, format_args!("{nj} sources with {ni} sinks and more"))? {
             break;
         }
         let row = bench.forces(Work::BlockStep, ni)?;
@@ -56,7 +56,7 @@ fn print(row: &Row) -> Result<()> {
 
 /// Returns the picture of the speed against the number of sinks, with a curve for each number of
 /// sources, and the cost model if there is one.
-fn picture<'a>(title: &'a str, curves: &[Vec<Row>]) -> Picture<'a> {
+fn picture(title: String, curves: &[Vec<Row>]) -> Picture {
     let curves: Vec<Curve> = curves
         .iter()
         .map(|rows| Curve {
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn each_number_of_sources_has_a_curve_and_the_model_dashes() {
         let curves = [8, 16].map(|nj| rows(nj, true));
-        let Picture { title, dashes, curves, .. } = picture("a title", &curves);
-        assert_eq!((title, dashes), ("a title", Some("model")));
+        let Picture { title, dashes, curves, .. } = picture("a title".into(), &curves);
+        assert_eq!((title.as_str(), dashes), ("a title", Some("model")));
         assert_eq!(curves.iter().map(|curve| curve.label.as_str()).collect::<Vec<_>>(), ["nj = 8", "nj = 16"]);
         let places = |points: &[Point]| points.iter().map(|(ni, speed)| (*ni, speed.round())).collect::<Vec<_>>();
         assert_eq!(places(&curves[0].points), [(1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (8.0, 1.0)]);
         assert_eq!(places(&curves[0].dashes), [(1.0, 2.0), (2.0, 2.0), (4.0, 2.0), (8.0, 2.0)]);
-        let without = picture("a title", &[rows(8, false)]);
+        let without = picture("a title".into(), &[rows(8, false)]);
         assert!(without.dashes.is_none() && without.curves[0].dashes.is_empty());
     }
 }

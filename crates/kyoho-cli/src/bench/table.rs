@@ -71,22 +71,3 @@ fn threads(arguments: &Arguments, setup: &Setup) -> Vec<usize> {
 pub fn print_json(rows: &[Row]) -> Result<()> {
     out!("{}", serde_json::to_string_pretty(rows).expect("rows have only strings as keys"))
 }
-
-/// Prints a remark, which is no row, among the lines of a table, or on stderr beside JSON.
-pub fn note(arguments: &Arguments, text: &str) -> Result<()> {
-    if arguments.json {
-        eprintln!("kyoho: {text}");
-    } else {
-        out!("{text}")?;
-    }
-    Ok(())
-}
-
-/// Whether a row is left out because it would take too long. If so, a remark says which.
-pub fn is_left_out(arguments: &Arguments, foreseen: f64, row: std::fmt::Arguments) -> Result<bool> {
-    let limit = arguments.limit;
-    if foreseen > limit {
-        note(arguments, &format!("left out: {row}; a row would take {foreseen:.2e} s, the --limit is {limit} s"))?;
-    }
-    Ok(foreseen > limit)
-}

@@ -6,7 +6,7 @@ use crate::bench::arrays::Received;
 use crate::bench::measure::{self, Bench, Particle};
 use crate::bench::plot::{self, Axis, Curve, DECADES, Picture};
 use crate::bench::row::{Row, Work};
-use crate::bench::table::{is_left_out, note, print_json};
+use crate::bench::table::print_json;
 use crate::bench::{Arguments, given};
 use crate::failure::{Failure, Result};
 use kyoho::data::error::shown;
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     for n in numbers {
         let longest = all.iter().map(|row| row.whole.seconds / row.whole.nj as f64).fold(0.0, f64::max);
         let foreseen = measure::least_seconds(longest * n as f64);
-        if is_left_out(arguments, foreseen, format_args!("{n} bodies and more"))? {
+        if arguments.effort().is_left_out(foreseen, format_args!("{n} bodies and more"))? {
             break;
         }
         of_bodies(arguments, setup, (n, (PAIRS[place] / n).clamp(1, n)), &accuracies, &mut all)?;
@@ -70,14 +70,14 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
         print_json(&all.iter().flat_map(rows).collect::<Vec<_>>())?;
     }
     let title = all[0].whole.title();
-    plot::draw(path, &times(&title, &accuracies, &all))?;
-    let drawn = match times_by_errors(&title, &all) {
+    plot::draw(path, &times(title.clone(), &accuracies, &all))?;
+    let drawn = match times_by_errors(title, &all) {
         Some(picture) => {
             plot::draw(&path_of_errors, &picture)?;
             format!("plots: {}, {}", path.display(), path_of_errors.display())
         }
         None => {
-            note(arguments, "no plot against errors: all errors are zero")?;
+            arguments.effort().note("no plot against errors: all errors are zero")?;
             format!("plot: {}", path.display())
         }
     };
@@ -190,7 +190,7 @@ fn print(measured: &Measured) -> Result<()> {
 
 /// Returns the picture of the time against the number of bodies, with a curve for each accuracy and
 /// one of direct sums.
-fn times<'a>(title: &'a str, accuracies: &[f64], all: &[Measured]) -> Picture<'a> {
+fn times(title: String, accuracies: &[f64], all: &[Measured]) -> Picture {
     let curve = |label: String, accuracy: f64, seconds: &dyn Fn(&Measured) -> f64| Curve {
         label,
         points: (all.iter().filter(|row| row.accuracy() == accuracy))
@@ -211,7 +211,7 @@ fn times<'a>(title: &'a str, accuracies: &[f64], all: &[Measured]) -> Picture<'a
 
 /// Returns the picture of the time against the median error, with a curve for each number of
 /// bodies, or `None` where all errors are zero, which a logarithmic axis has no place for.
-fn times_by_errors<'a>(title: &'a str, all: &[Measured]) -> Option<Picture<'a>> {
+fn times_by_errors(title: String, all: &[Measured]) -> Option<Picture> {
     let of_bodies = |rows: &[Measured]| {
         let point = |row: &Measured| Some((row.whole.error_median.filter(|error| *error > 0.0)?, row.whole.seconds));
         let mut points: Vec<plot::Point> = rows.iter().filter_map(point).collect();
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn each_accuracy_and_direct_sums_have_a_curve_of_times() {
         let all = [(1000, 1e-2), (1000, 1e-3), (8000, 1e-2), (8000, 1e-3)].map(|(n, accuracy)| measured(n, accuracy));
-        let Picture { curves, .. } = times("a title", &[1e-2, 1e-3], &all);
+        let Picture { curves, .. } = times("a title".into(), &[1e-2, 1e-3], &all);
         let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
         assert_eq!(labels, ["tree, accuracy 1e-2", "tree, accuracy 1e-3", "direct sums"]);
         let points = |points: &[plot::Point]| points.iter().map(|(n, s)| (*n, (s * 1e6).round())).collect::<Vec<_>>();
@@ -258,11 +258,11 @@ mod tests {
     #[test]
     fn each_number_of_bodies_has_a_curve_of_times_by_errors_that_are_not_zero() {
         let mut all = [(1000, 1e-2), (1000, 1e-3), (8000, 1e-2)].map(|(n, accuracy)| measured(n, accuracy));
-        let curves = times_by_errors("a title", &all).unwrap().curves;
+        let curves = times_by_errors("a title".into(), &all).unwrap().curves;
         assert_eq!(curves.iter().map(|curve| curve.label.as_str()).collect::<Vec<_>>(), ["N = 1000", "N = 8000"]);
         assert_eq!(curves[0].points.iter().map(|(error, _)| *error).collect::<Vec<_>>(), [5e-4, 5e-3]);
         all.iter_mut().for_each(|row| row.whole.error_median = Some(0.0));
-        assert!(times_by_errors("a title", &all).is_none());
+        assert!(times_by_errors("a title".into(), &all).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use kyoho::data::{Forces, Interaction, Order, Partition, Precision, Result, Sink
 use kyoho::engine::{Setup, System};
 use kyoho::hal::{Backend, DeviceKind};
 use kyoho::method::direct::gpu::reduction::plan;
-use kyoho::method::direct::gpu::shapes::{SHAPES, Shape};
+use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// Returns every bit of some forces.
 pub(super) fn bits(forces: Forces) -> Vec<u64> {
@@ -234,8 +234,9 @@ pub const LAUNCH_SHAPES: Check = Check {
             findings.expect(fits, || format!("{}: no block that it fits", shape.name));
             for (ranges, sets) in [(1, 1), (1, 2), (3, 1)] {
                 let partition = Partition { ranges, sets };
+                let forced = ForcedShape { place: number, everywhere: false };
                 let mut target = target.with(1, &vec![target.setup.devices[0]; partition.devices()]);
-                (target.setup.shape, target.setup.partition) = (Some(number), Some(partition));
+                (target.setup.shape, target.setup.partition) = (Some(forced), Some(partition));
                 let found = blocks.answers(&target, &sources)?;
                 let other = found.iter().zip(&plain).filter(|(found, plain)| found != plain).count();
                 findings.expect(other == 0, || {

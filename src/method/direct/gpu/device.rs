@@ -179,7 +179,7 @@ impl<G: Gpu> GpuDevice<G> {
         if let Some((_, plan, shape)) = self.choices.iter().find(|known| known.0 == choice) {
             return (*plan, *shape);
         }
-        let plan = reduction::plan(&self.options.interaction, ni, chunks);
+        let plan = self.plan(ni, chunks);
         let shape = self.shape(plan, choice.1, chunks, assignment.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
@@ -188,12 +188,20 @@ impl<G: Gpu> GpuDevice<G> {
         (plan, shape)
     }
 
+    /// Returns the reduction plan of a block.
+    fn plan(&self, ni: usize, chunks: usize) -> ReductionPlan {
+        match self.options.shape.filter(|shape| shape.everywhere) {
+            Some(shape) => reduction::plan_of_shape(&self.options.interaction, shape.place, ni, chunks),
+            None => reduction::plan(&self.options.interaction, ni, chunks),
+        }
+    }
+
     /// Returns the seconds by the model, and the shape, for some sinks and one of this many sets of
     /// slices.
     fn shape(&self, plan: ReductionPlan, ni: usize, chunks: usize, sets: usize, predicted: bool) -> (f64, usize) {
         let interaction = &self.options.interaction;
         let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
-        reduction::shape(&self.costs, work, self.options.shape)
+        reduction::shape(&self.costs, work, self.options.shape.map(|shape| shape.place))
     }
 
     /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
@@ -716,7 +724,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn estimate(&self, ni: usize, nj: usize, partition: Partition, devices: usize) -> Option<f64> {
         let chunks = chunks_below(nj).max(1);
-        let plan = reduction::plan(&self.options.interaction, ni, chunks);
+        let plan = self.plan(ni, chunks);
         let own = partition.assignment(0, ni).sinks.len().max(1);
         Some(self.shape(plan, own, chunks, partition.sets, false).0 + model::partitioned(partition, devices, ni))
     }

@@ -86,6 +86,18 @@ pub fn plan(interaction: &Interaction, ni: usize, chunks: usize) -> ReductionPla
     best.map_or(ReductionPlan { accumulators: SHAPES[0].accumulators(interaction), segments: 1 }, |(_, plan)| plan)
 }
 
+/// Returns the plan of a block that would be the fastest in a shape, on one device with the
+/// constants of [`Costs::nominal`].
+pub fn plan_of_shape(interaction: &Interaction, shape: usize, ni: usize, chunks: usize) -> ReductionPlan {
+    let nominal = Costs::nominal(interaction);
+    let (ni, chunks) = (rounded(ni), chunks.max(1));
+    let accumulators = SHAPES[shape].accumulators(interaction);
+    let plans = choices_of_segments(chunks.div_ceil(SLICES)).map(|segments| ReductionPlan { accumulators, segments });
+    let of = |plan| seconds(&nominal, shape, Work { interaction, plan, ni, chunks, slices: SLICES, predicted: false });
+    let best = plans.min_by(|one, other| of(*one).total_cmp(&of(*other)));
+    best.unwrap_or(ReductionPlan { accumulators, segments: 1 })
+}
+
 /// Returns the seconds of a block of this plan and partition, in the fastest shape.
 fn partitioned(
     interaction: &Interaction,
@@ -171,6 +183,22 @@ mod tests {
         };
         assert_eq!(wanted(32), 1);
         assert_ne!(wanted(4), 1);
+    }
+
+    #[test]
+    fn a_shape_that_is_forced_everywhere_fits_every_block() {
+        let interaction = interaction(Order::Second, Precision::Single).unwrap();
+        let costs = Costs::nominal(&interaction);
+        for (ni, nj) in [(1, 256), (256, 256), (1 << 20, 1 << 20)] {
+            let (chunks, slices) = (chunks_below(nj), SLICES);
+            let work = |plan| Work { interaction: &interaction, plan, ni, chunks, slices, predicted: false };
+            let of_shape =
+                |place: usize| shape(&costs, work(plan_of_shape(&interaction, place, ni, chunks)), Some(place));
+            (0..SHAPES.len()).for_each(|place| assert_eq!(of_shape(place).1, place, "{ni} sinks"));
+            // No shape is much faster than the plan that the library makes.
+            let least = (0..SHAPES.len()).map(|place| of_shape(place).0).fold(f64::INFINITY, f64::min);
+            assert!(shape(&costs, work(plan(&interaction, ni, chunks)), None).0 <= 1.15 * least, "{ni} sinks");
+        }
     }
 
     #[test]

@@ -44,6 +44,16 @@ pub struct Shape {
     pub ends: bool,
 }
 
+/// A shape that a device is told to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForcedShape {
+    /// Its place among [`SHAPES`].
+    pub place: usize,
+    /// Whether every block gets a plan that the shape fits, and so other bits than the library's.
+    /// Otherwise blocks that it does not fit take another shape.
+    pub everywhere: bool,
+}
+
 impl Shape {
     /// Returns the number of sinks of a thread block.
     pub fn block_sinks(&self, interaction: &Interaction) -> usize {
