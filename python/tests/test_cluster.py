@@ -44,6 +44,20 @@ def test_bodies_reach_any_time(order):
         assert cluster.integration.steps == 2 * cluster.integration.block_steps
 
 
+def test_the_criterion_of_the_steps_can_be_chosen():
+    steps = {}
+    for criterion in ("usual", "order", "average"):
+        with circle(6, eta=0.3, criterion=criterion, precision="double") as cluster:
+            cluster.evolve(2.0)
+            steps[criterion] = cluster.integration.steps
+    # On a circle the criterion of order 4 wants a third of the step that 0.3 gives order 6.
+    assert steps["usual"] == steps["order"] < steps["average"]
+    with pytest.raises(kyoho.Error, match="criterion is 'aarseth'; allowed: 'usual', 'order', 'average'"):
+        kyoho.Cluster(6, criterion="aarseth")
+    with pytest.raises(kyoho.Error, match="criterion is 'average'; allowed: average in orders 6 and 8"):
+        kyoho.Cluster(4, criterion="average")
+
+
 def test_a_cluster_keeps_its_energy(bodies):
     for order in (4, 6, 8):
         with kyoho.Cluster(order, eps=0.05) as cluster:

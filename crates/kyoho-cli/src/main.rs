@@ -8,6 +8,7 @@ mod bench;
 mod converge;
 mod density;
 mod failure;
+mod figures;
 mod file;
 mod info;
 mod machine;
@@ -45,6 +46,8 @@ enum Command {
     /// Check the orders of the integrators: energy errors with a shared step, halved again and
     /// again
     Converge(converge::Arguments),
+    /// Make the figures of articles again on this machine: tables and plots beside their numbers
+    Figures(Box<figures::Arguments>),
     /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe
     Model(model::Arguments),
     /// Pair interactions that you write: print what a text compiles to, or run it on two files
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
+        Command::Figures(arguments) => figures::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),
         Command::Pair(arguments) => pair::run(&arguments).map(|()| true),
         Command::Picture(arguments) => density::run(&arguments).map(|()| true),

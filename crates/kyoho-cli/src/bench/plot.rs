@@ -165,7 +165,8 @@ fn draw_panel(area: &Area, picture: &Picture) -> std::result::Result<(), Box<dyn
 /// Returns the label of a power. Powers of ten are not exact in double, and single has fewer digits
 /// than their error.
 pub fn label(number: &f64) -> String {
-    (*number as f32).to_string()
+    let number = *number as f32;
+    if number < 1e-3 { format!("{number:e}") } else { number.to_string() }
 }
 
 /// Returns the powers of two, at least three, that hold all of these positive numbers. They have a

@@ -76,7 +76,7 @@ const fn shape(place: usize, name: &'static str, lanes: usize, accumulators: Acc
     Shape { place, name, threads: 128, lanes, accumulators, fused, ends: false }
 }
 
-/// Every launch shape; `Setup::shape` counts in this order.
+/// Every launch shape; [`ForcedShape::place`] counts in this order.
 pub const SHAPES: [Shape; 8] = [
     Shape { threads: 256, ends: true, ..shape(0, "force_32_few_fe", 32, Accumulators::Short, true) },
     shape(1, "force_32_many_f", 32, Accumulators::Short, true),
