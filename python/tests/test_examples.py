@@ -38,3 +38,10 @@ def test_loop_integral(tmp_path):
     assert [row[:2] for row in rows] == [[points, square] for points in (20, 40) for square in (1e-4, 1e-6, 1e-8)]
     errors = {tuple(row[:2]): row[3] for row in rows}
     assert errors[40, 1e-4] < 1e-3 and all(errors[40, square] < errors[20, square] / 5 for square in (1e-4, 1e-6))
+
+
+def test_photon_mass(tmp_path):
+    *rows, (without_mass, limit) = run("photon_mass.py", tmp_path, "--points", "120", "--masses", "5")
+    rests = [row[2] for row in rows]
+    assert len(rests) == 5 and all(abs(after) < 0.55 * abs(rest) for rest, after in zip(rests, rests[1:]))
+    assert without_mass == 0 and abs(limit) < abs(rests[-1]) / 30
