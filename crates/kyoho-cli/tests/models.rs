@@ -127,6 +127,150 @@ fn a_cosmological_sphere_has_the_mass_of_the_mean_density() {
     assert!((mass / expected - 1.0).abs() < 0.01, "{mass} {expected}");
 }
 
+/// Models whose first lines have a run by direct sums, with their smallest numbers of bodies here.
+const OF_ARTICLES: [(&str, usize); 4] =
+    [("figure-eight 30", 30), ("figure-eight 40 --galaxies 4", 40), ("cartwheel 36", 36), ("random 20", 20)];
+
+#[test]
+fn models_of_articles_have_a_seed_and_lead_to_a_run_in_either_format() {
+    let folder = folder("articles");
+    for (model, n) in OF_ARTICLES {
+        let model = format!("model {model}");
+        let (text, hdf5) = (folder.join("model.txt"), folder.join("model.h5"));
+        let described = printed(&format!("{model} --output {}", text.display()));
+        let again = printed(&model);
+        let rows = rows(&again);
+        assert!(rows.len() == n && rows.iter().all(|row| row.len() == 7 && row[0] == rows[0][0]), "{model}");
+        assert_eq!(self::rows(&std::fs::read_to_string(&text).unwrap()), rows);
+        assert_ne!(self::rows(&printed(&format!("{model} --seed 2"))), rows);
+        printed(&format!("{model} --format hdf5 --output {}", hdf5.display()));
+        let command = described.lines().last().unwrap().split("kyoho run ").nth(1).unwrap();
+        let words: Vec<&str> = command.split(' ').collect();
+        let after = |option: &str| words.iter().position(|word| *word == option).unwrap() + 1;
+        let run = |file: &Path| {
+            let mut words = words.clone();
+            (words[0], words[after("--t-end")]) = (file.to_str().unwrap(), words[after("--interval")]);
+            let report = printed(&format!("run {} --backend cpu --json", words.join(" ")));
+            let report: serde_json::Value = serde_json::from_str(&report).expect("the report is JSON");
+            report["energies"].clone()
+        };
+        assert_eq!(run(&text), run(&hdf5), "{model}");
+    }
+}
+
+/// Integrates a model with a leapfrog and returns its bodies at the start and at the end.
+fn integrated(name: &str, model: &str, options: &str, end: f64) -> [Vec<Vec<f64>>; 2] {
+    let folder = folder(name);
+    let file = folder.join("model.txt");
+    printed(&format!("model {model} --output {}", file.display()));
+    let (file, snapshots) = (file.display(), folder.display());
+    let run = format!("run {file} --order 2 --precision single --backend cpu {options} --t-end {end} --interval {end}");
+    printed(&format!("{run} --output {snapshots}"));
+    ["model.txt", "snapshot-000001.txt"].map(|name| {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let bodies =
+            text.lines().filter(|line| line.split(' ').filter_map(|word| word.parse::<f64>().ok()).count() >= 7);
+        bodies.map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect()
+    })
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+/// Returns the median place of bodies, which few strays do not move.
+fn centre(bodies: &[Vec<f64>]) -> [f64; 3] {
+    [1, 2, 3].map(|k| median(bodies.iter().map(|body| body[k])))
+}
+
+/// The paths are 26 and 33 long. On the super-eight each galaxy is at the place of the one opposite
+/// after half a period. Galaxies of few bodies lose some, and so leave the path by more than those
+/// of many.
+#[test]
+fn galaxies_stay_whole_and_follow_their_path() {
+    for (galaxies, n, end, turned) in [(3, 400, 64.0, 0), (4, 200, 32.0, 2)] {
+        let model = format!("figure-eight {} --galaxies {galaxies}", galaxies * n);
+        let [start, end] = integrated(&format!("eight-{galaxies}"), &model, "--eps 0.1 --dt 0.015625", end);
+        let of = |bodies: &[Vec<f64>], galaxy: usize| bodies[galaxy * n..(galaxy + 1) * n].to_vec();
+        for galaxy in 0..galaxies {
+            let (expected, bodies) = (centre(&of(&start, (galaxy + turned) % galaxies)), of(&end, galaxy));
+            let found = centre(&bodies);
+            let distance = |place: &[f64]| (0..3).map(|k| (place[k] - found[k]).powi(2)).sum::<f64>().sqrt();
+            let error = distance(&expected);
+            assert!(error < 4.0, "galaxy {galaxy} of {galaxies}: {found:?} in place of {expected:?}");
+            let inside = bodies.iter().filter(|body| distance(&body[1..4]) < 2.0).count();
+            assert!(inside > n * 4 / 5, "galaxy {galaxy} of {galaxies}: {inside} of {n} bodies");
+        }
+    }
+}
+
+/// The distances of bodies from the axis of a disk, in order.
+fn radii(disk: &[Vec<f64>]) -> Vec<f64> {
+    let [x, y, _] = centre(disk);
+    let mut radii: Vec<f64> = disk.iter().map(|body| (body[1] - x).hypot(body[2] - y)).collect();
+    radii.sort_by(f64::total_cmp);
+    radii
+}
+
+/// A body at the half-mass radius goes round in 12 time units. Few bodies heat a disk more than
+/// many.
+#[test]
+fn a_disk_without_intruder_stays_a_disk_for_a_revolution() {
+    let [start, end] = integrated("disk", "cartwheel 5400 --without-intruder", "--eps 0.01 --dt 0.03125", 12.0);
+    assert_eq!(start.len(), 4500);
+    let (start, end) = (&start[..1500], &end[..1500]);
+    let (before, after) = (radii(start), radii(end));
+    for part in [375, 750, 1125] {
+        let ratio = after[part] / before[part];
+        assert!((ratio - 1.0).abs() < 0.15, "{part} of 1500: {ratio}");
+    }
+    let thickness = |disk: &[Vec<f64>]| {
+        let [.., z] = centre(disk);
+        median(disk.iter().map(|body| (body[3] - z).abs()))
+    };
+    assert!(thickness(start) < 0.07 && thickness(end) < 0.12, "{} {}", thickness(start), thickness(end));
+    let [x, y, _] = centre(end);
+    let bar = |trigonometric: fn(f64) -> f64| {
+        end.iter().map(|body| trigonometric(2.0 * (body[2] - y).atan2(body[1] - x))).sum::<f64>() / 1500.0
+    };
+    assert!(bar(f64::cos).hypot(bar(f64::sin)) < 0.15);
+}
+
+/// Behind the ring hardly anything is left of the disk, so the surface density is largest away from
+/// the centre, the innermost bodies excepted.
+#[test]
+fn an_intruder_makes_a_ring() {
+    let [start, end] = integrated("ring", "cartwheel 2700", "--eps 0.01 --dt 0.015625", 8.0);
+    let density = |bodies: &[Vec<f64>], from: f64, to: f64| {
+        let count = radii(&bodies[..750]).iter().filter(|radius| (from..to).contains(*radius)).count();
+        count as f64 / (to * to - from * from)
+    };
+    let (gap, ring, outside) = ((0.75, 1.5), (1.75, 2.75), (3.5, 4.5));
+    let of = |bodies: &[Vec<f64>], (from, to)| density(bodies, from, to);
+    assert!(of(&start, gap) > 1.5 * of(&start, ring), "{} {}", of(&start, gap), of(&start, ring));
+    assert!(of(&end, ring) > 1.2 * of(&end, gap), "{} {}", of(&end, ring), of(&end, gap));
+    assert!(of(&end, ring) > 1.5 * of(&start, ring) && of(&end, ring) > 4.0 * of(&end, outside));
+}
+
+#[test]
+fn numbers_of_bodies_that_parts_cannot_share_are_refused() {
+    for (arguments, parts) in [
+        ("figure-eight 100", ["N is 100", "multiples of the 3 galaxies"]),
+        ("figure-eight 30 --galaxies 4", ["N is 30", "multiples of the 4 galaxies"]),
+        ("figure-eight 30 --galaxies 5", ["5", "3..=4"]),
+        ("cartwheel 100", ["N is 100", "multiples of 18"]),
+        ("random 1", ["1", "2.."]),
+        ("random 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
+    ] {
+        let output = run(&format!("model {arguments}"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{arguments}: {error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
+    }
+}
+
 #[test]
 fn options_of_a_sphere_that_have_no_meaning_are_refused() {
     for (options, parts) in [

@@ -69,8 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let sphere = Sphere::new(arguments)?;
     let format = arguments.destination.checked()?;
     let stars = sphere.stars(arguments.seed)?;
-    let file = arguments.destination.output.as_ref().map_or("FILE".into(), |path| path.display().to_string());
-    let description = sphere.description(stars.len(), arguments.seed, &file);
+    let description = sphere.description(stars.len(), arguments.seed, &arguments.destination.name());
     arguments.destination.write(&Model { description, mass: sphere.mass(), stars }, format)
 }
 

@@ -1,12 +1,15 @@
 //! `kyoho model`: makes models of bodies.
 
+pub mod cartwheel;
 pub mod cosmological_sphere;
 pub mod cosmology;
+pub mod figure_eight;
 pub mod fourier;
 pub mod hernquist;
 pub mod isolated;
 pub mod plummer;
 pub mod random;
+pub mod random_sphere;
 pub mod uniform_sphere;
 
 use std::fmt::Write as _;
@@ -22,8 +25,8 @@ use crate::run::snapshot::Format;
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::{file, progress};
 use isolated::Isolated;
-use kyoho::data::{Order, Precision};
-use kyoho::integrator::body::Vector;
+use kyoho::data::{Order, Precision, memory};
+use kyoho::integrator::body::{Body, Vector, vector};
 use kyoho::integrator::energy::Energies;
 
 /// The options of `kyoho model`.
@@ -48,6 +51,12 @@ enum Name {
     /// Zel'dovich's approximation from a spectrum of cold dark matter; its first lines have the
     /// options with which `kyoho run` takes it to redshift 0
     CosmologicalSphere(cosmological_sphere::Arguments),
+    /// Three or four small galaxies that follow each other on a closed path
+    FigureEight(figure_eight::Arguments),
+    /// A disk galaxy in a halo, and an intruder that falls through its centre
+    Cartwheel(cartwheel::Arguments),
+    /// Bodies at rest at random places in a sphere of radius 1
+    Random(random_sphere::Arguments),
 }
 
 /// The options of models in standard N-body units.
@@ -85,6 +94,14 @@ pub struct Star {
     pub velocity: Vector,
 }
 
+impl Star {
+    /// Moves a body of a model in the origin to the place and the velocity of another.
+    fn shift(&mut self, origin: &Star) {
+        self.position = vector(|k| self.position[k] + origin.position[k]);
+        self.velocity = vector(|k| self.velocity[k] + origin.velocity[k]);
+    }
+}
+
 /// A model.
 pub struct Model {
     /// A description in a few lines.
@@ -93,6 +110,38 @@ pub struct Model {
     pub mass: f64,
     /// The bodies.
     pub stars: Vec<Star>,
+}
+
+impl Model {
+    /// Returns the bodies as an integrator takes them.
+    pub fn bodies(&self) -> Result<Vec<Body>> {
+        let body = |star: &Star| Body::new(self.mass, star.position, star.velocity);
+        Ok(memory::collected(self.stars.iter().map(body), "the bodies of the model")?)
+    }
+}
+
+/// A run by a leapfrog that a model is made for, with `G = 1`.
+#[derive(Debug, Clone, Copy)]
+pub struct Course {
+    /// The step.
+    pub step: f64,
+    /// The softening length.
+    pub softening: f64,
+    /// The time of the end.
+    pub end: f64,
+    /// The time between two snapshots.
+    pub interval: f64,
+}
+
+impl Course {
+    /// Returns the line of a description that has the options of the run.
+    fn line(&self, file: &str) -> String {
+        let Course { step, softening, end, interval } = *self;
+        format!(
+            "By direct sums: kyoho run {file} --order 2 --precision single --eps {softening} --t-end {end} --interval \
+             {interval} --dt {step}"
+        )
+    }
 }
 
 /// The number of bodies that are drawn or written between two ticks of a progress bar.
@@ -106,6 +155,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Name::UniformSphere(arguments) => run_isolated(&uniform_sphere::UNIFORM_SPHERE, arguments),
         Name::ColdCollapse(arguments) => run_isolated(&uniform_sphere::COLD_COLLAPSE, arguments),
         Name::CosmologicalSphere(arguments) => cosmological_sphere::run(arguments),
+        Name::FigureEight(arguments) => figure_eight::run(arguments),
+        Name::Cartwheel(arguments) => cartwheel::run(arguments),
+        Name::Random(arguments) => random_sphere::run(arguments),
     }
 }
 
@@ -140,6 +192,11 @@ impl Destination {
             }
         }
         Ok(format)
+    }
+
+    /// Returns the name of the file for a description.
+    fn name(&self) -> String {
+        self.output.as_ref().map_or("FILE".into(), |path| path.display().to_string())
     }
 
     /// Writes a model. The description of one that goes to a file is printed too.

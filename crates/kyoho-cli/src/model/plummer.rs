@@ -36,28 +36,34 @@ pub fn model(n: usize, seed: u64) -> Result<Vec<Body>> {
     Ok(stars.iter().map(|star| body(star, n)).collect())
 }
 
+/// Draws a body of a standard model.
 fn draw(random: &mut Random) -> Star {
     // This Plummer radius makes the mean energy -1/4.
-    let scale = 3.0 * PI / 16.0;
-    let radius = radius(random);
+    drawn(random, 3.0 * PI / 16.0, 1.0, FARTHEST)
+}
+
+/// Draws a body of a model with this Plummer radius and total mass, without bodies beyond so many
+/// Plummer radii.
+pub fn drawn(random: &mut Random, scale: f64, mass: f64, farthest: f64) -> Star {
+    let radius = radius(random, farthest);
     let position = random.direction();
     let speed = speed(random, radius);
     let velocity = random.direction();
     Star {
         position: position.map(|component| scale * radius * component),
-        velocity: velocity.map(|component| speed / scale.sqrt() * component),
+        velocity: velocity.map(|component| speed * (mass / scale).sqrt() * component),
     }
 }
 
-/// The largest radius in Plummer radii. A larger one, which one body in 600 has, is drawn again,
-/// because a few far bodies would dominate the scale.
+/// The largest radius of a standard model in Plummer radii. A larger one, which one body in 600
+/// has, is drawn again, because a few far bodies would dominate the scale.
 const FARTHEST: f64 = 30.0;
 
 /// Draws the radius inside which a random fraction of the mass lies, in Plummer radii.
-fn radius(random: &mut Random) -> f64 {
+fn radius(random: &mut Random, farthest: f64) -> f64 {
     loop {
         let radius = (random.uniform().powf(-2.0 / 3.0) - 1.0).sqrt().recip();
-        if radius < FARTHEST {
+        if radius < farthest {
             return radius;
         }
     }

@@ -33,7 +33,7 @@ pub const COLD_COLLAPSE: Isolated = Isolated {
 
 impl Random {
     /// Returns a point of a ball round the origin.
-    fn in_ball(&mut self, largest: f64) -> Vector {
+    pub fn in_ball(&mut self, largest: f64) -> Vector {
         let radius = largest * self.uniform().cbrt();
         self.direction().map(|component| radius * component)
     }
