@@ -1,7 +1,7 @@
 //! `kyoho picture`: the projected density of bodies as a picture.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 use crate::file;
@@ -58,8 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let reason = format!("none of its mass lies in the square of width {}", density.region.words());
             return Err(Failure::file(path, reason));
         };
-        let content = density.png(low, high).map_err(|error| Failure::file(&picture, error))?;
-        file::replace(&picture, &content).map_err(|error| Failure::file(&picture, error))?;
+        density.write(&picture, low, high)?;
         out!(
             "{}: {} pixels a side, axes {}, width {}; {} of {} bodies, mass {:.6e} of {:.6e}; column densities from \
              {low:.3e} (dark) to {high:.3e} (bright), even in the logarithm",
@@ -101,6 +100,15 @@ fn pictures(arguments: &Arguments) -> Result<Vec<PathBuf>> {
     Ok(pictures)
 }
 
+/// Draws bodies with a scale of their own, and each pixel of the square as a square of as many
+/// pixels a side as `enlarged` says, so that few bodies can be seen.
+pub fn draw(path: &Path, bodies: &[Body], region: Region, enlarged: usize) -> Result<()> {
+    let density = Density::of(bodies, region)?.enlarged(enlarged)?;
+    // Where nothing is in the square, all is black.
+    let (low, high) = density.range().unwrap_or((1.0, 1.0));
+    density.write(path, low, high)
+}
+
 fn checked_width(width: f64) -> Result<f64> {
     let is_allowed = width.is_finite() && width > 0.0;
     let wrong = || Failure::Argument { option: "--width", value: shown(width), allowed: "above zero".into() };
@@ -125,12 +133,15 @@ fn wrong_list(option: &'static str, numbers: &[f64], allowed: &str) -> Failure {
 }
 
 /// A square, through which lines of sight go along the third axis.
-struct Region {
-    centre: Vector,
-    width: f64,
-    axes: [usize; 2],
+pub struct Region {
+    /// The centre.
+    pub centre: Vector,
+    /// The side.
+    pub width: f64,
+    /// The axes to the right and upward.
+    pub axes: [usize; 2],
     /// Pixels a side.
-    pixels: usize,
+    pub pixels: usize,
 }
 
 impl Region {
@@ -188,6 +199,17 @@ impl Density {
         Ok(Density { region, masses, bodies: inside })
     }
 
+    /// Returns the same column densities in `times` as many pixels a side.
+    fn enlarged(self, times: usize) -> Result<Density> {
+        let (before, pixels) = (self.region.pixels, times * self.region.pixels);
+        let mut masses = filled(pixels * pixels, 0.0, "the pixels of a picture")?;
+        for (place, mass) in masses.iter_mut().enumerate() {
+            let (row, column) = (place / pixels / times, place % pixels / times);
+            *mass = self.masses[row * before + column] / (times * times) as f64;
+        }
+        Ok(Density { region: Region { pixels, ..self.region }, masses, bodies: self.bodies })
+    }
+
     /// Returns the column density of a mass in a pixel.
     fn column(&self, mass: f64) -> f64 {
         mass / (self.region.width / self.region.pixels as f64).powi(2)
@@ -198,6 +220,12 @@ impl Density {
         let filled = self.masses.iter().copied().filter(|mass| *mass > 0.0);
         let range = filled.fold((f64::INFINITY, 0.0), |(low, high), mass| (mass.min(low), mass.max(high)));
         (range.1 > 0.0).then(|| (self.column(range.0), self.column(range.1)))
+    }
+
+    /// Writes a picture of the column densities between two limits.
+    fn write(&self, path: &Path, low: f64, high: f64) -> Result<()> {
+        let content = self.png(low, high).map_err(|error| Failure::file(path, error))?;
+        file::replace(path, &content).map_err(|error| Failure::file(path, error))
     }
 
     /// Returns a picture whose colours are even in the logarithm of the column density between two
@@ -294,6 +322,17 @@ mod tests {
     fn the_range_is_that_of_pixels_with_mass() {
         assert_eq!(density([0.0; 3], 2.0, [0, 1], 2).range(), Some((1.0, 6.0)));
         assert_eq!(density([50.0; 3], 2.0, [0, 1], 2).range(), None);
+    }
+
+    #[test]
+    fn an_enlarged_picture_has_the_same_column_densities() {
+        let density = density([0.0; 3], 2.0, [0, 1], 2);
+        let range = density.range();
+        let enlarged = density.enlarged(2).unwrap();
+        assert_eq!(enlarged.range(), range);
+        let rows: Vec<&[f64]> = enlarged.masses.chunks(4).collect();
+        assert_eq!(rows[..2], [[0.0, 0.0, 1.5, 1.5]; 2]);
+        assert_eq!(rows[2..], [[0.25, 0.25, 0.0, 0.0]; 2]);
     }
 
     #[test]

@@ -48,7 +48,8 @@ enum Command {
     Converge(converge::Arguments),
     /// Make the figures of articles again on this machine: tables and plots beside their numbers
     Figures(Box<figures::Arguments>),
-    /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe
+    /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe,
+    /// galaxies on a choreography, a cartwheel
     Model(model::Arguments),
     /// Pair interactions that you write: print what a text compiles to, or run it on two files
     Pair(Box<pair::Arguments>),

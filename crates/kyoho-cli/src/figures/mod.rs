@@ -1,5 +1,6 @@
 //! `kyoho figures`: the figures of articles on forces by GPUs, made again on this machine.
 
+mod fujiwara_nakasato;
 mod miki;
 mod sapporo2;
 
@@ -34,6 +35,8 @@ enum Article {
     /// Miki, Takahashi & Mori 2012: the speed of forces N x N by the number of threads that share a
     /// sink
     Miki(miki::Arguments),
+    /// Fujiwara & Nakasato 2009: forces and leapfrog steps of galaxies, and a cartwheel's ring
+    FujiwaraNakasato(fujiwara_nakasato::Arguments),
 }
 
 /// The options that all figures have.
@@ -63,6 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.article {
         Article::Sapporo2(arguments) => sapporo2::run(arguments),
         Article::Miki(arguments) => miki::run(arguments),
+        Article::FujiwaraNakasato(arguments) => fujiwara_nakasato::run(arguments),
     }
 }
 
