@@ -150,6 +150,7 @@ fn system_of_trees(script: &Shared, backend: Backend) -> System {
     };
     let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup).unwrap();
     system.set_tree(Some(TreeAccuracy::Error(1e-2))).unwrap();
+    system.set_tree_crossover(Some(1 << 20));
     system
 }
 
@@ -158,7 +159,7 @@ type PositionOf = fn(usize) -> [f64; 3];
 
 /// Returns the first outputs of the forces of many sources on as many sinks, and on three.
 fn potentials_of_all(system: &mut System, sources: PositionOf, sinks: PositionOf) -> [Vec<f64>; 2] {
-    const COUNT: usize = 66_000;
+    const COUNT: usize = 9000;
     let source = |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [sources(number)]);
     let derivatives = |number: usize| padded([sinks(number)]);
     let sink = |number| Sink { index: -1, softening2: 0.1, derivatives: derivatives(number), ..Sink::NOTHING };

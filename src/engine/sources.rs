@@ -8,7 +8,7 @@ use super::checks::check_numbers;
 use super::{Stage, System};
 
 /// The fewest sources that several threads write. Fewer are sent to devices as records.
-pub(super) const MANY: usize = 1 << 16;
+const MANY: usize = 1 << 16;
 /// The chunks that a thread writes at a time.
 const CHUNKS_OF_JOB: usize = 64;
 
@@ -21,12 +21,12 @@ impl System {
         if count > i32::MAX as usize {
             return Err(Error::BadAddress { address: i64::from(i32::MAX) + 1 });
         }
-        let replaces_all = count >= MANY && count >= self.end && self.stage != Stage::Started;
+        let replaces_all = count >= self.end && self.stage != Stage::Started;
         if replaces_all && !self.last_block_is_needed() && self.stage_sources(count, &source_at)? {
             return Ok(());
         }
         self.check_sources(count, &source_at)?;
-        if !replaces_all {
+        if !replaces_all || count < MANY {
             return (0..count).try_for_each(|address| self.set_source(address, &source_at(address)));
         }
         if self.last_block_is_needed() {

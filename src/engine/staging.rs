@@ -15,9 +15,10 @@ use crate::method::arrays::DeviceArrays;
 
 use super::device_arrays::arrays_of;
 use super::devices::Devices;
-use super::sources::MANY;
 use super::{SinkPlace, Stage, System};
 
+/// The fewest bodies that a device reads as they are. Fewer go as records, without a wait.
+const LEAST: usize = 1 << 12;
 /// The bodies that are sent at a time.
 const OF_PIECE: usize = 1 << 17;
 /// The bodies that a thread copies at a time.
@@ -229,7 +230,7 @@ impl System {
     pub(super) fn stages(&mut self, count: usize) -> bool {
         // They take the place of bodies that were moving there.
         self.moving.is_current = false;
-        count >= MANY && self.interaction.n_coefficients == 1 && self.devices.arrays().is_some()
+        count >= LEAST && self.interaction.n_coefficients == 1 && self.devices.arrays().is_some()
     }
 
     /// Writes many sources to the addresses from 0 on in the place of all others, by the device.
