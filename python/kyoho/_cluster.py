@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time as clock
@@ -14,13 +13,13 @@ import numpy
 from . import _structures as structures
 from ._arrays import Arrays
 from ._errors import Error, Result, chosen
+from ._handle import Handle
 from ._library import check, failure, library
 from ._results import word
 from ._system import _options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -111,7 +110,7 @@ class Integration(NamedTuple):
     """Pairs whose forces were computed."""
 
 
-class Cluster:
+class Cluster(Handle):
     """Bodies that evolve in time under their own gravity.
 
     They step by a Hermite scheme of order 4, 6 or 8 with block time steps, or all together by a
@@ -161,6 +160,10 @@ class Cluster:
     -0.125
     """
 
+    _noun = "cluster"
+    _again = ", and add the bodies again"
+    _free = "kyoho_integrator_free"
+
     def __init__(
         self,
         order: int = 4,
@@ -181,9 +184,7 @@ class Cluster:
         threads: int | None = None,
         crossover: int = 0,
     ) -> None:
-        # A cluster that could not be made has to be able to go.
-        self._handle = 0
-        self._process = os.getpid()
+        super().__init__()
         self._evolving: int | None = None
         options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
         if not gravity > 0:
@@ -205,44 +206,16 @@ class Cluster:
         self._order = order
         self._next = 0
 
-    def close(self) -> None:
-        """Frees the cluster. It is no error if it was freed before."""
-        handle, self._handle = self._handle, 0
-        if handle and self._process == os.getpid():
-            check(library.kyoho_integrator_free(handle))
-
-    def __enter__(self) -> Cluster:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", 0)
-        # In a fork the cluster belongs to the parent.
-        if handle and self._process == os.getpid():
-            library.kyoho_integrator_free(handle)
-
     def __repr__(self) -> str:
         if not self._handle:
             return "<kyoho.Cluster, closed>"
         return f"<kyoho.Cluster of order {self._order}>"
 
     def _own(self) -> int:
-        """The handle, for calls of the process that made it."""
-        if self._process != os.getpid():
-            raise Error(
-                f"process {os.getpid()} is a fork of process {self._process}, which made this cluster; "
-                "make one in this process, and add the bodies again",
-                Result.CALL_ORDER,
-            )
-        if not self._handle:
-            raise Error("the cluster was closed; make another one", Result.BAD_HANDLE)
+        handle = super()._own()
         if self._evolving == threading.get_ident():
             raise Error("the cluster evolves; its progress function may not call it", Result.CALL_ORDER)
-        return self._handle
+        return handle
 
     def add(
         self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None

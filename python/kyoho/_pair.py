@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import weakref
 from collections.abc import Mapping
 from ctypes import byref, c_int64, c_void_p, create_string_buffer, sizeof
 from fractions import Fraction
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from . import _structures as structures
 from ._arrays import Arrays
 from ._errors import Error, Result, chosen
+from ._handle import Handle
 from ._library import check, library
 
 _F32, _F64, _FF, _DD, _I32, _U32 = range(1, 7)
@@ -36,12 +35,6 @@ _RESULTS = {
     _U32: (numpy.uint32, 1),
 }
 _SINKS, _SOURCES, _PARAMETERS, _OF_RESULTS = range(1, 5)
-
-
-def _free(handle: c_void_p, process: int) -> None:
-    # In a fork the interaction belongs to the parent.
-    if process == os.getpid():
-        library.kyoho_pair_free(handle)
 
 
 class _Variable:
@@ -92,11 +85,15 @@ def pair(
     return Pair(text, f64_as_dd=f64_as_dd, backend=backend, devices=devices, threads=threads)
 
 
-class Pair:
+class Pair(Handle):
     """A compiled pair interaction. Call it with the fields of the sinks and of the sources.
 
     Threads may use several at once; calls of one wait for one another.
     """
+
+    _noun = "pair interaction"
+    _again = ""
+    _free = "kyoho_pair_free"
 
     def __init__(
         self,
@@ -107,6 +104,7 @@ class Pair:
         devices: str | None = None,
         threads: int | None = None,
     ) -> None:
+        super().__init__()
         if not isinstance(text, str):
             raise Error(f"text is a {type(text).__name__}; allowed: str")
         options = structures.PairOptions(sizeof(structures.PairOptions))
@@ -117,9 +115,7 @@ class Pair:
             options.devices = devices.encode()
         handle = c_void_p()
         check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
-        self._handle = handle
-        self._process = os.getpid()
-        weakref.finalize(self, _free, handle, self._process)
+        self._handle = handle.value or 0
         self._variables = {section: self._declared(section) for section in range(_SINKS, _OF_RESULTS + 1)}
 
     def _declared(self, section: int) -> dict[str, _Variable]:
@@ -178,12 +174,7 @@ class Pair:
             Arrays by the names of the results, ``(n,)`` or ``(n, components)``. Those in ``ff`` and
             ``dd`` have a last axis of 2 for the high and the low limb.
         """
-        if self._process != os.getpid():
-            raise Error(
-                f"process {os.getpid()} is a fork of process {self._process}, which made this pair interaction; "
-                "make one in this process",
-                Result.CALL_ORDER,
-            )
+        self._own()
         for section, name, given in ((_SINKS, "i", i), (_SOURCES, "j", j)):
             for field, array in (given or {}).items():
                 self._set(self._variable(section, f"{name}.", field), f"{name}.{field}", array)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from ctypes import byref, c_int32, c_void_p, sizeof
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from . import _structures as structures
 from ._arrays import Arrays
 from ._devices import device_array
 from ._errors import Error, Result, chosen
+from ._handle import Handle
 from ._library import check, failure, library
 from ._results import (
     Forces,
@@ -29,8 +29,6 @@ from ._results import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from numpy.typing import NDArray
 
 _SINKS = sizeof(structures.Sinks)
@@ -45,7 +43,7 @@ _OTHERS = Sources._fields[2:]
 _force = library.kyoho_system_force
 
 
-class System:
+class System(Handle):
     """A system of sources, and the devices that sum their forces.
 
     Parameters
@@ -90,6 +88,10 @@ class System:
     array([2], dtype=int32)
     """
 
+    _noun = "system"
+    _again = ", and write the sources again"
+    _free = "kyoho_system_free"
+
     def __init__(
         self,
         order: int = 4,
@@ -103,9 +105,7 @@ class System:
         accuracy: float | None = None,
         theta: float | None = None,
     ) -> None:
-        # A system that could not be made has to be able to go.
-        self._handle = 0
-        self._process = os.getpid()
+        super().__init__()
         options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
         handle = c_void_p()
         check(library.kyoho_system_create(byref(options), byref(handle)))
@@ -117,43 +117,11 @@ class System:
         # The number of sinks of the call that was started, and the arrays that it reads until it is waited for.
         self._started: tuple[int, Arrays, list[object]] | None = None
 
-    def close(self) -> None:
-        """Frees the system. It is no error if it was freed before."""
-        handle, self._handle = self._handle, 0
-        if handle and self._process == os.getpid():
-            check(library.kyoho_system_free(handle))
-
-    def __enter__(self) -> System:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", 0)
-        # In a fork the system belongs to the parent.
-        if handle and self._process == os.getpid():
-            library.kyoho_system_free(handle)
-
     def __repr__(self) -> str:
         if not self._handle:
             return "<kyoho.System, closed>"
         order, precision, scope = self._interaction[:3]
         return f"<kyoho.System of order {order}, {precision}, {scope}, on {self.backend}>"
-
-    def _own(self) -> int:
-        """The handle, for calls of the process that made it."""
-        if self._process != os.getpid():
-            raise Error(
-                f"process {os.getpid()} is a fork of process {self._process}, which made this system; "
-                "make one in this process, and write the sources again",
-                Result.CALL_ORDER,
-            )
-        if not self._handle:
-            raise Error("the system was closed; make another one", Result.BAD_HANDLE)
-        return self._handle
 
     @property
     def interaction(self) -> Interaction:

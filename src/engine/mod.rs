@@ -261,9 +261,11 @@ impl System {
 
     /// Returns the counts since the system was made.
     pub fn statistics(&self) -> Statistics {
+        let staged = [&self.staged_sources, &self.spare_sources, &self.staged_sinks, &self.moving];
+        let staged: usize = staged.iter().map(|staged| staged.bodies().memory().len()).sum();
         Statistics {
             sources: self.journal.count() as u64,
-            bytes: (self.journal.bytes() + self.devices.bytes() + self.lists.bytes()) as u64,
+            bytes: (self.journal.bytes() + self.devices.bytes() + self.lists.bytes() + staged) as u64,
             ..self.statistics
         }
     }

@@ -41,7 +41,7 @@ impl System {
         let mut send = || -> Result<()> {
             moving.make_room(count, Kind::Moving, &mut self.devices)?;
             let arrays = arrays_of(&mut self.devices)?;
-            moving.fill(&self.threads, arrays, ((), |(), ()| ()), |()| true, copy)?;
+            moving.fill(&self.threads, arrays, ((), |(), ()| ()), |()| true, &copy)?;
             moving.send(arrays, moving.bodies().columns().indices, 4)
         };
         let sent = send();

@@ -5,6 +5,7 @@
 //! and each piece is on its way while the next one is copied. The copies stay, so that the host can
 //! go on where the device fails.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::data::memory::{self, Pages};
@@ -28,7 +29,7 @@ const OF_JOB: usize = 1 << 12;
 #[derive(Default)]
 pub(super) struct Staged {
     bodies: Bodies,
-    /// Whether they are the sources that the device has.
+    /// Whether they are the sources that the device has, or the bodies that it moves.
     pub is_current: bool,
 }
 
@@ -70,6 +71,13 @@ impl<'a> Places<'a> {
         }
     }
 }
+
+/// Copies some bodies, from a number on, to their places, and returns a summary. Each of these is
+/// compiled for every kind of caller, and nothing that calls it is.
+pub(super) type Copying<'a, S> = &'a (dyn Fn(usize, Places) -> S + Sync);
+/// Returns a summary of the sinks of some numbers if all are these sources, their indices too if
+/// that is asked for.
+type Comparing<'a> = &'a (dyn Fn(Range<usize>, &Bodies, bool) -> Option<SinkScan> + Sync);
 
 impl Staged {
     /// Returns the bodies.
@@ -142,9 +150,9 @@ impl Staged {
         &mut self,
         threads: &Threads,
         arrays: &mut dyn DeviceArrays,
-        (none, add): (S, impl Fn(S, S) -> S + Sync),
-        is_good: impl Fn(&S) -> bool,
-        copy: impl Fn(usize, Places) -> S + Sync,
+        (none, add): (S, fn(S, S) -> S),
+        is_good: fn(&S) -> bool,
+        copy: Copying<S>,
     ) -> Result<S> {
         let sum = Mutex::new(none);
         let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -162,6 +170,8 @@ impl Staged {
                 *sum = add(*sum, some);
             });
             if !is_good(&locked()) {
+                // The memory may be exchanged before it is staged again.
+                arrays.finish_staging()?;
                 break;
             }
             for (column, width) in derivatives.map(|column| (column, 24)).into_iter().chain([(masses, 8)]) {
@@ -224,6 +234,19 @@ struct SourceScan {
     times: bool,
 }
 
+impl SourceScan {
+    /// The summary of no sources.
+    const NOTHING: SourceScan = SourceScan { good: true, indices: false, times: false };
+
+    fn and(self, other: SourceScan) -> SourceScan {
+        SourceScan {
+            good: self.good & other.good,
+            indices: self.indices | other.indices,
+            times: self.times | other.times,
+        }
+    }
+}
+
 impl System {
     /// Whether the device of the system reads many bodies as they are: it does where they have
     /// positions alone.
@@ -243,8 +266,35 @@ impl System {
         if !self.stages(count) {
             return Ok(false);
         }
+        let bounds = self.interaction.bounds;
+        let positions = |first: usize, places: Places| {
+            let mut scan = SourceScan::NOTHING;
+            for (address, (position, mass)) in (first..).zip(places.positions.iter_mut().zip(places.masses)) {
+                let source = source_at(address);
+                let [x, y, z] = source.coefficients[0];
+                let near = |value: f64| value.abs() <= bounds.position;
+                scan.good &= near(x) & near(y) & near(z);
+                scan.good &= (source.mass.abs() <= bounds.mass) & (source.time.abs() <= f64::MAX);
+                scan.indices |= source.index != address as i32;
+                scan.times |= source.time != 0.0;
+                (*position, *mass) = ([x, y, z], source.mass);
+            }
+            scan
+        };
+        let rest = |first: usize, places: Places| {
+            for (address, (index, time)) in (first..).zip(places.indices.iter_mut().zip(places.times)) {
+                let source = source_at(address);
+                (*index, *time) = (source.index, source.time);
+            }
+        };
+        self.take_staged_sources(count, &positions, &rest)
+    }
+
+    /// Does as [`System::stage_sources`] does, of sources of which one function copies positions and
+    /// masses and the other one the rest.
+    fn take_staged_sources(&mut self, count: usize, positions: Copying<SourceScan>, rest: Copying<()>) -> Result<bool> {
         let mut staged = std::mem::take(&mut self.spare_sources);
-        let outcome = self.send_sources(&mut staged, count, source_at);
+        let outcome = self.send_sources(&mut staged, count, positions, rest);
         self.spare_sources = staged;
         match outcome {
             Ok(true) => (),
@@ -277,32 +327,13 @@ impl System {
         &mut self,
         staged: &mut Staged,
         count: usize,
-        source_at: &(impl Fn(usize) -> Source + Sync),
+        positions: Copying<SourceScan>,
+        rest: Copying<()>,
     ) -> Result<bool> {
         staged.make_room(count, Kind::Sources, &mut self.devices)?;
         let arrays = arrays_of(&mut self.devices)?;
-        let bounds = self.interaction.bounds;
-        let none = SourceScan { good: true, indices: false, times: false };
-        let add = |a: SourceScan, b: SourceScan| SourceScan {
-            good: a.good & b.good,
-            indices: a.indices | b.indices,
-            times: a.times | b.times,
-        };
-        let copy = |first: usize, places: Places| {
-            let mut scan = none;
-            for (address, (position, mass)) in (first..).zip(places.positions.iter_mut().zip(places.masses)) {
-                let source = source_at(address);
-                let [x, y, z] = source.coefficients[0];
-                let near = |value: f64| value.abs() <= bounds.position;
-                scan.good &= near(x) & near(y) & near(z);
-                scan.good &= (source.mass.abs() <= bounds.mass) & (source.time.abs() <= f64::MAX);
-                scan.indices |= source.index != address as i32;
-                scan.times |= source.time != 0.0;
-                (*position, *mass) = ([x, y, z], source.mass);
-            }
-            scan
-        };
-        let scan = staged.fill(&self.threads, arrays, (none, add), |scan| scan.good, copy)?;
+        let sum = (SourceScan::NOTHING, SourceScan::and as fn(SourceScan, SourceScan) -> SourceScan);
+        let scan = staged.fill(&self.threads, arrays, sum, |scan| scan.good, positions)?;
         if !scan.good {
             return Ok(false);
         }
@@ -311,12 +342,7 @@ impl System {
             let mut places = staged.places();
             let jobs = (0..count.div_ceil(OF_JOB)).map(|job| (job * OF_JOB, places.take(OF_JOB)));
             let jobs = memory::collected(jobs, "pieces of bodies")?;
-            self.threads.each(jobs.into_iter(), |(first, places)| {
-                for (address, (index, time)) in (first..).zip(places.indices.iter_mut().zip(places.times)) {
-                    let source = source_at(address);
-                    (*index, *time) = (source.index, source.time);
-                }
-            });
+            self.threads.each(jobs.into_iter(), |(first, places)| rest(first, places));
         }
         let BodyColumns { indices, times, .. } = &mut staged.bodies.columns;
         *indices = indices.filter(|_| scan.indices);
@@ -337,6 +363,37 @@ impl System {
         count: usize,
         given: &impl NumberedSinks,
     ) -> Result<bool> {
+        let limits = Limits::of(&self.interaction);
+        let copy = |first: usize, places: Places| {
+            let mut scan = SinkScan::NOTHING;
+            for (number, (position, index)) in (first..).zip(places.positions.iter_mut().zip(places.indices)) {
+                let sink = given.sink(number);
+                scan.take(&sink, limits);
+                (*position, *index) = (sink.derivatives[0], sink.index);
+            }
+            scan
+        };
+        let compare = |numbers: Range<usize>, sources: &Bodies, with_indices: bool| {
+            let (mut scan, mut are) = (SinkScan::NOTHING, true);
+            for number in numbers {
+                let sink = given.sink(number);
+                scan.take(&sink, limits);
+                are &= sink.derivatives[0] == sources.vector(0, number);
+                are &= !with_indices | (sink.index == sources.index(number));
+            }
+            are.then_some(scan)
+        };
+        self.start_staged_by((nj, skip_own_index, count), &copy, &compare)
+    }
+
+    /// Does as [`System::start_staged`] does, of sinks that one function copies and the other one
+    /// compares with sources.
+    fn start_staged_by(
+        &mut self,
+        (nj, skip_own_index, count): (usize, bool, usize),
+        copy: Copying<SinkScan>,
+        compare: Comparing,
+    ) -> Result<bool> {
         let pairs = (count as u64).saturating_mul(nj as u64);
         let end = nj.min(self.journal.sources().on_device());
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
@@ -344,12 +401,12 @@ impl System {
             return Ok(false);
         }
         let are_sources = self.staged_sources.is_current && count == end;
-        let scan = if are_sources { self.scan_of_sources(skip_own_index, count, given) } else { None };
+        let scan = if are_sources { self.scan_of_sources(skip_own_index, count, compare) } else { None };
         let (scan, are_sources, kept) = match scan {
             Some(scan) => (scan, true, KeptSinks::Sources(scan.softening2[0])),
             None => {
                 let mut staged = std::mem::take(&mut self.staged_sinks);
-                let outcome = self.send_sinks(&mut staged, (count, end), skip_own_index, given);
+                let outcome = self.send_sinks(&mut staged, (count, end), skip_own_index, copy);
                 self.staged_sinks = staged;
                 match outcome {
                     Ok(Some((scan, are_sources))) => (scan, are_sources, KeptSinks::Own),
@@ -371,23 +428,17 @@ impl System {
 
     /// Returns the summary of sinks that are the staged sources at their numbers, their indices too
     /// if they are skipped; `None` if one of them is not, or has another softening.
-    fn scan_of_sources(&self, skip_own_index: bool, count: usize, given: &impl NumberedSinks) -> Option<SinkScan> {
-        let (sources, limits) = (&self.staged_sources.bodies, Limits::of(&self.interaction));
+    fn scan_of_sources(&self, skip_own_index: bool, count: usize, compare: Comparing) -> Option<SinkScan> {
+        let sources = &self.staged_sources.bodies;
         let sum = Mutex::new(Some(SinkScan::NOTHING));
         let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         self.threads.each(0..count.div_ceil(OF_JOB), |job| {
             if locked().is_none() {
                 return;
             }
-            let (mut scan, mut are) = (SinkScan::NOTHING, true);
-            for number in job * OF_JOB..count.min((job + 1) * OF_JOB) {
-                let sink = given.sink(number);
-                scan.take(&sink, limits);
-                are &= sink.derivatives[0] == sources.vector(0, number);
-                are &= !skip_own_index | (sink.index == sources.index(number));
-            }
+            let scan = compare(job * OF_JOB..count.min((job + 1) * OF_JOB), sources, skip_own_index);
             let mut sum = locked();
-            *sum = sum.filter(|_| are).map(|sum| sum.and(scan));
+            *sum = sum.zip(scan).map(|(sum, scan)| sum.and(scan));
         });
         let scan = *locked();
         scan.filter(is_uniform)
@@ -401,20 +452,10 @@ impl System {
         staged: &mut Staged,
         (count, end): (usize, usize),
         skip_own_index: bool,
-        given: &impl NumberedSinks,
+        copy: Copying<SinkScan>,
     ) -> Result<Option<(SinkScan, bool)>> {
         staged.make_room(count, Kind::Sinks, &mut self.devices)?;
         let arrays = arrays_of(&mut self.devices)?;
-        let limits = Limits::of(&self.interaction);
-        let copy = |first: usize, places: Places| {
-            let mut scan = SinkScan::NOTHING;
-            for (number, (position, index)) in (first..).zip(places.positions.iter_mut().zip(places.indices)) {
-                let sink = given.sink(number);
-                scan.take(&sink, limits);
-                (*position, *index) = (sink.derivatives[0], sink.index);
-            }
-            scan
-        };
         let scan = staged.fill(&self.threads, arrays, (SinkScan::NOTHING, SinkScan::and), is_uniform, copy)?;
         if !is_uniform(&scan) {
             return Ok(None);

@@ -39,6 +39,9 @@ pub trait DeviceArrays {
     /// part is not written until what is staged was taken.
     fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()>;
 
+    /// Waits for what is on its way to the staging area, if nothing takes it.
+    fn finish_staging(&mut self) -> Result<()>;
+
     /// Moves bodies whose positions, velocities and accelerations are in the staging area from these
     /// bytes on, with this many components each.
     fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()>;

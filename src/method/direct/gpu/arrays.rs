@@ -90,6 +90,11 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { arrays.stage((&self.gpu, &self.queues[0]), memory, part) }
     }
 
+    fn finish_staging(&mut self) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.synchronize(&self.queues[0])
+    }
+
     fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;

@@ -1,0 +1,62 @@
+"""What the library makes for a process and frees again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from ._errors import Error, Result
+from ._library import check, library
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    Self = TypeVar("Self", bound="Handle")
+
+
+class Handle:
+    """Something of the library that belongs to the process that made it. What could not be made can
+    go too.
+    """
+
+    # Its name in messages, what a fork does after making one, and the library's function that frees it.
+    _noun: ClassVar[str]
+    _again: ClassVar[str]
+    _free: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._handle = 0
+        self._process = os.getpid()
+
+    def _freed(self) -> int:
+        """Frees it in the process that made it: in a fork it belongs to the parent."""
+        handle, self._handle = getattr(self, "_handle", 0), 0
+        free: Any = getattr(library, self._free)
+        return free(handle) if handle and self._process == os.getpid() else 0
+
+    def close(self) -> None:
+        """Frees its memory and devices. It is no error if that was done before."""
+        check(self._freed())
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self._freed()
+
+    def _own(self) -> int:
+        """The handle, for calls of the process that made it."""
+        if self._process != os.getpid():
+            raise Error(
+                f"process {os.getpid()} is a fork of process {self._process}, which made this {self._noun}; "
+                f"make one in this process{self._again}",
+                Result.CALL_ORDER,
+            )
+        if not self._handle:
+            raise Error(f"the {self._noun} was closed; make another one", Result.BAD_HANDLE)
+        return self._handle
