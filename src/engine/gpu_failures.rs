@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use crate::data::{Error, Order, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded};
+use crate::engine::moving::MovingBody;
 use crate::engine::{Setup, System};
 use crate::hal::Backend;
 use crate::hal::fake::Shared;
 use crate::law::catalogue::interaction;
+use crate::method::arrays::Motion;
 use crate::method::direct::gpu::tests::{open, output, script, sinks, source};
 use crate::method::{self, Device, DeviceOptions, Machine, ThisMachine};
 use crate::simd::Level;
@@ -196,4 +198,26 @@ fn wherever_a_device_fails_the_cpu_goes_on_with_sources_and_sinks_that_only_the_
             assert!(script.get().is_clean());
         }
     }
+}
+
+#[test]
+fn bodies_that_a_device_moves_are_lost_with_the_device() {
+    let script = script(&interaction(Order::Second, Precision::Single).unwrap());
+    let (mut system, motion) = (system_of_trees(&script, Backend::Cuda), Motion { kicks: [0.0, 0.5], drift: 1.0 });
+    let body = |number: usize| MovingBody {
+        mass: 1.0,
+        position: [number as f64, 0.0, 0.0],
+        velocity: [0.0; 3],
+        acceleration: [0.0; 3],
+    };
+    assert!(system.keep_moving(5000, body).unwrap());
+    assert!(system.move_bodies(&motion, None).unwrap());
+    assert_eq!(system.moved().unwrap().unwrap()(4999), body(4999));
+    // The same device, opened anew, has nothing of what the former one had.
+    let setup = system.setup().clone();
+    system.move_to(&setup).unwrap();
+    assert!(!system.move_bodies(&motion, None).unwrap());
+    assert!(system.moved().unwrap().is_none());
+    drop(system);
+    assert!(script.get().is_clean());
 }

@@ -239,6 +239,7 @@ impl System {
         check_devices(setup)?;
         let threads = Threads::for_copies(setup.threads);
         self.fetch_sources()?;
+        self.moving.is_current = false;
         self.stage = Stage::Idle;
         self.lists.reset();
         self.journal.spill()?;
@@ -617,6 +618,7 @@ impl System {
     /// others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         self.journal.settle()?;
+        self.moving.is_current = false;
         if self.fetch_block().is_err() {
             return Err(error);
         }

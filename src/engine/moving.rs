@@ -5,7 +5,7 @@ use crate::method::arrays::Motion;
 
 use super::device_arrays::arrays_of;
 use super::staging::{KeptSinks, Kind, Places};
-use super::{SinkPlace, Stage, System};
+use super::{SinkPlace, System};
 
 /// A body that a device moves. Its index is its number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ impl System {
     /// Brings bodies to the device, to be moved there. Returns false where the system's devices do
     /// not move bodies: CPUs, several GPUs, orders above 2, and few bodies.
     pub fn keep_moving(&mut self, count: usize, body: impl Fn(usize) -> MovingBody + Sync) -> Result<bool> {
-        if self.stage == Stage::Started || self.last_block_is_needed() || !self.stages(count) {
+        if self.last_block_is_needed() || !self.stages(count) {
             return Ok(false);
         }
         let mut moving = std::mem::take(&mut self.moving);
@@ -99,6 +99,10 @@ impl System {
         let tree = self.tree_of_pairs((count as u64).saturating_mul(count as u64));
         let tree = tree.map(|accuracy| TreeBlock { accuracy, softening2, are_sources: Some(true) });
         self.start_candidates(count, true, scan, SinkPlace::Device(tree))?;
+        if !self.moving.is_current {
+            // The device failed, and another one makes these forces, which has no bodies to move.
+            return Ok(false);
+        }
         let mut derivatives = [None; MAX_DERIVATIVES];
         derivatives[0] = all.derivatives[2];
         self.leave_forces(&DeviceForces {

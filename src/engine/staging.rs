@@ -55,6 +55,12 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
+    /// Divides them into jobs, each with the number of its first body; that of all is `first`.
+    fn jobs(mut self, first: usize) -> Result<Vec<(usize, Places<'a>)>> {
+        let count = self.positions.len().div_ceil(OF_JOB);
+        memory::collected((0..count).map(|job| (first + job * OF_JOB, self.take(OF_JOB))), "pieces of bodies")
+    }
+
     /// Takes those of the first bodies away.
     fn take(&mut self, count: usize) -> Places<'a> {
         fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
@@ -160,11 +166,9 @@ impl Staged {
         for first in (0..self.bodies.count).step_by(OF_PIECE) {
             let mut places = self.places();
             places.take(first);
-            let mut piece = places.take(OF_PIECE);
+            let piece = places.take(OF_PIECE);
             let length = piece.positions.len();
-            let jobs = (0..length.div_ceil(OF_JOB)).map(|job| (first + job * OF_JOB, piece.take(OF_JOB)));
-            let jobs = memory::collected(jobs, "pieces of bodies")?;
-            threads.each(jobs.into_iter(), |(first, places)| {
+            threads.each(piece.jobs(first)?.into_iter(), |(first, places)| {
                 let some = copy(first, places);
                 let mut sum = locked();
                 *sum = add(*sum, some);
@@ -301,24 +305,15 @@ impl System {
             Ok(false) => return Ok(false),
             Err(error) => return self.without_staging(error),
         }
-        self.journal.spill()?;
-        self.journal.settle()?;
         let sources = self.spare_sources.on_device();
-        match arrays_of(&mut self.devices)?.take_sources(&sources, count) {
-            Ok(census) => {
-                self.journal.leave_to_device(count, census);
+        match self.take_sources(&sources, count) {
+            Ok(true) => {
                 std::mem::swap(&mut self.staged_sources, &mut self.spare_sources);
-                (self.staged_sources.is_current, self.spare_sources.is_current) = (true, false);
-                self.end = count;
-                self.statistics.writes += count as u64;
+                self.staged_sources.is_current = true;
                 Ok(true)
             }
-            Err(error) => {
-                // The device has lost its own sources; those of the host are still there.
-                self.fetch_sources()?;
-                self.journal.all_is_written();
-                self.without_staging(error)
-            }
+            Ok(false) => Ok(false),
+            Err(error) => self.without_staging(error),
         }
     }
 
@@ -339,10 +334,7 @@ impl System {
         }
         // Few callers give either.
         if scan.indices || scan.times {
-            let mut places = staged.places();
-            let jobs = (0..count.div_ceil(OF_JOB)).map(|job| (job * OF_JOB, places.take(OF_JOB)));
-            let jobs = memory::collected(jobs, "pieces of bodies")?;
-            self.threads.each(jobs.into_iter(), |(first, places)| rest(first, places));
+            self.threads.each(staged.places().jobs(0)?.into_iter(), |(first, places)| rest(first, places));
         }
         let BodyColumns { indices, times, .. } = &mut staged.bodies.columns;
         *indices = indices.filter(|_| scan.indices);
@@ -402,25 +394,26 @@ impl System {
         }
         let are_sources = self.staged_sources.is_current && count == end;
         let scan = if are_sources { self.scan_of_sources(skip_own_index, count, compare) } else { None };
-        let (scan, are_sources, kept) = match scan {
-            Some(scan) => (scan, true, KeptSinks::Sources(scan.softening2[0])),
+        let (scan, are_sources, softening2) = match scan {
+            Some(scan) => {
+                let softening2 = scan.softening2[0];
+                self.kept_sinks = KeptSinks::Sources(softening2);
+                (scan, true, softening2)
+            }
             None => {
                 let mut staged = std::mem::take(&mut self.staged_sinks);
                 let outcome = self.send_sinks(&mut staged, (count, end), skip_own_index, copy);
                 self.staged_sinks = staged;
-                match outcome {
-                    Ok(Some((scan, are_sources))) => (scan, are_sources, KeptSinks::Own),
+                let (scan, are_sources) = match outcome {
+                    Ok(Some(taken)) => taken,
                     Ok(None) => return Ok(false),
                     Err(error) => return self.without_staging(error),
-                }
+                };
+                self.kept_sinks = KeptSinks::Own;
+                (scan, are_sources, self.staged_sinks.bodies.softening2)
             }
         };
-        let softening2 = match kept {
-            KeptSinks::Sources(softening2) => softening2,
-            _ => self.staged_sinks.bodies.softening2,
-        };
         self.candidates.places(count, &self.interaction)?;
-        self.kept_sinks = kept;
         let tree = TreeBlock { accuracy, softening2, are_sources: Some(are_sources) };
         self.start_candidates(nj, skip_own_index, scan, SinkPlace::Device(Some(tree)))?;
         Ok(true)

@@ -40,6 +40,8 @@ impl Leapfrog {
 
     /// Computes the accelerations at the bodies' present places.
     fn accelerate(&mut self) -> Result<()> {
+        // What these forces need takes the place of bodies that the device was given.
+        self.is_kept = false;
         if self.bodies.is_empty() {
             return Ok(());
         }
@@ -181,7 +183,6 @@ impl Integrator for Leapfrog {
         if self.encounters.is_none() && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
-        self.is_kept = false;
         for done in 1..=steps {
             self.step(step)?;
             let goes_on = self.count_step(done, steps, go_on);
