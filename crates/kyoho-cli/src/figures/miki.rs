@@ -3,12 +3,11 @@
 
 use serde::Serialize;
 
-use crate::bench::given;
 use crate::bench::measure::{self, Bench};
 use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
 use crate::bench::row::{Row, Work};
 use crate::failure::Result;
-use crate::figures::{Common, Figures, is_on_cpu, on_one, powers, settings};
+use crate::figures::{Common, Figures, is_on_cpu, numbers, on_one, powers, settings};
 use crate::progress;
 use kyoho::Setup;
 use kyoho::data::{Order, Precision, chunks_below};
@@ -50,9 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut figures = Figures::new(ARTICLE, &arguments.common)?;
     let setup = on_one(&settings(&arguments.common, false)?, Order::Second, Precision::Single)?;
     let default = if is_on_cpu(&setup)? { powers(1 << 8, 1 << 16) } else { powers(1 << 8, 1 << 20) };
-    let mut numbers = given(&arguments.n, &default);
-    numbers.sort_unstable();
-    numbers.dedup();
+    let numbers = numbers(&arguments.n, &default);
     figures.begin(
         "speed against N",
         format!("forces N x N of order 2 in single, at {OPERATIONS} operations a pair"),

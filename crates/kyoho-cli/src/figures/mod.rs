@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::bench;
 use crate::bench::effort::Effort;
 use crate::bench::plot::{self, Picture};
 use crate::bench::row::{self, Row};
@@ -99,10 +100,7 @@ struct Figure {
 impl<'a> Figures<'a> {
     /// Begins the figures of an article.
     pub fn new(article: &'static str, common: &'a Common) -> Result<Figures<'a>> {
-        let folder = common.output.as_deref().unwrap_or(Path::new("."));
-        file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let command = format!("kyoho {}", words.join(" "));
+        let (folder, command) = (folder(common.output.as_deref())?, command());
         if !common.json {
             out!("{article}; made by `{command}`")?;
         }
@@ -167,6 +165,27 @@ impl<'a> Figures<'a> {
         }
         out!("{}", serde_json::to_string_pretty(&self.report).expect("a report has only strings as keys"))
     }
+}
+
+/// Returns the folder of the pictures, which is made if it is not there.
+pub fn folder(given: Option<&Path>) -> Result<&Path> {
+    let folder = given.unwrap_or(Path::new("."));
+    file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
+    Ok(folder)
+}
+
+/// Returns the command that makes the figures.
+pub fn command() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    format!("kyoho {}", words.join(" "))
+}
+
+/// Returns the numbers that were given, or else the default, each once and ascending.
+pub fn numbers(given: &[u32], default: &[u32]) -> Vec<usize> {
+    let mut numbers = bench::given(given, default);
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// Returns the settings. `with_all_devices` says that all visible ones are taken where no option

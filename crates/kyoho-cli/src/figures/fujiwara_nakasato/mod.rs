@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use crate::bench::plot::{self, Axis, Curve, DECADES, OCTAVES, Picture};
 use crate::density::{self, Region};
-use crate::failure::{Failure, Result};
-use crate::figures::{is_on_cpu, setup};
+use crate::failure::Result;
+use crate::figures::{command, folder, is_on_cpu, numbers, powers, setup};
 use crate::machine::Machine;
 use crate::model::random_sphere;
-use crate::{file, progress};
+use crate::progress;
 use kyoho::Setup;
 use kyoho::data::{Order, Precision};
 use kyoho::integrator::body::Body;
@@ -49,7 +49,7 @@ const OPERATIONS: f64 = 38.0;
 
 /// The speed of their GPU with 226304 bodies, in GFLOPS.
 const THEIRS: f64 = 990.0;
-const MOST: usize = 226_304;
+const MOST: u32 = 226_304;
 
 /// The pixels a side of a picture of bodies.
 const PIXELS: usize = 512;
@@ -86,9 +86,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.json {
         return pictures.iter().try_for_each(|path| out!("picture: {}", path.display()));
     }
-    let command = std::env::args().skip(1).fold("kyoho".to_string(), |line, word| line + " " + &word);
     let article = "Fujiwara & Nakasato 2009, arXiv:0904.3659";
-    let report = Report { article, command, backend: setup.backend.name(), device, models, speeds, ring, pictures };
+    let report =
+        Report { article, command: command(), backend: setup.backend.name(), device, models, speeds, ring, pictures };
     out!("{}", serde_json::to_string_pretty(&report).expect("a report has only strings as keys"))
 }
 
@@ -106,8 +106,7 @@ struct Figures<'a> {
 
 impl<'a> Figures<'a> {
     fn new(arguments: &'a Arguments, setup: &'a Setup) -> Result<Figures<'a>> {
-        let folder = arguments.output.as_deref().unwrap_or(Path::new("."));
-        file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
+        let folder = folder(arguments.output.as_deref())?;
         let devices = kyoho::System::new(setup)?.devices();
         let device = devices.into_iter().map(|device| device.name).collect::<Vec<_>>().join(", ");
         Ok(Figures { arguments, setup, folder, device, ring: None, pictures: Vec::new() })
@@ -161,15 +160,10 @@ impl<'a> Figures<'a> {
 
     /// Measures and draws the speed against the number of bodies.
     fn speeds(&mut self) -> Result<Vec<Speed>> {
-        let mut numbers: Vec<usize> = self.arguments.n.iter().map(|n| *n as usize).collect();
-        if numbers.is_empty() {
-            let on_cpu = is_on_cpu(self.setup)?;
-            let most = if on_cpu { 1 << 15 } else { 1 << 17 };
-            numbers = std::iter::successors(Some(1 << 10), |n| Some(2 * n)).take_while(|n| *n <= most).collect();
-            numbers.extend((!on_cpu).then_some(MOST));
-        }
-        numbers.sort_unstable();
-        numbers.dedup();
+        let on_cpu = is_on_cpu(self.setup)?;
+        let mut default = powers(1 << 10, if on_cpu { 1 << 15 } else { 1 << 17 });
+        default.extend((!on_cpu).then_some(MOST));
+        let numbers = numbers(&self.arguments.n, &default);
         self.line("| N | one force evaluation | GFLOPS |\n| --- | --- | --- |")?;
         let bar = progress::bar(numbers.iter().map(|n| (n * n) as u64).sum()).with_message("speeds   ");
         let mut speeds = Vec::new();

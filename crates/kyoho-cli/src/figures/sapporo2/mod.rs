@@ -8,7 +8,7 @@ mod map;
 
 use crate::bench::speedup;
 use crate::failure::{Failure, Result};
-use crate::figures::{Common, Figures, is_on_cpu, settings, setup};
+use crate::figures::{Common, Figures, is_on_cpu, numbers, settings, setup};
 use crate::machine::named;
 use kyoho::data::{Order, Precision};
 
@@ -43,10 +43,7 @@ impl Arguments {
 
     /// Returns the numbers, or these defaults on GPUs and on CPUs.
     fn n(&self, is_on_cpu: bool, [on_gpus, on_cpus]: [&[u32]; 2]) -> Vec<usize> {
-        let mut numbers = crate::bench::given(&self.n, if is_on_cpu { on_cpus } else { on_gpus });
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+        numbers(&self.n, if is_on_cpu { on_cpus } else { on_gpus })
     }
 }
 
