@@ -37,17 +37,17 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test suite-of-order-4 suite-of-other-orders other-tests check build install uninstall wheel demo-tools test-tools
+.PHONY: demo test suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
 	$(BUILT)/kyoho run --plummer 1024 --t-end 1 --eta 0.02 --eps 0.01
 
-# AMUSE waits for one thread much of the time, and so does the conformance suite, for which a
+# Building AMUSE takes one thread much of the time, and so does the conformance suite, for which a
 # process compiles one kernel of PoCL at a time.
 test: test-tools check
 	cargo test --no-run
-	$(MAKE) --jobs=3 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders other-tests
+	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests
 
 suite-of-order-4:
 	cargo test --no-fail-fast --test conformance -- order_4
@@ -55,8 +55,11 @@ suite-of-order-4:
 suite-of-other-orders:
 	cargo test --no-fail-fast --test conformance -- --skip order_4
 
+tests-with-amuse:
+	cargo test --no-fail-fast --test amuse
+
 other-tests:
-	cargo test --no-fail-fast -- --skip conforms
+	cargo test --no-fail-fast -- --skip conforms --skip with_amuse
 
 check:
 	cargo fmt --all --check

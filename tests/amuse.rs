@@ -116,89 +116,105 @@ fn opened(folder: &Path) -> Vec<String> {
     lines.collect()
 }
 
-#[test]
-fn energies_agree_with_those_of_the_codes_own_arithmetic() {
-    let Some(amuse) = amuse() else { return };
-    for code in ["ph4", "phigrape"] {
-        for precision in ["mixed", "double"] {
-            let rows = amuse.energies(code, "1024", "0.125", &[], precision);
-            let [own, here] = rows[..] else { panic!("{code}: {rows:?}") };
-            assert!(own[0] >= 0.125 && own[0] == here[0], "{code}: {rows:?}");
-            for (own, here) in own.iter().zip(&here) {
-                assert!((here / own - 1.0).abs() < 1e-6, "{code}, {precision}: {rows:?}");
+/// One word by which `make test` tells these tests from the others.
+mod with_amuse {
+    use super::*;
+
+    #[test]
+    fn energies_agree_with_those_of_the_codes_own_arithmetic() {
+        let Some(amuse) = amuse() else { return };
+        for code in ["ph4", "phigrape"] {
+            for precision in ["mixed", "double"] {
+                let rows = amuse.energies(code, "1024", "0.125", &[], precision);
+                let [own, here] = rows[..] else { panic!("{code}: {rows:?}") };
+                assert!(own[0] >= 0.125 && own[0] == here[0], "{code}: {rows:?}");
+                for (own, here) in own.iter().zip(&here) {
+                    assert!((here / own - 1.0).abs() < 1e-6, "{code}, {precision}: {rows:?}");
+                }
             }
         }
     }
-}
 
-/// Sapporo 1 takes at most 131072 sources and ends its process at the next.
-#[test]
-fn ph4_integrates_more_bodies_than_sapporo_1_takes() {
-    let Some(amuse) = amuse() else { return };
-    let rows = amuse.energies("ph4", "150000", "0.0001", &["alone"], "mixed");
-    let [[time, kinetic, potential]] = rows[..] else { panic!("{rows:?}") };
-    assert!(time >= 0.0001, "{rows:?}");
-    // The model has standard units.
-    assert!((kinetic - 0.25).abs() < 0.005 && (potential + 0.5).abs() < 0.005, "{rows:?}");
-}
+    /// Sapporo 1 takes at most 131072 sources and ends its process at the next.
+    #[test]
+    fn ph4_integrates_more_bodies_than_sapporo_1_takes() {
+        let Some(amuse) = amuse() else { return };
+        let rows = amuse.energies("ph4", "150000", "0.0001", &["alone"], "mixed");
+        let [[time, kinetic, potential]] = rows[..] else { panic!("{rows:?}") };
+        assert!(time >= 0.0001, "{rows:?}");
+        // The model has standard units.
+        assert!((kinetic - 0.25).abs() < 0.005 && (potential + 0.5).abs() < 0.005, "{rows:?}");
+    }
 
-/// AMUSE's tests for ph4 and phiGRAPE, on the workers that link the library, whatever mode they ask
-/// for.
-#[test]
-fn amuses_own_tests_of_the_codes_pass() {
-    let Some(amuse) = amuse() else { return };
-    // One of them checks that ph4 uses a GPU only if it is asked to, which does not hold for this
-    // worker.
-    for (file, without) in [("test_ph4.py", "not (TestPH4 and test17)"), ("test_phigrape.py", "test")] {
-        // They need potentials with eight digits, and steps that are smaller than the noise of
-        // single precision allows.
-        let (mut python, folder) = amuse.python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
+    /// AMUSE's tests for ph4 and phiGRAPE, on the workers that link the library, whatever mode they ask
+    /// for.
+    #[test]
+    fn amuses_own_tests_of_the_codes_pass() {
+        let Some(amuse) = amuse() else { return };
+        // One of them checks that ph4 uses a GPU only if it is asked to, which does not hold for this
+        // worker.
+        for (file, without) in [("test_ph4.py", "not (TestPH4 and test17)"), ("test_phigrape.py", "test")] {
+            // They need potentials with eight digits, and steps that are smaller than the noise of
+            // single precision allows.
+            let (mut python, folder) = amuse.python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
+            let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
+            let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
+            let tests = told.lines().find(|line| line.ends_with("codes_tests")).unwrap_or_else(|| panic!("{told}"));
+            let (mut python, _) = amuse.python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
+            python.args([
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "gpu_workers",
+                "-p",
+                "no:cacheprovider",
+                "--tb=short",
+                "-k",
+                without,
+            ]);
+            let said = String::from_utf8(succeed(python.arg(Path::new(tests).join(file))).stdout).unwrap();
+            let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());
+            assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
+            assert!(opened(&folder).len() > 10, "the workers did not use the library");
+        }
+    }
+
+    /// `KyohoField` takes the place of FastKick in AMUSE's tests of FastKick, of which those that start
+    /// the fewest workers are run, and in a bridge.
+    #[test]
+    fn the_field_code_takes_fastkicks_place() {
+        let Some(amuse) = amuse() else { return };
+        install_codes(amuse);
+        let (mut python, _) = amuse.python("amuse_fastkick", &[]);
         let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
         let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
         let tests = told.lines().find(|line| line.ends_with("codes_tests")).unwrap_or_else(|| panic!("{told}"));
-        let (mut python, _) = amuse.python(&format!("amuse_{file}"), &[("KYOHO_PRECISION", "double")]);
-        python.args(["-m", "pytest", "-q", "-p", "gpu_workers", "-p", "no:cacheprovider", "--tb=short", "-k", without]);
-        let said = String::from_utf8(succeed(python.arg(Path::new(tests).join(file))).stdout).unwrap();
+        let (mut python, _) = amuse.python("amuse_fastkick", &[]);
+        python.args(["-m", "pytest", "-q", "-p", "fastkick_by_kyoho", "-p", "no:cacheprovider", "--tb=short", "-k"]);
+        let chosen = "TestFastKick and not GPU and (test4 or test5 or test7 or test8 or test11 or test12 or test13)";
+        let said = succeed(python.arg(chosen).arg(Path::new(tests).join("test_fastkick.py")));
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(said.contains("8 passed"), "{said}");
+
+        let (mut python, _) = amuse.python("amuse_field", &[]);
+        let said = String::from_utf8(succeed(python.arg(root().join("tests/amuse/field.py"))).stdout).unwrap();
+        let error = said.lines().find_map(|line| line.strip_prefix("median error ")?.parse::<f64>().ok());
+        assert!(error.is_some_and(|error| error > 0.0 && error < 1e-3), "{said}");
+        assert!(said.contains("accuracy of 0.5: ") && said.contains("allowed: "), "{said}");
+    }
+
+    /// `Kyoho` passes AMUSE's tests for all codes of gravitational dynamics, its stopping conditions are
+    /// met, a bridge in a galaxy conserves energy, and its results are those of ph4.
+    #[test]
+    fn the_dynamics_code_passes_amuses_tests_and_agrees_with_ph4() {
+        let Some(amuse) = amuse() else { return };
+        install_codes(amuse);
+        let (mut python, _) = amuse.python("amuse_dynamics", &[("KYOHO_THREADS", "2")]);
+        python.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]);
+        let said = succeed(python.arg(root().join("tests/amuse/test_dynamics.py")));
+        let said = String::from_utf8(said.stdout).unwrap();
         let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());
         assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
-        assert!(opened(&folder).len() > 10, "the workers did not use the library");
     }
-}
-
-/// `KyohoField` takes the place of FastKick in AMUSE's tests of FastKick, of which those that start
-/// the fewest workers are run, and in a bridge.
-#[test]
-fn the_field_code_takes_fastkicks_place() {
-    let Some(amuse) = amuse() else { return };
-    install_codes(amuse);
-    let (mut python, _) = amuse.python("amuse_fastkick", &[]);
-    let tests = "import amuse.test.suite.codes_tests as tests; print(tests.__path__[0])";
-    let told = String::from_utf8(succeed(python.args(["-c", tests])).stdout).unwrap();
-    let tests = told.lines().find(|line| line.ends_with("codes_tests")).unwrap_or_else(|| panic!("{told}"));
-    let (mut python, _) = amuse.python("amuse_fastkick", &[]);
-    python.args(["-m", "pytest", "-q", "-p", "fastkick_by_kyoho", "-p", "no:cacheprovider", "--tb=short", "-k"]);
-    let chosen = "TestFastKick and not GPU and (test4 or test5 or test7 or test8 or test11 or test12 or test13)";
-    let said = succeed(python.arg(chosen).arg(Path::new(tests).join("test_fastkick.py")));
-    let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.contains("8 passed"), "{said}");
-
-    let (mut python, _) = amuse.python("amuse_field", &[]);
-    let said = String::from_utf8(succeed(python.arg(root().join("tests/amuse/field.py"))).stdout).unwrap();
-    let error = said.lines().find_map(|line| line.strip_prefix("median error ")?.parse::<f64>().ok());
-    assert!(error.is_some_and(|error| error > 0.0 && error < 1e-3), "{said}");
-    assert!(said.contains("accuracy of 0.5: ") && said.contains("allowed: "), "{said}");
-}
-
-/// `Kyoho` passes AMUSE's tests for all codes of gravitational dynamics, its stopping conditions are
-/// met, a bridge in a galaxy conserves energy, and its results are those of ph4.
-#[test]
-fn the_dynamics_code_passes_amuses_tests_and_agrees_with_ph4() {
-    let Some(amuse) = amuse() else { return };
-    install_codes(amuse);
-    let (mut python, _) = amuse.python("amuse_dynamics", &[("KYOHO_THREADS", "2")]);
-    python.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]);
-    let said = succeed(python.arg(root().join("tests/amuse/test_dynamics.py")));
-    let said = String::from_utf8(said.stdout).unwrap();
-    let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());
-    assert!(passed.is_some_and(|passed: usize| passed > 20), "{said}");
 }
