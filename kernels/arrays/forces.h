@@ -1,4 +1,5 @@
-// Forces, brought to arrays of callers.
+// Forces, brought to arrays of callers. Threads have consecutive sums, so that they read memory in
+// one stream.
 
 // The first sink with a sum that is not finite: LARGEST_INDEX less its number; 0 where all are.
 KERNEL(ARRAY_THREADS, 2)
@@ -6,50 +7,51 @@ check_forces(GLOBAL const double *results, const long results_from, const int co
 {
     int bad = 0;
     results += results_from;
-    for (long sink = BLOCK * ARRAY_THREADS + THREAD; sink < count && bad == 0; sink += BLOCKS * ARRAY_THREADS) {
-        int good = 1;
-        for (int output = 0; output < n_outputs; ++output)
-            good = good && is_within(results[sink * n_outputs + output], LARGEST_DOUBLE);
-        bad = good ? 0 : LARGEST_INDEX - first_sink - (int)sink;
+    for (long first = (long)BLOCK * ARRAY_THREADS; first < count && bad == 0; first += (long)BLOCKS * ARRAY_THREADS) {
+        const int sinks = count - first < ARRAY_THREADS ? (int)(count - first) : ARRAY_THREADS;
+        for (int sum = THREAD; sum < sinks * n_outputs && bad == 0; sum += ARRAY_THREADS) {
+            if (!is_within(results[first * n_outputs + sum], LARGEST_DOUBLE))
+                bad = LARGEST_INDEX - first_sink - (int)first - sum / n_outputs;
+        }
     }
     if (bad > 0)
         ATOMIC_MAX(found, bad);
 }
 
-FUNCTION void put_vector(GLOBAL char *origin, const Column column, long sink, GLOBAL const double *from)
-{
-    if (column.stride != 0) {
-        GLOBAL double *to = (GLOBAL double *)(origin + column.offset + sink * column.stride);
-        UNROLL
-        for (int component = 0; component < 3; ++component)
-            to[component] = from[component];
-    }
-}
-
 // Writes the forces on the sinks of a piece, from the sink `first_sink` on. The sums of a sink
 // follow one another; behind those of `stride` sinks come the nearest sources, a distance and an
-// index each.
+// index each. Nothing is written where check_forces has found a sum that is not finite.
 KERNEL(ARRAY_THREADS, 2)
 write_forces(GLOBAL const double *results, const long results_from, const int count, const int stride,
-    const int n_outputs, const int first_sink, const ForceColumns columns, GLOBAL char *origin)
+    const int n_outputs, const int first_sink, const ForceColumns columns, GLOBAL char *origin, GLOBAL const int *found)
 {
+    if (*found > 0)
+        return;
     results += results_from;
-    for (long place = BLOCK * ARRAY_THREADS + THREAD; place < count; place += BLOCKS * ARRAY_THREADS) {
-        GLOBAL const double *sums = results + place * n_outputs;
-        GLOBAL const double *nearest = results + (long)stride * n_outputs + 2L * place;
-        const long sink = (long)first_sink + place;
-        if (columns.potentials.stride != 0)
-            *(GLOBAL double *)(origin + columns.potentials.offset + sink * columns.potentials.stride) = sums[0];
-        put_vector(origin, columns.accelerations, sink, sums + 1);
-        put_vector(origin, columns.jerks, sink, sums + 4);
-        put_vector(origin, columns.snaps, sink, sums + 7);
-        put_vector(origin, columns.crackles, sink, sums + 10);
-        if (columns.nearest.stride != 0) {
-            const int there = nearest[0] <= LARGEST_DOUBLE;
-            *(GLOBAL int *)(origin + columns.nearest.offset + sink * columns.nearest.stride) =
-                there ? *(GLOBAL const int *)(nearest + 1) : -1;
+    for (long first = (long)BLOCK * ARRAY_THREADS; first < count; first += (long)BLOCKS * ARRAY_THREADS) {
+        const int sinks = count - first < ARRAY_THREADS ? (int)(count - first) : ARRAY_THREADS;
+        for (int sum = THREAD; sum < sinks * n_outputs; sum += ARRAY_THREADS) {
+            const int number = sum / n_outputs, output = sum - number * n_outputs;
+            Column to = columns.potentials;
+            to = output > 0 ? columns.accelerations : to;
+            to = output > 3 ? columns.jerks : to;
+            to = output > 6 ? columns.snaps : to;
+            to = output > 9 ? columns.crackles : to;
+            const int component = output > 0 ? (output - 1) % 3 : 0;
+            if (to.stride != 0)
+                *(GLOBAL double *)(origin + to.offset + (first_sink + first + number) * to.stride + 8 * component) =
+                    results[first * n_outputs + sum];
         }
-        if (columns.nearest_distance2.stride != 0)
-            *(GLOBAL double *)(origin + columns.nearest_distance2.offset + sink * columns.nearest_distance2.stride) = nearest[0];
+        if (THREAD < sinks && (columns.nearest.stride != 0 || columns.nearest_distance2.stride != 0)) {
+            GLOBAL const double *nearest = results + (long)stride * n_outputs + 2L * (first + THREAD);
+            const long sink = first_sink + first + THREAD;
+            if (columns.nearest.stride != 0) {
+                const int there = nearest[0] <= LARGEST_DOUBLE;
+                *(GLOBAL int *)(origin + columns.nearest.offset + sink * columns.nearest.stride) =
+                    there ? *(GLOBAL const int *)(nearest + 1) : -1;
+            }
+            if (columns.nearest_distance2.stride != 0)
+                *(GLOBAL double *)(origin + columns.nearest_distance2.offset + sink * columns.nearest_distance2.stride) = nearest[0];
+        }
     }
 }

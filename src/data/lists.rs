@@ -311,14 +311,15 @@ impl InteractionLists {
         some.first().map_or(0, |group| group.first_source as usize)..end
     }
 
-    /// Returns the bytes that came with the call for each source of a list.
-    pub fn bytes_of_source(&self) -> u64 {
-        match &self.sources {
-            ListedSources::Ranges => 0,
+    /// Returns the bytes that came with the call for the sources of some groups.
+    pub fn bytes_of_sources(&self, groups: &Range<usize>) -> u64 {
+        let of_source = match &self.sources {
+            ListedSources::Ranges => return 0,
             ListedSources::Addresses(table) if table.on_device.is_some() => 0,
-            ListedSources::Addresses(_) => size_of::<i32>() as u64,
-            ListedSources::Own(own) => own.columns.given().map(|(_, width)| width as u64).sum(),
-        }
+            ListedSources::Addresses(_) => size_of::<i32>(),
+            ListedSources::Own(own) => own.columns.given().map(|(_, width)| width).sum(),
+        };
+        (self.sources_of(groups).len() * of_source) as u64
     }
 
     /// Whether some of it lies on the device alone.
@@ -354,6 +355,20 @@ impl InteractionLists {
             first = end;
         }
         ranges
+    }
+
+    /// Divides groups into this many ranges of about as many sinks, without a look at all of them.
+    pub fn in_pieces(&self, groups: Range<usize>, count: usize) -> impl Iterator<Item = Range<usize>> {
+        let sinks = self.sinks_of(&groups);
+        let mut first = groups.start;
+        (1..=count).map(move |number| {
+            let wanted = sinks.start + sinks.len() * number / count;
+            let is_before = |group: &SinkGroup| group.sink_range().end <= wanted;
+            let some = &self.groups[first..groups.end];
+            let range = first..if number == count { groups.end } else { first + some.partition_point(is_before) };
+            first = range.end;
+            range
+        })
     }
 
     /// Returns the units of a group whose sources came with the call. They follow from its bodies

@@ -68,7 +68,7 @@ impl System {
     ) -> Result<()> {
         let arrays = self.arrays_at(&bodies.place)?;
         bodies.given().try_for_each(|array| arrays.check(&array, count))?;
-        if count == 0 {
+        if count == 0 || bodies.given().next().is_none() {
             return Ok(());
         }
         match arrays.find_bad_body(bodies, count)? {

@@ -54,7 +54,7 @@ const MOST_GROWTH: usize = 32;
 /// The bytes of a sink of interaction lists on the bus, there and back.
 const BYTES_OF_SINK: u64 = 64;
 /// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
-const BYTES_OF_GROUP: u64 = 512;
+const BYTES_OF_GROUP: u64 = 128;
 /// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
 const BYTES_OF_PIECE: u64 = 8 << 20;
 /// The most pieces of the interaction lists of a device.
@@ -417,15 +417,14 @@ impl Devices {
         }
         let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
         let pieces = |groups: &Range<usize>| {
-            let sources = lists.groups[groups.clone()].iter().map(|group| u64::from(group.sources)).sum::<u64>();
             let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
             let of_groups = groups.len() as u64 * BYTES_OF_GROUP;
-            let bytes = of_groups + lists.sinks_of(groups).len() as u64 * of_sink + sources * lists.bytes_of_source();
+            let bytes = of_groups + lists.sinks_of(groups).len() as u64 * of_sink + lists.bytes_of_sources(groups);
             if is_cpu { 1 } else { (bytes / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize }
         };
         let mut all: Vec<(usize, usize, Range<usize>)> = Vec::new();
         for (device, groups) in of_devices.into_iter().enumerate() {
-            let divided = lists.divided(groups.clone(), pieces(&groups)).into_iter().enumerate();
+            let divided = lists.in_pieces(groups.clone(), pieces(&groups)).enumerate();
             all.extend(divided.map(|(number, groups)| (number, device, groups)));
         }
         all.sort_by_key(|(number, device, _)| (*number, *device));

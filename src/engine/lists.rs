@@ -123,9 +123,9 @@ pub fn prepare(
     Ok(())
 }
 
-/// Returns the number of sources of all lists.
+/// Returns the number of sources of all lists, which follow one another.
 fn count_of_sources(groups: &[SinkGroup]) -> usize {
-    groups.iter().map(|group| group.sources as usize).sum()
+    groups.last().map_or(0, |group| group.source_range().end)
 }
 
 /// Makes room for bodies with this many vectors.

@@ -312,7 +312,8 @@ impl<G: Gpu> Kernels<G> {
         unsafe { launch((gpu, queue), &mut self.check_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
     }
 
-    /// Writes the forces of a piece to arrays of the caller.
+    /// Writes the forces of a piece to arrays of the caller, unless a sum was found that is not
+    /// finite.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
@@ -322,6 +323,7 @@ impl<G: Gpu> Kernels<G> {
         piece: PieceResults<Address<G>>,
         n_outputs: usize,
         forces: &DeviceForces,
+        found: Address<G>,
     ) -> Result<()> {
         let (count, stride) = (piece.sinks as i32, piece.stride as i32);
         let (n_outputs, first, columns) = (n_outputs as i32, piece.first_sink as i32, columns_of_forces(forces));
@@ -335,6 +337,7 @@ impl<G: Gpu> Kernels<G> {
             Argument::Bytes(bytes_of(&first)),
             Argument::Bytes(bytes_of(&columns)),
             Argument::Memory(origin),
+            Argument::Memory(found),
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch((gpu, queue), &mut self.write_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }

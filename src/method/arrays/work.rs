@@ -284,15 +284,12 @@ impl<G: Gpu> ArrayWork<G> {
             for piece in filled() {
                 self.kernels.check_forces((on.0, on.1), piece, n_outputs, found)?;
             }
-            if self.found_number((on.0, on.1))?.is_some() {
-                return Ok(false);
-            }
+            // No wait between: it would take longer than the kernels.
             for piece in filled() {
-                self.kernels.write_forces(on, piece, n_outputs, forces)?;
+                self.kernels.write_forces(on, piece, n_outputs, forces, found)?;
             }
+            Ok(self.found_number((on.0, on.1))?.is_none())
         }
-        on.0.synchronize(on.1)?;
-        Ok(true)
     }
 
     /// Waits for what kernels have found: the number of the first wrong item.

@@ -34,16 +34,19 @@ pub struct Plan {
     sinks_of_thread: usize,
     /// Whether long lists are divided into segments.
     divides: bool,
-    /// The places of the items of each size, where the largest come first.
-    places: Option<[usize; SIZES]>,
-    /// The number of items of each [`GROUPS_OF_JOB`] groups.
-    items_of_jobs: Vec<usize>,
+    /// Whether the largest items come first.
+    sorts: bool,
+    groups_of_job: usize,
+    /// The counts of each job.
+    counts: Vec<Counts>,
 }
 
-/// The items of some groups, by their sizes, and the sources of the groups.
+/// What there is of some groups: items by their sizes, parts, rows of partial sums, and sources.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     items: [usize; SIZES],
+    parts: usize,
+    rows: usize,
     sources: u64,
 }
 
@@ -60,6 +63,8 @@ impl Counts {
                 counts.items[size(LIST_SEGMENT as u32)] += shape.parts * (sources / LIST_SEGMENT);
                 let rest = sources % LIST_SEGMENT;
                 counts.items[size(rest as u32)] += if rest > 0 { shape.parts } else { 0 };
+                counts.parts += shape.parts;
+                counts.rows += group.sinks as usize * sources.div_ceil(LIST_SEGMENT);
             } else {
                 counts.items[size(group.sources)] += shape.parts;
             }
@@ -72,13 +77,19 @@ impl Counts {
     }
 
     fn and(self, other: &Counts) -> Counts {
-        let items = std::array::from_fn(|size| self.items[size] + other.items[size]);
-        Counts { items, sources: self.sources + other.sources }
+        Counts {
+            items: std::array::from_fn(|size| self.items[size] + other.items[size]),
+            parts: self.parts + other.parts,
+            rows: self.rows + other.rows,
+            sources: self.sources + other.sources,
+        }
     }
 }
 
-/// The number of groups whose items a thread writes at a time.
-const GROUPS_OF_JOB: usize = 1 << 12;
+/// The jobs into which groups are divided, and the fewest groups of a job.
+const JOBS: usize = 64;
+/// See [`JOBS`].
+const GROUPS_OF_JOB: usize = 64;
 /// The number of sizes of items: the sources of one, to a power of two.
 const SIZES: usize = 32;
 
@@ -118,75 +129,90 @@ impl Shape {
     }
 }
 
+/// Some groups, from a number on, and the places for what there is of them. Items have places by
+/// their sizes, or all those of size 0 where they are not sorted.
+struct Job<'a> {
+    groups: &'a [SinkGroup],
+    first: usize,
+    items: [&'a mut [ListItem]; SIZES],
+    parts: &'a mut [ListPart],
+    /// The first of their rows.
+    row: usize,
+}
+
+/// Takes the first of some places away.
+fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    rest.split_off_mut(..count).unwrap_or_default()
+}
+
 impl Plan {
     /// Divides groups for a device that holds this many thread blocks at a time.
     pub fn new(groups: &[SinkGroup], (sinks_of_thread, resident): (usize, usize), threads: &Threads) -> Result<Plan> {
-        let mut plan = Plan { sinks_of_thread, ..Plan::default() };
-        let mut counts = plan.count(groups, threads)?;
+        let groups_of_job = groups.len().div_ceil(JOBS).max(GROUPS_OF_JOB);
+        let mut plan = Plan { sinks_of_thread, groups_of_job, ..Plan::default() };
+        let mut all = plan.count(groups, threads)?;
         // Long lists are divided where there are few thread blocks, or one would be long at work
         // when the others have ended. That changes no sum.
-        plan.divides = plan.items < 6 * resident;
+        plan.divides = all.all() < 6 * resident;
         if plan.divides {
-            counts = plan.count(groups, threads)?;
+            all = plan.count(groups, threads)?;
         }
+        plan.items = all.all();
         // The largest items come first, by the sizes of their lists to a power of two, if a device
         // could end with one of them alone at work.
-        let most = counts.items.iter().rposition(|count| *count > 0).unwrap_or(0);
-        if (2u64 << most) * resident as u64 * 4 >= counts.sources && counts.items[most] < plan.items {
-            let (mut places, mut end) = ([0; SIZES], 0);
-            for size in (0..SIZES).rev() {
-                places[size] = end;
-                end += counts.items[size];
-            }
-            plan.places = Some(places);
-        }
+        let most = all.items.iter().rposition(|count| *count > 0).unwrap_or(0);
+        plan.sorts = (2u64 << most) * resident as u64 * 4 >= all.sources && all.items[most] < plan.items;
+        plan.rows = all.rows;
+        plan.parts = memory::filled(all.parts, ListPart::default(), "parts of lists")?;
         Ok(plan)
     }
 
-    /// Counts the items: all of them, those of the groups of each job, and those of each size,
-    /// which it returns.
+    /// Counts what there is of the groups of each job, and returns the sum.
     fn count(&mut self, groups: &[SinkGroup], threads: &Threads) -> Result<Counts> {
-        let jobs = groups.chunks(GROUPS_OF_JOB);
-        let mut of_jobs = memory::filled(jobs.len(), Counts::default(), "pieces of lists")?;
+        let jobs = groups.chunks(self.groups_of_job);
+        self.counts = memory::filled(jobs.len(), Counts::default(), "pieces of lists")?;
         let (sinks_of_thread, divides) = (self.sinks_of_thread, self.divides);
-        threads.each(jobs.zip(&mut of_jobs), |(some, counts)| *counts = Counts::of(some, sinks_of_thread, divides));
-        self.items_of_jobs.clear();
-        memory::reserve(&mut self.items_of_jobs, of_jobs.len(), "pieces of lists")?;
-        self.items_of_jobs.extend(of_jobs.iter().map(Counts::all));
-        self.items = self.items_of_jobs.iter().sum();
-        Ok(of_jobs.iter().fold(Counts::default(), |all, some| all.and(some)))
+        threads.each(jobs.zip(&mut self.counts), |(some, counts)| *counts = Counts::of(some, sinks_of_thread, divides));
+        Ok(self.counts.iter().fold(Counts::default(), |all, some| all.and(some)))
     }
 
     /// Writes the items, for which there is room, and the parts. Where they are many, several
     /// threads write them.
-    pub fn fill(&mut self, groups: &[SinkGroup], items: &mut [ListItem], threads: &Threads) -> Result<()> {
-        if self.divides || self.places.is_some() {
-            return self.fill_some((groups, 0), items);
+    pub fn fill(&mut self, groups: &[SinkGroup], mut items: &mut [ListItem], threads: &Threads) -> Result<()> {
+        let mut rest = std::mem::take(&mut self.parts);
+        let mut jobs = memory::room(self.counts.len(), "pieces of lists")?;
+        let firsts = (0..groups.len()).step_by(self.groups_of_job);
+        let (mut parts, mut row) = (&mut rest[..], 0);
+        for ((groups, number), counts) in groups.chunks(self.groups_of_job).zip(firsts).zip(&self.counts) {
+            let parts = first(&mut parts, counts.parts);
+            jobs.push(Job { groups, first: number, items: Default::default(), parts, row });
+            row += counts.rows;
         }
-        let mut rest = items;
-        let mut jobs = memory::room(self.items_of_jobs.len(), "pieces of lists")?;
-        let firsts = (0..groups.len()).step_by(GROUPS_OF_JOB);
-        for ((some, first), count) in groups.chunks(GROUPS_OF_JOB).zip(firsts).zip(&self.items_of_jobs) {
-            let (mine, others) = std::mem::take(&mut rest).split_at_mut(*count);
-            rest = others;
-            jobs.push(((some, first), mine));
+        if self.sorts {
+            for size in (0..SIZES).rev() {
+                for (job, counts) in jobs.iter_mut().zip(&self.counts) {
+                    job.items[size] = first(&mut items, counts.items[size]);
+                }
+            }
+        } else {
+            for (job, counts) in jobs.iter_mut().zip(&self.counts) {
+                job.items[0] = first(&mut items, counts.all());
+            }
         }
-        let sinks_of_thread = self.sinks_of_thread;
-        threads.each(jobs.into_iter(), |(some, items)| {
-            // Groups that are not divided need no memory.
-            let _ = Plan { sinks_of_thread, ..Plan::default() }.fill_some(some, items);
-        });
+        threads.each(jobs.into_iter(), |job| self.write(job));
+        self.parts = rest;
         Ok(())
     }
 
-    /// Writes the items of some groups, of which the first has this number.
-    fn fill_some(&mut self, (groups, first): (&[SinkGroup], usize), items: &mut [ListItem]) -> Result<()> {
+    /// Writes the items and parts of some groups.
+    fn write(&self, job: Job) {
+        let Job { groups, first, mut items, mut parts, mut row } = job;
         let mut shape = Shape::of(0, self.sinks_of_thread);
-        let (mut next, mut places) = (0, self.places);
         let mut put = |item: ListItem| {
-            let place = places.as_mut().map_or(&mut next, |places| &mut places[size(item.sources as u32)]);
-            items[*place] = item;
-            *place += 1;
+            let size = if self.sorts { size(item.sources as u32) } else { 0 };
+            if let Some(place) = items[size].split_off_first_mut() {
+                *place = item;
+            }
         };
         for (number, group) in (first..).zip(groups).filter(|(_, group)| group.sinks > 0) {
             let sinks = group.sinks as usize;
@@ -214,9 +240,10 @@ impl Plan {
                     put(item);
                 } else {
                     let segments = (item.sources as usize).div_ceil(LIST_SEGMENT);
-                    let partial = self.rows as i32;
-                    let part = ListPart { first_sink, sinks, partial, segments: segments as i32 };
-                    memory::push(&mut self.parts, part, "parts of lists")?;
+                    let partial = row as i32;
+                    if let Some(place) = parts.split_off_first_mut() {
+                        *place = ListPart { first_sink, sinks, partial, segments: segments as i32 };
+                    }
                     for segment in 0..segments {
                         let first = segment * LIST_SEGMENT;
                         put(ListItem {
@@ -226,12 +253,11 @@ impl Plan {
                             ..item
                         });
                     }
-                    self.rows += segments * sinks as usize;
+                    row += segments * sinks as usize;
                 }
                 done = end;
             }
         }
-        Ok(())
     }
 }
 
