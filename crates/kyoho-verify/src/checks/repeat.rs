@@ -136,7 +136,7 @@ pub const TURNS_OF_DEVICES: Check = Check {
         }
         // On GPUs the larger blocks have to be so large that the cost model chooses several
         // devices.
-        let unit = if runs_on_cpu(target)? { 200 } else { 1000 };
+        let unit = if runs_on_cpu(target)? { 100 } else { 1000 };
         let sources = plummer(60 * unit);
         let sinks = target.sinks_of(&sources[..30 * unit], 1e-4);
         let play = |devices: &[usize]| -> Result<Vec<Vec<u64>>> {
@@ -220,9 +220,11 @@ pub const LAUNCH_SHAPES: Check = Check {
         }
         let is_cpu = runs_on_cpu(target)?;
         let Setup { order, precision, .. } = target.setup;
-        // CPUs take long to compile every shape, and the orders have the text of shapes in common.
-        let is_example =
-            matches!(order, Order::Fourth) || matches!((order, precision), (Order::Second, Precision::Single));
+        // CPUs take long to compile every shape, and the laws have the text of shapes in common.
+        let is_example = matches!(
+            (order, precision),
+            (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed | Precision::Double)
+        ) && !target.interaction().is_regular();
         if is_cpu && !is_example {
             return Ok(());
         }
