@@ -7,3 +7,4 @@
 #include "tree/order.h"
 #include "tree/cells.h"
 #include "tree/neighbours.h"
+#include "tree/stackless.h"

@@ -13,6 +13,24 @@ pub enum TreeAccuracy {
     /// the distance `s` from its middle where its distance from the sinks is at least `l / theta +
     /// s`.
     Theta(f64),
+    /// A walk without a stack for each sink, in which a cell of side `l` whose centre of mass is the
+    /// distance `d` away counts as a point where `l < theta d`. It is a reference for tests and
+    /// measurements, which no interface for callers offers.
+    Stackless {
+        /// The opening angle.
+        theta: f64,
+        /// The order in which threads take the sinks.
+        sinks: SinkOrder,
+    },
+}
+
+/// The order in which threads take sinks, which changes no force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SinkOrder {
+    /// That of the caller.
+    Given,
+    /// Morton order, in which sinks that follow one another are near each other.
+    Morton,
 }
 
 /// What a block asks of a tree.

@@ -127,7 +127,7 @@ impl Plan {
     /// Returns the options `--accuracy` and `--theta` of the tree, of which 0 stands for none.
     pub fn tree_options(&self) -> [f64; 2] {
         match self.tree {
-            None => [0.0; 2],
+            None | Some(TreeAccuracy::Stackless { .. }) => [0.0; 2],
             Some(TreeAccuracy::Error(error)) => [error, 0.0],
             Some(TreeAccuracy::Theta(theta)) => [0.0, theta],
         }
@@ -138,6 +138,7 @@ impl Plan {
         self.tree.map(|tree| match tree {
             TreeAccuracy::Error(error) => format!("a tree of accuracy {}", shown(error)),
             TreeAccuracy::Theta(theta) => format!("a tree of theta {}", shown(theta)),
+            TreeAccuracy::Stackless { theta, .. } => format!("a stackless walk of theta {}", shown(theta)),
         })
     }
 

@@ -1,6 +1,6 @@
-//! The order and the tolerance by which forces have an accuracy that was asked for.
+//! The method by which forces have an accuracy that was asked for: the order and the tolerance.
 
-use crate::data::TreeAccuracy;
+use crate::data::{SinkOrder, TreeAccuracy};
 
 use super::criterion::Criterion;
 
@@ -16,14 +16,38 @@ pub struct Effort {
 /// The order of expansions where an opening angle is asked for.
 const ORDER_OF_THETA: usize = 4;
 
-/// Returns the order of expansions and the acceptance by which forces have an accuracy.
-pub fn order_and_criterion(accuracy: TreeAccuracy) -> (usize, Criterion) {
-    match accuracy {
-        TreeAccuracy::Error(error) => {
-            let Effort { order, tolerance } = Effort::of(error);
-            (order, Criterion::Error { tolerance })
+/// How the forces of a tree are summed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// Expansions of cells of sources around cells of sinks.
+    Cells {
+        /// The order of expansions.
+        order: usize,
+        /// Their acceptance.
+        criterion: Criterion,
+    },
+    /// A walk for each sink, in which cells are points.
+    Stackless {
+        /// The opening angle.
+        theta: f64,
+        /// The order in which threads take the sinks.
+        sinks: SinkOrder,
+    },
+}
+
+impl Method {
+    /// Returns the method by which forces have an accuracy.
+    pub fn of(accuracy: TreeAccuracy) -> Method {
+        match accuracy {
+            TreeAccuracy::Error(error) => {
+                let Effort { order, tolerance } = Effort::of(error);
+                Method::Cells { order, criterion: Criterion::Error { tolerance } }
+            }
+            TreeAccuracy::Theta(theta) => {
+                Method::Cells { order: ORDER_OF_THETA, criterion: Criterion::Angle { theta } }
+            }
+            TreeAccuracy::Stackless { theta, sinks } => Method::Stackless { theta, sinks },
         }
-        TreeAccuracy::Theta(theta) => (ORDER_OF_THETA, Criterion::Angle { theta }),
     }
 }
 

@@ -84,6 +84,7 @@ pub static CHECKS: &[Check] = &[
     lists::REGULAR,
     trees::ACCURACIES,
     trees::ANGLES,
+    trees::STACKLESS,
     trees::SOFTENING,
     trees::OWN_INDEX,
     trees::OTHER_SINKS,

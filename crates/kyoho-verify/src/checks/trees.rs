@@ -3,7 +3,7 @@
 use crate::models::{self, Random, plummer, sink_at, sinks_of};
 use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Order, Result, Sink, Source, TreeAccuracy};
+use kyoho::data::{Order, Result, Sink, SinkOrder, Source, TreeAccuracy};
 use kyoho::engine::System;
 use kyoho::engine::moving::MovingBody;
 use kyoho::method::arrays::Motion;
@@ -144,6 +144,43 @@ pub const ANGLES: Check = Check {
             let found = forces_of(&mut model.system(TreeAccuracy::Theta(theta))?, true, &sinks)?;
             let [errors, _] = model.errors(&found, &sinks, None);
             measure(findings, &format!("theta {theta}: acceleration"), errors, limits);
+        }
+        Ok(())
+    },
+};
+
+pub const STACKLESS: Check = Check {
+    name: "stackless walks of trees",
+    promise: "a walk for each sink, in which cells are points, has errors that a smaller theta makes small, and the same \
+              bits in both orders of the sinks",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let mut sources = plummer(BODIES);
+        let sinks = sinks_of(&sources, 1e-4);
+        for (theta, limits) in [(1.0, [0.03, 0.3]), (0.6, [6e-3, 0.06]), (0.3, [1e-3, 0.01])] {
+            let model = Model { target, sources: &sources, skip_own_index: true };
+            let by = |order: SinkOrder| -> Result<Forces> {
+                let walk = TreeAccuracy::Stackless { theta, sinks: order };
+                forces_of(&mut model.system(walk)?, true, &sinks)
+            };
+            let found = by(SinkOrder::Given)?;
+            for (quantity, errors) in ["acceleration", "potential"].into_iter().zip(model.errors(&found, &sinks, None))
+            {
+                measure(findings, &format!("theta {theta}: {quantity}"), errors, limits);
+            }
+            let in_order = by(SinkOrder::Morton)?;
+            findings.expect(found == in_order, || format!("theta {theta}: other bits in Morton order"));
+        }
+        // Points that are no sources, and masses of both signs.
+        let sizes = sources.clone();
+        sources.iter_mut().step_by(2).for_each(|source| source.mass = -source.mass);
+        let model = Model { target, sources: &sources, skip_own_index: true };
+        let moved: Vec<Sink> = sinks.iter().map(|sink| Sink { index: -1, softening2: 0.0, ..*sink }).collect();
+        for sinks in [&sinks, &moved, &sinks[300..700].to_vec()] {
+            let walk = TreeAccuracy::Stackless { theta: 0.3, sinks: SinkOrder::Morton };
+            let found = forces_of(&mut model.system(walk)?, true, sinks)?;
+            let [errors, _] = model.errors(&found, sinks, Some(&sizes));
+            measure(findings, &format!("masses of both signs, {} sinks", sinks.len()), errors, [2e-3, 0.02]);
         }
         Ok(())
     },

@@ -2,12 +2,13 @@
 
 use crate::data::{Block, Interaction, Result, Sources, Sums, TreeBlock};
 use crate::hal::threads::Threads;
-use crate::method::tree::accuracy::order_and_criterion;
+use crate::method::tree::accuracy::Method;
 use crate::method::tree::bodies::Bodies;
 use crate::simd::Level;
 use crate::simd::expansions::Number;
 use crate::simd::kernel::Kernel;
 
+use super::stackless::{self, Walk};
 use super::sums::{Points, Settings, TreeSums};
 
 /// Sums the forces of a block by a tree.
@@ -20,10 +21,18 @@ pub fn sum<E: Number>(
 ) -> Result<()> {
     let of_sources = Bodies::sources(sources, block.nj)?;
     let of_sinks = Bodies::sinks(block.sinks.all())?;
-    let (order, criterion) = order_and_criterion(accuracy);
-    let settings = Settings { order, criterion, softening2, skip_own_index: block.skip_own_index, level };
-    let sums = TreeSums { kernel, interaction, threads };
-    let (forces, _) = sums.sum(points(&of_sources), points(&of_sinks), &settings)?;
+    let skip_own_index = block.skip_own_index;
+    let forces = match Method::of(accuracy) {
+        Method::Cells { order, criterion } => {
+            let settings = Settings { order, criterion, softening2, skip_own_index, level };
+            let sums = TreeSums { kernel, interaction, threads };
+            sums.sum(points(&of_sources), points(&of_sinks), &settings)?.0
+        }
+        Method::Stackless { theta, sinks } => {
+            let walk = Walk { theta, sinks, softening2, skip_own_index };
+            stackless::sum(&of_sources, &of_sinks, &walk, threads)?.0
+        }
+    };
     into.reserve(forces.len(), interaction.n_outputs, false)?;
     into.reset(forces.len(), interaction.n_outputs, false);
     into.values.copy_from_slice(forces.as_flattened());

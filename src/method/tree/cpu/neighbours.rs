@@ -4,12 +4,10 @@ use crate::data::{Result, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::neighbours::WHAT;
 
-use super::octree::Octree;
+use super::octree::{NO_CELL, Octree};
 
 /// The number of cells whose boxes a thread makes at a time.
 const CELLS_OF_TASK: usize = 256;
-/// Behind the last cell.
-const NO_CELL: u32 = u32::MAX;
 
 /// A box with all bodies of a cell.
 #[derive(Clone, Copy)]
@@ -59,14 +57,8 @@ impl NeighbourTree {
                 *bounds = of_bodies.fold(Bounds::NOTHING, Bounds::with);
             }
         });
-        let mut nexts = memory::filled(tree.cells.len(), NO_CELL, WHAT)?;
+        let nexts = tree.nexts()?;
         // Children stand behind their parents.
-        for (number, cell) in tree.cells.iter().enumerate() {
-            let children = cell.child_range();
-            for child in children.clone() {
-                nexts[child] = if child + 1 < children.end { child as u32 + 1 } else { nexts[number] };
-            }
-        }
         for (number, cell) in tree.cells.iter().enumerate().rev().filter(|(_, cell)| !cell.is_leaf()) {
             bounds[number] = bounds[cell.child_range()].iter().copied().fold(Bounds::NOTHING, Bounds::with);
         }

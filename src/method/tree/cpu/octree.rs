@@ -13,6 +13,9 @@ const PIECE: usize = 1 << 14;
 /// The bits of a key by which bodies are dealt at a time, before the sorts of single threads.
 const DEALT_BITS: u32 = 11;
 
+/// Behind the last cell of a walk.
+pub const NO_CELL: u32 = u32::MAX;
+
 /// A body with its high word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Place {
@@ -43,6 +46,19 @@ impl Octree {
         let (cells, generations) = cells(places.len(), key)?;
         let order = memory::collected(places.iter().map(|place| place.body), "the order of bodies")?;
         Ok(Octree { cube, order, cells, generations })
+    }
+
+    /// Returns the cell that follows all that is below each cell, by which a walk needs no stack.
+    pub fn nexts(&self) -> Result<Vec<u32>> {
+        let mut nexts = memory::filled(self.cells.len(), NO_CELL, "cells")?;
+        // Children stand behind their parents.
+        for (number, cell) in self.cells.iter().enumerate() {
+            let children = cell.child_range();
+            for child in children.clone() {
+                nexts[child] = if child + 1 < children.end { child as u32 + 1 } else { nexts[number] };
+            }
+        }
+        Ok(nexts)
     }
 }
 

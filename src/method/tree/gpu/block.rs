@@ -1,19 +1,20 @@
 //! Blocks whose forces are summed by a tree.
 
 use crate::data::{
-    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, Sources, TAYLOR, TreeBlock,
-    Units, memory, sinks,
+    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
+    TreeBlock, Units, memory, sinks,
 };
 use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
 use crate::method::arrays::kernels::PieceResults;
-use crate::method::tree::accuracy::order_and_criterion;
+use crate::method::tree::accuracy::Method;
 use crate::method::tree::bodies::{Bodies, are_sources};
 
 use super::builder::{Given, Tree};
 use super::constants::BodyLayout;
 use super::forces::{Asked, Forces};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
+use super::stackless::{Walk, WalkedSinks, Walks};
 
 /// The bytes of a row of an octet.
 const ROW: i64 = 8 * OCTET as i64;
@@ -31,6 +32,7 @@ pub struct TreeSums<G: Gpu> {
     sinks: Option<Tree<G>>,
     forces: Forces<G>,
     neighbours: NeighbourSearch<G>,
+    walks: Walks<G>,
     of_sinks: G::Memory,
     results: G::Memory,
     found: G::HostMemory,
@@ -92,6 +94,7 @@ impl<G: Gpu> TreeSums<G> {
             sinks: None,
             forces: Forces::new(gpu)?,
             neighbours: NeighbourSearch::new(gpu)?,
+            walks: Walks::new(gpu)?,
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
@@ -197,7 +200,6 @@ impl<G: Gpu> TreeSums<G> {
                 allowed: "trees of all sources, or of addresses without large gaps".into(),
             });
         }
-        let (order, criterion) = order_and_criterion(accuracy);
         let mass_factor = block.units.mass_factor();
         let given = Given {
             memory: octets.address(),
@@ -208,14 +210,7 @@ impl<G: Gpu> TreeSums<G> {
             softening2,
             frame: None,
         };
-        let asked = Asked {
-            order,
-            criterion,
-            softening2,
-            mass_factor,
-            skip_own: are_sources && block.skip_own_index,
-            adds: false,
-        };
+        let skip_own = are_sources && block.skip_own_index;
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
@@ -228,21 +223,15 @@ impl<G: Gpu> TreeSums<G> {
                 Some(Others::OnDevice(sinks)) => Some((sinks.address(), layout_of_sinks(interaction))),
                 None => None,
             };
-            let sinks = match sinks {
-                Some((memory, layout)) => {
-                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
-                    tree.sum_moments(on, order, criterion)?;
-                    Some(&*tree)
+            match Method::of(accuracy) {
+                Method::Cells { order, criterion } => {
+                    let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false };
+                    self.sum_by_cells(on, &given, (sinks, count), &asked)?;
                 }
-                None => None,
-            };
-            self.sources.sum_moments(on, order, criterion)?;
-            self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
-            if self.sources.has_negative() {
-                self.sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..given })?;
-                self.sources.sum_moments(on, order, criterion)?;
-                let asked = Asked { mass_factor: -mass_factor, adds: true, ..asked };
-                self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
+                Method::Stackless { theta, sinks: order } => {
+                    let walk = Walk { theta, softening2, mass_factor, skip_own, adds: false };
+                    self.sum_by_walks(on, &given, (sinks, count, order), &walk)?;
+                }
             }
         }
         let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) else {
@@ -252,6 +241,77 @@ impl<G: Gpu> TreeSums<G> {
         gpu.synchronize(queue)?;
         let forces = &mut self.found.as_mut_slice()[..NUMBERS * count];
         bodies.leave_out_own(&sinks, softening2, forces)
+    }
+
+    /// Sums the forces of the tree of sources by expansions, on itself or on sinks of so many places.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`] and [`Tree::build`].
+    unsafe fn sum_by_cells(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        (sinks, count): (Option<(Address<G>, BodyLayout)>, usize),
+        asked: &Asked,
+    ) -> Result<()> {
+        let Asked { order, criterion, mass_factor, .. } = *asked;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let sinks = match sinks {
+                Some((memory, layout)) => {
+                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+                    tree.sum_moments(on, order, criterion)?;
+                    Some(&*tree)
+                }
+                None => None,
+            };
+            self.sources.sum_moments(on, order, criterion)?;
+            self.forces.sum(on, &mut self.sources, sinks, asked, self.results.address())?;
+            if self.sources.has_negative() {
+                self.sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..*given })?;
+                self.sources.sum_moments(on, order, criterion)?;
+                let asked = Asked { mass_factor: -mass_factor, adds: true, ..*asked };
+                self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to sum the forces of the tree of sources by a walk for each sink, of the sources or of
+    /// sinks of so many places.
+    ///
+    /// # Safety
+    /// As for [`Walks::sum`] and [`Tree::build`].
+    unsafe fn sum_by_walks(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        (sinks, count, order): (Option<(Address<G>, BodyLayout)>, usize, SinkOrder),
+        walk: &Walk,
+    ) -> Result<()> {
+        let (memory, layout) = sinks.unwrap_or((given.memory, given.layout));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let order = match (order, sinks) {
+                (SinkOrder::Given, _) => None,
+                (SinkOrder::Morton, None) => Some(self.sources.sorted_numbers()),
+                (SinkOrder::Morton, Some(_)) => {
+                    Some(built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?.sorted_numbers())
+                }
+            };
+            let sinks = WalkedSinks { memory, layout, count, order };
+            self.sources.sum_cells(on)?;
+            self.sources.link_next(on)?;
+            self.walks.sum(on, &mut self.sources, &sinks, walk, self.results.address())?;
+            if self.sources.has_negative() {
+                let mass_factor = -walk.mass_factor;
+                self.sources.turn_masses(on, &Given { mass_factor, ..*given })?;
+                self.sources.sum_cells(on)?;
+                let walk = Walk { mass_factor, adds: true, ..*walk };
+                self.walks.sum(on, &mut self.sources, &sinks, &walk, self.results.address())?;
+            }
+        }
+        Ok(())
     }
 
     /// Finds the sources within the radius of each of some points. All sources that the device has

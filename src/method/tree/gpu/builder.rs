@@ -50,7 +50,7 @@ macro_rules! kernels {
 kernels!(Kernels:
     find_box, choose_cube, write_keys, count_digits_small, place_keys_small, count_digits_large, place_keys_large,
     scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
-    link_next, find_neighbours
+    link_next, find_neighbours, add_points
 );
 kernels!(Expansions:
     scan_rows, sum_leaves, sum_children, count_sinks, place_sinks, find_fields, find_groups, choose_groups, find_interactions,
@@ -98,6 +98,7 @@ pub struct Tree<G: Gpu> {
     paths: Room<G>,
     pub(super) cells: Room<G>,
     children: Room<G>,
+    pub(super) nexts: Room<G>,
     pub(super) parents: Room<G>,
     pub(super) leaves: Room<G>,
     pub(super) places: Room<G>,
@@ -135,6 +136,7 @@ impl<G: Gpu> Tree<G> {
             paths: room()?,
             cells: room()?,
             children: room()?,
+            nexts: room()?,
             parents: room()?,
             leaves: room()?,
             places: room()?,
@@ -178,6 +180,11 @@ impl<G: Gpu> Tree<G> {
     /// Returns the cube, in whose units other bodies can be given.
     pub fn frame(&self) -> Address<G> {
         self.cube.0.address()
+    }
+
+    /// Returns the numbers of the bodies in Morton order.
+    pub fn sorted_numbers<'a>(&self) -> Argument<'a, Address<G>> {
+        self.numbers[self.sorted].at()
     }
 
     /// Returns the number of cells.
@@ -492,6 +499,19 @@ impl<G: Gpu> Tree<G> {
         let order = self.expansions.as_ref().map_or(LOWEST_ORDER, |(order, _)| *order);
         // SAFETY: the caller's promise.
         unsafe { self.sum_moments(on, order, Criterion::Error { tolerance: 0.0 }) }
+    }
+
+    /// Begins to find the cell that follows all that is below each cell, by which walks need no
+    /// stack.
+    ///
+    /// # Safety
+    /// As for [`Tree::sum_moments`].
+    pub unsafe fn link_next(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        self.nexts.see_to(on.0, 4 * self.cells())?;
+        let arguments = [self.cells.at(), self.parents.at(), self.nexts.at(), self.found.at()];
+        let shape = (self.cells().div_ceil(LINK_THREADS), LINK_THREADS);
+        // SAFETY: the caller's promise.
+        unsafe { launch_after_copies(on, &mut self.kernels.link_next, shape, &arguments) }
     }
 
     /// Copies what the device has, for tests.

@@ -338,7 +338,7 @@ impl<G: Gpu> Forces<G> {
                 sink_places,
                 sink_highs,
                 sink_lows,
-                of_sinks.numbers[of_sinks.sorted].at(),
+                of_sinks.sorted_numbers(),
                 tree.high.at(),
                 tree.low.at(),
                 sinks,

@@ -2,8 +2,8 @@
 //! [`crate::hal::gpu::Gpu`].
 //!
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
-//! cells are those of [`super::cells`]. `forces` and `neighbours` walk through them; `block` has what a
-//! device does for a block.
+//! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
+//! `block` has what a device does for a block.
 
 pub mod block;
 pub mod builder;
@@ -14,3 +14,4 @@ pub mod forces;
 pub mod neighbours;
 #[cfg(test)]
 mod opencl_tests;
+pub mod stackless;

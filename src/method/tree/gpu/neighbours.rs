@@ -3,7 +3,7 @@
 use bytemuck::{bytes_of, cast_slice};
 
 use super::builder::{Given, Tree, launch_after_copies};
-use super::constants::{BodyLayout, LINK_THREADS, NEIGHBOUR_THREADS};
+use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
 use crate::data::{FoundNeighbours, Result, memory};
 use crate::hal::gpu::{Address, Argument, Gpu, Place};
 use crate::hal::room::Room;
@@ -11,7 +11,6 @@ use crate::method::tree::neighbours::WHAT;
 
 /// Memory for the search.
 pub struct NeighbourSearch<G: Gpu> {
-    nexts: Room<G>,
     radii2: Room<G>,
     counts: Room<G>,
     starts: Room<G>,
@@ -35,7 +34,7 @@ impl<G: Gpu> NeighbourSearch<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<NeighbourSearch<G>> {
         let room = || Room::new(gpu, "trees");
-        Ok(NeighbourSearch { nexts: room()?, radii2: room()?, counts: room()?, starts: room()?, found: room()? })
+        Ok(NeighbourSearch { radii2: room()?, counts: room()?, starts: room()?, found: room()? })
     }
 
     /// Finds the places of the sources within the radius of each sink. The sums over the cells of
@@ -51,17 +50,14 @@ impl<G: Gpu> NeighbourSearch<G> {
         sinks: &SearchedSinks<G>,
     ) -> Result<FoundNeighbours> {
         let (gpu, count) = (on.0, sinks.tree.bodies);
-        self.nexts.see_to(gpu, 4 * sources.cells())?;
         self.radii2.see_to(gpu, 8 * count)?;
         self.counts.see_to(gpu, 4 * count)?;
         self.starts.see_to(gpu, 8 * count)?;
-        let arguments = [sources.cells.at(), sources.parents.at(), self.nexts.at(), sources.found.at()];
-        let blocks = sources.cells().div_ceil(LINK_THREADS);
-        // SAFETY: the caller's promise; there is room for all sinks and cells; what is sent stays
+        // SAFETY: the caller's promise; there is room for all sinks; what is sent stays
         // until a copy behind it was waited for.
         unsafe {
             send(on, cast_slice(sinks.radii2), &self.radii2)?;
-            launch_after_copies(on, &mut sources.kernels.link_next, (blocks, LINK_THREADS), &arguments)?;
+            sources.link_next(on)?;
             self.walk(on, (sources, given), sinks, false)?;
         }
         let mut counts = memory::filled(count, 0u32, WHAT)?;
@@ -99,15 +95,15 @@ impl<G: Gpu> NeighbourSearch<G> {
             Argument::Memory(given.memory),
             sources.cells.at(),
             sources.places.at(),
-            self.nexts.at(),
+            sources.nexts.at(),
             sources.high.at(),
             sources.low.at(),
-            sources.numbers[sources.sorted].at(),
+            sources.sorted_numbers(),
             Argument::Bytes(bytes_of(&sinks.layout)),
             Argument::Memory(sinks.memory),
             sinks.tree.high.at(),
             sinks.tree.low.at(),
-            sinks.tree.numbers[sinks.tree.sorted].at(),
+            sinks.tree.sorted_numbers(),
             self.radii2.at(),
             Argument::Memory(sources.frame()),
             self.starts.at(),

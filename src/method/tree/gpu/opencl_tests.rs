@@ -1,18 +1,20 @@
 //! Trees on the first OpenCL device of this machine.
 
-use crate::data::Result;
+use crate::data::{Result, SinkOrder};
 use crate::hal::gpu::{Address, Gpu, Place};
 use crate::hal::opencl::OpenCl;
 use crate::hal::opencl::tests::hooks;
 use crate::hal::threads::Threads;
 use crate::method::tree::LEAF;
+use crate::method::tree::bodies::Bodies;
 use crate::method::tree::cells::Cell;
-use crate::method::tree::cpu::Octree;
+use crate::method::tree::cpu::{Octree, stackless};
 use crate::method::tree::criterion::Criterion;
 
 use super::builder::Tree;
 use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
 use super::forces::{Asked, Forces};
+use super::stackless::{Walk, WalkedSinks, Walks};
 
 /// A device with bodies, and a tree of them.
 struct Built<'a> {
@@ -297,5 +299,47 @@ fn forces_are_those_of_direct_sums() {
                 assert!(off <= 1e-3 * expected[0].abs() + 1e-5, "{name}: {found:?}, expected {expected:?}");
             }
         }
+    }
+}
+
+#[test]
+fn walks_without_a_stack_sum_the_points_of_a_cpu() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let gpu = OpenCl::on(context.clone());
+    gpu.enter().unwrap();
+    let (mut built, mut walks) = (Built::new(&gpu), Walks::new(&gpu).unwrap());
+    let positions = plummer(3000);
+    let masses = vec![1.0 / positions.len() as f64; positions.len()];
+    let indices: Vec<i32> = (0..positions.len() as i32).collect();
+    let bodies = Bodies { positions, masses, indices, addresses: Vec::new() };
+    let count = bodies.positions.len();
+    let mut before = (count * count) as u64;
+    for (theta, softening2) in [(0.3, 1e-4), (0.6, 0.0), (1.0, 0.25)] {
+        let walk = stackless::Walk { theta, sinks: SinkOrder::Given, softening2, skip_own_index: true };
+        let (expected, all) = stackless::sum(&bodies, &bodies, &walk, &Threads::alone()).unwrap();
+        let given = built.build((&bodies.positions, &bodies.masses), softening2, None).unwrap();
+        let on = (built.gpu, &built.queue);
+        let mut found = vec![[0.0; 4]; count];
+        let to = on.0.allocate(size_of_val(&found[..]), "forces").unwrap();
+        let sinks = WalkedSinks { memory: given.memory, layout: given.layout, count, order: None };
+        let walk = Walk { theta, softening2, mass_factor: 1.0, skip_own: true, adds: false };
+        // SAFETY: the memories are as long as the bodies need, and the copy is waited for.
+        unsafe {
+            built.tree.sum_cells(on).unwrap();
+            built.tree.link_next(on).unwrap();
+            walks.sum(on, &mut built.tree, &sinks, &walk, to.address()).unwrap();
+            let bytes = size_of_val(&found[..]);
+            on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes).unwrap();
+            on.0.synchronize(on.1).unwrap();
+        }
+        let [median, rare] = errors(&found, &expected);
+        assert!(median < 1e-6 && rare < 1e-5, "theta {theta}: {median:e} {rare:e}");
+        let counts: Vec<u32> = built.tree.copied(on, &walks.counts, count).unwrap();
+        // Rounding decides about a cell whose distance is that at which it becomes a point.
+        let summed: u64 = counts.into_iter().map(u64::from).sum();
+        assert!(summed.abs_diff(all) <= all / 10_000, "theta {theta}: {summed} points, {all} on a CPU");
+        assert!(all < before / 4 * 3, "theta {theta}: {all} points after {before}");
+        before = all;
     }
 }
