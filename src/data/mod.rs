@@ -35,6 +35,6 @@ pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
     Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
 };
-pub use trees::{SinkOrder, TreeAccuracy, TreeBlock};
+pub use trees::{SinkOrder, TreeAccuracy, TreeBlock, TreePhase, TreeProfile};
 pub use units::Units;
 pub use updates::Updates;

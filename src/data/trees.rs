@@ -33,6 +33,77 @@ pub enum SinkOrder {
     Morton,
 }
 
+/// A phase of forces by a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreePhase {
+    /// Bodies are sorted.
+    Sort,
+    /// Cells are made, on CPUs in the same phase as bodies are sorted.
+    Cells,
+    /// The moments of cells are summed.
+    Moments,
+    /// A coarse walk finds how large accelerations are.
+    FirstPass,
+    /// Pairs of cells are tested; on CPUs, and without a stack, they are summed too.
+    Walk,
+    /// Accepted expansions are added.
+    Expansions,
+    /// Pairs of bodies are summed.
+    NearSums,
+}
+
+impl TreePhase {
+    /// All, in their order.
+    pub const ALL: [TreePhase; 7] = [
+        TreePhase::Sort,
+        TreePhase::Cells,
+        TreePhase::Moments,
+        TreePhase::FirstPass,
+        TreePhase::Walk,
+        TreePhase::Expansions,
+        TreePhase::NearSums,
+    ];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            TreePhase::Sort => "sort",
+            TreePhase::Cells => "cells",
+            TreePhase::Moments => "moments",
+            TreePhase::FirstPass => "first pass",
+            TreePhase::Walk => "walk",
+            TreePhase::Expansions => "expansions",
+            TreePhase::NearSums => "near sums",
+        }
+    }
+}
+
+/// The seconds and the interactions of forces by a tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TreeProfile {
+    /// The seconds of each phase.
+    pub seconds: [f64; TreePhase::ALL.len()],
+    /// The pairs of a sink and a source that were summed.
+    pub near: u64,
+    /// The pairs of a sink and an expansion, or a cell as a point, that acts on it. A walk without a
+    /// stack counts bodies here too.
+    pub far: u64,
+}
+
+impl TreeProfile {
+    /// Adds another.
+    pub fn add(&mut self, other: &TreeProfile) {
+        self.seconds.iter_mut().zip(other.seconds).for_each(|(sum, seconds)| *sum += seconds);
+        self.near += other.near;
+        self.far += other.far;
+    }
+
+    /// Returns the seconds of a phase.
+    pub fn seconds_of(&self, phase: TreePhase) -> f64 {
+        self.seconds[phase as usize]
+    }
+}
+
 /// What a block asks of a tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreeBlock {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, InteractionLists, Neighbourhoods, PartialSums, Partition,
-    RecordLine, Result, ResultCode, Sources, Sums,
+    RecordLine, Result, ResultCode, Sources, Sums, TreeProfile,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -350,6 +350,12 @@ impl Devices {
     pub fn tree_crossover(&self) -> u64 {
         let at_work = if self.on_host { &self.host } else { &self.all };
         at_work.first().map_or(u64::MAX, |device| device.tree_crossover())
+    }
+
+    /// Measures the phases of forces by a tree, as [`Device::profile_trees`] does.
+    pub fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        at_work.first_mut().map_or_else(TreeProfile::default, |device| device.profile_trees(wanted))
     }
 
     /// Whether the last block is the CPU's, in place of other devices.

@@ -1,7 +1,7 @@
 //! Forces by a tree.
 
 use crate::data::sinks::SinkScan;
-use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock};
+use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock, TreeProfile};
 
 use super::System;
 
@@ -58,6 +58,13 @@ impl System {
     /// is asked for.
     pub fn tree_crossover(&self) -> u64 {
         self.tree_crossover.unwrap_or_else(|| self.devices.tree_crossover())
+    }
+
+    /// Measures the phases of forces by a tree from now on, or no longer, and returns those of the
+    /// last block, if they were measured. They are waited for one by one, so that the whole takes
+    /// longer. There has to have been a block by a tree.
+    pub fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
+        self.devices.profile_trees(wanted)
     }
 
     /// Returns the accuracy of forces of this many pairs, if they are summed by a tree.

@@ -17,7 +17,7 @@ use direct::gpu::shapes::ForcedShape;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
-    Updates,
+    TreeProfile, Updates,
 };
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
@@ -132,6 +132,13 @@ pub trait Device: Send {
     /// pairs, which is a constant: bits must not depend on timing.
     fn tree_crossover(&self) -> u64 {
         u64::MAX
+    }
+
+    /// Measures the phases of forces by a tree from now on, or no longer, and returns those of the
+    /// last block. They are waited for one by one, so that the whole takes longer. A device begins
+    /// to measure after its first block by a tree.
+    fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
+        TreeProfile::default()
     }
 
     /// Returns the bytes of host memory in use beyond the engine's copy of the sources.

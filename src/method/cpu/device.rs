@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Assignment, Block, Chunk, PartialSums, Result, Sources, Sums, Units, Updates, memory};
+use crate::data::{Assignment, Block, Chunk, PartialSums, Result, Sources, Sums, TreeProfile, Units, Updates, memory};
 use crate::hal::DeviceDescription;
 use crate::hal::threads::Threads;
 use crate::law::lanes::MAX_LANES;
@@ -40,6 +40,8 @@ pub struct CpuDevice<E> {
     has_lists: bool,
     /// The sums of the last block, if they were made by a tree.
     of_tree: Option<Sums>,
+    /// The phases of that tree.
+    profile: TreeProfile,
 }
 
 impl<E: Number> CpuDevice<E> {
@@ -56,6 +58,7 @@ impl<E: Number> CpuDevice<E> {
             lists: ListSums::default(),
             has_lists: false,
             of_tree: None,
+            profile: TreeProfile::default(),
             options,
         }
     }
@@ -85,7 +88,8 @@ impl<E: Number> Device for CpuDevice<E> {
             let on = (&*self.threads, self.options.level);
             let sums = self.of_tree.insert(Sums::default());
             let summed = tree::cpu::block::sum(with, on, of, asked, sums);
-            return summed.inspect_err(|_| self.assignment = Assignment::whole(0));
+            self.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
+            return Ok(());
         }
         let begun = match &block.lists {
             Some(lists) => self.lists.start(with, &mut self.tiles, &self.threads, of, (lists, assignment)),
@@ -156,6 +160,10 @@ impl<E: Number> Device for CpuDevice<E> {
             finder.find(tile, &all[sink], block.skip_own_index, list);
         };
         neighbours::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
+    }
+
+    fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
+        self.profile
     }
 
     fn tree_crossover(&self) -> u64 {

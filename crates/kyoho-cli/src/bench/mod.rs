@@ -12,7 +12,7 @@ pub mod row;
 pub mod speedup;
 mod sweep;
 mod table;
-mod trees;
+pub mod trees;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,6 +73,18 @@ pub struct Arguments {
     /// 1e-2,1e-3,1e-4]
     #[arg(long, value_name = "ERROR", requires = "tree", value_delimiter = ',')]
     accuracy: Vec<f64>,
+    /// The opening angles of --tree in the place of accuracies, 0.1 to 1.5 [with --walk stackless:
+    /// default 0.6]
+    #[arg(long, value_name = "ANGLE", requires = "tree", conflicts_with = "accuracy", value_delimiter = ',')]
+    theta: Vec<f64>,
+    /// How --tree sums forces: cells, by the library's expansions; stackless, by a plain walk for
+    /// each sink with cells as points, or stackless-unsorted, by such a walk in the order of the
+    /// bodies, both as a reference [default: cells]
+    #[arg(long, value_name = "NAME", requires = "tree")]
+    walk: Option<String>,
+    /// With --tree, measure the phases of one more call, and the number of interactions of a sink
+    #[arg(long, requires = "tree")]
+    phases: bool,
     /// Measure interaction lists: groups of sinks, on which only the sources of their own lists
     /// act; of addresses, of sources that come with the call, and of ranges of addresses
     #[arg(long, group = "grouped", conflicts_with_all = ["n", "ni", "regular", "drawn"])]

@@ -1,5 +1,6 @@
 //! A measurement, and the line of a table that shows it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -96,6 +97,14 @@ pub struct Row {
     pub of_n_times_n: Option<f64>,
     /// The accuracy that a tree was asked for.
     pub accuracy: Option<f64>,
+    /// The opening angle that a tree was asked for.
+    pub theta: Option<f64>,
+    /// How its forces are summed: `cells`, `stackless` or `stackless-unsorted`.
+    pub walk: Option<&'static str>,
+    /// The seconds of each phase of one more call, and of the rest of it. Only `--phases` measures
+    /// them, and the number of interactions of a sink.
+    pub phase_seconds: Option<BTreeMap<&'static str, f64>>,
+    pub interactions_per_sink: Option<f64>,
     /// The median of the relative errors of accelerations by it, and the 99th percentile.
     pub error_median: Option<f64>,
     pub error_percentile_99: Option<f64>,
@@ -143,6 +152,10 @@ impl Row {
             of_n_times_n: None,
             on_device: None,
             accuracy: None,
+            theta: None,
+            walk: None,
+            phase_seconds: None,
+            interactions_per_sink: None,
             error_median: None,
             error_percentile_99: None,
             of_direct: None,

@@ -1,6 +1,8 @@
 //! Forces by a tree on all bodies, with their errors, beside direct sums.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::bench::arrays::Received;
 use crate::bench::measure::{self, Bench, Particle};
@@ -9,8 +11,10 @@ use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
 use crate::bench::{Arguments, given};
 use crate::failure::{Failure, Result};
+use crate::machine::named;
 use kyoho::data::error::shown;
-use kyoho::data::{Order, TreeAccuracy, memory};
+use kyoho::data::{Order, SinkOrder, TreeAccuracy, TreePhase, memory};
+use kyoho::engine::TreeErrors;
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
 
@@ -22,10 +26,51 @@ const ACCURACIES: [f64; 3] = [1e-2, 1e-3, 1e-4];
 /// some are sinks, and the time is in proportion.
 const PAIRS: [usize; 2] = [1 << 36, 1 << 29];
 /// The number of sinks by which errors are measured.
-const SAMPLES: usize = 1000;
+pub const SAMPLES: usize = 1000;
+
+/// How forces are summed by a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// By expansions of cells, as the library does.
+    Cells,
+    /// By a walk for each sink in Morton order, in which cells are points.
+    Stackless,
+    /// By such a walk in the order of the bodies.
+    StacklessUnsorted,
+}
+
+impl Walk {
+    /// All.
+    pub const ALL: [Walk; 3] = [Walk::Cells, Walk::Stackless, Walk::StacklessUnsorted];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Walk::Cells => "cells",
+            Walk::Stackless => "stackless",
+            Walk::StacklessUnsorted => "stackless-unsorted",
+        }
+    }
+
+    /// Returns what it is asked for with an opening angle.
+    pub fn with(self, theta: f64) -> TreeAccuracy {
+        match self {
+            Walk::Cells => TreeAccuracy::Theta(theta),
+            Walk::Stackless => TreeAccuracy::Stackless { theta, sinks: SinkOrder::Morton },
+            Walk::StacklessUnsorted => TreeAccuracy::Stackless { theta, sinks: SinkOrder::Given },
+        }
+    }
+}
+
+/// The name of what a call takes beside its phases.
+const REST: &str = "rest";
+/// The opening angle of walks without a stack.
+const THETA: f64 = 0.6;
 
 /// The measurements of one number of bodies and one accuracy.
 struct Measured {
+    /// What the tree was asked for.
+    asked: TreeAccuracy,
     /// Writing all sources and computing their forces.
     whole: Row,
     /// The forces of sources that stay.
@@ -39,15 +84,19 @@ impl Measured {
     fn direct_seconds(&self) -> f64 {
         self.direct.seconds * self.direct.nj as f64 / self.direct.ni as f64
     }
+}
 
-    fn accuracy(&self) -> f64 {
-        self.whole.accuracy.unwrap_or(f64::NAN)
+/// Returns the number of an accuracy, with its name.
+fn number_of(asked: TreeAccuracy) -> (&'static str, f64) {
+    match asked {
+        TreeAccuracy::Error(error) => ("accuracy", error),
+        TreeAccuracy::Theta(theta) | TreeAccuracy::Stackless { theta, .. } => ("theta", theta),
     }
 }
 
 /// Measures, prints a table or JSON, and draws the pictures.
 pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
-    let accuracies = accuracies(arguments)?;
+    let (walk, asked) = asked(arguments)?;
     let path = plot::path(arguments.plot.as_deref(), "kyoho-tree.svg")?;
     let path_of_errors = beside(path);
     plot::path(Some(&path_of_errors), "")?;
@@ -63,14 +112,14 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
         if arguments.effort().is_left_out(foreseen, format_args!("{n} bodies and more"))? {
             break;
         }
-        of_bodies(arguments, setup, (n, (PAIRS[place] / n).clamp(1, n)), &accuracies, &mut all)?;
+        of_bodies(arguments, setup, (n, (PAIRS[place] / n).clamp(1, n)), (walk, &asked), &mut all)?;
     }
     if arguments.json {
         let rows = |row: &Measured| [row.whole.clone(), row.forces.clone(), row.direct.clone()];
         print_json(&all.iter().flat_map(rows).collect::<Vec<_>>())?;
     }
     let title = all[0].whole.title();
-    plot::draw(path, &times(title.clone(), &accuracies, &all))?;
+    plot::draw(path, &times(title.clone(), &asked, &all))?;
     let drawn = match times_by_errors(title, &all) {
         Some(picture) => {
             plot::draw(&path_of_errors, &picture)?;
@@ -84,17 +133,29 @@ pub fn run(arguments: &Arguments, setup: &Setup) -> Result<()> {
     if arguments.json { Ok(()) } else { out!("{drawn}") }
 }
 
-/// Returns the accuracies to measure, the largest errors first.
-fn accuracies(arguments: &Arguments) -> Result<Vec<f64>> {
-    let mut accuracies = if arguments.accuracy.is_empty() { ACCURACIES.to_vec() } else { arguments.accuracy.clone() };
-    let [lowest, highest] = TreeAccuracy::ERRORS;
-    if let Some(wrong) = accuracies.iter().find(|accuracy| !(lowest..=highest).contains(*accuracy)) {
-        let allowed = format!("{} to {}", shown(lowest), shown(highest));
-        return Err(Failure::Argument { option: "--accuracy", value: shown(*wrong), allowed });
+/// Returns the walk, and what to ask for, the largest errors first.
+fn asked(arguments: &Arguments) -> Result<(Walk, Vec<TreeAccuracy>)> {
+    let walk = arguments.walk.as_deref().map(|name| named("--walk", name, &Walk::ALL, Walk::name));
+    let walk = walk.transpose()?.unwrap_or(Walk::Cells);
+    if walk != Walk::Cells && !arguments.accuracy.is_empty() {
+        let allowed = format!("--theta with --walk {}", walk.name());
+        return Err(Failure::Argument { option: "--accuracy", value: "given".into(), allowed });
     }
-    accuracies.sort_by(|one, other| other.total_cmp(one));
-    accuracies.dedup();
-    Ok(accuracies)
+    let by_angle = walk != Walk::Cells || !arguments.theta.is_empty();
+    let (option, given, default, [lowest, highest]) = if by_angle {
+        ("--theta", &arguments.theta, &[THETA][..], TreeAccuracy::THETAS)
+    } else {
+        ("--accuracy", &arguments.accuracy, &ACCURACIES[..], TreeAccuracy::ERRORS)
+    };
+    let mut numbers = if given.is_empty() { default.to_vec() } else { given.clone() };
+    if let Some(wrong) = numbers.iter().find(|number| !(lowest..=highest).contains(*number)) {
+        let allowed = format!("{} to {}", shown(lowest), shown(highest));
+        return Err(Failure::Argument { option, value: shown(*wrong), allowed });
+    }
+    numbers.sort_by(|one, other| other.total_cmp(one));
+    numbers.dedup();
+    let asked = |number: f64| if by_angle { walk.with(number) } else { TreeAccuracy::Error(number) };
+    Ok((walk, numbers.into_iter().map(asked).collect()))
 }
 
 /// Returns the path of the second picture: that of the first with `-error` at the end of the name.
@@ -109,7 +170,7 @@ fn of_bodies(
     arguments: &Arguments,
     setup: &Setup,
     (n, sinks_of_direct): (usize, usize),
-    accuracies: &[f64],
+    (walk, all_asked): (Walk, &[TreeAccuracy]),
     all: &mut Vec<Measured>,
 ) -> Result<()> {
     let bodies = measure::bodies(n)?;
@@ -117,29 +178,31 @@ fn of_bodies(
     let mut direct = Bench::new(arguments.seconds, setup, &bodies)?;
     // Trees are measured where direct sums would be faster, too.
     bench.system().set_tree_crossover(Some(0));
-    let caller = Caller { forces: Received::new(n, bench.system().interaction())?, bodies: &bodies };
-    let sinks = memory::collected((0..n).map(|number| bodies[number].sink(number, 0.0)), "sinks")?;
-    for accuracy in accuracies {
-        bench.system().set_tree(Some(TreeAccuracy::Error(*accuracy)))?;
+    let caller = Caller::new(&bodies, bench.system())?;
+    for asked in all_asked {
+        bench.system().set_tree(Some(*asked))?;
         let mut calls: [&mut dyn FnMut() -> Result<()>; 2] =
-            [&mut || caller.write(bench.system()).and_then(|()| caller.force(bench.system())), &mut || {
-                direct.call(Work::NTimesN, sinks_of_direct).map(|_| ())
-            }];
+            [&mut || caller.call(bench.system()), &mut || direct.call(Work::NTimesN, sinks_of_direct).map(|_| ())];
         let medians = measure::in_turns(arguments.seconds, &mut calls)?;
         // By themselves, as a tree may be kept as long as no source is written.
         let forces = measure::in_turns(arguments.seconds, &mut [|| caller.force(bench.system())])?[0];
-        let errors = bench.system().tree_errors(n, true, &sinks, SAMPLES)?;
+        let errors = caller.errors(bench.system())?;
+        let profile = if arguments.phases { Some(caller.profile(bench.system())?) } else { None };
 
         let direct = direct.row(Work::NTimesN, [sinks_of_direct, n], medians[1]);
         let seconds_of_direct = direct.seconds * n as f64 / sinks_of_direct as f64;
         let [whole, forces] = [(Work::Tree, medians[0]), (Work::TreeSourcesStay, forces)].map(|(work, median)| Row {
-            accuracy: Some(*accuracy),
+            accuracy: if let TreeAccuracy::Error(error) = *asked { Some(error) } else { None },
+            theta: if let TreeAccuracy::Error(_) = *asked { None } else { Some(number_of(*asked).1) },
+            walk: Some(walk.name()),
+            phase_seconds: profile.as_ref().map(|profile| profile.seconds.clone()),
+            interactions_per_sink: profile.as_ref().map(|profile| profile.interactions_per_sink),
             error_median: Some(errors.median),
             error_percentile_99: Some(errors.percentile_99),
             of_direct: Some(seconds_of_direct / median.0),
             ..bench.row(work, [n, n], median)
         });
-        let measured = Measured { whole, forces, direct };
+        let measured = Measured { asked: *asked, whole, forces, direct };
         if !arguments.json {
             if all.is_empty() {
                 print_header(&measured)?;
@@ -152,12 +215,60 @@ fn of_bodies(
 }
 
 /// A program with arrays of its bodies and of their forces.
-struct Caller<'a> {
+pub struct Caller<'a> {
     bodies: &'a [Particle],
     forces: Received,
 }
 
-impl Caller<'_> {
+/// The phases of a call.
+pub struct Profile {
+    /// The seconds of each, and of the rest of the call, which is mostly copies.
+    pub seconds: BTreeMap<&'static str, f64>,
+    /// The number of interactions of a sink.
+    pub interactions_per_sink: f64,
+}
+
+impl Profile {
+    /// Returns the seconds until the tree and the moments of its cells are made.
+    pub fn construction(&self) -> f64 {
+        [TreePhase::Sort, TreePhase::Cells, TreePhase::Moments].iter().map(|phase| self.seconds[phase.name()]).sum()
+    }
+}
+
+impl<'a> Caller<'a> {
+    /// Makes the arrays.
+    pub fn new(bodies: &'a [Particle], system: &System) -> Result<Caller<'a>> {
+        Ok(Caller { bodies, forces: Received::new(bodies.len(), system.interaction())? })
+    }
+
+    /// Writes all sources, computes the forces on all bodies, and receives them.
+    pub fn call(&self, system: &mut System) -> Result<()> {
+        self.write(system)?;
+        self.force(system)
+    }
+
+    /// Returns the errors of the forces on some of the bodies.
+    pub fn errors(&self, system: &mut System) -> Result<TreeErrors> {
+        let count = self.bodies.len();
+        let sinks = (0..count).map(|number| self.bodies[number].sink(number, 0.0));
+        Ok(system.tree_errors(count, true, &memory::collected(sinks, "sinks")?, SAMPLES)?)
+    }
+
+    /// Measures the phases of a call, each of which is waited for.
+    pub fn profile(&self, system: &mut System) -> Result<Profile> {
+        self.call(system)?;
+        system.profile_trees(true);
+        let began = Instant::now();
+        self.call(system)?;
+        let whole = began.elapsed().as_secs_f64();
+        let profile = system.profile_trees(false);
+        let of_phase = |phase: TreePhase| (phase.name(), profile.seconds_of(phase));
+        let mut seconds: BTreeMap<_, _> = TreePhase::ALL.into_iter().map(of_phase).collect();
+        seconds.insert(REST, whole - profile.seconds.iter().sum::<f64>());
+        let interactions_per_sink = (profile.near + profile.far) as f64 / self.bodies.len() as f64;
+        Ok(Profile { seconds, interactions_per_sink })
+    }
+
     /// Writes all sources.
     fn write(&self, system: &mut System) -> Result<()> {
         let bodies: &[Particle] = self.bodies;
@@ -175,7 +286,8 @@ impl Caller<'_> {
 fn print_header(measured: &Measured) -> Result<()> {
     out!("{}; forces on all of N bodies by a tree, beside direct sums", measured.whole.title())?;
     let times = format!("{:>15}  {:>15}  {:>15}  {:>8}", "milliseconds", "sources stay", "direct sums", "ratio");
-    out!("{:>9}  {:>8}  {:>12}  {:>10}  {times}", "N", "accuracy", "median error", "99 % error")
+    let (asked, _) = number_of(measured.asked);
+    out!("{:>9}  {asked:>8}  {:>12}  {:>10}  {times}", "N", "median error", "99 % error")
 }
 
 fn print(measured: &Measured) -> Result<()> {
@@ -185,27 +297,41 @@ fn print(measured: &Measured) -> Result<()> {
     let [whole, forces, direct] =
         [*seconds, measured.forces.seconds, measured.direct_seconds()].map(|seconds| seconds * 1e3);
     let times = format!("{whole:>15.3}  {forces:>15.3}  {direct:>15.3}  {:>8.3}", number(measured.whole.of_direct));
-    out!("{nj:>9}  {:>8e}  {:>12.2e}  {:>10.2e}  {times}", measured.accuracy(), errors[0], errors[1])
+    let asked = match measured.asked {
+        TreeAccuracy::Error(error) => format!("{error:e}"),
+        other => number_of(other).1.to_string(),
+    };
+    out!("{nj:>9}  {asked:>8}  {:>12.2e}  {:>10.2e}  {times}", errors[0], errors[1])?;
+    let Some(seconds) = &measured.whole.phase_seconds else { return Ok(()) };
+    let phases = TreePhase::ALL.map(TreePhase::name).into_iter().chain([REST]);
+    let shown = phases.map(|phase| format!("{phase} {:.3}", seconds[phase] * 1e3));
+    let each = number(measured.whole.interactions_per_sink);
+    out!("{:>9}  milliseconds: {}; {each:.1} interactions a sink", "", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the picture of the time against the number of bodies, with a curve for each accuracy and
 /// one of direct sums.
-fn times(title: String, accuracies: &[f64], all: &[Measured]) -> Picture {
-    let curve = |label: String, accuracy: f64, seconds: &dyn Fn(&Measured) -> f64| Curve {
+fn times(title: String, asked: &[TreeAccuracy], all: &[Measured]) -> Picture {
+    let curve = |label: String, asked: TreeAccuracy, seconds: &dyn Fn(&Measured) -> f64| Curve {
         label,
-        points: (all.iter().filter(|row| row.accuracy() == accuracy))
-            .map(|row| (row.whole.nj as f64, seconds(row)))
-            .collect(),
+        points: (all.iter().filter(|row| row.asked == asked)).map(|row| (row.whole.nj as f64, seconds(row))).collect(),
         dashes: Vec::new(),
         level: None,
     };
-    let of_tree = |accuracy: &f64| curve(format!("tree, accuracy {accuracy:e}"), *accuracy, &|row| row.whole.seconds);
-    let direct = curve("direct sums".into(), accuracies[0], &Measured::direct_seconds);
+    let of_tree = |asked: &TreeAccuracy| {
+        let label = match *asked {
+            TreeAccuracy::Error(error) => format!("tree, accuracy {error:e}"),
+            TreeAccuracy::Theta(theta) => format!("tree, theta {theta}"),
+            TreeAccuracy::Stackless { theta, .. } => format!("stackless walk, theta {theta}"),
+        };
+        curve(label, *asked, &|row| row.whole.seconds)
+    };
+    let direct = curve("direct sums".into(), asked[0], &Measured::direct_seconds);
     Picture {
         title,
         axes: [("N", &DECADES), ("seconds", &DECADES)].map(|(what, scale)| Axis { what, scale }),
         dashes: None,
-        curves: accuracies.iter().map(of_tree).chain([direct]).collect(),
+        curves: asked.iter().map(of_tree).chain([direct]).collect(),
     }
 }
 
@@ -236,18 +362,19 @@ mod tests {
     /// direct sums on half of the bodies.
     fn measured(n: usize, accuracy: f64) -> Measured {
         let seconds = -1e-6 * n as f64 * accuracy.log10();
-        let [accuracy, error_median] = [accuracy, 0.5 * accuracy].map(Some);
-        let whole = Row { work: Work::Tree, ni: n, nj: n, seconds, accuracy, error_median, ..Row::example() };
+        let asked = TreeAccuracy::Error(accuracy);
+        let error_median = Some(0.5 * accuracy);
+        let whole = Row { work: Work::Tree, ni: n, nj: n, seconds, error_median, ..Row::example() };
         let forces = Row { work: Work::TreeSourcesStay, seconds: 0.5 * seconds, ..whole.clone() };
         let direct =
             Row { work: Work::NTimesN, ni: n / 2, nj: n, seconds: 1e-9 * (n * n / 2) as f64, ..Row::example() };
-        Measured { whole, forces, direct }
+        Measured { asked, whole, forces, direct }
     }
 
     #[test]
     fn each_accuracy_and_direct_sums_have_a_curve_of_times() {
         let all = [(1000, 1e-2), (1000, 1e-3), (8000, 1e-2), (8000, 1e-3)].map(|(n, accuracy)| measured(n, accuracy));
-        let Picture { curves, .. } = times("a title".into(), &[1e-2, 1e-3], &all);
+        let Picture { curves, .. } = times("a title".into(), &[1e-2, 1e-3].map(TreeAccuracy::Error), &all);
         let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
         assert_eq!(labels, ["tree, accuracy 1e-2", "tree, accuracy 1e-3", "direct sums"]);
         let points = |points: &[plot::Point]| points.iter().map(|(n, s)| (*n, (s * 1e6).round())).collect::<Vec<_>>();

@@ -2,6 +2,7 @@
 
 mod fujiwara_nakasato;
 mod miki;
+mod nakasato;
 mod sapporo2;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ enum Article {
     /// Miki, Takahashi & Mori 2012: the speed of forces N x N by the number of threads that share a
     /// sink
     Miki(miki::Arguments),
+    /// Nakasato 2009: forces by a tree against the number of bodies and the opening angle
+    Nakasato(nakasato::Arguments),
     /// Fujiwara & Nakasato 2009: forces and leapfrog steps of galaxies, and a cartwheel's ring
     FujiwaraNakasato(fujiwara_nakasato::Arguments),
 }
@@ -67,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.article {
         Article::Sapporo2(arguments) => sapporo2::run(arguments),
         Article::Miki(arguments) => miki::run(arguments),
+        Article::Nakasato(arguments) => nakasato::run(arguments),
         Article::FujiwaraNakasato(arguments) => fujiwara_nakasato::run(arguments),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::data::sinks::width;
 use crate::data::{
     Assignment, Block, CHUNK, Error, FoundNeighbours, Interaction, InteractionLists, ListedSources, MAX_DERIVATIVES,
-    Nearest, Neighbourhoods, PartialSums, Partition, Records, Result, SLICES, Sources, TreeBlock, Updates,
+    Nearest, Neighbourhoods, PartialSums, Partition, Records, Result, SLICES, Sources, TreeBlock, TreeProfile, Updates,
     chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
@@ -732,6 +732,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn tree_crossover(&self) -> u64 {
         TREE_CROSSOVER
+    }
+
+    fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
+        self.trees.as_mut().map_or_else(TreeProfile::default, |trees| trees.profile(wanted))
     }
 
     fn crossover(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, Interaction, Result, Sources, Sums, TreeBlock};
+use crate::data::{Block, Interaction, Result, Sources, Sums, TreeBlock, TreePhase, TreeProfile};
 use crate::hal::threads::Threads;
 use crate::method::tree::accuracy::Method;
 use crate::method::tree::bodies::Bodies;
@@ -11,32 +11,39 @@ use crate::simd::kernel::Kernel;
 use super::stackless::{self, Walk};
 use super::sums::{Points, Settings, TreeSums};
 
-/// Sums the forces of a block by a tree.
+/// Sums the forces of a block by a tree, and returns how long that took.
 pub fn sum<E: Number>(
     (kernel, interaction): (&dyn Kernel<E>, &Interaction),
     (threads, level): (&Threads, Level),
     (sources, block): (&Sources, &Block),
     TreeBlock { accuracy, softening2, .. }: TreeBlock,
     into: &mut Sums,
-) -> Result<()> {
+) -> Result<TreeProfile> {
     let of_sources = Bodies::sources(sources, block.nj)?;
     let of_sinks = Bodies::sinks(block.sinks.all())?;
     let skip_own_index = block.skip_own_index;
+    let mut profile = TreeProfile::default();
     let forces = match Method::of(accuracy) {
         Method::Cells { order, criterion } => {
             let settings = Settings { order, criterion, softening2, skip_own_index, level };
             let sums = TreeSums { kernel, interaction, threads };
-            sums.sum(points(&of_sources), points(&of_sinks), &settings)?.0
+            let (forces, counts) = sums.sum(points(&of_sources), points(&of_sinks), &settings)?;
+            let phases = [TreePhase::Sort, TreePhase::Moments, TreePhase::FirstPass, TreePhase::Walk];
+            phases.iter().zip(counts.seconds).for_each(|(phase, seconds)| profile.seconds[*phase as usize] = seconds);
+            (profile.near, profile.far) = (counts.near, counts.far_of_sinks);
+            forces
         }
         Method::Stackless { theta, sinks } => {
             let walk = Walk { theta, sinks, softening2, skip_own_index };
-            stackless::sum(&of_sources, &of_sinks, &walk, threads)?.0
+            let (forces, found) = stackless::sum(&of_sources, &of_sinks, &walk, threads)?;
+            profile = found;
+            forces
         }
     };
     into.reserve(forces.len(), interaction.n_outputs, false)?;
     into.reset(forces.len(), interaction.n_outputs, false);
     into.values.copy_from_slice(forces.as_flattened());
-    Ok(())
+    Ok(profile)
 }
 
 fn points(bodies: &Bodies) -> Points<'_> {

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-use crate::data::{Result, SinkOrder, memory};
+use crate::data::{Result, SinkOrder, TreePhase, TreeProfile, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::bodies::Bodies;
 
@@ -121,21 +122,28 @@ impl Points<'_> {
     }
 }
 
-/// Returns the potential and the acceleration of each sink, and the number of points, of cells and
-/// of bodies, that were summed for all of them.
-pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> Result<(Vec<[f64; 4]>, u64)> {
+/// Returns the potential and the acceleration of each sink.
+pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> Result<(Vec<[f64; 4]>, TreeProfile)> {
     let count = sinks.positions.len();
     let mut forces = memory::filled(count, [0.0; 4], "forces")?;
     if sources.positions.is_empty() {
-        return Ok((forces, 0));
+        return Ok((forces, TreeProfile::default()));
     }
+    let mut profile = TreeProfile::default();
+    let mut began = Instant::now();
+    let mut end = |phase: TreePhase| {
+        profile.seconds[phase as usize] += began.elapsed().as_secs_f64();
+        began = Instant::now();
+    };
     let tree = Octree::new(&sources.positions, threads)?;
     let nexts = tree.nexts()?;
     let are_sources = sources.positions == sinks.positions && sources.indices == sinks.indices;
     let order = match walk.sinks {
         SinkOrder::Given => memory::collected(0..count as u32, WHAT)?,
+        SinkOrder::Morton if are_sources => memory::collected(tree.order.iter().copied(), WHAT)?,
         SinkOrder::Morton => Octree::new(&sinks.positions, threads)?.order,
     };
+    end(TreePhase::Sort);
     let points = AtomicU64::new(0);
     let mut sorted = memory::filled(count, [0.0; 4], "forces")?;
     for sign in [1.0, -1.0] {
@@ -143,6 +151,7 @@ pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> 
             break;
         }
         let tree = Points::new((&tree, &nexts), (sources, sign), walk.theta)?;
+        end(TreePhase::Moments);
         threads.each(order.chunks(PIECE).zip(sorted.chunks_mut(PIECE)), |(order, forces)| {
             let of_sink = |(sink, force): (&u32, &mut [f64; 4])| {
                 let own = Some(*sink).filter(|_| are_sources && walk.skip_own_index);
@@ -150,10 +159,12 @@ pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> 
             };
             points.fetch_add(order.iter().zip(forces).map(of_sink).sum(), Ordering::Relaxed);
         });
+        end(TreePhase::Walk);
     }
     order.iter().zip(sorted).for_each(|(sink, force)| forces[*sink as usize] = force);
     if walk.skip_own_index && !are_sources {
         sources.leave_out_own(sinks, walk.softening2, forces.as_flattened_mut())?;
     }
-    Ok((forces, points.into_inner()))
+    profile.far = points.into_inner();
+    Ok((forces, profile))
 }

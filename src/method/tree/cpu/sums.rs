@@ -58,6 +58,8 @@ pub struct Counts {
     pub near: u64,
     /// The pairs of cells whose expansions were used.
     pub far: u64,
+    /// The pairs of a sink and such an expansion of a cell of sources.
+    pub far_of_sinks: u64,
     /// The tests of pairs of cells.
     pub tests: u64,
     /// The tests of the first pass.
@@ -175,6 +177,7 @@ impl<E: Number> TreeSums<'_, E> {
         for scratch in walk::walk(&walk, sink_tree, first, &mut sorted, threads)? {
             counts.near += scratch.counts.near;
             counts.far += scratch.counts.far;
+            counts.far_of_sinks += scratch.counts.far_of_sinks;
             counts.tests += scratch.counts.tests;
             counts.groups += scratch.counts.groups;
         }
@@ -359,7 +362,9 @@ impl<E: Number> Pass for Walk<'_, '_, E> {
         if !accepted.is_empty() {
             self.expansions.add_far(records, moments, accepted, &sink, self.tests.softening2, &mut local);
         }
-        let mut counts = Counts { far: accepted.len() as u64, tests, ..Counts::default() };
+        let far = accepted.len() as u64;
+        let far_of_sinks = far * u64::from(of_cell.bodies);
+        let mut counts = Counts { far, far_of_sinks, tests, ..Counts::default() };
         let sinks = of_cell.body_range();
         if extent.is_group {
             counts.near = self.near(sinks, (extent.center, extent.radius), &local, kept, scratch, out)?;
@@ -373,6 +378,7 @@ impl<E: Number> Pass for Walk<'_, '_, E> {
         let all = &mut scratch.counts;
         all.near += counts.near;
         all.far += counts.far;
+        all.far_of_sinks += counts.far_of_sinks;
         all.tests += counts.tests;
         all.groups += counts.groups;
         Ok(!extent.is_group && !extent.is_split)
@@ -426,6 +432,7 @@ impl<E: Number> Walk<'_, '_, E> {
                 counts.tests += scratch.sorting.sort(&self.sources.tree.cells, list, &mut kept, test)?;
                 let accepted = &scratch.sorting.accepted;
                 counts.far += accepted.len() as u64;
+                counts.far_of_sinks += accepted.len() as u64;
                 if !accepted.is_empty() {
                     let Sources { records, moments, .. } = self.sources;
                     self.expansions.add_far(records, moments, accepted, &of_sink, self.tests.softening2, local);

@@ -2,7 +2,7 @@
 
 use crate::data::{
     Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
-    TreeBlock, Units, memory, sinks,
+    TreeBlock, TreeProfile, Units, memory, sinks,
 };
 use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
@@ -11,6 +11,7 @@ use crate::method::tree::accuracy::Method;
 use crate::method::tree::bodies::{Bodies, are_sources};
 
 use super::builder::{Given, Tree};
+use super::clock::Clock;
 use super::constants::BodyLayout;
 use super::forces::{Asked, Forces};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
@@ -106,6 +107,22 @@ impl<G: Gpu> TreeSums<G> {
         })
     }
 
+    /// Measures phases from now on, or no longer, and returns those of the last block.
+    pub fn profile(&mut self, wanted: bool) -> TreeProfile {
+        let mut all = TreeProfile::default();
+        for clock in self.clocks() {
+            all.add(&clock.profile);
+            clock.set(wanted);
+        }
+        all
+    }
+
+    /// Returns the clocks of all that a block does.
+    fn clocks(&mut self) -> impl Iterator<Item = &mut Clock> {
+        let of_sinks = self.sinks.as_mut().map(|sinks| &mut sinks.clock);
+        [&mut self.sources.clock, &mut self.forces.clock, &mut self.walks.clock].into_iter().chain(of_sinks)
+    }
+
     /// Forgets the tree of sources that have changed.
     pub fn forget(&mut self) {
         self.built = None;
@@ -170,6 +187,7 @@ impl<G: Gpu> TreeSums<G> {
     ) -> Result<()> {
         let on = (gpu, queue);
         let TreeBlock { accuracy, softening2, .. } = asked;
+        self.clocks().for_each(|clock| clock.profile = TreeProfile::default());
         let count = block.sinks.len();
         let bytes = 8 * NUMBERS * count;
         (self.count, self.is_on_device) = (count, true);

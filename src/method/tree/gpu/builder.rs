@@ -2,12 +2,13 @@
 
 use bytemuck::{bytes_of, cast_slice};
 
+use super::clock::Clock;
 use super::constants::{
     BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND, FOUND_CROWDED,
     FOUND_DEEP, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS, LEAF_THREADS,
     LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS, defines_of_order, record, unit_of_order,
 };
-use crate::data::{Error, Result};
+use crate::data::{Error, Result, TreePhase};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
 use crate::hal::room::Room;
 use crate::law::expansion::LOWEST_ORDER;
@@ -112,6 +113,7 @@ pub struct Tree<G: Gpu> {
     pub(super) bodies: usize,
     pub(super) starts: Vec<u32>,
     has_negative: bool,
+    pub(super) clock: Clock,
 }
 
 impl<G: Gpu> Tree<G> {
@@ -148,6 +150,7 @@ impl<G: Gpu> Tree<G> {
             bodies: 0,
             starts: Vec::new(),
             has_negative: false,
+            clock: Clock::default(),
         })
     }
 
@@ -210,11 +213,13 @@ impl<G: Gpu> Tree<G> {
             return Ok(());
         }
         self.make_room(gpu, given)?;
+        self.clock.begin(on)?;
         // SAFETY: the caller's promise; `make_room` saw to memory for so many bodies.
         unsafe {
             let mut passes = self.passes.unwrap_or(if bodies < FEW_KEYS { 5 } else { 6 });
             self.find_cube(on, given)?;
             self.sort(on, given, passes)?;
+            self.clock.end(on, TreePhase::Sort)?;
             self.make_cells(on)?;
             loop {
                 let report = self.report(on)?;
@@ -236,7 +241,7 @@ impl<G: Gpu> Tree<G> {
                     }
                     self.starts.extend_from_slice(&report[FOUND_STARTS..]);
                     self.has_negative = report[FOUND_NEGATIVE] != 0;
-                    return Ok(());
+                    return self.clock.end(on, TreePhase::Cells);
                 }
                 self.make_cells(on)?;
             }
@@ -463,6 +468,7 @@ impl<G: Gpu> Tree<G> {
         self.places.see_to(on.0, 32 * self.room)?;
         self.reaches.see_to(on.0, 16 * self.room)?;
         self.moments.see_to(on.0, 4 * record(order) * self.room)?;
+        self.clock.begin(on)?;
         let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
         let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
         let [places, reaches, moments] = [self.places.at(), self.reaches.at(), self.moments.at()];
@@ -488,7 +494,7 @@ impl<G: Gpu> Tree<G> {
                 launch(on, &mut kernels.sum_children, (blocks, INNER_THREADS), &arguments)?;
             }
         }
-        Ok(())
+        self.clock.end(on, TreePhase::Moments)
     }
 
     /// Begins to sum what walks need of cells, with moments of whichever order is loaded.
@@ -508,13 +514,15 @@ impl<G: Gpu> Tree<G> {
     /// As for [`Tree::sum_moments`].
     pub unsafe fn link_next(&mut self, on: (&G, &G::Queue)) -> Result<()> {
         self.nexts.see_to(on.0, 4 * self.cells())?;
+        self.clock.begin(on)?;
         let arguments = [self.cells.at(), self.parents.at(), self.nexts.at(), self.found.at()];
         let shape = (self.cells().div_ceil(LINK_THREADS), LINK_THREADS);
         // SAFETY: the caller's promise.
-        unsafe { launch_after_copies(on, &mut self.kernels.link_next, shape, &arguments) }
+        unsafe { launch_after_copies(on, &mut self.kernels.link_next, shape, &arguments)? };
+        self.clock.end(on, TreePhase::Cells)
     }
 
-    /// Copies what the device has, for tests.
+    /// Copies what the device has, for tests and counts.
     pub(super) fn copied<T: bytemuck::Pod>(
         &self,
         (gpu, queue): (&G, &G::Queue),

@@ -3,11 +3,13 @@
 use bytemuck::bytes_of;
 
 use super::builder::{Expansions, Tree, launch, launch_after_copies, scan};
+use super::clock::Clock;
 use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
-use crate::data::{Error, Result};
+use crate::data::{Error, Result, TreePhase};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
 use crate::hal::room::Room;
 use crate::law::indices::components;
+use crate::method::tree::cells::Cell;
 use crate::method::tree::criterion::{CUT, Criterion, variation};
 
 /// Threads that have a sink together.
@@ -66,6 +68,7 @@ pub struct Forces<G: Gpu> {
     room_of_groups: usize,
     /// The most words of lists.
     pub(super) most_words: usize,
+    pub(super) clock: Clock,
 }
 
 /// What the sums need room for.
@@ -101,6 +104,7 @@ impl<G: Gpu> Forces<G> {
             room: 0,
             room_of_groups: 0,
             most_words: MOST_WORDS,
+            clock: Clock::default(),
         })
     }
 
@@ -214,6 +218,7 @@ impl<G: Gpu> Forces<G> {
         let level_numbers: [i32; ALL_LEVELS] = std::array::from_fn(|level| level as i32);
         let level_of = |level: usize| Argument::Bytes(bytes_of(&level_numbers[level]));
         let blocks = cells.min(MOST_BLOCKS);
+        self.clock.begin(on)?;
         // SAFETY: the caller's promise.
         unsafe {
             gpu.zero(queue, &self.used.0, 4)?;
@@ -279,6 +284,7 @@ impl<G: Gpu> Forces<G> {
             }
             let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
             find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), kernels)?;
+            self.clock.end(on, TreePhase::FirstPass)?;
             gpu.zero(queue, &self.used.0, 4)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
             self.locals.see_to(gpu, all * 4 * components(order).next_multiple_of(4))?;
@@ -309,6 +315,7 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch_after_copies(on, &mut kernels.find_interactions, (blocks(level), LANES), &arguments)?;
             }
+            self.clock.end(on, TreePhase::Walk)?;
             let all = WALKED.iter().map(|level| blocks(*level)).sum();
             let arguments = [
                 sink_places,
@@ -333,6 +340,7 @@ impl<G: Gpu> Forces<G> {
                 let shape = (blocks(*level).div_ceil(SHIFT_THREADS), SHIFT_THREADS);
                 launch(on, &mut kernels.shift_locals, shape, &arguments)?;
             }
+            self.clock.end(on, TreePhase::Expansions)?;
             let arguments = [
                 tree.cells.at(),
                 sink_places,
@@ -355,8 +363,49 @@ impl<G: Gpu> Forces<G> {
                 Argument::Bytes(bytes_of(&adds)),
             ];
             launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), NEAR_THREADS), &arguments)?;
-            Ok(Needed { words: self.report(on)?[0] as usize, ..needed })
+            let [words, ..] = self.report(on)?;
+            self.clock.end(on, TreePhase::NearSums)?;
+            if self.clock.is_wanted() && words as usize <= self.room {
+                self.count(on, tree, (words as usize, room, &sink_counts_))?;
+            }
+            Ok(Needed { words: words as usize, ..needed })
         }
+    }
+
+    /// Counts the interactions in lists of so many words, of sinks of which there are so many in each
+    /// level.
+    fn count(
+        &mut self,
+        on: (&G, &G::Queue),
+        tree: &Tree<G>,
+        (words, room, of_levels): (usize, usize, &[u32; ALL_LEVELS]),
+    ) -> Result<()> {
+        let cells: Vec<Cell> = tree.copied(on, &tree.cells, tree.cells())?;
+        let lists: Vec<u32> = tree.copied(on, &self.lists, words)?;
+        let places = LEVELS_OF_SINKS * room + self.room_of_groups;
+        let sinks: Vec<[u32; 4]> = tree.copied(on, &self.sinks, places)?;
+        let heads = |heads: &Room<G>| tree.copied::<u32>(on, heads, places);
+        let (far_heads, near_heads) = (heads(&self.far_heads)?, heads(&self.near_heads)?);
+        let in_list = |head: u32, count: &dyn Fn(u32) -> u64| -> u64 {
+            let (mut segment, mut sum) = (head as usize, 0);
+            while segment < words {
+                let entries = &lists[segment + 2..][..lists[segment] as usize];
+                sum += entries.iter().map(|cell| count(*cell)).sum::<u64>();
+                segment = lists[segment + 1] as usize;
+            }
+            sum
+        };
+        let bodies_of = |cell: u32| u64::from(cells[cell as usize].bodies);
+        for level in WALKED {
+            for place in (level * room..).take(of_levels[level] as usize) {
+                let [_, _, _, bodies] = sinks[place].map(u64::from);
+                self.clock.profile.far += bodies * in_list(far_heads[place], &|_| 1);
+                if level == LEVELS_OF_SINKS {
+                    self.clock.profile.near += bodies * in_list(near_heads[place], &bodies_of);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the number of words of lists, and for those of the sinks of each level.

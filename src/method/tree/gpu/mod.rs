@@ -3,10 +3,11 @@
 //!
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
-//! `block` has what a device does for a block.
+//! `block` has what a device does for a block, and `clock` measures phases.
 
 pub mod block;
 pub mod builder;
+pub mod clock;
 pub mod constants;
 #[cfg(test)]
 mod expansions;

@@ -317,7 +317,8 @@ fn walks_without_a_stack_sum_the_points_of_a_cpu() {
     let mut before = (count * count) as u64;
     for (theta, softening2) in [(0.3, 1e-4), (0.6, 0.0), (1.0, 0.25)] {
         let walk = stackless::Walk { theta, sinks: SinkOrder::Given, softening2, skip_own_index: true };
-        let (expected, all) = stackless::sum(&bodies, &bodies, &walk, &Threads::alone()).unwrap();
+        let (expected, profile) = stackless::sum(&bodies, &bodies, &walk, &Threads::alone()).unwrap();
+        let all = profile.far;
         let given = built.build((&bodies.positions, &bodies.masses), softening2, None).unwrap();
         let on = (built.gpu, &built.queue);
         let mut found = vec![[0.0; 4]; count];

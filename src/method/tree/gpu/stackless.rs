@@ -3,8 +3,9 @@
 use bytemuck::bytes_of;
 
 use super::builder::{Tree, launch_after_copies};
+use super::clock::Clock;
 use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
-use crate::data::Result;
+use crate::data::{Result, TreePhase};
 use crate::hal::gpu::{Address, Argument, Gpu};
 use crate::hal::room::Room;
 
@@ -39,12 +40,13 @@ pub struct WalkedSinks<'a, G: Gpu> {
 pub struct Walks<G: Gpu> {
     /// How many points were summed for each sink.
     pub(super) counts: Room<G>,
+    pub(super) clock: Clock,
 }
 
 impl<G: Gpu> Walks<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<Walks<G>> {
-        Ok(Walks { counts: Room::new(gpu, "trees")? })
+        Ok(Walks { counts: Room::new(gpu, "trees")?, clock: Clock::default() })
     }
 
     /// Begins to sum the forces of the sources of a tree, whose cells were summed and linked. The
@@ -63,6 +65,7 @@ impl<G: Gpu> Walks<G> {
         to: Address<G>,
     ) -> Result<()> {
         self.counts.see_to(on.0, 4 * sinks.count)?;
+        self.clock.begin(on)?;
         let (count, theta) = (sinks.count as u32, walk.theta as f32);
         let [in_order, skips_own, adds] = [sinks.order.is_some(), walk.skip_own, walk.adds].map(i32::from);
         let numbers = tree.sorted_numbers();
@@ -89,6 +92,12 @@ impl<G: Gpu> Walks<G> {
         ];
         let shape = (sinks.count.div_ceil(NEIGHBOUR_THREADS), NEIGHBOUR_THREADS);
         // SAFETY: the caller's promise; there is room for the counts.
-        unsafe { launch_after_copies(on, &mut tree.kernels.add_points, shape, &arguments) }
+        unsafe { launch_after_copies(on, &mut tree.kernels.add_points, shape, &arguments)? };
+        self.clock.end(on, TreePhase::Walk)?;
+        if self.clock.is_wanted() {
+            let counts: Vec<u32> = tree.copied(on, &self.counts, sinks.count)?;
+            self.clock.profile.far = counts.into_iter().map(u64::from).sum();
+        }
+        Ok(())
     }
 }
