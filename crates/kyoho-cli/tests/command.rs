@@ -879,6 +879,48 @@ fn bench_of_trees_has_their_times_and_errors_beside_direct_sums_and_draws_both()
 }
 
 #[test]
+fn bench_of_trees_takes_angles_and_walks_and_shows_the_phases_of_a_call() {
+    let picture = folder("bench_walks").join("trees.svg");
+    let bench = |options: &str| {
+        format!(
+            "bench --tree --backend cpu --n 600 --seconds 0.001 --threads 1 --phases --plot {} {options}",
+            picture.display()
+        )
+    };
+    let rows = |options: &str| json(&bench(options)).as_array().expect("an array of rows").clone();
+    let stackless = rows("--walk stackless --theta 0.4,0.8");
+    let errors = |theta: usize| number(&stackless[3 * theta]["error_median"]);
+    assert!(errors(0) > 2.0 * errors(1) && errors(1) > 1e-5, "{} {}", errors(0), errors(1));
+    for (rows, theta) in stackless.chunks(3).zip([0.8, 0.4]) {
+        let [whole, stays, direct] = rows else { panic!("three rows of an angle") };
+        for row in [whole, stays] {
+            assert!(row["walk"] == "stackless" && row["theta"] == theta && row["accuracy"] == Value::Null, "{row}");
+        }
+        let phases = whole["phase_seconds"].as_object().expect("seconds by phase");
+        let names: Vec<&str> = phases.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["cells", "expansions", "first pass", "moments", "near sums", "rest", "sort", "walk"],
+            "{whole}"
+        );
+        assert!(number(&phases["walk"]) > 0.0 && number(&phases["sort"]) > 0.0 && number(&phases["first pass"]) == 0.0);
+        assert!(number(&whole["interactions_per_sink"]) < 600.0, "{whole}");
+        assert_eq!((&direct["walk"], &direct["phase_seconds"]), (&Value::Null, &Value::Null));
+    }
+    let unsorted = rows("--walk stackless-unsorted --theta 0.4");
+    for quantity in ["error_median", "interactions_per_sink"] {
+        assert_eq!(unsorted[0][quantity], stackless[3][quantity], "{quantity}");
+    }
+    let cells = &rows("--theta 0.8")[0];
+    assert!(cells["walk"] == "cells" && number(&cells["phase_seconds"]["first pass"]) > 0.0, "{cells}");
+    let table = String::from_utf8(run(&bench("--walk stackless")).stdout).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[1].contains("theta") && lines[2].contains(" 0.6 "), "{table}");
+    assert!(lines[3].contains("milliseconds: sort") && lines[3].ends_with("interactions a sink"), "{table}");
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("stackless walk, theta 0.6"));
+}
+
+#[test]
 fn bench_of_all_has_every_order_precision_and_scope_on_one_thread_and_on_all() {
     let report = json("bench --all --backend cpu --n 20 --ni 4 --threads 2 --seconds 0.0001");
     let mut found: Vec<String> = report
@@ -1172,6 +1214,10 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("bench --tree --accuracy 0.1", ["--accuracy is 0.1", "1e-6 to 0.01"]),
         ("bench --tree --accuracy 0", ["--accuracy is 0", "1e-6 to 0.01"]),
         ("bench --accuracy 1e-3", ["required", "--tree"]),
+        ("bench --theta 0.5", ["required", "--tree"]),
+        ("bench --tree --theta 2", ["--theta is 2", "0.1 to 1.5"]),
+        ("bench --tree --walk deep", ["--walk is 'deep'", "cells, stackless, stackless-unsorted"]),
+        ("bench --tree --walk stackless --accuracy 1e-3", ["--accuracy is given", "--theta with --walk stackless"]),
         ("bench --tree --sweep", ["--sweep", "cannot be used with"]),
         ("bench --tree --lists", ["--lists", "cannot be used with"]),
         ("bench --tree --ni 4", ["--ni", "cannot be used with"]),

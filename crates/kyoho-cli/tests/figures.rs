@@ -219,6 +219,54 @@ fn a_cpu_has_the_chosen_speed_beside_that_of_miki() {
 }
 
 #[test]
+fn trees_by_each_walk_have_the_errors_of_their_angle_beside_the_times_of_nakasato() {
+    let folder = folder("nakasato");
+    let report = made("nakasato --fewer 1000 --seconds 0.001", &folder);
+    let of = |figure: &str| -> Vec<(String, f64, f64)> {
+        let row =
+            |row: &Value| (row["method"].as_str().unwrap().to_owned(), number(&row["n"]), number(&row["seconds"]));
+        rows(&report, figure).iter().map(row).collect()
+    };
+    let walks = ["stackless-unsorted", "stackless", "cells"];
+    let tables = rows(&report, "tables II and III");
+    assert_eq!(tables.len(), 5 * 3);
+    for (rows, n) in tables.chunks(3).zip([51.0, 102.0, 204.0, 409.0, 819.0]) {
+        for (row, walk) in rows.iter().zip(walks) {
+            assert!(row["method"] == walk && number(&row["n"]) == n && number(&row["theta"]) == 0.6, "{row}");
+            assert!(number(&row["construction_seconds"]) > 0.0 && number(&row["phase_seconds"]["walk"]) > 0.0, "{row}");
+            let [median, most] = ["error_median", "error_percentile_99"].map(|error| number(&row[error]));
+            assert!(0.0 < median && median < 0.02 && median <= most && most < 0.2, "{row}");
+            let interactions = number(&row["interactions_per_sink"]);
+            assert!(interactions > 10.0 && interactions <= n, "{row}");
+            // The article's times are of its own numbers of bodies.
+            assert_eq!(row["theirs_seconds"], Value::Null);
+        }
+        // The order of sinks changes nothing but the time.
+        for quantity in ["error_median", "error_percentile_99", "interactions_per_sink"] {
+            assert_eq!(rows[0][quantity], rows[1][quantity], "{quantity}");
+        }
+    }
+    let by_theta = rows(&report, "table V");
+    let thetas: Vec<f64> = by_theta.iter().step_by(2).map(|row| number(&row["theta"])).collect();
+    assert_eq!(thetas, [1.0, 0.8, 0.6, 0.4, 0.2]);
+    for rows in by_theta.windows(3) {
+        assert!(number(&rows[2]["error_median"]) < number(&rows[0]["error_median"]), "{} {}", rows[0], rows[2]);
+        assert!(number(&rows[2]["interactions_per_sink"]) > number(&rows[0]["interactions_per_sink"]));
+    }
+    let crossing = of("figure 9");
+    assert_eq!(crossing.len(), 6 * 3);
+    assert!(crossing.iter().zip(["stackless", "cells", "direct"].iter().cycle()).all(|(row, method)| row.0 == *method));
+    assert_eq!(
+        of("cube").iter().map(|(walk, n, _)| (walk.as_str(), *n)).collect::<Vec<_>>(),
+        walks.map(|walk| (walk, 1048.0))
+    );
+    let circles =
+        pictures(&report).iter().map(|picture| svg(Path::new(picture)).matches("<circle").count()).collect::<Vec<_>>();
+    // The points of each curve and one for its place in the legend.
+    assert_eq!(circles, [3 * 6, 2 * 2 * 6, 3 * 7]);
+}
+
+#[test]
 fn wrong_arguments_are_named() {
     let failed = |arguments: &str| {
         let Output { status, stdout, stderr } = run(&format!("figures {arguments} --backend cpu"));
@@ -232,6 +280,7 @@ fn wrong_arguments_are_named() {
         ("sapporo2 --only 4", ["--devices is not given", "two or more, as figure 4 or 5"]),
         ("miki --seconds 0", ["--seconds is 0", "above zero"]),
         ("miki --limit 0", ["--limit is 0", "above zero"]),
+        ("nakasato --fewer 0", ["--fewer", "1..=1000"]),
     ] {
         let error = failed(arguments);
         assert!(parts.iter().all(|part| error.contains(part)), "{arguments}: {error}");
