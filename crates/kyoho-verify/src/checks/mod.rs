@@ -85,6 +85,7 @@ pub static CHECKS: &[Check] = &[
     trees::ACCURACIES,
     trees::ANGLES,
     trees::STACKLESS,
+    trees::PHASES,
     trees::SOFTENING,
     trees::OWN_INDEX,
     trees::OTHER_SINKS,

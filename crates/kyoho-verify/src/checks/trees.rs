@@ -3,7 +3,7 @@
 use crate::models::{self, Random, plummer, sink_at, sinks_of};
 use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Order, Result, Sink, SinkOrder, Source, TreeAccuracy};
+use kyoho::data::{Order, Result, Sink, SinkOrder, Source, TreeAccuracy, TreePhase, TreeProfile};
 use kyoho::engine::System;
 use kyoho::engine::moving::MovingBody;
 use kyoho::method::arrays::Motion;
@@ -181,6 +181,31 @@ pub const STACKLESS: Check = Check {
             let found = forces_of(&mut model.system(walk)?, true, sinks)?;
             let [errors, _] = model.errors(&found, sinks, Some(&sizes));
             measure(findings, &format!("masses of both signs, {} sinks", sinks.len()), errors, [2e-3, 0.02]);
+        }
+        Ok(())
+    },
+};
+
+pub const PHASES: Check = Check {
+    name: "phases of trees",
+    promise: "a device that is asked for the phases of a tree measures them, counts interactions, and changes no force",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let sources = plummer(BODIES);
+        let model = Model { target, sources: &sources, skip_own_index: true };
+        let sinks = sinks_of(&sources, 1e-4);
+        let all = (BODIES * BODIES) as u64;
+        let by_walk = TreeAccuracy::Stackless { theta: 0.6, sinks: SinkOrder::Morton };
+        for (accuracy, summed) in [(TreeAccuracy::Error(ACCURACY), all), (by_walk, 0)] {
+            let system = &mut model.system(accuracy)?;
+            let once = forces_of(system, true, &sinks)?;
+            system.profile_trees(true);
+            let measured = forces_of(system, true, &sinks)?;
+            let profile = system.profile_trees(false);
+            findings.expect(once == measured, || format!("{accuracy:?}: other bits where phases are measured"));
+            let TreeProfile { near, far, .. } = profile;
+            let is_right = profile.seconds_of(TreePhase::Walk) > 0.0 && far > 0 && near <= summed && near + far < all;
+            findings.expect(is_right, || format!("{accuracy:?}, {all} pairs: {profile:?}"));
         }
         Ok(())
     },

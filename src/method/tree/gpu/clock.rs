@@ -26,21 +26,24 @@ impl Clock {
     }
 
     /// Begins a phase.
-    pub fn begin<G: Gpu>(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<()> {
-        if let Some(began) = &mut self.began {
-            gpu.synchronize(queue)?;
-            *began = Instant::now();
-        }
-        Ok(())
+    pub fn begin<G: Gpu>(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        if self.is_wanted() { self.wait(on, None) } else { Ok(()) }
     }
 
     /// Ends a phase, and begins the next.
-    pub fn end<G: Gpu>(&mut self, (gpu, queue): (&G, &G::Queue), phase: TreePhase) -> Result<()> {
-        if let Some(began) = &mut self.began {
-            gpu.synchronize(queue)?;
-            self.profile.seconds[phase as usize] += began.elapsed().as_secs_f64();
-            *began = Instant::now();
+    pub fn end<G: Gpu>(&mut self, on: (&G, &G::Queue), phase: TreePhase) -> Result<()> {
+        if self.is_wanted() { self.wait(on, Some(phase)) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait<G: Gpu>(&mut self, (gpu, queue): (&G, &G::Queue), ended: Option<TreePhase>) -> Result<()> {
+        gpu.synchronize(queue)?;
+        let now = Instant::now();
+        if let (Some(phase), Some(began)) = (ended, self.began) {
+            self.profile.seconds[phase as usize] += (now - began).as_secs_f64();
         }
+        self.began = Some(now);
         Ok(())
     }
 }

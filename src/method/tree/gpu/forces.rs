@@ -5,7 +5,7 @@ use bytemuck::bytes_of;
 use super::builder::{Expansions, Tree, launch, launch_after_copies, scan};
 use super::clock::Clock;
 use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
-use crate::data::{Error, Result, TreePhase};
+use crate::data::{Error, Result, TreePhase, TreeProfile};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
 use crate::hal::room::Room;
 use crate::law::indices::components;
@@ -380,31 +380,15 @@ impl<G: Gpu> Forces<G> {
         tree: &Tree<G>,
         (words, room, of_levels): (usize, usize, &[u32; ALL_LEVELS]),
     ) -> Result<()> {
-        let cells: Vec<Cell> = tree.copied(on, &tree.cells, tree.cells())?;
-        let lists: Vec<u32> = tree.copied(on, &self.lists, words)?;
         let places = LEVELS_OF_SINKS * room + self.room_of_groups;
-        let sinks: Vec<[u32; 4]> = tree.copied(on, &self.sinks, places)?;
-        let heads = |heads: &Room<G>| tree.copied::<u32>(on, heads, places);
-        let (far_heads, near_heads) = (heads(&self.far_heads)?, heads(&self.near_heads)?);
-        let in_list = |head: u32, count: &dyn Fn(u32) -> u64| -> u64 {
-            let (mut segment, mut sum) = (head as usize, 0);
-            while segment < words {
-                let entries = &lists[segment + 2..][..lists[segment] as usize];
-                sum += entries.iter().map(|cell| count(*cell)).sum::<u64>();
-                segment = lists[segment + 1] as usize;
-            }
-            sum
+        let lists = Lists {
+            cells: tree.copied(on, &tree.cells, tree.cells())?,
+            words: tree.copied(on, &self.lists, words)?,
+            sinks: tree.copied(on, &self.sinks, places)?,
+            far_heads: tree.copied(on, &self.far_heads, places)?,
+            near_heads: tree.copied(on, &self.near_heads, places)?,
         };
-        let bodies_of = |cell: u32| u64::from(cells[cell as usize].bodies);
-        for level in WALKED {
-            for place in (level * room..).take(of_levels[level] as usize) {
-                let [_, _, _, bodies] = sinks[place].map(u64::from);
-                self.clock.profile.far += bodies * in_list(far_heads[place], &|_| 1);
-                if level == LEVELS_OF_SINKS {
-                    self.clock.profile.near += bodies * in_list(near_heads[place], &bodies_of);
-                }
-            }
-        }
+        lists.count(room, of_levels, &mut self.clock.profile);
         Ok(())
     }
 
@@ -419,5 +403,43 @@ impl<G: Gpu> Forces<G> {
         }
         gpu.record(queue)?.wait()?;
         Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
+    }
+}
+
+/// The lists of a call, copied to the host.
+struct Lists {
+    cells: Vec<Cell>,
+    words: Vec<u32>,
+    /// Of each sink its cell, the cell around it, its first body and the number of its bodies.
+    sinks: Vec<[u32; 4]>,
+    far_heads: Vec<u32>,
+    near_heads: Vec<u32>,
+}
+
+impl Lists {
+    /// Returns the sum of a number of each entry of a list.
+    fn sum(&self, head: u32, number: &dyn Fn(u32) -> u64) -> u64 {
+        let (mut segment, mut sum) = (head as usize, 0);
+        while segment < self.words.len() {
+            let entries = &self.words[segment + 2..][..self.words[segment] as usize];
+            sum += entries.iter().map(|cell| number(*cell)).sum::<u64>();
+            segment = self.words[segment + 1] as usize;
+        }
+        sum
+    }
+
+    /// Adds the interactions of sinks, of which each level has room for so many, and so many are
+    /// there.
+    fn count(&self, room: usize, of_levels: &[u32; ALL_LEVELS], profile: &mut TreeProfile) {
+        for level in WALKED {
+            for place in (level * room..).take(of_levels[level] as usize) {
+                let [_, _, _, bodies] = self.sinks[place].map(u64::from);
+                profile.far += bodies * self.sum(self.far_heads[place], &|_| 1);
+                if level == LEVELS_OF_SINKS {
+                    let of_cell = |cell: u32| u64::from(self.cells[cell as usize].bodies);
+                    profile.near += bodies * self.sum(self.near_heads[place], &of_cell);
+                }
+            }
+        }
     }
 }
