@@ -18,6 +18,8 @@ pub trait Limb:
     const ONE: Self;
     /// A half.
     const HALF: Self;
+    /// Returns a number that is known.
+    fn known(number: f64) -> Self;
     /// Returns `self * factor + term`, rounded once.
     fn fused(self, factor: Self, term: Self) -> Self;
     /// Returns the square root.
@@ -26,6 +28,10 @@ pub trait Limb:
     fn inverse_root(self) -> Self;
     /// Returns the greatest integer that is not greater.
     fn below(self) -> Self;
+    /// Returns about the natural logarithm.
+    fn logarithm(self) -> Self;
+    /// Returns about a power.
+    fn power(self, exponent: Self) -> Self;
     /// Returns `yes` if it is less than another one, else `no`.
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
     /// Returns `yes` if it is equal to another one, else `no`.
@@ -38,6 +44,10 @@ macro_rules! limb {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const HALF: Self = 0.5;
+            #[inline(always)]
+            fn known(number: f64) -> Self {
+                number as $type
+            }
             #[inline(always)]
             fn fused(self, factor: Self, term: Self) -> Self {
                 self.mul_add(factor, term)
@@ -53,6 +63,14 @@ macro_rules! limb {
             #[inline(always)]
             fn below(self) -> Self {
                 self.floor()
+            }
+            #[inline(always)]
+            fn logarithm(self) -> Self {
+                self.ln()
+            }
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                self.powf(exponent)
             }
             #[inline(always)]
             fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
@@ -244,87 +262,124 @@ const LN_2: DoubleDouble = Double { high: std::f64::consts::LN_2, low: 2.319_046
 /// A quarter of a turn in three limbs.
 const QUARTER: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
+/// The functions have the digits of numbers of two doubles. They choose among values and never
+/// branch, so that kernels have them too.
+impl<T: Limb> Double<T> {
+    /// Returns a number that is known.
+    fn known(number: DoubleDouble) -> Self {
+        Double { high: T::known(number.high), low: T::known(number.low) }
+    }
+
+    /// Returns one over an integer.
+    fn inverse_of(number: u32) -> Self {
+        Self::ONE / Self::from_limb(T::known(f64::from(number)))
+    }
+
+    /// Returns `yes` if one limb is less than another one, else `no`.
+    fn if_less(a: T, b: T, yes: Self, no: Self) -> Self {
+        Double { high: a.if_less(b, yes.high, no.high), low: a.if_less(b, yes.low, no.low) }
+    }
+
+    /// Returns the exponential function, to about `2^-100` of itself.
+    pub fn exp(self) -> Self {
+        let [least, most] = [-745.2, 709.79].map(T::known);
+        let high = self.high.if_less(least, least, most.if_less(self.high, most, self.high));
+        // exp(x) = 2^n exp(r)^512, where the series of exp(r) - 1 needs nine terms.
+        let n = (high * T::known(std::f64::consts::LOG2_E) + T::HALF).below();
+        let r = (self - Self::known(LN_2).mul_limb(n)).mul_limb(T::known(1.0 / 512.0));
+        let mut term = r;
+        let mut sum = r;
+        for k in 2..=9 {
+            term = term * r * Self::inverse_of(k);
+            sum = sum + term;
+        }
+        for _ in 0..9 {
+            sum = sum.mul_limb(T::known(2.0)) + sum * sum;
+        }
+        // Half of the power at a time, as all of it may be infinite or zero.
+        let half = (n * T::HALF).below();
+        let power = sum.add_limb(T::ONE).mul_limb(power_of_two(half)).mul_limb(power_of_two(n - half));
+        let infinity = Self::from_limb(T::known(f64::INFINITY));
+        Self::if_less(self.high, least, Self::ZERO, Self::if_less(most, self.high, infinity, power))
+    }
+
+    /// Returns the natural logarithm, to about `2^-100`.
+    pub fn log(self) -> Self {
+        let first = self.high.logarithm();
+        // A step of Newton's method; the two halves keep the exponential finite.
+        let half = Self::from_limb(-(T::HALF * first)).exp();
+        let number = (self * half * half).add_limb(-T::ONE).add_limb(first);
+        let [least, most] = [f64::NEG_INFINITY, f64::INFINITY].map(T::known);
+        let infinite = Self::from_limb(first);
+        Self::if_less(least, first, Self::if_less(first, most, number, infinite), infinite)
+    }
+
+    /// Returns a power of a number above zero; zero and negative numbers have those of doubles.
+    pub fn pow(self, exponent: Self) -> Self {
+        let power = (exponent * self.log()).exp();
+        let of_high = self.high.power(exponent.high);
+        let chosen =
+            |power: T, of_high: T| T::ZERO.if_less(self.high, exponent.high.if_equal(T::ZERO, of_high, power), of_high);
+        Double { high: chosen(power.high, of_high), low: chosen(power.low, T::ZERO) }
+    }
+
+    /// Returns the sine.
+    pub fn sin(self) -> Self {
+        self.sine(T::ZERO)
+    }
+
+    /// Returns the cosine.
+    pub fn cos(self) -> Self {
+        self.sine(T::ONE)
+    }
+
+    /// Returns the sine of this and some quarters of a turn. Arguments above 1e15 have none, as
+    /// they have lost all digits.
+    fn sine(self, quarters: T) -> Self {
+        let n = (self.high * T::known(std::f64::consts::FRAC_2_PI) + T::HALF).below();
+        let r = QUARTER.into_iter().fold(self, |rest, part| rest - two_prod(T::known(part), n));
+        let square = r * r;
+        let quarters = n + quarters;
+        let halves = (quarters * T::HALF).below();
+        let is_odd = quarters - (halves + halves);
+        let is_negative = halves - T::known(2.0) * (halves * T::HALF).below();
+        // 1 - r^2/2 + ... or r - r^3/6 + ..., to the term of r^30 or r^31.
+        let chosen = |even: Self, odd: Self| Self::if_less(T::HALF, is_odd, odd, even);
+        let mut term = chosen(r, Self::ONE);
+        let mut sum = term;
+        for k in (2..=30).step_by(2) {
+            let inverse = chosen(Self::inverse_of(k * (k + 1)), Self::inverse_of(k * (k - 1)));
+            term = -(term * square * inverse);
+            sum = sum + term;
+        }
+        let sum = Self::if_less(T::HALF, is_negative, -sum, sum);
+        let [none, end] = [f64::NAN, 1e15].map(T::known);
+        let none = Self::from_limb(none);
+        Self::if_less(self.high, end, Self::if_less(-end, self.high, sum, none), none)
+    }
+}
+
+/// Returns `2^n` for an integer from -1023 to 1023, by squares.
+fn power_of_two<T: Limb>(n: T) -> T {
+    let mut square = n.if_less(T::ZERO, T::HALF, T::known(2.0));
+    let mut rest = n.if_less(T::ZERO, -n, n);
+    let mut power = T::ONE;
+    for bit in 0..10 {
+        if bit > 0 {
+            square = square * square;
+        }
+        let half = (rest * T::HALF).below();
+        power = power * rest.if_equal(half + half, T::ONE, square);
+        rest = half;
+    }
+    power
+}
+
 impl DoubleDouble {
     /// Returns the nearest double.
     #[inline(always)]
     pub fn to_f64(self) -> f64 {
         self.high + self.low
-    }
-
-    /// Returns the exponential function, to about `2^-100` of itself.
-    pub fn exp(self) -> Self {
-        if self.high > 709.79 {
-            return Double::from_limb(f64::INFINITY);
-        }
-        if self.high < -745.2 {
-            return Double::ZERO;
-        }
-        // exp(x) = 2^n exp(r)^512, where the series of exp(r) - 1 needs nine terms.
-        let n = (self.high / LN_2.high).round();
-        let r = (self - LN_2.mul_limb(n)).mul_limb(1.0 / 512.0);
-        let mut term = r;
-        let mut sum = r;
-        for k in 2..=9 {
-            term = term * r / Double::from_limb(f64::from(k));
-            sum = sum + term;
-        }
-        for _ in 0..9 {
-            sum = sum.mul_limb(2.0) + sum * sum;
-        }
-        let half = (n / 2.0).floor();
-        sum.add_limb(1.0).mul_limb(half.exp2()).mul_limb((n - half).exp2())
-    }
-
-    /// Returns the natural logarithm, to about `2^-100`.
-    pub fn log(self) -> Self {
-        let first = self.high.ln();
-        if !first.is_finite() {
-            return Double::from_limb(first);
-        }
-        // A step of Newton's method; the two halves keep the exponential finite.
-        let half = Double::from_limb(-0.5 * first).exp();
-        (self * half * half).add_limb(-1.0).add_limb(first)
-    }
-
-    /// Returns a power of a number above zero; zero and negative numbers have those of doubles.
-    pub fn pow(self, exponent: Self) -> Self {
-        if self.high > 0.0 && exponent.high != 0.0 {
-            (exponent * self.log()).exp()
-        } else {
-            Double::from_limb(self.high.powf(exponent.high))
-        }
-    }
-
-    /// Returns the sine.
-    pub fn sin(self) -> Self {
-        self.sine(0)
-    }
-
-    /// Returns the cosine.
-    pub fn cos(self) -> Self {
-        self.sine(1)
-    }
-
-    /// Returns the sine of this and some quarters of a turn. Arguments above 1e15 lose all digits.
-    fn sine(self, quarters: i64) -> Self {
-        let n = (self.high / QUARTER[0]).round();
-        if n.is_nan() || n.abs() >= 1e15 {
-            return Double::from_limb(f64::NAN);
-        }
-        let parts = QUARTER.map(|part| two_prod(part, n));
-        let r = parts.into_iter().fold(self, |rest, part| rest - part);
-        let square = r * r;
-        let quarters = (n as i64).wrapping_add(quarters);
-        let odd = quarters & 1;
-        // 1 - r^2/2 + ... or r - r^3/6 + ..., to the term of r^30 or r^31.
-        let mut term = if odd == 1 { Double::ONE } else { r };
-        let mut sum = term;
-        for k in 1..=15 {
-            let n = 2 * k + 1 - odd;
-            term = -(term * square) / Double::from_limb((n * (n - 1)) as f64);
-            sum = sum + term;
-        }
-        if quarters & 2 == 0 { sum } else { -sum }
     }
 
     /// Returns `10^exponent`.
@@ -479,6 +534,25 @@ mod tests {
         close(number("1").sin(), "0.841470984807896506652502321630298999623");
         close(number("100").cos(), "0.86231887228768393410193851395084");
         close(number("-4").sin(), "0.7568024953079282513726390945118290941");
+    }
+
+    #[test]
+    fn functions_beyond_their_ranges_are_those_of_doubles() {
+        let of = |number: f64| DoubleDouble::from_limb(number);
+        let infinity = f64::INFINITY;
+        assert_eq!([of(1e4).exp(), of(infinity).exp()], [of(infinity); 2]);
+        assert_eq!([of(-1e4).exp(), of(-infinity).exp()], [Double::ZERO; 2]);
+        assert_eq!([of(0.0).log(), of(infinity).log()], [of(-infinity), of(infinity)]);
+        assert_eq!([of(0.0).pow(of(2.0)), of(-2.0).pow(of(3.0)), of(5.0).pow(of(0.0))], [of(0.0), of(-8.0), of(1.0)]);
+        assert!(
+            [of(f64::NAN).exp(), of(-1.0).log(), of(1e15).sin(), of(infinity).cos()].iter().all(|n| n.high.is_nan())
+        );
+        assert_close(of(30.0).exp() * of(-30.0).exp(), Double::ONE, 3e-30);
+        for number in [-1e4, -2.0, 0.0, 0.7, 1.6, 3.2, 1e6] {
+            let (sine, cosine) = (of(number).sin(), of(number).cos());
+            assert!((sine.high - number.sin()).abs() < 1e-15 && (cosine.high - number.cos()).abs() < 1e-15);
+            assert_close(sine * sine + cosine * cosine, Double::ONE, 1e-30);
+        }
     }
 
     #[test]

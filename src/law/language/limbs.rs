@@ -129,6 +129,10 @@ impl<'a> Traced<'a> {
 
     /// `yes` or `no`, as a comparison says.
     fn chosen(self, comparison: Comparison, other: Self, yes: Self, no: Self) -> Self {
+        if let (Known(a), Known(b)) = (self, other) {
+            let holds = if comparison == Comparison::Less { a < b } else { a == b };
+            return if holds { yes } else { no };
+        }
         let Some((list, scalar)) = Traced::list(&[self, other, yes, no]) else { return no };
         let [a, b, yes, no] = [self, other, yes, no].map(|operand| operand.id(list, scalar));
         let mut builder = list.borrow_mut();
@@ -184,6 +188,10 @@ impl Limb for Traced<'_> {
     const ONE: Self = Known(1.0);
     const HALF: Self = Known(0.5);
 
+    fn known(number: f64) -> Self {
+        Known(number)
+    }
+
     fn fused(self, factor: Self, term: Self) -> Self {
         match (self, factor, term) {
             (Known(a), Known(b), Known(c)) => Known(a.mul_add(b, c)),
@@ -207,6 +215,14 @@ impl Limb for Traced<'_> {
         self.one(Function::Floor, f64::floor)
     }
 
+    fn logarithm(self) -> Self {
+        self.one(Function::Log, f64::ln)
+    }
+
+    fn power(self, exponent: Self) -> Self {
+        self.two(Two::Pow, exponent, f64::powf)
+    }
+
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
         self.chosen(Comparison::Less, other, yes, no)
     }
@@ -215,10 +231,6 @@ impl Limb for Traced<'_> {
         self.chosen(Comparison::Equal, other, yes, no)
     }
 }
-
-/// A function that numbers of two limbs do not have on such machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Missing(pub Function);
 
 /// The way from a list to one of limbs.
 struct Lowering<'a> {
@@ -279,22 +291,20 @@ impl<'a> Lowering<'a> {
         if limbs == 1 { [ids[0]; 2] } else { ids }
     }
 
-    fn node(&mut self, node: &Node) -> Result<[Id; 2], Missing> {
+    fn node(&mut self, node: &Node) -> [Id; 2] {
         let Node { op, scalar, .. } = *node;
         let two_limbs = scalar.limb();
         let of = |id: Id| self.limbs[id][0];
-        let single = |id: Id| Ok([id; 2]);
+        let single = |id: Id| [id; 2];
         let between = |a: Id| self.program.nodes[a].scalar;
         match op {
-            Op::Constant(Number::Dd(number)) => {
-                Ok([number.high, number.low].map(|limb| self.number(Scalar::F64, limb)))
-            }
+            Op::Constant(Number::Dd(number)) => [number.high, number.low].map(|limb| self.number(Scalar::F64, limb)),
             Op::Constant(Number::Ff(number)) => {
-                Ok([number.high, number.low].map(|limb| self.number(Scalar::F32, f64::from(limb))))
+                [number.high, number.low].map(|limb| self.number(Scalar::F32, f64::from(limb)))
             }
             Op::Constant(_) => single(self.add(op, scalar)),
-            Op::Input(Input::Field(side, field, component)) => Ok(self.input(scalar, (field, component), Some(side))),
-            Op::Input(Input::Parameter(parameter, component)) => Ok(self.input(scalar, (parameter, component), None)),
+            Op::Input(Input::Field(side, field, component)) => self.input(scalar, (field, component), Some(side)),
+            Op::Input(Input::Parameter(parameter, component)) => self.input(scalar, (parameter, component), None),
             Op::Input(Input::Limb(_)) => single(self.add(op, scalar)),
             Op::Element(table, index) => match two_limbs {
                 None => single(self.add(Op::Element(table, of(index)), scalar)),
@@ -302,10 +312,10 @@ impl<'a> Lowering<'a> {
                     let [one, two] = [1.0, 2.0].map(|number| self.number(Scalar::U32, number));
                     let high = self.add(Op::Two(Two::Mul, of(index), two), Scalar::U32);
                     let low = self.add(Op::Two(Two::Add, high, one), Scalar::U32);
-                    Ok([high, low].map(|place| self.add(Op::Element(table, place), limb)))
+                    [high, low].map(|place| self.add(Op::Element(table, place), limb))
                 }
             },
-            Op::Convert(a) => Ok(self.converted(self.limbs[a], between(a), scalar)),
+            Op::Convert(a) => self.converted(self.limbs[a], between(a), scalar),
             Op::One(function, a) => match two_limbs {
                 None => single(self.add(Op::One(function, of(a)), scalar)),
                 Some(_) => self.function(function, a, scalar),
@@ -313,10 +323,8 @@ impl<'a> Lowering<'a> {
             Op::Two(Two::Pow, a, b) if scalar == Scalar::Ff => {
                 let [a, b] = [a, b].map(|a| self.converted(self.limbs[a], Scalar::Ff, Scalar::F64)[0]);
                 let power = self.add(Op::Two(Two::Pow, a, b), Scalar::F64);
-                Ok(self.converted([power; 2], Scalar::F64, scalar))
+                self.converted([power; 2], Scalar::F64, scalar)
             }
-            // A power is the exponential of a logarithm.
-            Op::Two(Two::Pow, ..) if scalar == Scalar::Dd => Err(Missing(Function::Exp)),
             Op::Two(two, a, b) => match two_limbs {
                 None if matches!(two, Two::Min | Two::Max) && scalar.is_real() => {
                     let (a, b) = (self.step(scalar, of(a)), self.step(scalar, of(b)));
@@ -335,7 +343,7 @@ impl<'a> Lowering<'a> {
                             _ => self.double(a).mul_limb(other),
                         }
                     };
-                    Ok(self.ids(scalar, result))
+                    self.ids(scalar, result)
                 }
             },
             Op::MulAdd { factors: [a, b], term, negated } => {
@@ -351,13 +359,13 @@ impl<'a> Lowering<'a> {
                 let limb = two_limbs.unwrap_or(scalar);
                 let chosen =
                     |k: usize| self.add(Op::Select(of(condition), self.limbs[yes][k], self.limbs[no][k]), limb);
-                Ok(if two_limbs.is_some() { [0, 1].map(chosen) } else { [chosen(0); 2] })
+                if two_limbs.is_some() { [0, 1].map(chosen) } else { [chosen(0); 2] }
             }
         }
     }
 
     /// Returns a function of a number of two limbs.
-    fn function(&self, function: Function, a: Id, scalar: Scalar) -> Result<[Id; 2], Missing> {
+    fn function(&self, function: Function, a: Id, scalar: Scalar) -> [Id; 2] {
         let number = self.double(a);
         let result = match function {
             Function::Negative => -number,
@@ -365,15 +373,18 @@ impl<'a> Lowering<'a> {
             Function::Floor => number.floor(),
             Function::Sqrt => number.sqrt(),
             Function::Rsqrt => number.rsqrt(),
-            _ if scalar == Scalar::Dd => return Err(Missing(function)),
-            // Doubles have the digits of `ff`.
+            Function::Exp if scalar == Scalar::Dd => number.exp(),
+            Function::Log if scalar == Scalar::Dd => number.log(),
+            Function::Sin if scalar == Scalar::Dd => number.sin(),
+            Function::Cos if scalar == Scalar::Dd => number.cos(),
+            // Doubles have the digits of `ff`; texts have no `erf` in `dd`.
             _ => {
                 let double = self.converted(self.limbs[a], scalar, Scalar::F64)[0];
                 let result = self.add(Op::One(function, double), Scalar::F64);
-                return Ok(self.converted([result; 2], Scalar::F64, scalar));
+                return self.converted([result; 2], Scalar::F64, scalar);
             }
         };
-        Ok(self.ids(scalar, result))
+        self.ids(scalar, result)
     }
 
     /// Returns the nearest number of another type.
@@ -442,7 +453,8 @@ fn doubles<'a>(two: Two, a: Double<Traced<'a>>, b: Double<Traced<'a>>) -> Double
         Two::Mul => a * b,
         Two::Div => a / b,
         Two::Min => chosen(b, a),
-        Two::Max | Two::Pow => chosen(a, b),
+        Two::Max => chosen(a, b),
+        Two::Pow => a.pow(b),
     }
 }
 
@@ -698,12 +710,12 @@ pub fn unnamed(scalar: Scalar) -> Number {
 
 impl LimbProgram {
     /// Makes the lists of a program.
-    pub fn new(program: &PairProgram) -> Result<LimbProgram, Missing> {
+    pub fn new(program: &PairProgram) -> LimbProgram {
         let [pair, chunk, join] = [(); 3].map(|()| RefCell::new(Builder::new(false)));
         let mut lowering =
             Lowering { program, list: &pair, limbs: Vec::new(), columns: Default::default(), values: Vec::new() };
         for node in &program.nodes {
-            let limbs = lowering.node(node)?;
+            let limbs = lowering.node(node);
             lowering.limbs.push(limbs);
         }
         let mut sums = Sums {
@@ -732,6 +744,6 @@ impl LimbProgram {
             Statements { nodes, updates }
         });
         let variables = [of_slice, of_chunk].concat();
-        Ok(LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings })
+        LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings }
     }
 }

@@ -19,7 +19,7 @@ use crate::hal::gpu::{Argument, Code, Event, Gpu, HostMemory, Images, Launch, Pl
 use crate::hal::opencl::OpenCl;
 use crate::hal::room::Room;
 use crate::law::language::PairProgram;
-use crate::law::language::limbs::{Component, Ending, LimbProgram, Missing};
+use crate::law::language::limbs::{Component, Ending, LimbProgram};
 use crate::law::language::list::{Input, LimbInput, Op, Stage};
 use crate::law::language::number::{Number, compute};
 use crate::simd::blocks;
@@ -34,11 +34,7 @@ const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
 
 /// Returns the lists and the layout of an interaction for GPUs.
 fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
-    let program = LimbProgram::new(pairs).map_err(|Missing(function)| Error::BadOption {
-        name: format!("a function of the pair interaction {} on a GPU", pairs.name),
-        value: format!("{} in dd", function.name()),
-        allowed: "sqrt, rsqrt, floor and abs in dd; the backend cpu computes the others".into(),
-    })?;
+    let program = LimbProgram::new(pairs);
     let layout = Layout::new(pairs, &program)?;
     Ok((program, layout))
 }
