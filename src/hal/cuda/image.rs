@@ -140,7 +140,7 @@ mod tests {
             ((8, 9), Target::Cubin((8, 9))),
             ((9, 0), Target::Cubin((9, 0))),
             ((10, 0), Target::Cubin((10, 0))),
-            ((10, 3), Target::Cubin((10, 3))),
+            ((10, 3), Target::Cubin((10, 0))),
             ((12, 0), Target::Cubin((12, 0))),
             ((12, 1), Target::Cubin((12, 0))),
             ((5, 2), Target::Ptx),
