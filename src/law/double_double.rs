@@ -5,6 +5,7 @@
 //! whose bounds are given with `u = 2^-53` (`2^-24` for `ff`). Products need fused multiply-adds.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::LazyLock;
 
 /// A number of which two make one of twice the digits.
 ///
@@ -262,17 +263,22 @@ const LN_2: DoubleDouble = Double { high: std::f64::consts::LN_2, low: 2.319_046
 /// A quarter of a turn in three limbs.
 const QUARTER: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
+/// One over each integer, and over each product of an integer and the next one: a division takes
+/// longer than a term of a series.
+static OF_INTEGERS: LazyLock<[DoubleDouble; 10]> = LazyLock::new(|| inverses(|k| k));
+/// See [`OF_INTEGERS`].
+static OF_PRODUCTS: LazyLock<[DoubleDouble; 31]> = LazyLock::new(|| inverses(|k| k * (k + 1)));
+
+fn inverses<const COUNT: usize>(of: fn(usize) -> usize) -> [DoubleDouble; COUNT] {
+    std::array::from_fn(|k| Double::ONE / Double::from_limb(of(k) as f64))
+}
+
 /// The functions have the digits of numbers of two doubles. They choose among values and never
 /// branch, so that kernels have them too.
 impl<T: Limb> Double<T> {
     /// Returns a number that is known.
     fn known(number: DoubleDouble) -> Self {
         Double { high: T::known(number.high), low: T::known(number.low) }
-    }
-
-    /// Returns one over an integer.
-    fn inverse_of(number: u32) -> Self {
-        Self::ONE / Self::from_limb(T::known(f64::from(number)))
     }
 
     /// Returns `yes` if one limb is less than another one, else `no`.
@@ -289,8 +295,8 @@ impl<T: Limb> Double<T> {
         let r = (self - Self::known(LN_2).mul_limb(n)).mul_limb(T::known(1.0 / 512.0));
         let mut term = r;
         let mut sum = r;
-        for k in 2..=9 {
-            term = term * r * Self::inverse_of(k);
+        for inverse in &OF_INTEGERS[2..] {
+            term = term * r * Self::known(*inverse);
             sum = sum + term;
         }
         for _ in 0..9 {
@@ -348,7 +354,7 @@ impl<T: Limb> Double<T> {
         let mut term = chosen(r, Self::ONE);
         let mut sum = term;
         for k in (2..=30).step_by(2) {
-            let inverse = chosen(Self::inverse_of(k * (k + 1)), Self::inverse_of(k * (k - 1)));
+            let inverse = chosen(Self::known(OF_PRODUCTS[k]), Self::known(OF_PRODUCTS[k - 1]));
             term = -(term * square * inverse);
             sum = sum + term;
         }
