@@ -46,7 +46,7 @@ const BODIES_OF_CUBE: usize = 1 << 20;
 type Method = Option<Walk>;
 
 /// A measurement.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 struct Measured {
     /// The name of the walk, or `direct`.
     method: &'static str,
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         format!("forces on random bodies in a sphere, theta {THETA}"),
         "800K bodies: 1.53 s unsorted, 0.68 s in Morton order",
     )?;
-    let cases = BODIES.iter().flat_map(|n| walks.map(|walk| Case { theta: THETA, ..Case::of(walk, n / fewer) }));
+    let cases = BODIES.iter().flat_map(|n| walks.map(|walk| Case::of(walk, n / fewer)));
     let rows = measuring.all(cases.collect(), in_sphere, |case| match (case.method, case.n == most) {
         (Some(Walk::StacklessUnsorted), true) => Some(1.53),
         (Some(Walk::Stackless), true) => Some(0.68),
@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     let numbers = EXPONENTS.map(|exponent| (1 << exponent) / fewer).filter(|n| *n > 16);
     let methods = [Some(Walk::Stackless), Some(Walk::Cells), None];
-    let cases = numbers.flat_map(|n| methods.map(|method| Case { theta: THETA, ..Case::of(method, n) }));
+    let cases = numbers.flat_map(|n| methods.map(|method| Case::of(method, n)));
     let rows = measuring.all(cases.collect(), in_sphere, |_| None)?;
     figures.keep(&rows);
     for walk in [Walk::Stackless, Walk::Cells] {
@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
     let n = BODIES_OF_CUBE / fewer;
     figures.begin("cube", format!("forces on {n} random bodies in a cube, theta {THETA}"), "1048576 bodies: 0.73 s")?;
-    let cases = walks.map(|walk| Case { theta: THETA, ..Case::of(walk, n) });
+    let cases = walks.map(|walk| Case::of(walk, n));
     let rows = measuring.all(cases.to_vec(), in_cube, |case| {
         (case.method == Some(Walk::Stackless) && case.n == BODIES_OF_CUBE).then_some(0.73)
     })?;
@@ -233,12 +233,7 @@ impl Measuring<'_> {
             theta: case.method.map(|_| case.theta),
             seconds,
             calls,
-            construction_seconds: None,
-            phase_seconds: None,
-            interactions_per_sink: None,
-            error_median: None,
-            error_percentile_99: None,
-            theirs_seconds: None,
+            ..Measured::default()
         };
         if case.method.is_none() {
             return Ok(measured);
@@ -323,19 +318,7 @@ mod tests {
 
     #[test]
     fn a_tree_crosses_direct_sums_where_both_take_as_long() {
-        let row = |method: &'static str, n: usize, seconds: f64| Measured {
-            method,
-            n,
-            theta: None,
-            seconds,
-            calls: 3,
-            construction_seconds: None,
-            phase_seconds: None,
-            interactions_per_sink: None,
-            error_median: None,
-            error_percentile_99: None,
-            theirs_seconds: None,
-        };
+        let row = |method: &'static str, n: usize, seconds: f64| Measured { method, n, seconds, ..Measured::default() };
         let of = |n: usize| [row("cells", n, 3000.0 * n as f64), row("direct", n, (n * n) as f64)];
         let rows: Vec<Measured> = [1000, 2000, 4000, 8000].into_iter().flat_map(of).collect();
         let found = crossing(&rows, Walk::Cells).unwrap();
