@@ -38,9 +38,15 @@ pub struct CpuDevice<E> {
     lists: ListSums<E>,
     /// Whether the last block has interaction lists.
     has_lists: bool,
-    /// The sums of the last block, if they were made by a tree.
-    of_tree: Option<Sums>,
-    /// The phases of that tree.
+    /// The forces of the last block, if they were made by a tree, in a box of their own, so that a
+    /// device is small enough for memory that must be had.
+    of_tree: Option<Box<TreeForces>>,
+}
+
+/// The forces of a block by a tree, and its phases.
+#[derive(Default)]
+struct TreeForces {
+    sums: Sums,
     profile: TreeProfile,
 }
 
@@ -58,7 +64,6 @@ impl<E: Number> CpuDevice<E> {
             lists: ListSums::default(),
             has_lists: false,
             of_tree: None,
-            profile: TreeProfile::default(),
             options,
         }
     }
@@ -66,7 +71,7 @@ impl<E: Number> CpuDevice<E> {
     /// Returns the sums of the last block.
     fn sums(&mut self) -> &mut Sums {
         match &mut self.of_tree {
-            Some(sums) => sums,
+            Some(forces) => &mut forces.sums,
             None if self.has_lists => self.lists.last(),
             None => self.direct.last(),
         }
@@ -86,9 +91,9 @@ impl<E: Number> Device for CpuDevice<E> {
         self.of_tree = None;
         if let Some(asked) = block.tree {
             let on = (&*self.threads, self.options.level);
-            let sums = self.of_tree.insert(Sums::default());
-            let summed = tree::cpu::block::sum(with, on, of, asked, sums);
-            self.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
+            let forces = self.of_tree.insert(Box::default());
+            let summed = tree::cpu::block::sum(with, on, of, asked, &mut forces.sums);
+            forces.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
             return Ok(());
         }
         let begun = match &block.lists {
@@ -163,7 +168,7 @@ impl<E: Number> Device for CpuDevice<E> {
     }
 
     fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
-        self.profile
+        self.of_tree.as_ref().map_or_else(TreeProfile::default, |forces| forces.profile)
     }
 
     fn tree_crossover(&self) -> u64 {
