@@ -254,17 +254,18 @@ impl<'a> Caller<'a> {
         Ok(system.tree_errors(count, true, &memory::collected(sinks, "sinks")?, SAMPLES)?)
     }
 
-    /// Measures the phases of a call, each of which is waited for.
+    /// Measures the phases of a call, each of which is waited for. The whole is that of a call before,
+    /// in which interactions are not counted.
     pub fn profile(&self, system: &mut System) -> Result<Profile> {
-        self.call(system)?;
-        system.profile_trees(true);
         let began = Instant::now();
         self.call(system)?;
         let whole = began.elapsed().as_secs_f64();
+        system.profile_trees(true);
+        self.call(system)?;
         let profile = system.profile_trees(false);
         let of_phase = |phase: TreePhase| (phase.name(), profile.seconds_of(phase));
         let mut seconds: BTreeMap<_, _> = TreePhase::ALL.into_iter().map(of_phase).collect();
-        seconds.insert(REST, whole - profile.seconds.iter().sum::<f64>());
+        seconds.insert(REST, (whole - profile.seconds.iter().sum::<f64>()).max(0.0));
         let interactions_per_sink = (profile.near + profile.far) as f64 / self.bodies.len() as f64;
         Ok(Profile { seconds, interactions_per_sink })
     }
