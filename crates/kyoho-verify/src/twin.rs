@@ -1,7 +1,9 @@
 //! A system and a small model of the interface, side by side.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::sync::Mutex;
 
 use crate::accuracy::{Errors, measure};
 use crate::findings::Findings;
@@ -58,6 +60,31 @@ impl Block {
 struct Blur {
     terms: f64,
     coordinates: f64,
+}
+
+/// Forces of blocks, by the numbers of these.
+static REMEMBERED: Mutex<BTreeMap<u64, Vec<Force<DoubleDouble>>>> = Mutex::new(BTreeMap::new());
+/// The most blocks that are remembered, some ten thousand bytes each.
+const MOST_REMEMBERED: usize = 1 << 12;
+
+/// Returns the forces of the block with a number, which are summed once: most targets are given the
+/// same blocks, and these sums take most of the time of the checks.
+fn remembered(number: u64, sum: impl FnOnce() -> Vec<Force<DoubleDouble>>) -> Vec<Force<DoubleDouble>> {
+    let locked = || REMEMBERED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(forces) = locked().get(&number) {
+        return forces.clone();
+    }
+    let forces = sum();
+    let mut all = locked();
+    if all.len() >= MOST_REMEMBERED {
+        all.clear();
+    }
+    all.insert(number, forces.clone());
+    forces
+}
+
+fn hash_numbers(numbers: impl IntoIterator<Item = f64>, hasher: &mut DefaultHasher) {
+    numbers.into_iter().for_each(|number| number.to_bits().hash(hasher));
 }
 
 impl Model {
@@ -171,6 +198,32 @@ impl Model {
 
     /// Returns the forces of the block that was started last.
     pub fn forces(&self) -> Vec<Force<DoubleDouble>> {
+        remembered(self.number_of_block(), || self.sum())
+    }
+
+    /// Returns a number for all that the forces of the block depend on, another one for each block.
+    fn number_of_block(&self) -> u64 {
+        let Block { groups, sinks, skip_own_index, neighbour_criterion } = &self.block;
+        let mut hasher = DefaultHasher::new();
+        (self.order as i32, self.scope.name(), skip_own_index, *neighbour_criterion as i32).hash(&mut hasher);
+        for Group { sinks, predicted } in groups {
+            (sinks, predicted.len()).hash(&mut hasher);
+            for Predicted { index, mass, derivatives } in predicted {
+                index.hash(&mut hasher);
+                let numbers = derivatives.as_flattened().iter().flat_map(|number| [number.high, number.low]);
+                hash_numbers(numbers.chain([*mass]), &mut hasher);
+            }
+        }
+        for Sink { index, softening2, radius2, step, derivatives } in sinks {
+            index.hash(&mut hasher);
+            let numbers = derivatives.as_flattened().iter().copied();
+            hash_numbers(numbers.chain([*softening2, *radius2, *step]), &mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Sums the forces of the block.
+    fn sum(&self) -> Vec<Force<DoubleDouble>> {
         let Block { sinks, skip_own_index, neighbour_criterion, .. } = &self.block;
         let of_sink = |(number, sink): (usize, &Sink)| {
             let predicted = self.block.predicted(number);

@@ -1,7 +1,7 @@
 //! Prediction, forces and neighbours, computed directly from their definitions.
 
 use crate::reference::real::{Real, dot, norm};
-use kyoho::data::{MAX_DERIVATIVES, Order, Sink, Source};
+use kyoho::data::{MAX_COEFFICIENTS, MAX_DERIVATIVES, Order, Sink, Source};
 
 /// A source at the time of a block.
 #[derive(Debug, Clone, Copy)]
@@ -55,14 +55,15 @@ pub fn predict<R: Real>(order: Order, source: &Source, time: f64) -> [[R; 3]; MA
         Order::Sixth => (6, 3),
         Order::Eighth => (8, 4),
     };
+    let mut powers = [number(1.0); MAX_COEFFICIENTS];
+    (1..terms).for_each(|n| powers[n] = powers[n - 1] * dt);
     let mut derivatives = [[number(0.0); 3]; MAX_DERIVATIVES];
     for (q, vector) in derivatives.iter_mut().enumerate().take(vectors) {
         for (k, component) in vector.iter_mut().enumerate() {
             // The q-th derivative of dt^n is n (n - 1) ... (n - q + 1) dt^(n - q).
             for n in q..terms {
                 let factor = ((n - q + 1)..=n).fold(1.0, |product, factor| product * factor as f64);
-                let power = (q..n).fold(number(1.0), |product, _| product * dt);
-                *component = *component + number(factor) * number(source.coefficients[n][k]) * power;
+                *component = *component + number(factor) * number(source.coefficients[n][k]) * powers[n - q];
             }
         }
     }
