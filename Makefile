@@ -37,16 +37,17 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check build install uninstall wheel demo-tools test-tools
+.PHONY: demo test suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
 	$(BUILT)/kyoho run --plummer 1024 --t-end 1 --eta 0.02 --eps 0.01
 
-# Building AMUSE takes one thread much of the time, and so does the conformance suite, for which a
-# process compiles one kernel of PoCL at a time.
-test: test-tools check
-	cargo test --no-run
+# A crate is compiled by one thread, beside which there is time for the checks. Building AMUSE takes
+# one thread much of the time, and so does the conformance suite, for which a process compiles one
+# kernel of PoCL at a time.
+test: test-tools
+	$(MAKE) --jobs=2 --output-sync=target tests check
 	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests
 
 suite-of-order-4:
@@ -61,6 +62,11 @@ tests-with-amuse:
 other-tests:
 	cargo test --no-fail-fast -- --skip conforms --skip with_amuse
 
+tests:
+	cargo test --no-run
+
+# In a folder of its own, as one cargo waits for another one that builds in the same.
+check: export CARGO_TARGET_DIR := $(TARGET)/check
 check:
 	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
