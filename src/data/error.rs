@@ -290,6 +290,11 @@ impl Error {
         is_full.then(|| Error::NoDescriptor { file: file.display().to_string(), reason: error.to_string() })
     }
 
+    /// Whether it is a device's own, so that another one may succeed.
+    pub fn is_of_device(&self) -> bool {
+        matches!(self.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
+    }
+
     /// The error's number in the C interface.
     pub fn code(&self) -> ResultCode {
         match self {

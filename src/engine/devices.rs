@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, InteractionLists, Neighbourhoods, PartialSums, Partition,
-    RecordLine, Result, ResultCode, Sources, Sums, TreeProfile,
+    RecordLine, Result, Sources, Sums, TreeProfile,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -195,7 +195,7 @@ impl Devices {
     /// error of the last device where the caller chose the backend.
     pub fn fall_back(&mut self, error: Error, journal: &mut UpdateJournal) -> Result<()> {
         // The host may have no memory either.
-        if self.on_host || self.failed.is_empty() || !is_of_device(&error) {
+        if self.on_host || self.failed.is_empty() || !error.is_of_device() {
             return Err(error);
         }
         let next = match without(&self.setup, &self.failed, &error) {
@@ -229,7 +229,7 @@ impl Devices {
                 Err((number, error)) => {
                     self.close();
                     journal.forget_devices();
-                    let fewer = number.filter(|_| may_be_fewer && is_of_device(&error));
+                    let fewer = number.filter(|_| may_be_fewer && error.is_of_device());
                     setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
                         Some(fewer) => fewer,
                         None => self.next(&setup, error)?,
@@ -621,18 +621,13 @@ impl Devices {
     ) -> Result<Option<FoundNeighbours>> {
         let Some(device) = self.all.first_mut() else { return Ok(None) };
         match device.find_neighbours(sources, nj, asked) {
-            Err(error) if self.setup.fall_back && is_of_device(&error) => {
+            Err(error) if self.setup.fall_back && error.is_of_device() => {
                 log::warn!("neighbours are looked for on the CPU: {error}");
                 Ok(None)
             }
             found => found,
         }
     }
-}
-
-/// Whether an error is a device's own.
-fn is_of_device(error: &Error) -> bool {
-    matches!(error.code(), ResultCode::DeviceFailed | ResultCode::OutOfMemory)
 }
 
 /// Returns each number once, in the order in which they come.

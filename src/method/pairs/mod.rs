@@ -108,19 +108,23 @@ impl PairMachine {
         PairMachine { backend: Backend::Cpu, devices: vec![0], threads, level, falls_back: false }
     }
 
-    fn sums(&self, pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
-        let error = match self.backend {
-            Backend::Cpu => return Ok(Box::new(CpuPairs::new(pairs, self.threads, self.level)?)),
-            backend => match gpu::open(backend, &self.devices, pairs) {
-                Ok(sums) => return Ok(sums),
-                Err(error) => error,
-            },
+    /// Returns the machine's sums, and the CPU that takes over where its devices fail later.
+    fn sums(&self, pairs: &PairProgram) -> Result<(Box<dyn PairSums>, Option<PairMachine>)> {
+        let cpu = self.falls_back.then(|| PairMachine::cpu(self.threads, self.level));
+        let opened: Result<Box<dyn PairSums>> = match self.backend {
+            Backend::Cpu => return Ok((Box::new(CpuPairs::new(pairs, self.threads, self.level)?), None)),
+            backend => gpu::open(backend, &self.devices, pairs),
         };
-        if !self.falls_back {
-            return Err(error);
+        match (opened, cpu) {
+            (Err(error), Some(cpu)) => cpu.take_over(pairs, &error),
+            (opened, cpu) => Ok((opened?, cpu)),
         }
+    }
+
+    /// Returns the sums of this machine in the place of another's, which failed.
+    fn take_over(&self, pairs: &PairProgram, error: &Error) -> Result<(Box<dyn PairSums>, Option<PairMachine>)> {
         log::warn!("the CPU computes the pair interaction {}: {error}", pairs.name);
-        Ok(Box::new(CpuPairs::new(pairs, self.threads, self.level)?))
+        self.sums(pairs)
     }
 }
 
@@ -129,6 +133,8 @@ impl PairMachine {
 pub struct PairKernel {
     pairs: PairProgram,
     sums: Box<dyn PairSums>,
+    /// The machine that takes over where that of the sums fails.
+    spare: Option<PairMachine>,
     fields: [Vec<Option<Columns>>; 2],
     parameters: Vec<Option<Vec<Number>>>,
     /// The results of the last run, and their memory for the next one.
@@ -141,10 +147,11 @@ impl PairKernel {
     /// Compiles a text for a machine.
     pub fn new(text: &str, options: Options, machine: &PairMachine) -> Result<PairKernel> {
         let pairs = compile(text, options).map_err(Fault::into_error)?;
-        let sums = machine.sums(&pairs)?;
+        let (sums, spare) = machine.sums(&pairs)?;
         let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
         let parameters = pairs.parameters.iter().map(|_| None).collect();
-        Ok(PairKernel { pairs, sums, fields, parameters, results: Vec::new(), has_results: false, versions: [0; 2] })
+        let (results, versions) = (Vec::new(), [0; 2]);
+        Ok(PairKernel { pairs, sums, spare, fields, parameters, results, has_results: false, versions })
     }
 
     /// The compiled list.
@@ -315,7 +322,7 @@ impl PairKernel {
         &mut self,
         sinks: Option<usize>,
         sources: Option<usize>,
-        run: impl FnOnce(&mut dyn PairSums, &Given, usize, usize, &mut [Columns]) -> Result<()>,
+        run: impl Fn(&mut dyn PairSums, &Given, usize, usize, &mut [Columns]) -> Result<()>,
     ) -> Result<()> {
         self.has_results = false;
         let sinks = self.count(Side::I, sinks)?;
@@ -334,9 +341,16 @@ impl PairKernel {
             let made = self.pairs.results.iter().map(|result| Columns::new(of(result), sinks));
             self.results = made.collect::<Result<_>>()?;
         }
-        let PairKernel { pairs, sums, fields, parameters, results, versions, .. } = self;
+        let PairKernel { pairs, sums, spare, fields, parameters, results, versions, .. } = self;
         let given = Given { pairs, fields, parameters, versions: *versions };
-        run(&mut **sums, &given, sinks, sources, results)?;
+        let mut outcome = run(&mut **sums, &given, sinks, sources, results);
+        if let Some(error) = outcome.as_ref().err().filter(|error| error.is_of_device())
+            && let Some(machine) = spare.take()
+        {
+            (*sums, _) = machine.take_over(pairs, error)?;
+            outcome = run(&mut **sums, &given, sinks, sources, results);
+        }
+        outcome?;
         self.has_results = true;
         Ok(())
     }
