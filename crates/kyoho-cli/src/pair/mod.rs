@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use kyoho::Backend;
 use kyoho::law::double_double::DoubleDouble;
 use kyoho::law::language::number::Number;
-use kyoho::law::language::syntax::Side;
+use kyoho::law::language::syntax::{Field, Side};
 use kyoho::law::language::types::Scalar;
 use kyoho::law::language::{Options, PairProgram, explain};
-use kyoho::method::pairs::{PairKernel, PairMachine, Rows};
+use kyoho::method::pairs::{Packed, PairKernel, PairMachine, Rows};
 
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
+use crate::run::snapshot_hdf5;
 
 /// The options of `kyoho pair`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ pub struct Arguments {
 enum Action {
     /// Print the compiled list of operations, what is computed once a sink or a source, and costs
     Explain(Explain),
-    /// Compute all pairs of the sinks and sources of two files of columns
+    /// Compute all pairs of the sinks and sources of two files of columns, as text or in HDF5
     Run(Run),
     /// Time all pairs of sinks and sources with random numbers
     Bench(bench::Arguments),
@@ -54,7 +55,8 @@ struct Explain {
 struct Run {
     #[command(flatten)]
     text: Text,
-    /// The fields of the sinks: a column for each number, in the order of their declarations
+    /// The fields of the sinks: a column for each number, in the order of their declarations, or in
+    /// HDF5 a dataset for each field, with its name
     #[arg(long, value_name = "FILE")]
     i: Option<PathBuf>,
     /// The fields of the sources, in the same form
@@ -104,12 +106,22 @@ impl Run {
         let mut kernel = self.text.compile(&self.machine.settings()?.pair_machine()?)?;
         for (side, file) in [(Side::I, &self.i), (Side::J, &self.j)] {
             let fields = kernel.list().fields[side as usize].clone();
-            let columns = fields.iter().map(|field| field.of.width).sum();
             let Some(file) = file else { continue };
-            let table = Columns { numbers: numbers(file, columns)?, columns, first: 0 };
+            let name = |field: &Field| format!("{}.{}", side.name(), field.name);
+            let content = std::fs::read(file).map_err(|error| Failure::file(file, error))?;
+            if snapshot_hdf5::is_hdf5(&content) {
+                let names = fields.iter().map(|field| (field.name.as_str(), field.of.width));
+                let columns = snapshot_hdf5::columns(content, file, names)?;
+                for (field, numbers) in fields.iter().zip(&columns) {
+                    kernel.set(&name(field), &Packed { numbers, width: field.of.width })?;
+                }
+                continue;
+            }
+            let columns = fields.iter().map(|field| field.of.width).sum();
+            let text = String::from_utf8(content).map_err(|error| Failure::file(file, error))?;
+            let table = Columns { numbers: numbers(&text, file, columns)?, columns, first: 0 };
             fields.iter().try_fold(0, |first, field| {
-                let name = format!("{}.{}", side.name(), field.name);
-                kernel.set(&name, &Columns { first, ..table.clone() }).map(|()| first + field.of.width)
+                kernel.set(&name(field), &Columns { first, ..table.clone() }).map(|()| first + field.of.width)
             })?;
         }
         set_parameters(&mut kernel, &self.parameters)?;
@@ -191,9 +203,9 @@ impl Rows for Columns {
 }
 
 /// Reads rows of as many numbers; `#` begins a comment.
-fn numbers(path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<DoubleDouble>>> {
+fn numbers(text: &str, path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<DoubleDouble>>> {
     let mut all = Vec::new();
-    for (line, content) in read(path)?.lines().enumerate() {
+    for (line, content) in text.lines().enumerate() {
         let wrong = |reason: String| Failure::Line { path: path.into(), line: line + 1, reason };
         let words: Vec<&str> = content.split('#').next().unwrap_or("").split_whitespace().collect();
         if words.is_empty() {

@@ -174,6 +174,17 @@ pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
         .collect())
 }
 
+/// Reads a dataset of finite numbers for each name, with as many components in a row as stand beside
+/// it, from any file in HDF5. The numbers of a row follow one another.
+pub fn columns<'a>(
+    content: Vec<u8>,
+    path: &Path,
+    names: impl Iterator<Item = (&'a str, usize)>,
+) -> Result<Vec<Vec<f64>>> {
+    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    names.map(|(name, width)| content.numbers(name, width, None)).collect()
+}
+
 /// A file whose structure was read.
 struct Content<'a> {
     file: File,
@@ -184,21 +195,27 @@ impl Content<'_> {
     /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many
     /// rows.
     fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {
+        self.numbers(name, N, count).map(|numbers| numbers.as_chunks().0.to_vec())
+    }
+
+    /// Returns the numbers of a dataset with this many in a row, as [`Content::rows`] does.
+    fn numbers(&self, name: &str, width: usize, count: Option<usize>) -> Result<Vec<f64>> {
         let failed = |reason: String| Failure::file(self.path, format!("the dataset '{name}': {reason}"));
         let dataset = self.file.dataset(name).map_err(|error| failed(error.to_string()))?;
         let shape = dataset.shape().map_err(|error| failed(error.to_string()))?;
         let (rows, others) = shape.split_first().map_or((0, &[][..]), |(rows, others)| (*rows as usize, others));
-        let expected = if N == 1 { &[][..] } else { &[N as u64][..] };
+        let of_row = [width as u64];
+        let expected = if width == 1 { &[][..] } else { &of_row[..] };
         if others != expected || count.is_some_and(|count| count != rows) || shape.is_empty() {
             let count = count.map_or("N".into(), |count| count.to_string());
-            let allowed = if N == 1 { format!("[{count}]") } else { format!("[{count}, {N}]") };
+            let allowed = if width == 1 { format!("[{count}]") } else { format!("[{count}, {width}]") };
             return Err(failed(format!("its shape is {shape:?}; allowed: {allowed}")));
         }
         let numbers = dataset.read_f64().map_err(|error| failed(error.to_string()))?;
         if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(failed(format!("{} in row {}; allowed: finite numbers", numbers[place], place / N + 1)));
+            return Err(failed(format!("{} in row {}; allowed: finite numbers", numbers[place], place / width + 1)));
         }
-        Ok(numbers.as_chunks().0.to_vec())
+        Ok(numbers)
     }
 }
 
