@@ -121,9 +121,12 @@ FUNCTION void sum_field(float field[FIELD_NUMBERS], LOCAL_POINTER float *scratch
         field[k] = scratch[k];
 }
 
+// Marks a cell of a list that has children, but is not opened.
+#define IS_CLOSED 0x80000000u
+
 // The field at the middle of a leaf of sinks, by the field at the centre of the cell around it and
 // the cells of sources of a list, which are near. These are as soft as they and the leaf are large;
-// those as large as the leaf would be noise in the tide.
+// leaves of sources as large as the leaf would be noise in the tide.
 FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const CellPlace *places, const CellPlace *at,
     const CellPlace *centre, const float of_centre[FIELD_NUMBERS], float softening2, LOCAL_POINTER float *scratch,
     float field[FIELD_NUMBERS])
@@ -135,12 +138,14 @@ FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const Ce
     for (; segment != NO_SEGMENT; segment = lists[segment + 1]) {
         const uint entries = lists[segment];
         for (uint entry = THREAD; entry < entries; entry += LANES) {
-            const CellPlace place = places[lists[segment + 2 + entry]];
+            const uint source = lists[segment + 2 + entry];
+            const CellPlace place = places[source & ~IS_CLOSED];
             const float x = APART(place.high, place.low, at->high, at->low, x);
             const float y = APART(place.high, place.low, at->high, at->low, y);
             const float z = APART(place.high, place.low, at->high, at->low, z);
             const float s2 = fma(x, x, fma(y, y, fma(z, z, fma(place.high.w, place.high.w, soft2))));
-            add_point(x, y, z, s2, place.low.w, place.high.w < 0.5f * radius ? place.low.w : 0.0f, field);
+            const int is_in_tide = source >= IS_CLOSED || place.high.w < 0.5f * radius;
+            add_point(x, y, z, s2, place.low.w, is_in_tide ? place.low.w : 0.0f, field);
         }
     }
     sum_field(field, scratch);
@@ -183,10 +188,11 @@ FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *place
 // The largest ratio of a tide to an acceleration, above every limit.
 #define MOST_RATIO 1e30f
 
-// In the last level cells below this part of the radius of the smallest leaf of a sink are not
-// opened, but are as soft as they are large, so that a sink far outside has not all leaves in its
-// list.
-#define LEAST_OPENED 0.5f
+// In the last level cells below this part of the radius of the smallest leaf of a sink, or of the
+// radius of the sink, are not opened, but are as soft as they are large: otherwise a sink far
+// outside has all leaves in its list, and one with a small leaf all those around it.
+#define LEAST_OF_LEAF 0.5f
+#define LEAST_OF_SINK 0.25f
 
 // The first pass of a level: the fields of its sinks, the lists of what is left to those of the
 // next level, and in the last level the accelerations of leaves, for each of their bodies, and
@@ -220,7 +226,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
                 const float radius = sink_places[leaves[body]].high.w;
                 smallest = radius > 0.0f ? fmin(smallest, radius) : smallest;
             }
-            opens = LEAST_OPENED * least_of_32(smallest, field_scratch);
+            opens = fmax(LEAST_OF_LEAF * least_of_32(smallest, field_scratch), LEAST_OF_SINK * own_radius);
         }
         float field[FIELD_NUMBERS];
         UNROLL
@@ -262,7 +268,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
             uint all;
             const uint before = count_before(is_kept && !is_alone, scratch, &all);
             if (is_kept && !is_alone)
-                kept[writer.waiting + before] = source;
+                kept[writer.waiting + before] = is_last && reach.children > 0 ? source | IS_CLOSED : source;
             writer.waiting += all;
             open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
             if (writer.waiting > WALK_BUFFER - LANES)
