@@ -147,11 +147,16 @@ impl PairKernel {
     /// Compiles a text for a machine.
     pub fn new(text: &str, options: Options, machine: &PairMachine) -> Result<PairKernel> {
         let pairs = compile(text, options).map_err(Fault::into_error)?;
-        let (sums, spare) = machine.sums(&pairs)?;
+        let sums = machine.sums(&pairs)?;
+        Ok(PairKernel::of(pairs, sums))
+    }
+
+    /// Makes an interaction of a compiled text and its sums, with a machine that may take over.
+    fn of(pairs: PairProgram, (sums, spare): (Box<dyn PairSums>, Option<PairMachine>)) -> PairKernel {
         let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
         let parameters = pairs.parameters.iter().map(|_| None).collect();
         let (results, versions) = (Vec::new(), [0; 2]);
-        Ok(PairKernel { pairs, sums, spare, fields, parameters, results, has_results: false, versions })
+        PairKernel { pairs, sums, spare, fields, parameters, results, has_results: false, versions }
     }
 
     /// The compiled list.

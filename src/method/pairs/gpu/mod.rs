@@ -4,6 +4,7 @@
 
 mod kernel;
 mod opencl;
+mod products;
 mod ptx;
 mod writer;
 
@@ -53,21 +54,20 @@ pub fn source(backend: Backend, pairs: &PairProgram) -> Result<String> {
     Ok(written(backend, &program, &layout))
 }
 
-/// Opens devices for an interaction.
+/// Opens devices for an interaction. Numbers of two limbs are refused by devices whose products are
+/// not exact.
 pub fn open(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
-    let (program, layout) = lowered(pairs)?;
-    let text = written(backend, &program, &layout);
+    for (scalar, number) in products::needed(pairs, devices) {
+        products::check_once(scalar, (backend, number), |pairs| opened(backend, &[number], pairs))?;
+    }
+    opened(backend, devices, pairs)
+}
+
+/// Opens devices for an interaction, whatever their products.
+fn opened(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
     match backend {
-        Backend::OpenCl => {
-            let name = format!("pair {} {}", pairs.name, digest(&text));
-            let code = Code { name: &name, images: Images::Ptx(""), source: &text, defines: &[] };
-            Ok(Box::new(GpuPairs::new(program, layout, devices, &code, OpenCl::open)?))
-        }
-        _ => {
-            let name = format!("pair {}", pairs.name);
-            let code = Code { name: &name, images: Images::Ptx(&text), source: "", defines: &[] };
-            Ok(Box::new(GpuPairs::new(program, layout, devices, &code, Cuda::open)?))
-        }
+        Backend::OpenCl => Ok(Box::new(GpuPairs::new(backend, devices, pairs, OpenCl::open)?)),
+        _ => Ok(Box::new(GpuPairs::new(backend, devices, pairs, Cuda::open)?)),
     }
 }
 
@@ -165,13 +165,19 @@ impl Run<'_> {
 
 impl<G: Gpu> GpuPairs<G> {
     fn new(
-        program: LimbProgram,
-        layout: Layout,
+        backend: Backend,
         devices: &[usize],
-        code: &Code,
+        pairs: &PairProgram,
         open: impl Fn(usize) -> Result<G>,
     ) -> Result<GpuPairs<G>> {
-        let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, code)).collect::<Result<_>>()?;
+        let (program, layout) = lowered(pairs)?;
+        let text = written(backend, &program, &layout);
+        let (name, images, source) = match backend {
+            Backend::OpenCl => (format!("pair {} {}", pairs.name, digest(&text)), Images::Ptx(""), &text[..]),
+            _ => (format!("pair {}", pairs.name), Images::Ptx(&text), ""),
+        };
+        let code = Code { name: &name, images, source, defines: &[] };
+        let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, &code)).collect::<Result<_>>()?;
         Ok(GpuPairs { program, layout, devices })
     }
 }
@@ -535,19 +541,21 @@ mod tests {
     use super::*;
     use crate::hal::fake::{Fake, Shared};
     use crate::law::language::Options;
+    use crate::law::language::types::Scalar;
     use crate::method::pairs::{Packed, PairKernel, PairMachine};
     use crate::simd::Level;
 
     const TEXT: &str = "pair p\ni x: f64\nj x: f64\nresult s: f64 sum\nbody\ns += (i.x - j.x)^2\n";
 
+    fn fake(script: &Shared, pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+        Ok(Box::new(GpuPairs::new(Backend::Cuda, &[0], pairs, |_| Ok(Fake::new(script, false)))?))
+    }
+
     /// Returns an interaction that a fake GPU sums, whose failures a CPU takes over if `falls_back`.
     fn on_fake(script: &Shared, falls_back: bool) -> PairKernel {
         let cpu = PairMachine::cpu(1, Level::Portable);
         let mut kernel = PairKernel::new(TEXT, Options::default(), &cpu).unwrap();
-        let (program, layout) = lowered(&kernel.pairs).unwrap();
-        let code = Code { name: "p", images: Images::Ptx(""), source: "", defines: &[] };
-        let gpu = GpuPairs::new(program, layout, &[0], &code, |_| Ok(Fake::new(script, false))).unwrap();
-        (kernel.sums, kernel.spare) = (Box::new(gpu), falls_back.then_some(cpu));
+        (kernel.sums, kernel.spare) = (fake(script, &kernel.pairs).unwrap(), falls_back.then_some(cpu));
         for name in ["i.x", "j.x"] {
             kernel.set(name, &Packed { numbers: &[1.0, 2.0, 4.0], width: 1 }).unwrap();
         }
@@ -579,6 +587,20 @@ mod tests {
             drop(kernel);
             assert!(script.get().is_clean());
         }
+    }
+
+    #[test]
+    fn two_limbs_are_refused_by_a_device_whose_products_are_not_exact() {
+        let script = Shared::default();
+        for scalar in [Scalar::Ff, Scalar::Dd] {
+            // Kernels of this fake do nothing, so that all products are zero.
+            let error = products::check(scalar, (Backend::Cuda, 3), |pairs| fake(&script, pairs)).unwrap_err();
+            let expected = format!("backend 'cuda' does not compute {} on device 3, where ", scalar.name());
+            assert!(error.to_string().starts_with(&expected), "{error}");
+            let cpu = |pairs: &PairProgram| PairMachine::cpu(1, Level::Portable).sums(pairs).map(|(sums, _)| sums);
+            products::check(scalar, (Backend::Cpu, 0), cpu).unwrap();
+        }
+        assert!(script.get().is_clean());
     }
 
     #[test]
