@@ -134,6 +134,46 @@ static void lists_are_the_sources_of_their_groups(kyoho_backend backend) {
     GIVES(KYOHO_OK, kyoho_pair_free(pair));
 }
 
+/* A run that goes on in a thread of the library gives the results of a run that is waited for, and
+   its errors come when it is waited for. */
+static void runs_go_on_until_they_are_waited_for(kyoho_backend backend) {
+    static double waited_for[SINKS][3], found[SINKS][3];
+    const int32_t offsets[] = {0, SINKS}, first[] = {0}, counts[] = {N};
+    kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
+    kyoho_lists lists = KYOHO_LISTS_INIT;
+    kyoho_pair *pair = NULL;
+    lists.group_count = 1, lists.sink_offsets.data = offsets;
+    lists.first_addresses.data = first, lists.source_counts.data = counts;
+    options.backend = backend;
+    GIVES(KYOHO_OK, kyoho_pair_compile(gravity, &options, &pair));
+    set_all(pair);
+    GIVES(KYOHO_OK, kyoho_pair_run(pair, -1, -1));
+    GIVES(KYOHO_OK, kyoho_pair_result(pair, "acc", KYOHO_NUMBER_TYPE_F64, waited_for, 0, SINKS));
+    WRONG(KYOHO_CALL_ORDER, "without a run under way", pair, kyoho_pair_wait(pair));
+    for (int by_lists = 0; by_lists < 2; by_lists++) {
+        if (by_lists)
+            GIVES(KYOHO_OK, kyoho_pair_start_lists(pair, &lists, -1));
+        else
+            GIVES(KYOHO_OK, kyoho_pair_start(pair, -1, N));
+        WRONG(KYOHO_CALL_ORDER, "while a run was under way", pair, kyoho_pair_start(pair, -1, -1));
+        WRONG(KYOHO_CALL_ORDER, "while a run was under way", pair, kyoho_pair_run(pair, -1, -1));
+        WRONG(KYOHO_CALL_ORDER, "while a run was under way", pair,
+              set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, N));
+        GIVES(KYOHO_OK, kyoho_pair_wait(pair));
+        GIVES(KYOHO_OK, kyoho_pair_result(pair, "acc", KYOHO_NUMBER_TYPE_F64, found, 0, SINKS));
+        for (int i = 0; i < SINKS; i++)
+            CHECK(close_to(found[i], waited_for[i], by_lists ? 1e-12 : 0.0));
+    }
+    GIVES(KYOHO_OK, set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, N - 1));
+    WRONG(KYOHO_BAD_COUNT, "n_sinks is -2", pair, kyoho_pair_start(pair, -2, -1));
+    GIVES(KYOHO_OK, kyoho_pair_start(pair, -1, -1));
+    WRONG(KYOHO_BAD_COUNT, "j.mass", pair, kyoho_pair_wait(pair));
+    GIVES(KYOHO_OK, set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, &p->mass, N));
+    GIVES(KYOHO_OK, kyoho_pair_start(pair, -1, -1));
+    GIVES(KYOHO_OK, kyoho_pair_free(pair));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_pair_wait(pair));
+}
+
 /* What a text declares, and the kernels that it becomes. */
 static void texts_are_told(void) {
     static char source[1 << 20];
@@ -218,6 +258,7 @@ int main(void) {
             gravity_is_the_built_in_law(backend, 0, 2);
             gravity_is_the_built_in_law(backend, 1, 2);
             lists_are_the_sources_of_their_groups(backend);
+            runs_go_on_until_they_are_waited_for(backend);
         }
     }
     texts_are_told();

@@ -412,6 +412,7 @@ module kyoho
     public :: kyoho_pair_compile, kyoho_pair_set, kyoho_pair_set_parameter, kyoho_pair_run
     public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
     public :: kyoho_pair_run_lists, kyoho_pair_source, kyoho_pair_describe
+    public :: kyoho_pair_start, kyoho_pair_start_lists, kyoho_pair_wait
     public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
@@ -493,6 +494,21 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
+        ! Begins what kyoho_pair_run does, in a thread of the library, until kyoho_pair_wait.
+        function kyoho_pair_start(pair, n_sinks, n_sources) bind(c, name="kyoho_pair_start") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int64_t), value :: n_sinks, n_sources
+            integer(c_int32_t) :: code
+        end function
+
+        ! Waits for the end of a run that was begun, and returns its error.
+        function kyoho_pair_wait(pair) bind(c, name="kyoho_pair_wait") result(code)
+            import
+            type(c_ptr), value :: pair
+            integer(c_int32_t) :: code
+        end function
+
         ! Copies a result of the last run.
         function kyoho_pair_result(pair, result_name, number_type, data, stride, count) &
                 bind(c, name="kyoho_pair_result") result(code)
@@ -517,6 +533,15 @@ module kyoho
         ! Computes the pairs of groups of sinks with the sources of their lists, of which the addresses
         ! count the rows of the sources' arrays. n_sources of -1 is the number of these rows.
         function kyoho_pair_run_lists(pair, lists, n_sources) bind(c, name="kyoho_pair_run_lists") result(code)
+            import
+            type(c_ptr), value :: pair
+            type(kyoho_lists), intent(in) :: lists
+            integer(c_int64_t), value :: n_sources
+            integer(c_int32_t) :: code
+        end function
+
+        ! Begins what kyoho_pair_run_lists does, in a thread of the library, until kyoho_pair_wait.
+        function kyoho_pair_start_lists(pair, lists, n_sources) bind(c, name="kyoho_pair_start_lists") result(code)
             import
             type(c_ptr), value :: pair
             type(kyoho_lists), intent(in) :: lists

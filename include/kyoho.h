@@ -1204,6 +1204,19 @@ kyoho_result kyoho_pair_set_parameter(struct kyoho_pair *pair,
 // (lengths that differ, or an index beyond its table), KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_pair_run(struct kyoho_pair *pair, int64_t n_sinks, int64_t n_sources);
 
+// Begins what `kyoho_pair_run` does, in a thread of the library. Until `kyoho_pair_wait` nothing
+// else can be done with the pair interaction but to free it, which waits too.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_CALL_ORDER (a run is under way). Those of the
+// run come from `kyoho_pair_wait`.
+kyoho_result kyoho_pair_start(struct kyoho_pair *pair, int64_t n_sinks, int64_t n_sources);
+
+// Waits for the end of a run that `kyoho_pair_start` or `kyoho_pair_start_lists` began.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no run is under way), and those of `kyoho_pair_run`
+// and `kyoho_pair_run_lists`.
+kyoho_result kyoho_pair_wait(struct kyoho_pair *pair);
+
 // Computes the results of groups of sinks, on each of which the sources of its own list act alone.
 // `lists` is as for `kyoho_system_force_lists`: ranges or lists of addresses, which count the rows
 // of the sources' arrays, in memory of the host. `n_sources` is as for `kyoho_pair_run`; the number
@@ -1218,6 +1231,14 @@ kyoho_result kyoho_pair_run(struct kyoho_pair *pair, int64_t n_sinks, int64_t n_
 kyoho_result kyoho_pair_run_lists(struct kyoho_pair *pair,
                                   const struct kyoho_lists *lists,
                                   int64_t n_sources);
+
+// Begins what `kyoho_pair_run_lists` does, as `kyoho_pair_start` does. The lists are copied.
+//
+// Errors: as `kyoho_pair_run_lists`, and KYOHO_CALL_ORDER (a run is under way). Those of the run
+// come from `kyoho_pair_wait`.
+kyoho_result kyoho_pair_start_lists(struct kyoho_pair *pair,
+                                    const struct kyoho_lists *lists,
+                                    int64_t n_sources);
 
 // Copies a result of the last run into `count` rows, one for each sink. Numbers are rounded to
 // `number_type`; a sum in `dd` is handed over in full as KYOHO_NUMBER_TYPE_DD. `stride` is as in

@@ -18,6 +18,7 @@ pub mod interactions;
 pub mod lists;
 pub mod log;
 pub mod options;
+mod pair_runs;
 pub mod pairs;
 pub mod rows;
 pub mod sources;

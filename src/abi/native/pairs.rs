@@ -16,6 +16,7 @@ use crate::law::language::{Options, PairProgram, explain};
 use crate::method::pairs::{MAX_BODIES, PairKernel, Rows};
 use crate::simd::blocks;
 
+use super::pair_runs::Runner;
 use super::structures::{self, bad_field, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
 use super::system::kyoho_last_error;
 use super::{c_text, call, kyoho_backend, kyoho_number_type, options};
@@ -29,7 +30,7 @@ pub struct kyoho_pair;
 
 /// The object behind a handle.
 struct Held {
-    kernel: PairKernel,
+    runner: Runner,
     /// The names of the fields of sinks and of sources, of parameters and of results.
     names: [Vec<CString>; 4],
     last_error: CString,
@@ -39,7 +40,7 @@ static PAIRS: Handles<Held> = Handles::new();
 
 /// Runs an entry point on a pair interaction. The text of its error stays with it.
 fn call_on(pair: *mut kyoho_pair, body: impl FnOnce(&mut PairKernel) -> Result<()>) -> ResultCode {
-    call_on_held(pair, |held| body(&mut held.kernel))
+    call_on_held(pair, |held| body(held.runner.kernel()?))
 }
 
 fn call_on_held(pair: *mut kyoho_pair, body: impl FnOnce(&mut Held) -> Result<()>) -> ResultCode {
@@ -224,7 +225,7 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         let options = Options { in_double_double, plain: false };
         let kernel = PairKernel::new(&text, options, &settings.pair_machine()?)?;
         let names = names_of(kernel.list());
-        let handle = PAIRS.insert(Held { kernel, names, last_error: CString::default() })?;
+        let handle = PAIRS.insert(Held { runner: Runner::new(kernel), names, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -300,6 +301,28 @@ pub extern "C" fn kyoho_pair_run(pair: *mut kyoho_pair, n_sinks: i64, n_sources:
     call_on(pair, |kernel| kernel.run(number_of("n_sinks", n_sinks)?, number_of("n_sources", n_sources)?))
 }
 
+/// Begins what `kyoho_pair_run` does, in a thread of the library. Until `kyoho_pair_wait` nothing
+/// else can be done with the pair interaction but to free it, which waits too.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_CALL_ORDER (a run is under way). Those of the
+/// run come from `kyoho_pair_wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_start(pair: *mut kyoho_pair, n_sinks: i64, n_sources: i64) -> ResultCode {
+    call_on_held(pair, |held| {
+        let (sinks, sources) = (number_of("n_sinks", n_sinks)?, number_of("n_sources", n_sources)?);
+        held.runner.start(move |kernel| kernel.run(sinks, sources))
+    })
+}
+
+/// Waits for the end of a run that `kyoho_pair_start` or `kyoho_pair_start_lists` began.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no run is under way), and those of `kyoho_pair_run`
+/// and `kyoho_pair_run_lists`.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_wait(pair: *mut kyoho_pair) -> ResultCode {
+    call_on_held(pair, |held| held.runner.wait())
+}
+
 /// Returns a number of sinks or sources, or none for that of the arrays.
 fn number_of(what: &'static str, number: i64) -> Result<Option<usize>> {
     match number {
@@ -332,6 +355,26 @@ pub unsafe extern "C" fn kyoho_pair_run_lists(
         // SAFETY: the arrays have as many elements as their documentation says.
         let lists = unsafe { super::lists::of_pairs(&lists) }?;
         kernel.run_lists(&lists, number_of("n_sources", n_sources)?)
+    })
+}
+
+/// Begins what `kyoho_pair_run_lists` does, as `kyoho_pair_start` does. The lists are copied.
+///
+/// Errors: as `kyoho_pair_run_lists`, and KYOHO_CALL_ORDER (a run is under way). Those of the run
+/// come from `kyoho_pair_wait`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_start_lists(
+    pair: *mut kyoho_pair,
+    lists: *const kyoho_lists,
+    n_sources: i64,
+) -> ResultCode {
+    call_on_held(pair, |held| {
+        // SAFETY: null or a structure.
+        let lists = unsafe { structures::read("lists", lists) }?;
+        // SAFETY: the arrays have as many elements as their documentation says.
+        let lists = unsafe { super::lists::of_pairs(&lists) }?;
+        let sources = number_of("n_sources", n_sources)?;
+        held.runner.start(move |kernel| kernel.run_lists(&lists, sources))
     })
 }
 
@@ -445,8 +488,8 @@ pub unsafe extern "C" fn kyoho_pair_describe(
     number: i32,
     variable: *mut kyoho_pair_variable,
 ) -> ResultCode {
-    call_on_held(pair, |Held { kernel, names, .. }| {
-        let list = kernel.list();
+    call_on_held(pair, |Held { runner, names, .. }| {
+        let list = runner.kernel()?.list();
         let all: Vec<(Type, usize)> = match section {
             1 | 2 => list.fields[section as usize - 1].iter().map(|field| (field.of, 0)).collect(),
             3 => {
