@@ -5,7 +5,6 @@
 #include "tree/block.h"
 #include "tree/moments.h"
 #include "tree/lists.h"
-#include "tree/field.h"
 #include "tree/walk.h"
 #include "tree/far.h"
 #include "tree/near.h"

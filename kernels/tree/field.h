@@ -68,12 +68,6 @@ place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
     }
 }
 
-// What the kernels of a walk share.
-#define WALK_MEMORY \
-    LOCAL uint stack[WALK_STACK]; \
-    LOCAL uint scratch[LANES]; \
-    LOCAL uint at;
-
 // The field at the centre of a sink by cells that are far, as points: the acceleration and its
 // derivatives (xx, xy, xz, yy, yz, zz).
 #define FIELD_NUMBERS 9
@@ -169,20 +163,6 @@ FUNCTION float tide_of(const float field[FIELD_NUMBERS])
 {
     const float beside = fma(field[4], field[4], fma(field[5], field[5], field[7] * field[7]));
     return sqrt(fma(field[3], field[3], fma(field[6], field[6], fma(field[8], field[8], 2.0f * beside))));
-}
-
-// The centre and the radius of a sink. One body has no extent.
-FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *places, GLOBAL const float4 *highs,
-    GLOBAL const float4 *lows)
-{
-    CellPlace place;
-    if (sink->bodies == 1) {
-        place.high = highs[sink->first_body], place.low = lows[sink->first_body];
-        place.high.w = place.low.w = 0.0f;
-    } else {
-        place = places[sink->cell];
-    }
-    return place;
 }
 
 // The largest ratio of a tide to an acceleration, above every limit.

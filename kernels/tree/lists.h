@@ -173,3 +173,23 @@ FUNCTION int level_before(int level)
 {
     return level == LEVELS_OF_SINKS ? LEVELS_OF_SINKS - 2 : level - 1;
 }
+
+// The centre and the radius of a sink. One body has no extent.
+FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *places, GLOBAL const float4 *highs,
+    GLOBAL const float4 *lows)
+{
+    CellPlace place;
+    if (sink->bodies == 1) {
+        place.high = highs[sink->first_body], place.low = lows[sink->first_body];
+        place.high.w = place.low.w = 0.0f;
+    } else {
+        place = places[sink->cell];
+    }
+    return place;
+}
+
+// What the kernels of a walk share.
+#define WALK_MEMORY \
+    LOCAL uint stack[WALK_STACK]; \
+    LOCAL uint scratch[LANES]; \
+    LOCAL uint at;

@@ -2,9 +2,12 @@
 
 #include "generated/tree.h"
 #include "tree/block.h"
+#include "tree/scan.h"
 #include "tree/keys.h"
 #include "tree/sort.h"
 #include "tree/order.h"
 #include "tree/cells.h"
 #include "tree/neighbours.h"
 #include "tree/stackless.h"
+#include "tree/lists.h"
+#include "tree/field.h"

@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use super::builder::{Expansions, Tree, launch, launch_after_copies, scan};
+use super::builder::{Expansions, OfSinks, Tree, launch, launch_after_copies, scan};
 use super::clock::Clock;
 use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
 use crate::data::{Error, Result, TreePhase, TreeProfile};
@@ -44,6 +44,7 @@ pub struct Asked {
 
 /// Memory for the forces of trees.
 pub struct Forces<G: Gpu> {
+    of_sinks: OfSinks<G>,
     sinks: Room<G>,
     numbers: Room<G>,
     sink_counts: Room<G>,
@@ -84,6 +85,7 @@ impl<G: Gpu> Forces<G> {
     pub fn new(gpu: &G) -> Result<Forces<G>> {
         let room = || Room::new(gpu, "trees");
         Ok(Forces {
+            of_sinks: OfSinks::new(gpu)?,
             sinks: room()?,
             numbers: room()?,
             sink_counts: room()?,
@@ -222,7 +224,7 @@ impl<G: Gpu> Forces<G> {
         // SAFETY: the caller's promise.
         unsafe {
             gpu.zero(queue, &self.used.0, 4)?;
-            let select = |of_groups: i32, kernels: &mut Expansions<G>| {
+            let select = |of_groups: i32, kernels: &mut OfSinks<G>| {
                 let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
                 let is = Argument::Bytes(bytes_of(&is));
                 let arguments = [sink_cells, parents, groups, counts, found, is];
@@ -244,8 +246,8 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.place_sinks, (tiles, SELECT_THREADS), &arguments)
             };
-            select(0, kernels)?;
-            let find_fields = |level: usize, blocks: usize, kernels: &mut Expansions<G>| {
+            select(0, &mut self.of_sinks)?;
+            let find_fields = |level: usize, blocks: usize, kernels: &mut OfSinks<G>| {
                 let arguments = [
                     sink_cells,
                     leaves,
@@ -271,19 +273,20 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
             };
-            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, kernels))?;
+            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, &mut self.of_sinks))?;
             let shape = (tiles, SELECT_THREADS);
             let arguments = [sink_cells, sink_places, ratios, alike, found, variation];
-            launch(on, &mut kernels.find_groups, shape, &arguments)?;
-            launch(on, &mut kernels.choose_groups, shape, &[sink_cells, parents, alike, groups, found])?;
-            select(1, kernels)?;
+            launch(on, &mut self.of_sinks.find_groups, shape, &arguments)?;
+            let arguments = [sink_cells, parents, alike, groups, found];
+            launch(on, &mut self.of_sinks.choose_groups, shape, &arguments)?;
+            select(1, &mut self.of_sinks)?;
             let [of_fields, sink_counts_ @ ..] = self.report(on)?;
             let needed = Needed { words: of_fields as usize, groups: sink_counts_[LEVELS_OF_SINKS] as usize };
             if needed.words > self.room || needed.groups > self.room_of_groups {
                 return Ok(needed);
             }
             let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
-            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), kernels)?;
+            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), &mut self.of_sinks)?;
             self.clock.end(on, TreePhase::FirstPass)?;
             gpu.zero(queue, &self.used.0, 4)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
