@@ -1163,7 +1163,8 @@ kyoho_result kyoho_system_copy_found_neighbours(struct kyoho_system *system,
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
 // found and what is allowed), KYOHO_BAD_OPTION (also for more numbers of a source, or more
-// parameters, than a GPU takes), KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// parameters, than a GPU takes), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED (`dd` or `ff` on a device
+// whose products are not exact), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_pair_compile(const char *text,
                                 const struct kyoho_pair_options *options,
                                 struct kyoho_pair **pair);

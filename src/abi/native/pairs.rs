@@ -13,7 +13,7 @@ use crate::law::language::number::Number;
 use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
 use crate::law::language::{Options, PairProgram, explain};
-use crate::method::pairs::{MAX_BODIES, PairKernel, Rows};
+use crate::method::pairs::{MAX_BODIES, PairKernel, PairLists, Rows};
 use crate::simd::blocks;
 
 use super::pair_runs::Runner;
@@ -187,7 +187,8 @@ impl Rows for CallersRows {
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT (`kyoho_last_error` says line and column, what was
 /// found and what is allowed), KYOHO_BAD_OPTION (also for more numbers of a source, or more
-/// parameters, than a GPU takes), KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// parameters, than a GPU takes), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED (`dd` or `ff` on a device
+/// whose products are not exact), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_pair_compile(
     text: *const c_char,
@@ -350,12 +351,20 @@ pub unsafe extern "C" fn kyoho_pair_run_lists(
     n_sources: i64,
 ) -> ResultCode {
     call_on(pair, |kernel| {
-        // SAFETY: null or a structure.
-        let lists = unsafe { structures::read("lists", lists) }?;
-        // SAFETY: the arrays have as many elements as their documentation says.
-        let lists = unsafe { super::lists::of_pairs(&lists) }?;
+        // SAFETY: the caller's promise.
+        let lists = unsafe { lists_of(lists) }?;
         kernel.run_lists(&lists, number_of("n_sources", n_sources)?)
     })
+}
+
+/// Copies the lists of a caller.
+///
+/// # Safety
+/// The pointer is null or points to a structure, whose arrays have as many elements as their
+/// documentation says.
+unsafe fn lists_of(lists: *const kyoho_lists) -> Result<PairLists> {
+    // SAFETY: the caller's promise.
+    unsafe { super::lists::of_pairs(&structures::read("lists", lists)?) }
 }
 
 /// Begins what `kyoho_pair_run_lists` does, as `kyoho_pair_start` does. The lists are copied.
@@ -369,10 +378,8 @@ pub unsafe extern "C" fn kyoho_pair_start_lists(
     n_sources: i64,
 ) -> ResultCode {
     call_on_held(pair, |held| {
-        // SAFETY: null or a structure.
-        let lists = unsafe { structures::read("lists", lists) }?;
-        // SAFETY: the arrays have as many elements as their documentation says.
-        let lists = unsafe { super::lists::of_pairs(&lists) }?;
+        // SAFETY: the caller's promise.
+        let lists = unsafe { lists_of(lists) }?;
         let sources = number_of("n_sources", n_sources)?;
         held.runner.start(move |kernel| kernel.run_lists(&lists, sources))
     })

@@ -254,8 +254,8 @@ impl<'a> Caller<'a> {
         Ok(system.tree_errors(count, true, &memory::collected(sinks, "sinks")?, SAMPLES)?)
     }
 
-    /// Measures the phases of a call, each of which is waited for. The whole is that of a call before,
-    /// in which interactions are not counted.
+    /// Measures the phases of a call, each of which is waited for. The whole is that of a call
+    /// before, in which interactions are not counted.
     pub fn profile(&self, system: &mut System) -> Result<Profile> {
         let began = Instant::now();
         self.call(system)?;

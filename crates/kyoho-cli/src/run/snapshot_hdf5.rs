@@ -101,7 +101,7 @@ pub fn model(
 /// Reads a snapshot from bytes, all of which are checked.
 pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     check_bytes(&content).map_err(|reason| Failure::file(path, reason))?;
-    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    let content = Content::of(content, path)?;
     let attributes = content.file.root().attrs().map_err(|error| Failure::file(path, error))?;
     let words: HashMap<_, _> =
         attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
@@ -157,7 +157,7 @@ fn word(value: &AttrValue) -> Option<String> {
 
 /// Reads the bodies of any file in HDF5 with the datasets `masses`, `positions` and `velocities`.
 pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
-    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    let content = Content::of(content, path)?;
     let masses = content.rows::<1>("masses", None)?;
     let count = Some(masses.len());
     let (positions, velocities) = (content.rows(VECTORS[0], count)?, content.rows(VECTORS[1], count)?);
@@ -174,14 +174,14 @@ pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
         .collect())
 }
 
-/// Reads a dataset of finite numbers for each name, with as many components in a row as stand beside
-/// it, from any file in HDF5. The numbers of a row follow one another.
+/// Reads a dataset of finite numbers for each name, with as many components in a row as stand
+/// beside it, from any file in HDF5. The numbers of a row follow one another.
 pub fn columns<'a>(
     content: Vec<u8>,
     path: &Path,
     names: impl Iterator<Item = (&'a str, usize)>,
 ) -> Result<Vec<Vec<f64>>> {
-    let content = Content { file: File::from_bytes(content).map_err(|error| Failure::file(path, error))?, path };
+    let content = Content::of(content, path)?;
     names.map(|(name, width)| content.numbers(name, width, None)).collect()
 }
 
@@ -191,7 +191,13 @@ struct Content<'a> {
     path: &'a Path,
 }
 
-impl Content<'_> {
+impl<'a> Content<'a> {
+    /// Reads the structure of a file.
+    fn of(content: Vec<u8>, path: &'a Path) -> Result<Content<'a>> {
+        let file = File::from_bytes(content).map_err(|error| Failure::file(path, error))?;
+        Ok(Content { file, path })
+    }
+
     /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many
     /// rows.
     fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {

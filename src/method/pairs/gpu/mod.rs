@@ -551,7 +551,7 @@ mod tests {
         Ok(Box::new(GpuPairs::new(Backend::Cuda, &[0], pairs, |_| Ok(Fake::new(script, false)))?))
     }
 
-    /// Returns an interaction that a fake GPU sums, whose failures a CPU takes over if `falls_back`.
+    /// Returns an interaction that a fake GPU sums; if `falls_back`, a CPU takes over when it fails.
     fn on_fake(script: &Shared, falls_back: bool) -> PairKernel {
         let cpu = PairMachine::cpu(1, Level::Portable);
         let mut kernel = PairKernel::new(TEXT, Options::default(), &cpu).unwrap();

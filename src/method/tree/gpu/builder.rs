@@ -53,13 +53,13 @@ kernels!(Kernels:
     scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
     link_next, find_neighbours, add_points
 );
-kernels!(OfSinks: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups);
+kernels!(SinkKernels: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups);
 kernels!(Expansions: sum_leaves, sum_children, find_interactions, add_far, shift_locals, add_near);
 
-impl<G: Gpu> OfSinks<G> {
+impl<G: Gpu> SinkKernels<G> {
     /// Loads the kernels of sinks, which no order of expansion changes.
-    pub(super) fn new(gpu: &G) -> Result<OfSinks<G>> {
-        OfSinks::load(gpu, "tree", (SOURCE, &[]))
+    pub(super) fn new(gpu: &G) -> Result<SinkKernels<G>> {
+        SinkKernels::load(gpu, "tree", (SOURCE, &[]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use super::builder::{Expansions, OfSinks, Tree, launch, launch_after_copies, scan};
+use super::builder::{Expansions, SinkKernels, Tree, launch, launch_after_copies, scan};
 use super::clock::Clock;
 use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
 use crate::data::{Error, Result, TreePhase, TreeProfile};
@@ -44,7 +44,8 @@ pub struct Asked {
 
 /// Memory for the forces of trees.
 pub struct Forces<G: Gpu> {
-    of_sinks: OfSinks<G>,
+    /// The kernels of sinks, once they were needed.
+    sink_kernels: Option<SinkKernels<G>>,
     sinks: Room<G>,
     numbers: Room<G>,
     sink_counts: Room<G>,
@@ -85,7 +86,7 @@ impl<G: Gpu> Forces<G> {
     pub fn new(gpu: &G) -> Result<Forces<G>> {
         let room = || Room::new(gpu, "trees");
         Ok(Forces {
-            of_sinks: OfSinks::new(gpu)?,
+            sink_kernels: None,
             sinks: room()?,
             numbers: room()?,
             sink_counts: room()?,
@@ -131,6 +132,7 @@ impl<G: Gpu> Forces<G> {
             return Ok(());
         }
         let missing = || Error::Internal { what: "the moments of a tree were not summed".into() };
+        let mut sink_kernels = self.sink_kernels.take().map_or_else(|| SinkKernels::new(gpu), Ok)?;
         let (loaded, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
         let tree_of_sinks = sinks.unwrap_or(tree);
         let cells = tree_of_sinks.cells();
@@ -162,7 +164,14 @@ impl<G: Gpu> Forces<G> {
             }
             // SAFETY: the caller's promise; there is room for so many cells and bodies.
             let outcome = unsafe {
-                self.begin(on, (tree, tree_of_sinks), &mut kernels, (loaded, asked), to, (cells, room, tiles))
+                self.begin(
+                    on,
+                    (tree, tree_of_sinks),
+                    (&mut sink_kernels, &mut kernels),
+                    (loaded, asked),
+                    to,
+                    (cells, room, tiles),
+                )
             };
             match outcome {
                 Ok(Needed { groups, .. }) if groups > self.room_of_groups => self.room_of_groups = groups + groups / 4,
@@ -181,6 +190,7 @@ impl<G: Gpu> Forces<G> {
             }
         };
         tree.expansions = Some((loaded, kernels));
+        self.sink_kernels = Some(sink_kernels);
         outcome
     }
 
@@ -189,7 +199,7 @@ impl<G: Gpu> Forces<G> {
         &mut self,
         on: (&G, &G::Queue),
         (tree, of_sinks): (&Tree<G>, &Tree<G>),
-        kernels: &mut Expansions<G>,
+        (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
         (order, asked): (usize, &Asked),
         to: Address<G>,
         (cells, room, tiles): (usize, usize, usize),
@@ -224,7 +234,7 @@ impl<G: Gpu> Forces<G> {
         // SAFETY: the caller's promise.
         unsafe {
             gpu.zero(queue, &self.used.0, 4)?;
-            let select = |of_groups: i32, kernels: &mut OfSinks<G>| {
+            let select = |of_groups: i32, kernels: &mut SinkKernels<G>| {
                 let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
                 let is = Argument::Bytes(bytes_of(&is));
                 let arguments = [sink_cells, parents, groups, counts, found, is];
@@ -246,8 +256,8 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.place_sinks, (tiles, SELECT_THREADS), &arguments)
             };
-            select(0, &mut self.of_sinks)?;
-            let find_fields = |level: usize, blocks: usize, kernels: &mut OfSinks<G>| {
+            select(0, sink_kernels)?;
+            let find_fields = |level: usize, blocks: usize, kernels: &mut SinkKernels<G>| {
                 let arguments = [
                     sink_cells,
                     leaves,
@@ -273,20 +283,20 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
             };
-            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, &mut self.of_sinks))?;
+            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, sink_kernels))?;
             let shape = (tiles, SELECT_THREADS);
             let arguments = [sink_cells, sink_places, ratios, alike, found, variation];
-            launch(on, &mut self.of_sinks.find_groups, shape, &arguments)?;
+            launch(on, &mut sink_kernels.find_groups, shape, &arguments)?;
             let arguments = [sink_cells, parents, alike, groups, found];
-            launch(on, &mut self.of_sinks.choose_groups, shape, &arguments)?;
-            select(1, &mut self.of_sinks)?;
+            launch(on, &mut sink_kernels.choose_groups, shape, &arguments)?;
+            select(1, sink_kernels)?;
             let [of_fields, sink_counts_ @ ..] = self.report(on)?;
             let needed = Needed { words: of_fields as usize, groups: sink_counts_[LEVELS_OF_SINKS] as usize };
             if needed.words > self.room || needed.groups > self.room_of_groups {
                 return Ok(needed);
             }
             let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
-            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), &mut self.of_sinks)?;
+            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), sink_kernels)?;
             self.clock.end(on, TreePhase::FirstPass)?;
             gpu.zero(queue, &self.used.0, 4)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
