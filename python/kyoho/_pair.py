@@ -174,6 +174,45 @@ class Pair(Handle):
             Arrays by the names of the results, ``(n,)`` or ``(n, components)``. Those in ``ff`` and
             ``dd`` have a last axis of 2 for the high and the low limb.
         """
+        lists = (sink_offsets, source_offsets, addresses, first_addresses, source_counts)
+        return self._results(self._run("run", i, j, sinks, sources, lists, parameters))
+
+    def start(
+        self,
+        i: Mapping[str, Any] | None = None,
+        j: Mapping[str, Any] | None = None,
+        *,
+        sinks: int | None = None,
+        sources: int | None = None,
+        sink_offsets: Any = None,
+        source_offsets: Any = None,
+        addresses: Any = None,
+        first_addresses: Any = None,
+        source_counts: Any = None,
+        **parameters: Any,
+    ) -> None:
+        """Begins what a call with these arguments does, in a thread of the library; :meth:`wait` gives
+        the results. Arrays are copied. Until then nothing else can be done with this pair interaction.
+        """
+        lists = (sink_offsets, source_offsets, addresses, first_addresses, source_counts)
+        self._started = self._run("start", i, j, sinks, sources, lists, parameters)
+
+    def wait(self) -> dict[str, NDArray[Any]]:
+        """The results of what :meth:`start` began."""
+        check(library.kyoho_pair_wait(self._own()))
+        return self._results(self._started)
+
+    def _run(
+        self,
+        call: str,
+        i: Mapping[str, Any] | None,
+        j: Mapping[str, Any] | None,
+        sinks: int | None,
+        sources: int | None,
+        lists: tuple[Any, ...],
+        parameters: Mapping[str, Any],
+    ) -> int:
+        """Sets what is given, runs or starts, and returns the number of sinks."""
         self._own()
         for section, name, given in ((_SINKS, "i", i), (_SOURCES, "j", j)):
             for field, array in (given or {}).items():
@@ -181,14 +220,15 @@ class Pair(Handle):
         for name, value in parameters.items():
             self._set_parameter(self._variable(_PARAMETERS, "", name), value)
         of_sources = -1 if sources is None else sources
-        given_lists = (source_offsets, addresses, first_addresses, source_counts)
-        if any(array is not None for array in given_lists):
-            count = self._run_lists(sink_offsets, *given_lists, of_sources)
-        else:
-            if sink_offsets is not None:
-                raise Error("sink_offsets is given without lists; allowed: with source_offsets or first_addresses")
-            check(library.kyoho_pair_run(self._handle, -1 if sinks is None else sinks, of_sources))
-            count = self._sinks if sinks is None else sinks
+        if any(array is not None for array in lists[1:]):
+            return self._run_lists(call, *lists, of_sources)
+        if lists[0] is not None:
+            raise Error("sink_offsets is given without lists; allowed: with source_offsets or first_addresses")
+        function = getattr(library, f"kyoho_pair_{call}")
+        check(function(self._handle, -1 if sinks is None else sinks, of_sources))
+        return self._sinks if sinks is None else sinks
+
+    def _results(self, count: int) -> dict[str, NDArray[Any]]:
         return {name: self._result(variable, count) for name, variable in self._variables[_OF_RESULTS].items()}
 
     def explain(self) -> str:
@@ -201,6 +241,8 @@ class Pair(Handle):
         return self._text(lambda *arguments: library.kyoho_pair_source(arguments[0], number, *arguments[1:]))
 
     _sinks = 0
+    # The number of sinks of the run that was started.
+    _started = 0
 
     def _variable(self, section: int, prefix: str, name: str) -> _Variable:
         variables = self._variables[section]
@@ -247,6 +289,7 @@ class Pair(Handle):
 
     def _run_lists(
         self,
+        call: str,
         sink_offsets: Any,
         source_offsets: Any,
         addresses: Any,
@@ -277,7 +320,7 @@ class Pair(Handle):
                     Result.BAD_COUNT,
                 )
         lists.group_count = count
-        check(library.kyoho_pair_run_lists(self._handle, byref(lists), sources))
+        check(getattr(library, f"kyoho_pair_{call}_lists")(self._handle, byref(lists), sources))
         return int(numpy.asarray(sink_offsets)[-1])
 
     def _result(self, variable: _Variable, count: int) -> NDArray[Any]:

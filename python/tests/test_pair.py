@@ -69,6 +69,26 @@ def test_lists_of_neighbours(backend):
         gravity(source_offsets=offsets, addresses=addresses[:-1])
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_run_goes_on_beside_its_caller(backend):
+    positions, masses, ids = bodies(300)
+    data = {"i": {"pos": positions, "id": ids}, "j": {"pos": positions, "mass": masses, "id": ids}}
+    gravity = kyoho.pair(GRAVITY, backend=backend)
+    wanted = gravity(**data, eps2=0.01)
+    # It has copies of the arrays, which the caller may write to.
+    gravity.start(**data, eps2=0.01)
+    masses[:] = 0
+    with pytest.raises(kyoho.Error, match="a run was under way"):
+        gravity()
+    found = gravity.wait()
+    assert all((found[name] == wanted[name]).all() for name in wanted)
+    gravity.start(sink_offsets=[0, 300], first_addresses=[0], source_counts=[50])
+    assert (gravity.wait()["others"] == numpy.where(ids < 50, 49, 50)).all()
+    with pytest.raises(kyoho.Error, match="without a run under way") as caught:
+        gravity.wait()
+    assert caught.value.result == kyoho.Result.CALL_ORDER
+
+
 def test_double_double_keeps_all_digits():
     third = "pair third\nj weight: dd\nparam x: dd\nresult sum: dd sum\nbody\nsum += j.weight * x\n"
     exact = fractions.Fraction(1, 3)
