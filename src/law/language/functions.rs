@@ -109,13 +109,6 @@ fn of_one(lowering: &mut Lowering, function: Function, value: &Value, place: Pla
         let found = format!("{} of {}", function.name(), value.shown());
         return Err(Fault::new(place, found, "one number; components or norm2 of vectors"));
     }
-    let scalar = match value {
-        Value::Constant { .. } => Scalar::Dd,
-        Value::Typed(typed) => typed.of.scalar,
-    };
-    if function == Function::Erf && scalar == Scalar::Dd {
-        return Err(Fault::new(place, "erf in dd", "erf in f32, ff or f64, such as erf(f64(x))"));
-    }
     lowering.each(value, function, place)
 }
 

@@ -377,7 +377,8 @@ impl<'a> Lowering<'a> {
             Function::Log if scalar == Scalar::Dd => number.log(),
             Function::Sin if scalar == Scalar::Dd => number.sin(),
             Function::Cos if scalar == Scalar::Dd => number.cos(),
-            // Doubles have the digits of `ff`; texts have no `erf` in `dd`.
+            Function::Erf if scalar == Scalar::Dd => number.erf(),
+            // Doubles have the digits of `ff`.
             _ => {
                 let double = self.converted(self.limbs[a], scalar, Scalar::F64)[0];
                 let result = self.add(Op::One(function, double), Scalar::F64);

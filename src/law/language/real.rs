@@ -205,8 +205,7 @@ two_limbs!(
     DoubleDouble::pow,
     DoubleDouble::sin,
     DoubleDouble::cos,
-    // The compiler refuses it for `dd`.
-    |_| Double::from_limb(f64::NAN)
+    DoubleDouble::erf
 );
 
 /// Computes a function of two numbers of single precision in doubles, which have more digits.
