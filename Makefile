@@ -45,7 +45,8 @@ demo: demo-tools build
 
 # A crate is compiled by one thread, beside which there is time for the checks. Building AMUSE takes
 # one thread much of the time, and so does the conformance suite, for which a process compiles one
-# kernel of PoCL at a time.
+# kernel of PoCL at a time; what it has compiled, it keeps for the others in the tests' own folder.
+test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
 	$(MAKE) --jobs=2 --output-sync=target tests check
 	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests

@@ -23,6 +23,8 @@ typedef unsigned long long ulong;
 
 // All threads of a block, with what they wrote to local and global memory.
 #define SYNC __syncthreads()
+// Whether all threads of a block may pass by a barrier: see prelude_opencl.h.
+#define MAY_SKIP_SYNC 1
 // Earlier writes are seen before later ones, by the device or by the host too.
 #define FENCE __threadfence()
 #define FENCE_HOST __threadfence_system()

@@ -76,7 +76,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     }
     // Every block that reads a source puts its record there itself; all write the same. The first
     // block puts those that none reads.
-    if (step.records > 0) {
+    if (!MAY_SKIP_SYNC || step.records > 0) {
         GLOBAL const double *const records = records_of(sinks, &step);
         UNROLL_BY(4)
         for (int item = THREAD; item < step.records * RECORD_WORDS; item += THREADS) {
@@ -123,7 +123,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         const int slot = slot_ahead;
 #else
         const int slot = step.is_dense ? chunk : slots[chunk];
-        if (slot < 0)
+        if (MAY_SKIP_SYNC && slot < 0)
             continue;
 #endif
         SYNC;
@@ -157,11 +157,11 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 LOAD_SOURCES(slot_ahead);
             }
         }
-        if (slot < 0)
+        if (MAY_SKIP_SYNC && slot < 0)
             continue;
 #endif
         int guarded = 0;
-        if (step.skip_own_index) {
+        if (step.skip_own_index && slot >= 0) {
             const int lowest = ranges[2 * slot], highest = ranges[2 * slot + 1];
             UNROLL
             for (int i = 0; i < SINKS; ++i)
@@ -173,7 +173,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if TAKES_TURNS
         REAL totals[SINKS][N_OUTPUTS];
 #endif
-        if (has_sinks) {
+        if (has_sinks && slot >= 0) {
 #if LANES == 1 || IS_SHORT
             REAL totals[SINKS][N_OUTPUTS];
 #endif
@@ -282,7 +282,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         }
 #if TAKES_TURNS
         SYNC;
-        if (has_sinks) {
+        if (has_sinks && slot >= 0) {
             UNROLL
             for (int i = 0; i < SINKS; ++i) {
                 UNROLL
@@ -298,7 +298,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         UNROLL
         for (int turn = 0; turn < (N_OUTPUTS * BLOCK_SINKS + THREADS - 1) / THREADS; ++turn) {
             const int place = turn * THREADS + THREAD;
-            if (place < N_OUTPUTS * BLOCK_SINKS) {
+            if (slot >= 0 && place < N_OUTPUTS * BLOCK_SINKS) {
                 REAL total = accumulator_sums[place];
                 UNROLL
                 for (int accumulator = 1; accumulator < ACCUMULATORS; ++accumulator)

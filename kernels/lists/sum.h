@@ -237,9 +237,9 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                     }
                 }
             }
-            if (lanes > 1) {
+            if (!MAY_SKIP_SYNC || lanes > 1) {
                 SYNC;
-                if (has_sinks) {
+                if (has_sinks && lanes > 1) {
                     UNROLL
                     for (int i = 0; i < LIST_SINKS; ++i) {
                         UNROLL
@@ -250,7 +250,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                 SYNC;
                 // As many turns for every thread, as in direct sums.
                 UNROLL_BY(1)
-                for (int turn = 0; turn * LIST_THREADS < N_OUTPUTS * block_sinks; ++turn) {
+                for (int turn = 0; lanes > 1 && turn * LIST_THREADS < N_OUTPUTS * block_sinks; ++turn) {
                     const int place = turn * LIST_THREADS + THREAD;
                     if (place < N_OUTPUTS * block_sinks) {
                         REAL total = shared.lane_totals[place];

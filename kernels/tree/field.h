@@ -251,8 +251,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
                 kept[writer.waiting + before] = is_last && reach.children > 0 ? source | IS_CLOSED : source;
             writer.waiting += all;
             open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
-            if (writer.waiting > WALK_BUFFER - LANES)
-                flush(&writer, kept, &at, lists, used, list_room);
+            flush(&writer, WALK_BUFFER - LANES, kept, &at, lists, used, list_room);
         }
         sum_field(field, field_scratch);
         if (level > 0) {
@@ -267,6 +266,8 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
             for (int k = 0; k < FIELD_NUMBERS; ++k)
                 field[k] += of_parent[k];
         }
+        // Nothing waits for a body alone.
+        flush(&writer, 0, kept, &at, lists, used, list_room);
         if (is_alone) {
             if (THREAD == 0) {
                 const uint body = sink.first_body;
@@ -277,7 +278,6 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
             continue;
         }
         if (!is_last) {
-            flush(&writer, kept, &at, lists, used, list_room);
             if (THREAD == 0) {
                 heads[(long)level * room + number] = writer.first;
                 UNROLL
@@ -287,7 +287,6 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
             continue;
         }
         // Leaves of sinks, each with the leaves of sources that are near.
-        flush(&writer, kept, &at, lists, used, list_room);
         SYNC;
         for (uint body = sink.first_body; body < sink.first_body + sink.bodies;) {
             const uint leaf = leaves[body], bodies = cells[leaf].bodies;

@@ -4,6 +4,24 @@
 
 #define NO_SEGMENT 0xffffffffu
 
+#if !CAN_VOTE
+// The sum of the values of the threads before this one, and of all 32.
+FUNCTION uint lanes_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
+{
+    scratch[LANE] = value;
+    SYNC;
+    uint before = 0, sum = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        const uint some = scratch[lane];
+        sum += some;
+        before += lane < LANE ? some : 0;
+    }
+    *all = sum;
+    SYNC;
+    return before;
+}
+#endif
+
 // The number of threads before this one for which a condition holds, and of all.
 FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all)
 {
@@ -13,9 +31,7 @@ FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all
     *all = COUNT_BITS(votes);
     return COUNT_BITS(votes & BELOW);
 #else
-    const uint before = sum_before(condition != 0, scratch);
-    *all = scratch[LANES - 1];
-    return before;
+    return lanes_before(condition != 0, scratch, all);
 #endif
 }
 
@@ -34,9 +50,7 @@ FUNCTION uint small_sum_before(uint value, LOCAL_POINTER uint *scratch, uint *al
     }
     return before;
 #else
-    const uint before = sum_before(value, scratch);
-    *all = scratch[LANES - 1];
-    return before;
+    return lanes_before(value, scratch, all);
 #endif
 }
 
@@ -46,37 +60,39 @@ typedef struct {
     uint first, last, waiting;
 } Writer;
 
-// Writes what waits. `used` counts the words of all lists, for which there is `room`. It goes no
-// further than MOST_WORDS and what the blocks at work add at once, so that it does not begin again.
-FUNCTION void flush(Writer *writer, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place, GLOBAL uint *lists,
-    GLOBAL uint *used, uint room)
+// Writes what waits if it is more than `most`. `used` counts the words of all lists, for which there
+// is `room`. It goes no further than MOST_WORDS and what the blocks at work add at once, so that it
+// does not begin again.
+FUNCTION void flush(Writer *writer, uint most, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place,
+    GLOBAL uint *lists, GLOBAL uint *used, uint room)
 {
+    const int is_due = writer->waiting > most;
+    if (MAY_SKIP_SYNC && !is_due)
+        return;
     SYNC_32;
-    if (writer->waiting > 0) {
-        if (THREAD == 0) {
-            const uint words = writer->waiting + 2, before = ATOMIC_ADD(used, words);
-            if (before > MOST_WORDS)
-                ATOMIC_ADD(used, 0u - words);
-            *place = before;
-        }
-        SYNC_32;
-        const uint at = *place;
-        if (at < room && room - at >= writer->waiting + 2) {
-            if (THREAD == 0) {
-                lists[at] = writer->waiting;
-                lists[at + 1] = NO_SEGMENT;
-                if (writer->last != NO_SEGMENT)
-                    lists[writer->last + 1] = at;
-            }
-            for (uint k = THREAD; k < writer->waiting; k += LANES)
-                lists[at + 2 + k] = buffer[k];
-            if (writer->first == NO_SEGMENT)
-                writer->first = at;
-            writer->last = at;
-        }
-        writer->waiting = 0;
-        SYNC_32;
+    if (is_due && THREAD == 0) {
+        const uint words = writer->waiting + 2, before = ATOMIC_ADD(used, words);
+        if (before > MOST_WORDS)
+            ATOMIC_ADD(used, 0u - words);
+        *place = before;
     }
+    SYNC_32;
+    const uint at = *place;
+    if (is_due && at < room && room - at >= writer->waiting + 2) {
+        if (THREAD == 0) {
+            lists[at] = writer->waiting;
+            lists[at + 1] = NO_SEGMENT;
+            if (writer->last != NO_SEGMENT)
+                lists[writer->last + 1] = at;
+        }
+        for (uint k = THREAD; k < writer->waiting; k += LANES)
+            lists[at + 2 + k] = buffer[k];
+        if (writer->first == NO_SEGMENT)
+            writer->first = at;
+        writer->last = at;
+    }
+    writer->waiting = is_due ? 0 : writer->waiting;
+    SYNC_32;
 }
 
 // The cells that a sink has still to look at: a list that it reads, and a stack.
@@ -113,12 +129,12 @@ FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER con
             *pending = pending_of(lists, next);
             pending->top = top;
         }
-        return some;
+    } else {
+        some = some < pending->top ? some : pending->top;
+        if (THREAD < (int)some)
+            *cell = stack[pending->top - 1 - THREAD];
+        pending->top -= some;
     }
-    some = some < pending->top ? some : pending->top;
-    if (THREAD < (int)some)
-        *cell = stack[pending->top - 1 - THREAD];
-    pending->top -= some;
     SYNC_32;
     return some;
 }

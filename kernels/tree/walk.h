@@ -79,13 +79,11 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
                 kept[near_writer.waiting + before] = source;
             near_writer.waiting += all;
             open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
-            if (far_writer.waiting > WALK_BUFFER - LANES)
-                flush(&far_writer, accepted, &at, lists, used, list_room);
-            if (near_writer.waiting > WALK_BUFFER - LANES)
-                flush(&near_writer, kept, &at, lists, used, list_room);
+            flush(&far_writer, WALK_BUFFER - LANES, accepted, &at, lists, used, list_room);
+            flush(&near_writer, WALK_BUFFER - LANES, kept, &at, lists, used, list_room);
         }
-        flush(&far_writer, accepted, &at, lists, used, list_room);
-        flush(&near_writer, kept, &at, lists, used, list_room);
+        flush(&far_writer, 0, accepted, &at, lists, used, list_room);
+        flush(&near_writer, 0, kept, &at, lists, used, list_room);
         if (THREAD == 0) {
             far_heads[(long)level * room + number] = far_writer.first;
             near_heads[(long)level * room + number] = near_writer.first;

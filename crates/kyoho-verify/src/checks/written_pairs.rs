@@ -9,7 +9,6 @@ use kyoho::law::language::limbs::unnamed;
 use kyoho::law::language::list::{Input, Op, PairProgram};
 use kyoho::law::language::number::{Number, compute};
 use kyoho::law::language::syntax::{Reduction, Side};
-use kyoho::law::language::types::Scalar;
 use kyoho::law::language::{Options, compile, extreme};
 use kyoho::method::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine};
 
