@@ -23,15 +23,13 @@ typedef unsigned long long ulong;
 
 // All threads of a block, with what they wrote to local and global memory.
 #define SYNC __syncthreads()
-// Whether all threads of a block may pass by a barrier: see prelude_opencl.h.
-#define MAY_SKIP_SYNC 1
 // Earlier writes are seen before later ones, by the device or by the host too.
 #define FENCE __threadfence()
 #define FENCE_HOST __threadfence_system()
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
-// The threads of 32 in step for which a condition holds, as bits, and their wait for one another.
-#define CAN_VOTE 1
+// 32 threads run in step: those for which a condition holds, as bits, and their wait for each other.
+#define IN_STEP 1
 #define VOTES(votes, condition) ((votes) = __ballot_sync(0xffffffffu, condition))
 #define SYNC_32 __syncwarp()
 // Threads that a block may have.

@@ -32,8 +32,7 @@
 // better.
 #ifdef NVIDIA
 #define CAN_END 1
-#define MAY_SKIP_SYNC 1
-#define CAN_VOTE 1
+#define IN_STEP 1
 #define VOTES(votes, condition) \
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(votes) : "r"((int)(condition)))
 #define SYNC_32 asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
@@ -49,10 +48,7 @@ FUNCTION float inverse_sqrt_32(float value)
 }
 #else
 #define CAN_END 0
-// They may, but a compiler that runs threads one after another copies all that follows a barrier in
-// a branch, and takes several times as long.
-#define MAY_SKIP_SYNC 0
-#define CAN_VOTE 0
+#define IN_STEP 0
 #define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define FENCE_HOST FENCE
 #define INVERSE_SQRT_32(value) rsqrt(value)

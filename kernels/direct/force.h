@@ -75,8 +75,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         best_accumulator[i] = 0;
     }
     // Every block that reads a source puts its record there itself; all write the same. The first
-    // block puts those that none reads.
-    if (!MAY_SKIP_SYNC || step.records > 0) {
+    // block puts those that none reads. Where threads do not run in step, each block meets every
+    // barrier: compilers that run them one after another copy all that follows one in a branch.
+    if (!IN_STEP || step.records > 0) {
         GLOBAL const double *const records = records_of(sinks, &step);
         UNROLL_BY(4)
         for (int item = THREAD; item < step.records * RECORD_WORDS; item += THREADS) {
@@ -123,7 +124,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         const int slot = slot_ahead;
 #else
         const int slot = step.is_dense ? chunk : slots[chunk];
-        if (MAY_SKIP_SYNC && slot < 0)
+        if (IN_STEP && slot < 0)
             continue;
 #endif
         SYNC;
@@ -157,7 +158,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 LOAD_SOURCES(slot_ahead);
             }
         }
-        if (MAY_SKIP_SYNC && slot < 0)
+        if (IN_STEP && slot < 0)
             continue;
 #endif
         int guarded = 0;

@@ -237,7 +237,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                     }
                 }
             }
-            if (!MAY_SKIP_SYNC || lanes > 1) {
+            if (!IN_STEP || lanes > 1) {
                 SYNC;
                 if (has_sinks && lanes > 1) {
                     UNROLL

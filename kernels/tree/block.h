@@ -4,7 +4,7 @@
 #define APART(highs, lows, from_high, from_low, k) \
     (((highs).k - (from_high).k) + ((lows).k - (from_low).k))
 
-#if !CAN_VOTE
+#if !IN_STEP
 // Threads that run in step are not known.
 #define SYNC_32 SYNC
 #endif

@@ -4,7 +4,7 @@
 
 #define NO_SEGMENT 0xffffffffu
 
-#if !CAN_VOTE
+#if !IN_STEP
 // The sum of the values of the threads before this one, and of all 32.
 FUNCTION uint lanes_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
 {
@@ -25,7 +25,7 @@ FUNCTION uint lanes_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
 // The number of threads before this one for which a condition holds, and of all.
 FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all)
 {
-#if CAN_VOTE
+#if IN_STEP
     uint votes;
     VOTES(votes, condition);
     *all = COUNT_BITS(votes);
@@ -38,7 +38,7 @@ FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all
 // The sum of the values, below 16, of the threads before this one, and of all.
 FUNCTION uint small_sum_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
 {
-#if CAN_VOTE
+#if IN_STEP
     uint before = 0;
     *all = 0;
     UNROLL
@@ -67,7 +67,7 @@ FUNCTION void flush(Writer *writer, uint most, LOCAL_POINTER const uint *buffer,
     GLOBAL uint *lists, GLOBAL uint *used, uint room)
 {
     const int is_due = writer->waiting > most;
-    if (MAY_SKIP_SYNC && !is_due)
+    if (IN_STEP && !is_due)
         return;
     SYNC_32;
     if (is_due && THREAD == 0) {

@@ -10,7 +10,7 @@ FUNCTION uint digit_of(ulong key, int shift)
     return (uint)(key >> shift) & (DIGITS - 1);
 }
 
-#if CAN_VOTE
+#if IN_STEP
 // The threads of 32 that have this thread's digit, as bits.
 FUNCTION uint same_digit(uint digit)
 {

@@ -20,7 +20,7 @@ COUNT_DIGITS(GLOBAL const ulong *keys, GLOBAL uint *counts, uint count, int shif
     for (int turn = 0; turn < SORT_TURNS; ++turn) {
         const int is = first + turn * SORT_THREADS < count;
         const uint digit = digit_of(own[turn], shift);
-#if CAN_VOTE
+#if IN_STEP
         uint there;
         VOTES(there, is);
         const uint same = same_digit(digit) & there;
@@ -65,7 +65,7 @@ PLACE_KEYS(GLOBAL const ulong *keys, GLOBAL const uint *numbers, GLOBAL ulong *s
     for (int turn = 0; turn < SORT_TURNS; ++turn) {
         const uint digit = digit_of(own[turn], shift);
         LOCAL_POINTER uint *const counter = &counters[WARP * DIGITS + digit];
-#if CAN_VOTE
+#if IN_STEP
         const uint same = same_digit(digit), before = *counter;
         places[turn] = before + COUNT_BITS(same & BELOW);
         SYNC_32;
