@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use crate::data::{Error, Result, join_in_pairs, memory};
-use crate::law::double_double::{Double, DoubleDouble, DoubleSingle};
+use crate::law::double_double::{Double, DoubleDouble, DoubleSingle, Limb};
 use crate::law::language::list::{Comparison, Function, Two};
 use crate::law::language::number::Number;
 use crate::law::language::real::{Convert, Real};
@@ -329,11 +329,11 @@ impl Steps {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has seen that the CPU has the instructions.
-            Level::Avx512 => unsafe { run_avx512(self, memory, row, tables, count, joined) },
+            Level::Avx512 => unsafe { avx512::run(self, memory, row, tables, count, joined) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has seen that the CPU has the instructions.
-            Level::Avx2 => unsafe { run_avx2(self, memory, row, tables, count, joined) },
-            _ => run(self, memory, row, tables, count, joined),
+            Level::Avx2 => unsafe { avx2::run(self, memory, row, tables, count, joined) },
+            _ => portable::run(self, memory, row, tables, count, joined),
         }
     }
 }
@@ -354,18 +354,6 @@ fn types(action: Action) -> (Scalar, [Option<Scalar>; 3]) {
         Action::Select(scalar) => (scalar, [Some(Bool), Some(scalar), Some(scalar)]),
         Action::Element(scalar, _) => (scalar, [Some(U32), None, None]),
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2(steps: &Steps, memory: Memory, row: &[Bits], tables: &[Vec<Bits>], count: usize, joined: &mut [Bits]) {
-    run(steps, memory, row, tables, count, joined);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-fn run_avx512(steps: &Steps, memory: Memory, row: &[Bits], tables: &[Vec<Bits>], count: usize, joined: &mut [Bits]) {
-    run(steps, memory, row, tables, count, joined);
 }
 
 /// The memory of a block, of which columns are borrowed.
@@ -495,14 +483,17 @@ fn map3<A: Cell, B: Cell, C: Cell, R: Cell>(
     }
 }
 
-/// Calls a macro with the type of Rust of a type of real numbers.
-macro_rules! for_real {
-    ($scalar:expr, $work:ident $(, $more:expr)*) => {
+/// Calls one function with the type of Rust of a type of integers, or another one with that of a
+/// type of real numbers.
+macro_rules! for_kind {
+    ($scalar:expr, ($whole:ident $(, $of_whole:expr)*), ($real:ident $(, $of_real:expr)*)) => {
         match $scalar {
-            Scalar::F32 => $work::<f32>($($more),*),
-            Scalar::Ff => $work::<DoubleSingle>($($more),*),
-            Scalar::F64 => $work::<f64>($($more),*),
-            _ => $work::<DoubleDouble>($($more),*),
+            Scalar::I32 => $whole::<i32>($($of_whole),*),
+            Scalar::U32 | Scalar::Bool => $whole::<u32>($($of_whole),*),
+            Scalar::F32 => $real::<f32>($($of_real),*),
+            Scalar::Ff => $real::<DoubleSingle>($($of_real),*),
+            Scalar::F64 => $real::<f64>($($of_real),*),
+            Scalar::Dd => $real::<DoubleDouble>($($of_real),*),
         }
     };
 }
@@ -510,84 +501,92 @@ macro_rules! for_real {
 /// Calls a function with the type of Rust of any type of numbers.
 macro_rules! for_any {
     ($scalar:expr, $work:ident $(, $more:expr)*) => {
-        match $scalar {
-            Scalar::I32 => $work::<i32>($($more),*),
-            Scalar::U32 | Scalar::Bool => $work::<u32>($($more),*),
-            other => for_real!(other, $work $(, $more)*),
+        for_kind!($scalar, ($work $(, $more)*), ($work $(, $more)*))
+    };
+}
+
+/// Defines the interpreter of an instruction set. Each kind of action has a function of its own, for
+/// each type: for one function that has all of them, compilers take minutes.
+macro_rules! interpreter {
+    ($level:ident $attributes:tt) => {
+        mod $level {
+            use super::*;
+
+            interpreter! { $attributes
+                fn broadcast<T: [Cell]>(at: At);
+                fn convert_from<A: [Cell + Convert]>(at: At, to: Scalar);
+                fn one_whole<T: [Cell + Whole]>(at: At, function: Function);
+                fn one_real<T: [Cell + Real]>(at: At, function: Function);
+                fn two_whole<T: [Cell + Whole]>(at: At, two: Two);
+                fn two_real<T: [Cell + Real]>(at: At, two: Two);
+                fn limb<T: [Cell + Limbs]>(at: At, two: Two);
+                fn mul_add<T: [Cell + Real]>(at: At, negated: [bool; 2]);
+                fn compare<T: [Cell + PartialOrd]>(at: At, comparison: Comparison);
+                fn logic(at: At, action: Action);
+                fn select<T: [Cell]>(at: At);
+                fn element<T: [Cell]>(at: At, table: Option<&Vec<Bits>>);
+                fn counted(memory: Memory, join: &Join, count: usize) -> Bits;
+                fn whole_sum<T: [Cell + Whole + ToBits]>(memory: Memory, join: &Join, count: usize) -> Bits;
+                fn real_sum<T: [Cell + Real + ToBits]>(memory: Memory, join: &Join, count: usize) -> Bits;
+                fn extreme<T: [Cell + PartialOrd + ToBits]>(memory: Memory, join: &Join, count: usize) -> Bits;
+            }
+            interpreter! { @run $attributes }
+        }
+    };
+    ($attributes:tt $(fn $name:ident $(<$type:ident: [$($bounds:tt)*]>)? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => {$(
+        interpreter! { @one $attributes
+            fn $name $(<$type: $($bounds)*>)? ($($argument: $of),*) $(-> $result)? {
+                super::$name $(::<$type>)? ($($argument),*)
+            }
+        }
+    )*};
+    (@one { $($attribute:tt)* } $($function:tt)*) => {
+        #[inline(never)]
+        $($attribute)*
+        $($function)*
+    };
+    (@run { $($attribute:tt)* }) => {
+        $($attribute)*
+        pub fn run(
+            steps: &Steps, memory: Memory, row: &[Bits], tables: &[Vec<Bits>], count: usize, joined: &mut [Bits],
+        ) {
+            for step in &steps.steps {
+                let at = At { memory, row, step };
+                match step.action {
+                    Action::Broadcast(scalar) => for_any!(scalar, broadcast, at),
+                    Action::Convert(from, to) => for_any!(from, convert_from, at, to),
+                    Action::One(function, scalar) => {
+                        for_kind!(scalar, (one_whole, at, function), (one_real, at, function))
+                    }
+                    Action::Two(two, scalar) => for_kind!(scalar, (two_whole, at, two), (two_real, at, two)),
+                    Action::Limb(two, Scalar::Ff) => limb::<DoubleSingle>(at, two),
+                    Action::Limb(two, _) => limb::<DoubleDouble>(at, two),
+                    Action::MulAdd(Scalar::F32, negated) => mul_add::<f32>(at, negated),
+                    Action::MulAdd(_, negated) => mul_add::<f64>(at, negated),
+                    Action::Compare(comparison, scalar) => for_any!(scalar, compare, at, comparison),
+                    Action::And | Action::Or | Action::Not => logic(at, step.action),
+                    Action::Select(scalar) => for_any!(scalar, select, at),
+                    Action::Element(scalar, table) => for_any!(scalar, element, at, tables.get(table)),
+                }
+            }
+            for (join, joined) in steps.joins.iter().zip(joined) {
+                *joined = match join.joining {
+                    Joining::Count => counted(memory, join, count),
+                    Joining::Sum { .. } => {
+                        for_kind!(join.scalar, (whole_sum, memory, join, count), (real_sum, memory, join, count))
+                    }
+                    Joining::Extreme { .. } => for_any!(join.scalar, extreme, memory, join, count),
+                };
+            }
         }
     };
 }
 
-#[inline(always)]
-fn run<'a>(
-    steps: &'a Steps,
-    memory: Memory<'a>,
-    row: &'a [Bits],
-    tables: &[Vec<Bits>],
-    count: usize,
-    joined: &mut [Bits],
-) {
-    for step in &steps.steps {
-        let at = At { memory, row, step };
-        match step.action {
-            Action::Broadcast(scalar) => for_any!(scalar, broadcast, at),
-            Action::Convert(from, to) => for_any!(from, convert_from, at, to),
-            Action::One(function, Scalar::I32) => match function {
-                Function::Negative => at.one(i32::wrapping_neg),
-                _ => at.one(i32::wrapping_abs),
-            },
-            Action::One(Function::Negative, Scalar::U32) => at.one(u32::wrapping_neg),
-            Action::One(_, Scalar::U32 | Scalar::Bool) => at.one(|a: u32| a),
-            Action::One(function, scalar) => for_real!(scalar, one_real, at, function),
-            Action::Two(two, Scalar::I32) => match two {
-                Two::Add => at.two(i32::wrapping_add),
-                Two::Sub => at.two(i32::wrapping_sub),
-                Two::Mul => at.two(i32::wrapping_mul),
-                Two::Min => at.two(|a: i32, b| a.min(b)),
-                _ => at.two(|a: i32, b| a.max(b)),
-            },
-            Action::Two(two, Scalar::U32 | Scalar::Bool) => match two {
-                Two::Add => at.two(u32::wrapping_add),
-                Two::Sub => at.two(u32::wrapping_sub),
-                Two::Mul => at.two(u32::wrapping_mul),
-                Two::Min => at.two(|a: u32, b| a.min(b)),
-                _ => at.two(|a: u32, b| a.max(b)),
-            },
-            Action::Two(two, scalar) => for_real!(scalar, two_real, at, two),
-            Action::Limb(two, Scalar::Ff) => match two {
-                Two::Add => at.two(|a: DoubleSingle, b: f32| a.add_limb(b)),
-                Two::Sub => at.two(|a: DoubleSingle, b: f32| a.add_limb(-b)),
-                _ => at.two(|a: DoubleSingle, b: f32| a.mul_limb(b)),
-            },
-            Action::Limb(two, _) => match two {
-                Two::Add => at.two(|a: DoubleDouble, b: f64| a.add_limb(b)),
-                Two::Sub => at.two(|a: DoubleDouble, b: f64| a.add_limb(-b)),
-                _ => at.two(|a: DoubleDouble, b: f64| a.mul_limb(b)),
-            },
-            Action::MulAdd(Scalar::F32, negated) => mul_add::<f32>(at, negated),
-            Action::MulAdd(_, negated) => mul_add::<f64>(at, negated),
-            Action::Compare(comparison, scalar) => for_any!(scalar, compare, at, comparison),
-            Action::And => at.two(|a: u32, b: u32| a & b),
-            Action::Or => at.two(|a: u32, b: u32| a | b),
-            Action::Not => at.one(|a: u32| !a),
-            Action::Select(scalar) => for_any!(scalar, select, at),
-            Action::Element(scalar, table) => for_any!(scalar, element, at, tables.get(table)),
-        }
-    }
-    for (join, joined) in steps.joins.iter().zip(joined) {
-        *joined = match (join.joining, join.scalar) {
-            (Joining::Count, _) => [u64::from(counted(memory, join, count)), 0],
-            (Joining::Sum { .. }, Scalar::U32 | Scalar::Bool) => {
-                whole_sum(memory, join, count, u32::wrapping_add, u32::wrapping_neg)
-            }
-            (Joining::Sum { .. }, Scalar::I32) => whole_sum(memory, join, count, i32::wrapping_add, i32::wrapping_neg),
-            (Joining::Sum { second, negative }, scalar) => {
-                for_real!(scalar, real_sum, memory, join, count, second, negative)
-            }
-            (Joining::Extreme { greatest }, scalar) => for_any!(scalar, extreme, memory, join, count, greatest),
-        };
-    }
-}
+interpreter!(portable {});
+#[cfg(target_arch = "x86_64")]
+interpreter!(avx2 { #[target_feature(enable = "avx2,fma")] });
+#[cfg(target_arch = "x86_64")]
+interpreter!(avx512 { #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")] });
 
 #[inline(always)]
 fn broadcast<T: Cell>(at: At) {
@@ -603,6 +602,102 @@ fn convert_from<A: Cell + Convert>(at: At, to: Scalar) {
         Scalar::Ff => at.one(|a: A| DoubleSingle::nearest(a.widened())),
         Scalar::F64 => at.one(|a: A| f64::nearest(a.widened())),
         Scalar::Dd => at.one(|a: A| a.widened()),
+    }
+}
+
+/// Integers, which begin again behind their ends.
+trait Whole: Ord + Default {
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn neg(self) -> Self;
+    fn abs(self) -> Self;
+}
+
+macro_rules! whole {
+    ($type:ty, $abs:expr) => {
+        impl Whole for $type {
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $abs(self)
+            }
+        }
+    };
+}
+
+whole!(i32, i32::wrapping_abs);
+whole!(u32, |number| number);
+
+/// Integers have no other functions than these.
+#[inline(always)]
+fn one_whole<T: Cell + Whole>(at: At, function: Function) {
+    match function {
+        Function::Negative => at.one(T::neg),
+        _ => at.one(T::abs),
+    }
+}
+
+#[inline(always)]
+fn two_whole<T: Cell + Whole>(at: At, two: Two) {
+    match two {
+        Two::Add => at.two(T::add),
+        Two::Sub => at.two(T::sub),
+        Two::Mul => at.two(T::mul),
+        Two::Min => at.two(T::min),
+        _ => at.two(T::max),
+    }
+}
+
+/// Numbers of two limbs.
+trait Limbs {
+    type Limb: Cell + std::ops::Neg<Output = Self::Limb>;
+    fn add_limb(self, other: Self::Limb) -> Self;
+    fn mul_limb(self, other: Self::Limb) -> Self;
+}
+
+impl<T: Limb + Cell> Limbs for Double<T> {
+    type Limb = T;
+    #[inline(always)]
+    fn add_limb(self, other: T) -> Self {
+        Double::add_limb(self, other)
+    }
+    #[inline(always)]
+    fn mul_limb(self, other: T) -> Self {
+        Double::mul_limb(self, other)
+    }
+}
+
+#[inline(always)]
+fn limb<T: Cell + Limbs>(at: At, two: Two) {
+    match two {
+        Two::Add => at.two(|a: T, b: T::Limb| a.add_limb(b)),
+        Two::Sub => at.two(|a: T, b: T::Limb| a.add_limb(-b)),
+        _ => at.two(|a: T, b: T::Limb| a.mul_limb(b)),
+    }
+}
+
+#[inline(always)]
+fn logic(at: At, action: Action) {
+    match action {
+        Action::And => at.two(|a: u32, b: u32| a & b),
+        Action::Or => at.two(|a: u32, b: u32| a | b),
+        _ => at.one(|a: u32| !a),
     }
 }
 
@@ -674,13 +769,14 @@ fn live<'a>(memory: Memory<'a>, join: &Join) -> Option<&'a [u32; LANES]> {
 }
 
 #[inline(always)]
-fn counted(memory: Memory, join: &Join, count: usize) -> u32 {
+fn counted(memory: Memory, join: &Join, count: usize) -> Bits {
     // SAFETY: as in `live`.
     let term = unsafe { memory.read::<u32>(join.term) };
-    match live(memory, join) {
+    let number: u32 = match live(memory, join) {
         None => (0..count).map(|lane| term[lane] & 1).sum(),
         Some(live) => (0..count).map(|lane| term[lane] & live[lane] & 1).sum(),
-    }
+    };
+    [u64::from(number), 0]
 }
 
 /// Joins the lanes of a block: 32 rows of every 32nd lane, and then rows with those half of them
@@ -741,28 +837,20 @@ to_bits! {
 }
 
 #[inline(always)]
-fn whole_sum<T: Cell + ToBits + Default>(
-    memory: Memory,
-    join: &Join,
-    count: usize,
-    add: impl Fn(T, T) -> T,
-    negate: impl Fn(T) -> T,
-) -> Bits {
+fn whole_sum<T: Cell + Whole + ToBits>(memory: Memory, join: &Join, count: usize) -> Bits {
     // SAFETY: as in `live`.
     let term = unsafe { memory.read::<T>(join.term) };
-    let sum = folded(live(memory, join), count, T::default(), |sum, lane| add(sum, T::get(term, lane)), &add);
+    let sum = folded(live(memory, join), count, T::default(), |sum, lane| sum.add(T::get(term, lane)), T::add);
     let negative = matches!(join.joining, Joining::Sum { negative: true, .. });
-    bits(if negative { negate(sum) } else { sum }.to_number())
+    bits(if negative { sum.neg() } else { sum }.to_number())
 }
 
 #[inline(always)]
-fn real_sum<T: Cell + Real + ToBits>(
-    memory: Memory,
-    join: &Join,
-    count: usize,
-    second: Option<Column>,
-    negative: bool,
-) -> Bits {
+fn real_sum<T: Cell + Real + ToBits>(memory: Memory, join: &Join, count: usize) -> Bits {
+    let (second, negative) = match join.joining {
+        Joining::Sum { second, negative } => (second, negative),
+        _ => (None, false),
+    };
     // SAFETY: as in `live`.
     let term = unsafe { memory.read::<T>(join.term) };
     let live = live(memory, join);
@@ -780,7 +868,8 @@ fn real_sum<T: Cell + Real + ToBits>(
 }
 
 #[inline(always)]
-fn extreme<T: Cell + PartialOrd + ToBits>(memory: Memory, join: &Join, count: usize, greatest: bool) -> Bits {
+fn extreme<T: Cell + PartialOrd + ToBits>(memory: Memory, join: &Join, count: usize) -> Bits {
+    let greatest = matches!(join.joining, Joining::Extreme { greatest: true });
     // SAFETY: as in `live`.
     let term = unsafe { memory.read::<T>(join.term) };
     let start = T::of(bits(crate::law::language::extreme(join.scalar, !greatest)));
