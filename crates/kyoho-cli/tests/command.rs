@@ -1336,6 +1336,10 @@ fn pair_runs_a_text_on_columns() {
     assert_eq!(printed, "# pot\n4.5e0\n8.666666666666666e0\n");
     let explained = String::from_utf8(run(&format!("pair explain --dd {text}")).stdout).unwrap();
     assert!(explained.contains("once a source:\n") && explained.contains(" = k * j.q : dd"), "{explained}");
+    assert!(
+        explained.trim_end().ends_with(" pairs a second on one H200, bound by its units for doubles"),
+        "{explained}"
+    );
 
     let wrong = file("wrong.pair", "pair p\nresult pot: f64 sum\nbody\npot += q\n");
     assert!(failure(1, &format!("pair explain {wrong}")).contains("line 4, column 8: there is no 'q'; allowed: "));

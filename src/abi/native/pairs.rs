@@ -12,7 +12,7 @@ use crate::data::{Error, Result, ResultCode};
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
-use crate::law::language::{Options, PairProgram, explain};
+use crate::law::language::{Options, PairProgram};
 use crate::method::pairs::{MAX_BODIES, PairKernel, PairLists, Rows};
 use crate::simd::blocks;
 
@@ -435,7 +435,7 @@ pub unsafe extern "C" fn kyoho_pair_explain(
 ) -> ResultCode {
     call_on(pair, |kernel| {
         // SAFETY: the caller's promise.
-        unsafe { copy_text("the list of operations", &explain(kernel.list()), text, room, needed) }
+        unsafe { copy_text("the list of operations", &kernel.explain(), text, room, needed) }
     })
 }
 

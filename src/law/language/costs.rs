@@ -1,8 +1,8 @@
 //! What the operations of a list cost.
 
+use super::limbs::LimbProgram;
 use super::list::{Function, Node, Op, Output, PairProgram, Stage, Two};
 use super::syntax::Reduction;
-use super::types::Scalar;
 
 /// Counts of the operations of one stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,8 +22,6 @@ pub struct Costs {
     /// Negations, absolute values, minima, maxima, `floor`, conversions, comparisons, selections,
     /// logic, and elements of tables.
     pub others: usize,
-    /// The operations in doubles that those in `dd` come to, functions left out.
-    pub doubles: usize,
 }
 
 impl Costs {
@@ -31,9 +29,9 @@ impl Costs {
     pub fn of(program: &PairProgram, stage: Stage) -> Costs {
         let mut costs = Costs::default();
         let nodes = program.nodes.iter().filter(|node| node.stage == stage);
-        nodes.for_each(|node| costs.count(node, &program.nodes));
+        nodes.for_each(|node| costs.count(node));
         if stage == Stage::Pair {
-            program.outputs.iter().for_each(|output| costs.add(output, &program.nodes));
+            program.outputs.iter().for_each(|output| costs.add(output));
         }
         costs
     }
@@ -44,34 +42,9 @@ impl Costs {
         self.sums + self.products + 2 * self.multiply_adds + self.quotients + self.roots + self.functions
     }
 
-    fn count(&mut self, node: &Node, nodes: &[Node]) {
-        let in_doubles = match node.op {
-            Op::Constant(_) | Op::Input(_) => return,
-            // What goes to a wider type costs nothing there.
-            Op::Convert(_) => 0,
-            Op::Two(two, _, b) => match (two, nodes[b].scalar == node.scalar) {
-                (Two::Add | Two::Sub, true) => 20,
-                (Two::Add | Two::Sub, false) => 10,
-                (Two::Mul, true) => 9,
-                (Two::Mul, false) => 6,
-                (Two::Div, _) => 31,
-                (Two::Min | Two::Max, _) => 3,
-                (Two::Pow, _) => 0,
-            },
-            Op::One(function, _) => match function {
-                Function::Negative | Function::Abs => 2,
-                Function::Floor => 6,
-                Function::Sqrt => 8,
-                Function::Rsqrt => 28,
-                _ => 0,
-            },
-            Op::Select(..) => 2,
-            _ => 0,
-        };
-        if node.scalar == Scalar::Dd {
-            self.doubles += in_doubles;
-        }
+    fn count(&mut self, node: &Node) {
         match node.op {
+            Op::Constant(_) | Op::Input(_) => {}
             Op::Two(Two::Add | Two::Sub, ..) => self.sums += 1,
             Op::Two(Two::Mul, ..) => self.products += 1,
             Op::Two(Two::Div, ..) => self.quotients += 1,
@@ -85,14 +58,19 @@ impl Costs {
         }
     }
 
-    fn add(&mut self, output: &Output, nodes: &[Node]) {
+    fn add(&mut self, output: &Output) {
         match (output.reduction, output.second) {
             (Reduction::Sum, Some(_)) => self.multiply_adds += 1,
-            (Reduction::Sum, None) => {
-                self.sums += 1;
-                self.doubles += if nodes[output.term].scalar == Scalar::Dd { 20 } else { 0 };
-            }
+            (Reduction::Sum, None) => self.sums += 1,
             _ => self.others += 1,
         }
     }
+}
+
+/// Returns the operations of arithmetic of a stage on single limbs, as [`Costs::arithmetic`] counts
+/// them, but multiply-adds as one.
+pub fn on_limbs(limbs: &LimbProgram, stage: Stage) -> usize {
+    let mut costs = Costs::default();
+    limbs.pair.nodes.iter().filter(|node| node.stage == stage).for_each(|node| costs.count(node));
+    costs.arithmetic() - costs.multiply_adds
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use crate::data::error::shown;
 
-use super::costs::Costs;
+use super::costs::{Costs, on_limbs};
+use super::limbs::LimbProgram;
 use super::list::{Comparison, Function, Id, Input, Op, PairProgram, Stage, Two};
 use super::number::Number;
 use super::syntax::Reduction;
@@ -43,7 +44,8 @@ fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
             (0..program.outputs.len()).try_for_each(|number| writeln!(text, "  {}", output(program, number)))?;
         }
     }
-    writeln!(text, "\noperations     +, -    *   *+    /  root  function  other  arithmetic   in doubles for dd")?;
+    let limbs = LimbProgram::new(program);
+    writeln!(text, "\noperations     +, -    *   *+    /  root  function  other  arithmetic  on limbs")?;
     for (stage, title) in titles {
         let costs = Costs::of(program, stage);
         if costs == Costs::default() {
@@ -51,7 +53,7 @@ fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
         }
         writeln!(
             text,
-            "{:<13} {:>5} {:>4} {:>4} {:>4} {:>5} {:>9} {:>6} {:>11} {:>19}",
+            "{:<13} {:>5} {:>4} {:>4} {:>4} {:>5} {:>9} {:>6} {:>11} {:>9}",
             title.strip_prefix("once ").unwrap_or(title),
             costs.sums,
             costs.products,
@@ -61,7 +63,7 @@ fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
             costs.functions,
             costs.others,
             costs.arithmetic(),
-            costs.doubles
+            on_limbs(&limbs, stage)
         )?;
     }
     Ok(())

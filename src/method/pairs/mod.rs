@@ -14,10 +14,11 @@ use std::fmt::Debug;
 
 use crate::data::{Error, Result, error, memory};
 use crate::hal::Backend;
+use crate::law::language::limbs::LimbProgram;
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Field, Parameter, ResultField, Side};
 use crate::law::language::types::{Scalar, Type};
-use crate::law::language::{Fault, Options, PairProgram, compile};
+use crate::law::language::{Fault, Options, PairProgram, compile, explain};
 use crate::simd::Level;
 use crate::simd::blocks;
 
@@ -162,6 +163,11 @@ impl PairKernel {
     /// The compiled list.
     pub fn list(&self) -> &PairProgram {
         &self.pairs
+    }
+
+    /// Returns the list in words, with what it costs and the speed that a GPU allows.
+    pub fn explain(&self) -> String {
+        format!("{}\npredicted: {}\n", explain(&self.pairs), gpu::Bound::of(&LimbProgram::new(&self.pairs)))
     }
 
     /// Returns the text of the kernels that a backend gets: PTX for CUDA, OpenCL C for OpenCL. The

@@ -9,7 +9,7 @@ use kyoho::law::double_double::DoubleDouble;
 use kyoho::law::language::number::Number;
 use kyoho::law::language::syntax::{Field, Side};
 use kyoho::law::language::types::Scalar;
-use kyoho::law::language::{Options, PairProgram, explain};
+use kyoho::law::language::{Options, PairProgram};
 use kyoho::method::pairs::{Packed, PairKernel, PairMachine, Rows};
 
 use crate::failure::{Failure, Result};
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let kernel = text.compile(&PairMachine::cpu(1, kyoho::Level::Portable))?;
             match source.as_deref().and_then(Backend::from_name) {
                 Some(backend) => out!("{}", kernel.source(backend)?.trim_end()),
-                None => out!("{}", explain(kernel.list()).trim_end()),
+                None => out!("{}", kernel.explain().trim_end()),
             }
         }
         Action::Run(run) => run.run(),

@@ -6,6 +6,7 @@ mod kernel;
 mod opencl;
 mod products;
 mod ptx;
+mod speed;
 mod writer;
 
 use std::fmt;
@@ -29,6 +30,7 @@ use super::{Columns, Given, PairLists, PairSums};
 use kernel::{Layout, MEMORIES, NAMES, PIECE, THREADS};
 use opencl::OpenClText;
 use ptx::PtxText;
+pub use speed::Bound;
 
 /// The differences between CUDA and OpenCL, for OpenCL.
 const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
