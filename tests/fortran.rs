@@ -188,6 +188,28 @@ fn the_integrator_of_sixth_order_conserves_the_energy_of_the_plummer_model() {
     sixth_order_has_less_error(by_opencl);
 }
 
+/// Each doubling of the steps brings the bodies 256 times as near, far below the last digits of
+/// doubles.
+#[test]
+fn the_integrator_in_quadruple_precision_shows_the_eighth_order() {
+    let folder = folder("hermite8_quad");
+    link_library(&folder);
+    let mut program = build("gcc", &folder, "hermite8_quad", &["-std=c99", "-pedantic"], &["examples/hermite8_quad.c"]);
+    let output = succeed(program.arg(root().join("examples/pairs/hermite_8.pair")).arg("256"));
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Vec<f64>> = output
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
+    let [.., before, last] = &rows[..] else { panic!("{output}") };
+    for row in [before, last] {
+        assert!((row[2] - 8.0).abs() < 0.05, "{output}");
+    }
+    assert!(last[0] == 256.0 && last[1] < 2e-19 && last[3].abs() < 1e-22, "{output}");
+}
+
 /// Runs the examples of fourth and of sixth order on the Plummer model.
 fn sixth_order_has_less_error(programs: [Command; 2]) {
     let [fourth, sixth] = programs.map(|mut program| {
