@@ -5,6 +5,7 @@
 //! refuses first the first large allocation, then the second, and so on until there are no more:
 //! once that one alone, and once also all that follow in the call.
 
+#[path = "../../../tests/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout};
