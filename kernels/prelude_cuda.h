@@ -28,7 +28,7 @@ typedef unsigned long long ulong;
 #define FENCE_HOST __threadfence_system()
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
-// 32 threads run in step: those for which a condition holds, as bits, and their wait for each other.
+// 32 threads run in step: those for which a condition holds, as bits, and the wait for all of them.
 #define IN_STEP 1
 #define VOTES(votes, condition) ((votes) = __ballot_sync(0xffffffffu, condition))
 #define SYNC_32 __syncwarp()

@@ -73,7 +73,7 @@ fn every_example_compiles_in_its_own_types_and_in_double_double() {
         for options in [Options::default(), DD] {
             let program = compile(&example(&format!("{name}.pair")), options).unwrap();
             assert_eq!(program.name, name);
-            assert!(explain(&program).contains("once a pair:"));
+            assert!(explain(&program, &LimbProgram::new(&program)).contains("once a pair:"));
         }
     }
 }
@@ -223,6 +223,12 @@ fn what_depends_on_one_side_is_computed_once_there() {
     let program = compile(&text("sum: f64 sum", "d = i.a - j.a\nsum += d^4 + (i.a - j.a)^2"), Options::default());
     let pair = Costs::of(&program.unwrap(), Stage::Pair);
     assert_eq!((pair.sums, pair.products), (3, 2));
+}
+
+#[test]
+fn a_pair_without_arithmetic_has_a_finite_speed() {
+    let explained = kernel("pair p\nresult some: u32 any\nbody\nsome any= true\n", Options::default()).explain();
+    assert!(explained.contains("predicted: at most ") && !explained.contains("inf"), "{explained}");
 }
 
 #[test]

@@ -60,9 +60,9 @@ typedef struct {
     uint first, last, waiting;
 } Writer;
 
-// Writes what waits if it is more than `most`. `used` counts the words of all lists, for which there
-// is `room`. It goes no further than MOST_WORDS and what the blocks at work add at once, so that it
-// does not begin again.
+// Writes what waits if it is more than `most`. `used` counts the words of all lists, for which
+// there is `room`. It goes no further than MOST_WORDS and what the blocks at work add at once, so
+// that it does not begin again.
 FUNCTION void flush(Writer *writer, uint most, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place,
     GLOBAL uint *lists, GLOBAL uint *used, uint room)
 {

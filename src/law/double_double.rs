@@ -272,11 +272,11 @@ static OF_INTEGERS: LazyLock<[DoubleDouble; 10]> = LazyLock::new(|| inverses(|k|
 /// See [`OF_INTEGERS`].
 static OF_PRODUCTS: LazyLock<[DoubleDouble; 31]> = LazyLock::new(|| inverses(|k| k * (k + 1)));
 
-/// The step of the sum for the error function, and `exp(-x^2)` at its multiples.
+/// The step of the sum for the error function, and twice `exp(-x^2)` at its multiples from the first.
 const STEP: f64 = 0.375;
 /// See [`STEP`].
-static AT_STEPS: LazyLock<[DoubleDouble; 23]> =
-    LazyLock::new(|| std::array::from_fn(|k| (-Double::from_limb((STEP * k as f64) * (STEP * k as f64))).exp()));
+static AT_STEPS: LazyLock<[DoubleDouble; 22]> =
+    LazyLock::new(|| std::array::from_fn(|k| Double::from_limb(-(STEP * (k + 1) as f64).powi(2)).exp().mul_limb(2.0)));
 /// The coefficients of the series of `erf(x) / x` in powers of the square.
 static OF_SQUARES: LazyLock<[DoubleDouble; 31]> = LazyLock::new(|| {
     let mut factorial = Double::ONE;
@@ -368,9 +368,9 @@ impl<T: Limb> Double<T> {
         let series = OF_SQUARES.iter().rev().fold(Self::ZERO, |sum, known| sum * square + Self::known(*known)) * size;
 
         let mut sum = Self::ONE / square;
-        for (k, known) in AT_STEPS.iter().enumerate().skip(1) {
-            let place = STEP * k as f64;
-            sum = sum + Self::known(*known).mul_limb(T::known(2.0)) / square.add_limb(T::known(place * place));
+        for (k, known) in AT_STEPS.iter().enumerate() {
+            let place = STEP * (k + 1) as f64;
+            sum = sum + Self::known(*known) / square.add_limb(T::known(place * place));
         }
         let weight = (-square).exp() * size * Self::known(Double::from_limb(STEP) / PI);
         let turns = (size * Self::known(PI.mul_limb(2.0) / Double::from_limb(STEP))).exp().add_limb(-T::ONE);

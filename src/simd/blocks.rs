@@ -533,7 +533,10 @@ macro_rules! interpreter {
             interpreter! { @run $attributes }
         }
     };
-    ($attributes:tt $(fn $name:ident $(<$type:ident: [$($bounds:tt)*]>)? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => {$(
+    (
+        $attributes:tt
+        $(fn $name:ident $(<$type:ident: [$($bounds:tt)*]>)? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*
+    ) => {$(
         interpreter! { @one $attributes
             fn $name $(<$type: $($bounds)*>)? ($($argument: $of),*) $(-> $result)? {
                 super::$name $(::<$type>)? ($($argument),*)

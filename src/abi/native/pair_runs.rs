@@ -46,7 +46,7 @@ impl Runner {
     /// Begins a run in a thread of its own.
     pub fn start(&mut self, run: impl FnOnce(&mut PairKernel) -> Result<()> + Send + 'static) -> Result<()> {
         self.kernel()?;
-        // The thread gets the kernel once it is there, so that a refused thread takes nothing along.
+        // The thread gets the kernel once it is there: a refused thread takes nothing along.
         let (give, take) = mpsc::channel::<PairKernel>();
         let body = move || {
             let mut kernel = take.recv().expect("the kernel follows at once");

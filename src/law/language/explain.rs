@@ -11,15 +11,15 @@ use super::number::Number;
 use super::syntax::Reduction;
 use super::types::{Scalar, Type};
 
-/// Returns the list of a program with its hoisted parts, and the costs of each stage.
-pub fn explain(program: &PairProgram) -> String {
+/// Returns the list of a program with its hoisted parts, and the costs of each stage, also on limbs.
+pub fn explain(program: &PairProgram, limbs: &LimbProgram) -> String {
     let mut text = String::new();
     // Writing to a string never fails.
-    let _ = write(program, &mut text);
+    let _ = write(program, limbs, &mut text);
     text
 }
 
-fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
+fn write(program: &PairProgram, limbs: &LimbProgram, text: &mut String) -> std::fmt::Result {
     writeln!(text, "pair {}", program.name)?;
     let titles = [
         (Stage::Run, "once a run"),
@@ -44,7 +44,6 @@ fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
             (0..program.outputs.len()).try_for_each(|number| writeln!(text, "  {}", output(program, number)))?;
         }
     }
-    let limbs = LimbProgram::new(program);
     writeln!(text, "\noperations     +, -    *   *+    /  root  function  other  arithmetic  on limbs")?;
     for (stage, title) in titles {
         let costs = Costs::of(program, stage);
@@ -63,7 +62,7 @@ fn write(program: &PairProgram, text: &mut String) -> std::fmt::Result {
             costs.functions,
             costs.others,
             costs.arithmetic(),
-            on_limbs(&limbs, stage)
+            on_limbs(limbs, stage)
         )?;
     }
     Ok(())

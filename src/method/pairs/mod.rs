@@ -167,7 +167,8 @@ impl PairKernel {
 
     /// Returns the list in words, with what it costs and the speed that a GPU allows.
     pub fn explain(&self) -> String {
-        format!("{}\npredicted: {}\n", explain(&self.pairs), gpu::Bound::of(&LimbProgram::new(&self.pairs)))
+        let limbs = LimbProgram::new(&self.pairs);
+        format!("{}\npredicted: {}\n", explain(&self.pairs, &limbs), gpu::Bound::of(&limbs))
     }
 
     /// Returns the text of the kernels that a backend gets: PTX for CUDA, OpenCL C for OpenCL. The

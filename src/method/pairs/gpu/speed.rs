@@ -21,8 +21,8 @@ enum Unit {
     Special,
 }
 
-/// The units with the instructions that those of a multiprocessor take in a cycle (NVIDIA's CUDA C++
-/// Programming Guide, throughput of arithmetic instructions, compute capability 9.0).
+/// The units with the instructions that those of a multiprocessor take in a cycle (NVIDIA's CUDA
+/// C++ Programming Guide, throughput of arithmetic instructions, compute capability 9.0).
 const UNITS: [(Unit, f64); 3] = [(Unit::Issue, 128.0), (Unit::Doubles, 64.0), (Unit::Special, 16.0)];
 
 /// The most pairs that an H200 can compute, were all else for nothing.
@@ -44,6 +44,8 @@ impl Bound {
             let of_node = [others + doubles + special, doubles, special];
             counts.iter_mut().zip(of_node).for_each(|(count, more)| *count += more);
         }
+        // No pair is for nothing.
+        counts[0] = f64::max(counts[0], 1.0);
         let cycles = |place: usize| counts[place] / UNITS[place].1;
         let place = (0..3).max_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(0);
         Bound { pairs: MULTIPROCESSORS * CYCLES / cycles(place), unit: UNITS[place].0 }
@@ -62,7 +64,7 @@ impl Display for Bound {
 }
 
 /// Returns the instructions of an operation: for units that are never short, for those of doubles,
-/// and for special ones. Those of quotients, roots and functions are counts of what NVIDIA's
+/// and for special ones. Those of quotients, roots and functions are estimates of what NVIDIA's
 /// compiler makes of them.
 fn instructions(node: &Node, nodes: &[Node]) -> [u32; 3] {
     let is_double = |scalar: Scalar| scalar == Scalar::F64;
