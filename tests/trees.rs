@@ -265,6 +265,7 @@ fn every_kind_of_model_has_the_accuracy_that_was_asked_for() {
         ("Hernquist", hernquist(10_000), 1e-4),
         ("uniform", uniform(10_000), 1e-4),
         ("cold collapse", cold(10_000), 1e-4),
+        ("cold collapse, softened", cold(10_000), 0.011),
         ("cosmological sphere", cosmological(), 0.025),
     ];
     for (name, bodies, softening) in models {

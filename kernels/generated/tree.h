@@ -4,6 +4,7 @@
 #define LEVELS_OF_WORD 21
 #define LOWEST_EXPONENT (-900)
 #define LEAF 16
+#define MOST_NEAR 512
 #define BOX_THREADS 256
 #define KEY_THREADS 256
 #define SORT_THREADS 256
@@ -66,10 +67,12 @@ typedef struct {
     float4 high, low;
 } CellPlace;
 
-// The sum of |m| |x|^2, `rho` of the criterion, and the children.
+// The sum of |m| |x|^2, `rho` of the criterion, the children, and whether it has more than MOST_NEAR
+// bodies.
 typedef struct {
     float second, rho;
-    uint first_child, children;
+    uint first_child;
+    unsigned short children, is_large;
 } CellReach;
 
 // A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.

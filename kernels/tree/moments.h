@@ -63,6 +63,7 @@ FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GL
     reach.second = summary->second;
     reach.first_child = of->first_child;
     reach.children = of->children;
+    reach.is_large = of->bodies > MOST_NEAR;
     if (theta > 0.0f)
         reach.rho = reach_of_angle(of, summary, theta);
     else

@@ -1,11 +1,13 @@
-// The forces on groups: direct sums over the leaves of their lists, and their local expansions. A
+// The forces on groups: direct sums over the cells of their lists, and their local expansions. A
 // thread block has a group. A thread has one, two or four of its sinks, and the threads that have
 // the same sinks share the sources in strands.
 //
-// `adds` says that other forces are there. The order of addition: the sources of a strand of up to
-// NEAR_THREADS leaves in single precision, then these sums and strands in double precision.
+// `adds` says that other forces are there. The order of addition: the sources of a strand among
+// NEAR_PIECE of up to NEAR_THREADS cells in single precision, then these sums and strands in double
+// precision.
 
 #define NEAR_TILE (2 * NEAR_THREADS)
+#define NEAR_PIECE (16 * NEAR_TILE)
 #define MOST_SINKS 4
 
 // Adds the sources of the tile that are of this thread's strand.
@@ -99,11 +101,11 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
             for (uint segment = near_heads[(long)LEVELS_OF_SINKS * room + number]; segment != NO_SEGMENT; segment = lists[segment + 1]) {
                 const uint entries = lists[segment];
                 for (uint entry = 0; entry < entries; entry += NEAR_THREADS) {
-                    // The leaves, and where the bodies of each end among those of all.
+                    // The cells, and where the bodies of each end among those of all.
                     uint first = 0, bodies = 0;
                     if (entry + THREAD < entries) {
-                        const Cell leaf = cells[lists[segment + 2 + entry + THREAD]];
-                        first = leaf.first_body, bodies = leaf.bodies;
+                        const Cell cell = cells[lists[segment + 2 + entry + THREAD]];
+                        first = cell.first_body, bodies = cell.bodies;
                     }
                     const uint before = sum_before(bodies, scratch);
                     firsts[THREAD] = first - before;
@@ -123,11 +125,11 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                         UNROLL
                         for (uint place = THREAD; place < NEAR_TILE; place += NEAR_THREADS) {
                             if (place < filled) {
-                                uint leaf = 0;
+                                uint cell = 0;
                                 UNROLL
                                 for (uint step = NEAR_THREADS / 2; step > 0; step /= 2)
-                                    leaf += ends[leaf + step - 1] <= start + place ? step : 0;
-                                const uint source = firsts[leaf] + start + place;
+                                    cell += ends[cell + step - 1] <= start + place ? step : 0;
+                                const uint source = firsts[cell] + start + place;
                                 const float4 high = highs[source], low = lows[source];
                                 tile[place] = FLOAT4(APART(high, low, centre.high, centre.low, x),
                                     APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z), high.w);
@@ -162,13 +164,15 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                                 }
                             }
                         }
-                    }
-                    UNROLL
-                    for (int i = 0; i < MOST_SINKS; ++i) {
-                        if (i < each) {
+                        if ((start + NEAR_TILE) % NEAR_PIECE == 0 || start + NEAR_TILE >= all) {
                             UNROLL
-                            for (int k = 0; k < 4; ++k)
-                                strand_sums[4 * i + k][THREAD] += sums[i][k];
+                            for (int i = 0; i < MOST_SINKS; ++i) {
+                                if (i < each) {
+                                    UNROLL
+                                    for (int k = 0; k < 4; ++k)
+                                        strand_sums[4 * i + k][THREAD] += sums[i][k], sums[i][k] = 0.0f;
+                                }
+                            }
                         }
                     }
                     SYNC;

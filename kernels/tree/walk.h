@@ -1,5 +1,5 @@
-// The walk: which cells of sources have their expansions used for a cell of sinks, which are left
-// to the sinks in it, and, in groups, which leaves are summed directly.
+// The walk: which cells of sources have their expansions used for a cell of sinks, and which are
+// left to the sinks in it, or, in groups, summed directly, all of their bodies.
 
 // The squared distance beyond which the derivatives of the order, (2 ORDER - 1)!! / s^(2 ORDER + 1)
 // the largest of them, are in the range of 32 bits.
@@ -34,7 +34,7 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
     for (uint number = BLOCK; number < count; number += BLOCKS) {
         const Sink sink = sinks[(long)level * room + number];
         const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows);
-        const float own_radius = centre.high.w, opens = is_last ? 0.0f : own_radius;
+        const float own_radius = centre.high.w;
         Pending pending = pending_of(lists, NO_SEGMENT);
         SYNC_32;
         if (level == 0) {
@@ -67,7 +67,8 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
             // Not larger, so that cells without mass or without extent are accepted.
             const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
             const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
-            const int is_opened = is && !is_far && reach.children > 0 && place.high.w >= opens;
+            const int may_open = place.high.w >= own_radius || is_last && reach.is_large;
+            const int is_opened = is && !is_far && reach.children > 0 && may_open;
             const int is_kept = is && !is_far && !is_opened;
             uint all;
             uint before = count_before(is_far, scratch, &all);

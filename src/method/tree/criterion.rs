@@ -20,6 +20,13 @@
 //! t^2)^(-1/2)` is the generating function of the Legendre polynomials of `-x.u / s`, which is at
 //! most 1, so that a derivative of the order `n` is at most `n! s^(-n-1)`, as it is of `1 / d`
 //! without softening.
+//!
+//! A cell that is not accepted is opened if it is as large as B. The error of a smaller one is that
+//! of B's own extent: its parts would be accepted one by one, as each has little mass, and their
+//! errors would have one sign and add up to what was refused. So it is left to the children of B, or
+//! to direct sums if B is a group of sinks that is not divided any more. From a group all bodies of
+//! a massive cell may be in such a distance. A cell of more than [`MOST_NEAR`] bodies is therefore
+//! opened for a group too, whose acceleration must vary little ([`variation`]).
 
 /// The largest sum of the radii of two cells whose expansions are used, over their distance.
 pub const CUT: f64 = 0.8;
@@ -46,12 +53,14 @@ pub const FIRST_CUT: f64 = 0.9;
 /// Accelerations count as at least this part of their change over the radius of a leaf, so that the
 /// centre of a symmetric system does not ask for accuracy without end.
 pub const FLOOR: f64 = 0.2;
+/// The most bodies of a cell that is summed directly for a group though it could be opened.
+pub const MOST_NEAR: u32 = 512;
 /// The sum of the errors that have one sign is at most about this many tolerances.
-const ADDED_ERRORS: f64 = 0.3;
+const ADDED_ERRORS: f64 = 2.4;
 
-/// Returns the largest variation of the acceleration over a group of sinks. Where a cell of sinks
-/// is large beside its distance from many sources, the errors of their expansions have one sign and
-/// add up, however small each is: as the power `order` of the radius over the distance.
+/// Returns the largest variation of the acceleration over a group of sinks. Where a group is large
+/// beside its distance from a cell of many sources, the errors of the parts of that cell have one
+/// sign and add up, however small each is: as the power `order` of the radius over the distance.
 pub fn variation(tolerance: f64, order: usize) -> f64 {
     2.0 * (ADDED_ERRORS * tolerance).powf(1.0 / order as f64)
 }

@@ -22,5 +22,5 @@ pub mod neighbours;
 
 /// A leaf has at most this many bodies, unless they have the same key.
 pub const LEAF: usize = 16;
-/// Sinks that share their list of near sources are at most this many, unless a leaf has more.
+/// Sinks that share their lists of near sources are at most this many, unless a leaf has more.
 pub const GROUP: usize = 64;

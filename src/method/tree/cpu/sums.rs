@@ -7,7 +7,7 @@ use crate::hal::threads::Threads;
 use crate::law::expansion::MAX_COMPONENTS;
 use crate::law::lanes::MAX_LANES;
 use crate::method::lanes::{SinkLanes, Summation, in_groups};
-use crate::method::tree::criterion::{self, CUT, Criterion, FIRST_CUT};
+use crate::method::tree::criterion::{self, CUT, Criterion, FIRST_CUT, MOST_NEAR};
 use crate::simd::Level;
 use crate::simd::expansions::{Expansions, Field, MAX_CHILDREN, Number, Sorted, Tests};
 use crate::simd::kernel::Kernel;
@@ -251,7 +251,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
                 self.expansions.add_coarse(&self.sources.records, list, &sink, &self.tests, lists, &mut field);
             [0, opened, kept]
         };
-        *counted += sorting.sort(&self.sources.tree.cells, list, kept, test)?;
+        *counted += sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
         if of_cell.is_leaf() {
             let [acceleration, tide] = field.sizes();
             out.fill([acceleration, tide]);
@@ -268,7 +268,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
                             self.expansions.add_coarse(records, list, &of_sink, &self.tests, lists, &mut field);
                         [0, opened, kept]
                     };
-                    *counted += sorting.sort(&self.sources.tree.cells, list, kept, test)?;
+                    *counted += sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
                     out[0] = field.sizes()[0];
                 }
             }
@@ -292,7 +292,7 @@ struct Scratch<E> {
     sums: Sums,
     /// The cells that are left to direct sums of one sink.
     kept: Vec<u32>,
-    /// The bodies of near leaves.
+    /// The bodies of near cells.
     ranges: Vec<std::ops::Range<usize>>,
     /// Positions of sinks, and the values of the local expansion.
     rows: [Vec<E>; 7],
@@ -353,9 +353,10 @@ impl<E: Number> Pass for Walk<'_, '_, E> {
         out: &mut [[f64; 4]],
     ) -> Result<bool> {
         let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
-        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, extent.is_group);
+        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, false);
         let test = walk::test(self.expansions, &self.sources.records, &self.tests, &sink);
-        let tests = scratch.sorting.sort(&self.sources.tree.cells, list, kept, test)?;
+        let most = if extent.is_group { MOST_NEAR } else { u32::MAX };
+        let tests = scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
         let accepted = &scratch.sorting.accepted;
         let mut local = *state;
         let Sources { records, moments, .. } = self.sources;
@@ -429,7 +430,7 @@ impl<E: Number> Walk<'_, '_, E> {
                 let least = self.accelerations[sink][0].max(extent.floor);
                 let of_sink = sink_cell(center(sink), 0.0, self.tolerance * least, true);
                 let test = walk::test(self.expansions, &self.sources.records, &self.tests, &of_sink);
-                counts.tests += scratch.sorting.sort(&self.sources.tree.cells, list, &mut kept, test)?;
+                counts.tests += scratch.sorting.sort(&self.sources.tree.cells, (list, u32::MAX), &mut kept, test)?;
                 let accepted = &scratch.sorting.accepted;
                 counts.far += accepted.len() as u64;
                 counts.far_of_sinks += accepted.len() as u64;
@@ -447,14 +448,14 @@ impl<E: Number> Walk<'_, '_, E> {
         Ok(())
     }
 
-    /// Makes the forces of a group: its local expansion, and the sums over the leaves of a list.
+    /// Makes the forces of a group: its local expansion, and the sums over the cells of a list.
     /// Returns the number of pairs.
     fn near(
         &self,
         sinks: std::ops::Range<usize>,
         (center, radius): ([f64; 3], f64),
         local: &[E; MAX_COMPONENTS],
-        leaves: &[u32],
+        cells: &[u32],
         scratch: &mut Scratch<E>,
         out: &mut [[f64; 4]],
     ) -> Result<u64> {
@@ -464,13 +465,13 @@ impl<E: Number> Walk<'_, '_, E> {
             Some(tile) => tile,
             none => none.insert(Tile::new(kernel.rows())?),
         };
-        // Leaves that follow one another are one range.
+        // Cells that follow one another are one range.
         ranges.clear();
-        for leaf in leaves {
-            let range = self.sources.tree.cells[*leaf as usize].body_range();
+        for cell in cells {
+            let range = self.sources.tree.cells[*cell as usize].body_range();
             match ranges.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
-                _ => memory::push(ranges, range, "near leaves")?,
+                _ => memory::push(ranges, range, "near cells")?,
             }
         }
         let sources: usize = ranges.iter().map(|range| range.len()).sum();

@@ -11,6 +11,8 @@ use crate::data::{Result, memory};
 use crate::hal::threads::Threads;
 use crate::simd::expansions::{CellRecord, Expansions, Number, SinkCell, Sorted, Tests};
 
+use crate::method::tree::cells::Cell;
+
 use super::octree::Octree;
 
 /// A cell with at most this many sinks is one thread's, with all cells below it.
@@ -167,12 +169,13 @@ pub struct Sorting {
 }
 
 impl Sorting {
-    /// Tests a list of cells, opens those that are to be opened, and leaves the rest in `kept`.
-    /// `test` sorts out a list, and returns how many cells it has accepted, opened and kept.
+    /// Tests a list of cells, opens those that are to be opened, and leaves the rest in `kept`, in
+    /// which no cell with children has more than `most` bodies. `test` sorts out a list, and returns
+    /// how many cells it has accepted, opened and kept.
     pub fn sort(
         &mut self,
-        cells: &[crate::method::tree::cells::Cell],
-        list: &[u32],
+        cells: &[Cell],
+        (list, most): (&[u32], u32),
         kept: &mut Vec<u32>,
         mut test: impl FnMut(&[u32], Sorted) -> [usize; 3],
     ) -> Result<u64> {
@@ -199,10 +202,26 @@ impl Sorting {
             accepted.truncate(had + more);
             kept.truncate(had_kept + keep);
             work.clear();
-            for cell in &opened[..open] {
-                let children = cells[*cell as usize].child_range();
+            let mut open_cell = |cell: &Cell| -> Result<()> {
+                let children = cell.child_range();
                 memory::reserve(work, children.len(), "lists of cells")?;
                 work.extend(children.start as u32..children.end as u32);
+                Ok(())
+            };
+            opened[..open].iter().try_for_each(|cell| open_cell(&cells[*cell as usize]))?;
+            if most < u32::MAX {
+                let mut small = had_kept;
+                for place in had_kept..kept.len() {
+                    let number = kept[place];
+                    let cell = &cells[number as usize];
+                    if cell.bodies > most && !cell.is_leaf() {
+                        open_cell(cell)?;
+                    } else {
+                        kept[small] = number;
+                        small += 1;
+                    }
+                }
+                kept.truncate(small);
             }
         }
     }

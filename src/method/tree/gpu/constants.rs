@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::tree::LEAF;
-    use crate::method::tree::criterion::FLOOR;
+    use crate::method::tree::criterion::{FLOOR, MOST_NEAR};
     use crate::method::tree::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT};
     use crate::method::tree::gpu::expansions;
 
@@ -172,6 +172,7 @@ mod tests {
             ("LEVELS_OF_WORD", LEVELS_OF_WORD.into()),
             ("LOWEST_EXPONENT", LOWEST_EXPONENT.into()),
             ("LEAF", LEAF as i64),
+            ("MOST_NEAR", MOST_NEAR.into()),
             ("BOX_THREADS", BOX_THREADS as i64),
             ("KEY_THREADS", KEY_THREADS as i64),
             ("SORT_THREADS", SORT_THREADS as i64),
@@ -241,10 +242,12 @@ typedef struct {
     float4 high, low;
 } CellPlace;
 
-// The sum of |m| |x|^2, `rho` of the criterion, and the children.
+// The sum of |m| |x|^2, `rho` of the criterion, the children, and whether it has more than MOST_NEAR
+// bodies.
 typedef struct {
     float second, rho;
-    uint first_child, children;
+    uint first_child;
+    unsigned short children, is_large;
 } CellReach;
 
 // A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.
