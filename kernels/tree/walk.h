@@ -67,7 +67,7 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
             // Not larger, so that cells without mass or without extent are accepted.
             const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
             const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
-            const int may_open = place.high.w >= own_radius || is_last && reach.is_large;
+            const int may_open = place.high.w >= own_radius || is_last && (by_angle || reach.is_large);
             const int is_opened = is && !is_far && reach.children > 0 && may_open;
             const int is_kept = is && !is_far && !is_opened;
             uint all;

@@ -62,7 +62,7 @@ const EFFORTS: [(f64, Effort); 7] = [
     (3e-4, Effort { order: 4, tolerance: 5e-4 }),
     (1e-4, Effort { order: 5, tolerance: 2.6e-4 }),
     (1e-5, Effort { order: 6, tolerance: 2.4e-5 }),
-    (1e-6, Effort { order: 6, tolerance: 1.3e-6 }),
+    (1e-6, Effort { order: 6, tolerance: 1e-6 }),
 ];
 
 impl Effort {

@@ -26,7 +26,8 @@
 //! errors would have one sign and add up to what was refused. So it is left to the children of B, or
 //! to direct sums if B is a group of sinks that is not divided any more. From a group all bodies of
 //! a massive cell may be in such a distance. A cell of more than [`MOST_NEAR`] bodies is therefore
-//! opened for a group too, whose acceleration must vary little ([`variation`]).
+//! opened for a group too, whose acceleration must vary little ([`variation`]). Where an angle is
+//! asked for, a group opens all that is seen under a larger one.
 
 /// The largest sum of the radii of two cells whose expansions are used, over their distance.
 pub const CUT: f64 = 0.8;

@@ -353,9 +353,10 @@ impl<E: Number> Pass for Walk<'_, '_, E> {
         out: &mut [[f64; 4]],
     ) -> Result<bool> {
         let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
-        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, false);
+        let opens_all = extent.is_group && self.tests.by_angle;
+        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, opens_all);
         let test = walk::test(self.expansions, &self.sources.records, &self.tests, &sink);
-        let most = if extent.is_group { MOST_NEAR } else { u32::MAX };
+        let most = if extent.is_group && !opens_all { MOST_NEAR } else { u32::MAX };
         let tests = scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
         let accepted = &scratch.sorting.accepted;
         let mut local = *state;
