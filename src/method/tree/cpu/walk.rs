@@ -9,9 +9,8 @@ use std::sync::Mutex;
 
 use crate::data::{Result, memory};
 use crate::hal::threads::Threads;
-use crate::simd::expansions::{CellRecord, Expansions, Number, SinkCell, Sorted, Tests};
-
 use crate::method::tree::cells::Cell;
+use crate::simd::expansions::{CellRecord, Expansions, Number, SinkCell, Sorted, Tests};
 
 use super::octree::Octree;
 
