@@ -55,7 +55,7 @@ pub const WALK_STACK: usize = 1024;
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
 pub const WALK_BUFFER: usize = 256;
-/// Threads that have a group together in the sums over near leaves.
+/// Threads that have a group together in the sums over near cells.
 pub const NEAR_THREADS: usize = 128;
 /// Threads of a block that looks for neighbours.
 pub const NEIGHBOUR_THREADS: usize = 128;
