@@ -2,9 +2,9 @@
 // thread block has a group. A thread has one, two or four of its sinks, and the threads that have
 // the same sinks share the sources in strands.
 //
-// `adds` says that other forces are there. The order of addition: the sources of a strand among
-// NEAR_PIECE of up to NEAR_THREADS cells in single precision, then these sums and strands in double
-// precision.
+// `adds` says that other forces are there. The order of addition: up to NEAR_PIECE sources, which
+// come from up to NEAR_THREADS cells, are a piece, and those of a strand in it are added in single
+// precision; then pieces and strands in double precision.
 
 #define NEAR_TILE (2 * NEAR_THREADS)
 #define NEAR_PIECE (16 * NEAR_TILE)

@@ -24,10 +24,11 @@
 //! A cell that is not accepted is opened if it is as large as B. The error of a smaller one is that
 //! of B's own extent: its parts would be accepted one by one, as each has little mass, and their
 //! errors would have one sign and add up to what was refused. So it is left to the children of B, or
-//! to direct sums if B is a group of sinks that is not divided any more. From a group all bodies of
-//! a massive cell may be in such a distance. A cell of more than [`MOST_NEAR`] bodies is therefore
-//! opened for a group too, whose acceleration must vary little ([`variation`]). Where an angle is
-//! asked for, a group opens all that is seen under a larger one.
+//! to direct sums if B is a group of sinks, which is not divided any more. A group in the outskirts
+//! of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`] bodies is opened
+//! for a group, however small it is, and the acceleration over a group must vary little
+//! ([`variation`]). The test by an angle does not depend on masses: there a group opens every cell
+//! that it does not accept.
 
 /// The largest sum of the radii of two cells whose expansions are used, over their distance.
 pub const CUT: f64 = 0.8;
