@@ -7,20 +7,36 @@ FUNCTION uint sinks_of_cell(GLOBAL const Cell *cells, GLOBAL const uint *parents
     return level == LEVELS_OF_SINKS ? groups[cell] : (uint)is_sink(cells, parents, cell, most_of_level(level));
 }
 
-// Counts the sinks of a tile of cells: of levels 0 to 2, a row each, or of groups alone.
-KERNEL(SELECT_THREADS, 4)
-count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups, GLOBAL uint *counts,
-    GLOBAL const uint *found, int of_groups)
+// The first body at a place or behind it with which a sink of level 0 begins.
+FUNCTION uint start_of_sink(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, uint place,
+    uint bodies)
 {
-    LOCAL uint totals[LEVELS_OF_SINKS];
+    if (place == 0 || place >= bodies)
+        return place;
+    uint cell = leaves[place];
+    while (!is_sink(cells, parents, cell, most_of_level(0)))
+        cell = parents[cell];
+    const uint first = cells[cell].first_body;
+    return first == place ? place : first + cells[cell].bodies;
+}
+
+// Counts the sinks of a tile of cells: of levels 0 to 2, a row each, or of groups alone; only those
+// in the cells of level 0 that begin in a share of the sorted bodies, from `begin` to before `end`.
+KERNEL(SELECT_THREADS, 4)
+count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, GLOBAL const uint *groups,
+    GLOBAL uint *counts, GLOBAL const uint *found, uint begin, uint end, uint bodies, int of_groups)
+{
+    LOCAL uint totals[LEVELS_OF_SINKS], bounds[2];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     if (THREAD < LEVELS_OF_SINKS)
         totals[THREAD] = 0;
+    if (THREAD < 2)
+        bounds[THREAD] = start_of_sink(cells, parents, leaves, THREAD == 0 ? begin : end, bodies);
     SYNC;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
     const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
-    if (cell < found[FOUND_STARTS + GENERATIONS]) {
+    if (cell < found[FOUND_STARTS + GENERATIONS] && cells[cell].first_body >= bounds[0] && cells[cell].first_body < bounds[1]) {
         for (int row = 0; row < rows; ++row) {
             const uint some = sinks_of_cell(cells, parents, groups, cell, first + row);
             if (some > 0)
@@ -33,17 +49,26 @@ count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
 }
 
 // Writes the sinks of each level, one level of `room` sinks after another, and the number of each
-// cell among those of its level. Groups come behind the levels, as many as there is room for.
+// cell among those of its level. Groups come behind the levels, as many as there is room for. The
+// bodies of the share go to the end of `sink_counts`.
 KERNEL(SELECT_THREADS, 4)
-place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups,
+place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, GLOBAL const uint *groups,
     GLOBAL const uint *counts, GLOBAL const uint *totals, GLOBAL Sink *sinks, GLOBAL uint *numbers,
-    GLOBAL uint *sink_counts, GLOBAL const uint *found, uint room, uint room_of_groups, int of_groups)
+    GLOBAL uint *sink_counts, GLOBAL const uint *found, uint begin, uint end, uint bodies, uint room,
+    uint room_of_groups, int of_groups)
 {
-    LOCAL uint scanned[SELECT_THREADS];
+    LOCAL uint scanned[SELECT_THREADS], bounds[2];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
+    if (THREAD < 2) {
+        bounds[THREAD] = start_of_sink(cells, parents, leaves, THREAD == 0 ? begin : end, bodies);
+        if (BLOCK == 0)
+            sink_counts[SHARE + THREAD] = bounds[THREAD];
+    }
+    SYNC;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
-    const int is_there = cell < found[FOUND_STARTS + GENERATIONS];
+    const int is_there = cell < found[FOUND_STARTS + GENERATIONS] && cells[cell].first_body >= bounds[0]
+        && cells[cell].first_body < bounds[1];
     const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
     for (int row = 0; row < rows; ++row) {
         const int level = first + row;

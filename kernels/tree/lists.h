@@ -179,6 +179,10 @@ FUNCTION int is_sink(GLOBAL const Cell *cells, GLOBAL const uint *parents, uint 
     return parent == NO_SEGMENT || cells[parent].bodies > most;
 }
 
+// Where the numbers of sinks of each level, and of groups, are followed by the first body of the
+// share that is summed, and the end of it.
+#define SHARE (LEVELS_OF_SINKS + 1)
+
 FUNCTION uint most_of_level(int level)
 {
     return level == 0 ? SINKS_0 : level == 1 ? SINKS_1 : SINKS_2;

@@ -47,12 +47,15 @@ FUNCTION int sinks_of_thread(uint of_turn)
     return each;
 }
 
+// The forces go to the numbers of the sinks, or, where they are the share of another device, to
+// their places in it.
 KERNEL(NEAR_THREADS, 7)
 add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL const float *locals, GLOBAL double *forces,
-    GLOBAL const double *frame, double softening2_given, double mass_factor, uint room, int are_sources, int adds)
+    GLOBAL const double *frame, double softening2_given, double mass_factor, uint room, int are_sources, int adds,
+    int is_share)
 {
     LOCAL float4 tile[NEAR_TILE];
     LOCAL uint tile_places[NEAR_TILE], firsts[NEAR_THREADS], ends[NEAR_THREADS], scratch[NEAR_THREADS];
@@ -205,7 +208,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                 // With a softening it may be part of an expansion.
                 if (are_sources && !seen[THREAD] && softening2 > 0.0f)
                     sum[0] -= high.w * INVERSE_SQRT_32(softening2);
-                const long to = 4 * (long)sink_numbers[sink];
+                const long to = 4 * (long)(is_share ? sink - sink_counts[SHARE] : sink_numbers[sink]);
                 UNROLL
                 for (int q = 0; q < 4; ++q) {
                     const double force = (sum[q] + values[q]) * ((q == 0 ? -unit : unit * unit) / mass_factor);

@@ -4,6 +4,7 @@
 #include "tree/block.h"
 #include "tree/scan.h"
 #include "tree/keys.h"
+#include "tree/share.h"
 #include "tree/sort.h"
 #include "tree/order.h"
 #include "tree/cells.h"

@@ -1,4 +1,4 @@
-//! Arrays of callers in the memory of the system's device: sources, sinks and forces.
+//! Arrays of callers in the memory of the system's first device: sources, sinks and forces.
 
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
@@ -30,11 +30,12 @@ impl System {
         if backend != Backend::Cuda {
             return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of backend '{}'", backend.name())));
         }
-        if devices.len() != 1 {
-            return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of {} devices", devices.len())));
+        if !self.first_has_all() {
+            let count = devices.len();
+            return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of {count} devices without a tree")));
         }
         if i32::try_from(devices[0]) != Ok(place.device) {
-            return Err(refused(format!("device {}, on which the system is", devices[0])));
+            return Err(refused(format!("device {}, the first of the system", devices[0])));
         }
         let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
         let arrays = self.devices.arrays().ok_or_else(none)?;

@@ -11,7 +11,7 @@ use crate::data::{
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
 use crate::method::arrays::DeviceArrays;
-use crate::method::{Device, DeviceOptions, Machine};
+use crate::method::{CompanionDevices, Device, DeviceOptions, Machine};
 
 use super::Setup;
 use super::journal::{RecordRoom, UpdateJournal};
@@ -267,8 +267,10 @@ impl Devices {
         let threads = Threads::new(self.machine.threads(count));
         let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
         let machine = &*self.machine;
-        let options = self.options(setup);
-        threads.each(opened.iter_mut().zip(&setup.devices), |(device, number)| {
+        let options = self.options(setup, &[]);
+        let of_first = self.options(setup, setup.devices.get(1..).unwrap_or_default());
+        threads.each(opened.iter_mut().zip(&setup.devices).enumerate(), |(place, (device, number))| {
+            let options = if place == 0 { &of_first } else { &options };
             *device = Some(machine.open(setup.backend, *number, options.clone()));
         });
         for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
@@ -323,8 +325,11 @@ impl Devices {
         self.all.iter_mut().try_for_each(|device| device.register(memory))
     }
 
-    fn options(&self, setup: &Setup) -> DeviceOptions {
+    /// Returns the options of a device, which others of these numbers help with trees.
+    fn options(&self, setup: &Setup, companions: &[usize]) -> DeviceOptions {
         DeviceOptions {
+            // Where a partition is asked for, all devices have a part, also in small blocks.
+            companions: CompanionDevices { numbers: companions.to_vec(), always: setup.partition.is_some() },
             interaction: self.interaction.clone(),
             threads: setup.threads,
             level: setup.level,
@@ -340,7 +345,7 @@ impl Devices {
         let crossover = self.setup.crossover.unwrap_or(own);
         let on_host = self.setup.backend != Backend::Cpu && pairs < crossover;
         if on_host && self.host.is_empty() {
-            self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup))?);
+            self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup, &[]))?);
         }
         self.on_host = on_host;
         Ok(on_host)
@@ -382,11 +387,15 @@ impl Devices {
                 when: "on a system without devices, as none could be opened when they were last changed; move it to others",
             })));
         }
+        let has_lists = block.lists.as_ref().is_some_and(InteractionLists::is_on_device);
+        let is_on_first = has_lists || block.is_on_device() || journal.sources().on_device() > 0;
         let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
+            // The others have not all bodies.
+            _ if is_on_first => Partition::WHOLE,
             // Groups are not divided among devices.
             _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
-            // The cells of sinks, and with them the bits, follow from all sinks.
-            _ if block.tree.is_some() => Partition { ranges: 1, sets: 1 },
+            // The first one shares the cells of sinks out itself.
+            _ if block.tree.is_some() => Partition::WHOLE,
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };
@@ -546,12 +555,9 @@ impl Devices {
         *idle = 0..0;
     }
 
-    /// Returns the work of the one device on arrays of callers, if callers can have such.
+    /// Returns the work of the first device on arrays of callers, if callers can have such.
     pub fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
-        match &mut self.all[..] {
-            [device] => device.arrays(),
-            _ => None,
-        }
+        self.all.first_mut()?.arrays()
     }
 
     /// Ends a block of which the device has written the forces itself.

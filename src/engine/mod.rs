@@ -480,7 +480,7 @@ impl System {
         let has_sources = self.journal.sources().on_device() > 0;
         let is_on_device = is_on_device || has_sources && !self.staged_sources.is_current;
         let on_host = self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)?;
-        if on_host && has_sources {
+        if has_sources && (on_host || !self.first_has_all()) {
             self.fetch_sources()?;
         }
         Ok(on_host)

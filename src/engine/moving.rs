@@ -22,7 +22,7 @@ pub struct MovingBody {
 
 impl System {
     /// Brings bodies to the device, to be moved there. Returns false where the system's devices do
-    /// not move bodies: CPUs, several GPUs, orders above 2, and few bodies.
+    /// not move bodies: CPUs, several GPUs without a tree, orders above 2, and few bodies.
     pub fn keep_moving(&mut self, count: usize, body: impl Fn(usize) -> MovingBody + Sync) -> Result<bool> {
         if self.last_block_is_needed() || !self.stages(count) {
             return Ok(false);

@@ -252,12 +252,13 @@ impl SourceScan {
 }
 
 impl System {
-    /// Whether the device of the system reads many bodies as they are: it does where they have
-    /// positions alone.
+    /// Whether the first device of the system reads many bodies as they are: it does where they have
+    /// positions alone, and no other device needs them.
     pub(super) fn stages(&mut self, count: usize) -> bool {
         // They take the place of bodies that were moving there.
         self.moving.is_current = false;
-        count >= LEAST && self.interaction.n_coefficients == 1 && self.devices.arrays().is_some()
+        let of_first = self.first_has_all() && self.interaction.n_coefficients == 1;
+        count >= LEAST && of_first && self.devices.arrays().is_some()
     }
 
     /// Writes many sources to the addresses from 0 on in the place of all others, by the device.

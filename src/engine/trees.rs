@@ -43,6 +43,12 @@ impl System {
         })
     }
 
+    /// Whether the first device may have bodies that no other one has: where it is the only one, or
+    /// sums forces by a tree, for which it asks the others itself.
+    pub(super) fn first_has_all(&self) -> bool {
+        self.setup().devices.len() == 1 || self.tree.is_some()
+    }
+
     /// Returns the accuracy of forces by a tree, if they are summed by one.
     pub fn tree(&self) -> Option<TreeAccuracy> {
         self.tree
@@ -112,10 +118,10 @@ impl System {
             (0..samples).map(|sample| forces.acceleration(places(sample))).collect()
         };
         let by_tree = accelerations(self.force(nj, skip_own_index, sinks.iter().copied())?, &chosen);
-        let tree = self.tree.take();
+        let crossover = self.tree_crossover.replace(u64::MAX);
         let direct = self.force(nj, skip_own_index, (0..samples).map(|sample| sinks[chosen(sample)]));
         let direct = direct.map(|forces| accelerations(forces, &|sample| sample));
-        self.tree = tree;
+        self.tree_crossover = crossover;
         let error = |(tree, direct): (&[f64; 3], &[f64; 3])| {
             let difference: f64 = (0..3).map(|k| (tree[k] - direct[k]).powi(2)).sum();
             let length: f64 = direct.iter().map(|component| component * component).sum();

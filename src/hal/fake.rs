@@ -226,6 +226,11 @@ impl Gpu for Fake {
         &self.properties
     }
 
+    fn open_other(&self, _: usize) -> Result<Fake> {
+        self.script.get().begin("open_other", None)?;
+        Ok(Fake::new(&self.script, self.maps_host))
+    }
+
     fn enter(&self) -> Result<Thing> {
         self.script.get().callers += 1;
         Ok(Thing { script: self.script.clone(), name: String::new(), address: None, is_caller: true })
@@ -282,6 +287,24 @@ impl Gpu for Fake {
         let (from, to) = (of(&from), of(&to));
         // SAFETY: the caller's promise; memory of the device is at least as long.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+
+    fn reaches(&self, _: &Fake) -> bool {
+        true
+    }
+
+    unsafe fn copy_from_other(
+        &self,
+        _: &Thing,
+        (_, from): (&Fake, &FakeMemory),
+        to: &FakeMemory,
+        bytes: usize,
+    ) -> Result<()> {
+        self.script.get().begin("copy_from_other", None)?;
+        assert!(bytes <= from.bytes.min(to.bytes), "a copy goes beyond its memory");
+        // SAFETY: both memories have this length.
+        unsafe { std::ptr::copy(from.number() as *const u8, to.number() as *mut u8, bytes) };
         Ok(())
     }
 

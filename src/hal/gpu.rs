@@ -59,9 +59,9 @@ fn count<T>(bytes: usize) -> usize {
 }
 
 /// Device memory.
-pub trait DeviceMemory: Send {
+pub trait DeviceMemory: Send + Sync {
     /// The argument by which kernels get the memory.
-    type Address: Copy;
+    type Address: Copy + Send + Sync;
 
     /// Returns its size in bytes.
     fn bytes(&self) -> usize;
@@ -157,7 +157,7 @@ pub struct Properties {
 /// The caller of an unsafe function promises that every address is of memory at least as long as
 /// the work needs, and that this memory is neither freed nor touched by the host until the queue
 /// has done the work.
-pub trait Gpu: Send + Sized {
+pub trait Gpu: Send + Sync + Sized {
     /// Device memory.
     type Memory: DeviceMemory;
     /// Host memory for copies.
@@ -175,6 +175,10 @@ pub trait Gpu: Send + Sized {
 
     /// Returns the properties of the device.
     fn properties(&self) -> &Properties;
+
+    /// Opens the device of this number, of the same backend. Afterwards the driver's state is as
+    /// before.
+    fn open_other(&self, number: usize) -> Result<Self>;
 
     /// Lets this thread call the driver until the result is dropped.
     fn enter(&self) -> Result<Self::Caller>;
@@ -210,6 +214,22 @@ pub trait Gpu: Send + Sized {
         queue: &Self::Queue,
         from: Place<Self::Memory>,
         to: Place<Self::Memory>,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Whether copies from another device come directly, and do not go by the host.
+    fn reaches(&self, other: &Self) -> bool;
+
+    /// Begins a copy to the start of memory of this device from the start of another's, whose work on
+    /// it has ended.
+    ///
+    /// # Safety
+    /// See [`Gpu`].
+    unsafe fn copy_from_other(
+        &self,
+        queue: &Self::Queue,
+        other: (&Self, &Self::Memory),
+        to: &Self::Memory,
         bytes: usize,
     ) -> Result<()>;
 

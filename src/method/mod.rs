@@ -35,6 +35,17 @@ pub struct DeviceOptions {
     pub level: Level,
     /// The launch shape that a GPU takes; otherwise its model chooses.
     pub shape: Option<ForcedShape>,
+    /// Further devices of the system, which help this one with trees.
+    pub companions: CompanionDevices,
+}
+
+/// The devices that help another one with the forces of a tree.
+#[derive(Debug, Clone, Default)]
+pub struct CompanionDevices {
+    /// Their numbers.
+    pub numbers: Vec<usize>,
+    /// Whether they help however few the bodies are.
+    pub always: bool,
 }
 
 /// One device, opened for one order and precision.

@@ -14,7 +14,7 @@ pub struct Context {
     pub(super) driver: &'static Driver,
     pub(super) number: i32,
     device: i32,
-    handle: Handle,
+    pub(super) handle: Handle,
     properties: Properties,
     /// Whether a call on it failed.
     failed: AtomicBool,
@@ -73,6 +73,25 @@ impl Context {
         let caller = Caller::of(self.driver);
         self.bind()?;
         Ok(caller)
+    }
+
+    /// Whether copies from another device may come directly; otherwise they go by the host.
+    pub fn can_reach(&self, other: &Context) -> bool {
+        if self.device == other.device {
+            return true;
+        }
+        let mut can = 0;
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (self.driver.table.cuDeviceCanAccessPeer)(&mut can, self.device, other.device) };
+        code == SUCCESS && can != 0
+    }
+
+    /// Lets copies from another device come directly, if it can be reached. It must be current.
+    pub fn reach(&self, other: &Context) {
+        if self.device != other.device {
+            // SAFETY: both contexts are held. The driver refuses what was done before.
+            unsafe { (self.driver.table.cuCtxEnablePeerAccess)(other.handle.0, 0) };
+        }
     }
 
     /// Returns the properties of the device.

@@ -250,6 +250,10 @@ functions! {
         };
         SUCCESS
     }
+    fn cuDeviceCanAccessPeer(can: *mut i32, device: i32, other: i32) {
+        *can = i32::from(device != other);
+        SUCCESS
+    }
     fn cuDeviceGetPCIBusId(bus: *mut c_char, room: i32, device: i32) {
         write(&format!("0000:{device:02X}:00.0"), bus, room)
     }
@@ -273,6 +277,10 @@ functions! {
     fn cuCtxSetCurrent(context: *mut c_void) {
         state(|state| state.current = context as usize);
         SUCCESS
+    }
+    fn cuCtxEnablePeerAccess(other: *mut c_void, flags: u32) {
+        // It cannot be done again.
+        if other as usize == state(|state| state.current) || flags != 0 { INVALID_VALUE } else { 704 }
     }
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         *address = give(bytes) as u64;
@@ -322,6 +330,15 @@ functions! {
     }
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
         if !has(to, bytes) || !has(from, bytes) {
+            return INVALID_VALUE;
+        }
+        std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
+        SUCCESS
+    }
+    fn cuMemcpyPeerAsync(
+        to: u64, to_context: *mut c_void, from: u64, from_context: *mut c_void, bytes: usize, _stream: *mut c_void
+    ) {
+        if !has(to, bytes) || !has(from, bytes) || to_context.is_null() || from_context.is_null() {
             return INVALID_VALUE;
         }
         std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);

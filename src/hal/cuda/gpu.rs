@@ -116,6 +116,10 @@ impl Gpu for Cuda {
         &self.properties
     }
 
+    fn open_other(&self, number: usize) -> Result<Cuda> {
+        Cuda::open(number)
+    }
+
     #[inline]
     fn enter(&self) -> Result<Caller> {
         self.context.enter()
@@ -164,6 +168,24 @@ impl Gpu for Cuda {
                 }
             }
         }
+    }
+
+    fn reaches(&self, other: &Cuda) -> bool {
+        self.context.can_reach(&other.context)
+    }
+
+    unsafe fn copy_from_other(
+        &self,
+        queue: &Stream,
+        (other, from): (&Cuda, &Memory),
+        to: &Memory,
+        bytes: usize,
+    ) -> Result<()> {
+        if self.context.can_reach(&other.context) {
+            self.context.reach(&other.context);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { queue.from_other_device((&other.context, from.address()), to.address(), bytes) }
     }
 
     fn address_of_caller(&self, address: u64) -> Option<u64> {

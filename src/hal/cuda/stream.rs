@@ -147,6 +147,17 @@ impl Stream {
         self.context.check(code, "cuMemcpyDtoDAsync")
     }
 
+    /// Begins a copy from another device.
+    ///
+    /// # Safety
+    /// `from` can be read and `to` be written for `bytes` until the copy is done.
+    pub unsafe fn from_other_device(&self, (other, from): (&Context, u64), to: u64, bytes: usize) -> Result<()> {
+        let (own, other) = (self.context.handle.0, other.handle.0);
+        // SAFETY: both contexts are held; the rest is the caller's promise.
+        let code = unsafe { (self.context.driver.table.cuMemcpyPeerAsync)(to, own, from, other, bytes, self.handle.0) };
+        self.context.check(code, "cuMemcpyPeerAsync")
+    }
+
     /// Begins to write zeros to device memory.
     ///
     /// # Safety

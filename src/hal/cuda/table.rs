@@ -18,12 +18,14 @@ functions! {
     cuDeviceGet(*mut i32, i32) -> i32;
     cuDeviceGetName(*mut c_char, i32, i32) -> i32;
     cuDeviceGetAttribute(*mut i32, i32, i32) -> i32;
+    cuDeviceCanAccessPeer(*mut i32, i32, i32) -> i32;
     cuDeviceGetPCIBusId(*mut c_char, i32, i32) -> i32;
     cuDeviceTotalMem_v2(*mut usize, i32) -> i32;
     cuDevicePrimaryCtxRetain(*mut *mut c_void, i32) -> i32;
     cuDevicePrimaryCtxRelease_v2(i32) -> i32;
     cuCtxGetCurrent(*mut *mut c_void) -> i32;
     cuCtxSetCurrent(*mut c_void) -> i32;
+    cuCtxEnablePeerAccess(*mut c_void, u32) -> i32;
     cuMemAlloc_v2(*mut u64, usize) -> i32;
     cuMemFree_v2(u64) -> i32;
     cuMemHostAlloc(*mut *mut c_void, usize, u32) -> i32;
@@ -35,6 +37,7 @@ functions! {
     cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, *mut c_void) -> i32;
     cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, *mut c_void) -> i32;
     cuMemcpyDtoDAsync_v2(u64, u64, usize, *mut c_void) -> i32;
+    cuMemcpyPeerAsync(u64, *mut c_void, u64, *mut c_void, usize, *mut c_void) -> i32;
     cuMemsetD8Async(u64, u8, usize, *mut c_void) -> i32;
     cuStreamCreate(*mut *mut c_void, u32) -> i32;
     cuStreamDestroy_v2(*mut c_void) -> i32;

@@ -1,7 +1,7 @@
 //! The facade on a driver that works and fails as a test says.
 
 use crate::data::ResultCode;
-use crate::hal::gpu::{HostMemory as _, Mapped as _};
+use crate::hal::gpu::{Gpu as _, HostMemory as _, Mapped as _};
 
 use super::fake::{self, fail, fail_once, state};
 use super::*;
@@ -274,6 +274,26 @@ fn bytes_go_where_they_are_sent() {
     assert_eq!(pinned.as_slice::<u32>(), [0, 2, 3, 4, 5, 6, 7, 8]);
     pinned.as_mut_slice::<u32>()[7] = 9;
     assert_eq!(pinned.as_slice::<u64>()[3], 7 | 9 << 32);
+}
+
+#[test]
+fn copies_go_from_one_device_to_another() {
+    let devices = [1, 0].map(|number| Cuda::on(context(number)));
+    let memories = [0, 1].map(|device| devices[device].allocate(32, "a copy").unwrap());
+    let (sent, mut found) = ([5u8; 32], [0u8; 32]);
+    assert!(devices[1].reaches(&devices[0]));
+    let stream = devices[1].queue().unwrap();
+    // SAFETY: all of it is there and copies are done at once.
+    unsafe {
+        stream.to_device(sent.as_ptr(), memories[0].address(), 32).unwrap();
+        devices[1].copy_from_other(&stream, (&devices[0], &memories[0]), &memories[1], 32).unwrap();
+        stream.from_device(memories[1].address(), found.as_mut_ptr(), 32).unwrap();
+    }
+    assert_eq!(found, sent);
+    fail("cuMemcpyPeerAsync", 700);
+    // SAFETY: it fails before it touches anything.
+    let refused = unsafe { devices[1].copy_from_other(&stream, (&devices[0], &memories[0]), &memories[1], 32) };
+    assert!(failed(refused).contains("failed: cuMemcpyPeerAsync: CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
 #[test]

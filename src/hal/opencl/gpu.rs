@@ -6,11 +6,14 @@ use std::sync::Arc;
 use crate::data::{Error, Result};
 use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
-use super::{Address, Context, Event, Kernel, Memory, Queue, Staging, programs};
+use super::{Address, Context, Event, Kernel, Kind, Memory, Queue, Staging, programs};
 
 /// The most threads of a thread block on every device: `MOST_THREADS` in
 /// `kernels/prelude_opencl.h`.
 pub(super) const MOST_THREADS: usize = 256;
+
+/// The bytes that are copied at a time from one device to another.
+const BETWEEN: usize = 16 << 20;
 
 /// An OpenCL device.
 pub struct OpenCl {
@@ -120,6 +123,10 @@ impl Gpu for OpenCl {
         &self.properties
     }
 
+    fn open_other(&self, number: usize) -> Result<OpenCl> {
+        OpenCl::open(number)
+    }
+
     /// A fork has no page-locked memory, so that the error must come before it touches any.
     fn enter(&self) -> Result<()> {
         self.context.check_process()
@@ -166,6 +173,35 @@ impl Gpu for OpenCl {
                 _ => Err(Error::Internal { what: "copies between memories begin at their first bytes".into() }),
             }
         }
+    }
+
+    /// Only where the devices are the host itself.
+    fn reaches(&self, other: &OpenCl) -> bool {
+        [self, other].iter().all(|device| device.context.properties().kind == Kind::Cpu)
+    }
+
+    /// Devices have contexts of their own, which share no memory, so that copies go by the host.
+    unsafe fn copy_from_other(
+        &self,
+        work: &Work,
+        (other, from): (&OpenCl, &Memory),
+        to: &Memory,
+        bytes: usize,
+    ) -> Result<()> {
+        work.copied.take();
+        let queue = Queue::new(&other.context)?;
+        let mut between = Staging::new(&self.context, bytes.min(BETWEEN), "copies between devices")?;
+        for first in (0..bytes).step_by(BETWEEN) {
+            let length = (bytes - first).min(BETWEEN);
+            let place = gpu::HostMemory::as_mut_ptr(&mut between);
+            // SAFETY: the caller's promise; each copy is waited for before the next one begins.
+            unsafe {
+                queue.read(from, first, place, length)?.wait()?;
+                work.queue.write(place, to, first, length)?;
+            }
+            work.queue.synchronize()?;
+        }
+        Ok(())
     }
 
     unsafe fn zero(&self, work: &Work, memory: &Memory, bytes: usize) -> Result<()> {

@@ -184,6 +184,7 @@ impl<E: Number> Device for CpuDevice<E> {
 mod tests {
     use crate::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Precision, Sink, Sinks, Source};
     use crate::law::catalogue::interaction;
+    use crate::method::CompanionDevices;
     use crate::simd::Level;
 
     use super::*;
@@ -192,7 +193,8 @@ mod tests {
         let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
         let kernel = kernel::kernel_64(level, &interaction).unwrap();
-        let options = DeviceOptions { interaction, threads, level, shape: None };
+        let options =
+            DeviceOptions { interaction, threads, level, shape: None, companions: CompanionDevices::default() };
         CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
     }
 

@@ -93,6 +93,7 @@ pub static CHECKS: &[Check] = &[
     trees::NEGATIVE,
     trees::REPEATED,
     trees::AT_ONCE,
+    trees::DEVICES,
     trees::MOVING,
     trees::NEIGHBOURS,
     written_pairs::OPERATIONS,

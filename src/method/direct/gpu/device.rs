@@ -410,9 +410,10 @@ impl<G: Gpu> GpuDevice<G> {
         if self.assignment.sinks.is_empty() {
             return Ok(());
         }
+        let DeviceOptions { threads, companions, .. } = &self.options;
         let trees = match &mut self.trees {
             Some(trees) => trees,
-            none => none.insert(TreeSums::new(&self.gpu, self.options.threads)?),
+            none => none.insert(TreeSums::new(&self.gpu, *threads, companions)?),
         };
         let (octets, chunks) = self.store.octets();
         let kept = (updates.sources, octets, (chunks, self.store.is_dense()));
@@ -710,9 +711,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
             return Ok(None);
         }
         let units = sources.units(&[0.0; MAX_DERIVATIVES], &self.options.interaction);
+        let DeviceOptions { threads, companions, .. } = &self.options;
         let trees = match &mut self.trees {
             Some(trees) => trees,
-            none => none.insert(TreeSums::new(&self.gpu, self.options.threads)?),
+            none => none.insert(TreeSums::new(&self.gpu, *threads, companions)?),
         };
         let kept = (octets, nj.min(chunks * CHUNK), bodies);
         let on = (&self.gpu, &self.queues[0]);

@@ -9,7 +9,7 @@ use crate::data::{
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Context, OpenCl, forget};
 use crate::law::catalogue::interaction;
-use crate::method::{Device, DeviceOptions};
+use crate::method::{CompanionDevices, Device, DeviceOptions};
 use crate::simd::Level;
 
 use super::GpuDevice;
@@ -18,7 +18,13 @@ type OpenClDevice = GpuDevice<OpenCl>;
 
 fn options() -> DeviceOptions {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
-    DeviceOptions { interaction, threads: 1, level: Level::Portable, shape: None }
+    DeviceOptions {
+        interaction,
+        threads: 1,
+        level: Level::Portable,
+        shape: None,
+        companions: CompanionDevices::default(),
+    }
 }
 
 /// Opens a device.

@@ -10,7 +10,7 @@ use crate::data::{
 };
 use crate::hal::fake::{Fake, Script, Shared};
 use crate::law::catalogue::{CATALOGUE, interaction};
-use crate::method::{Device, DeviceOptions};
+use crate::method::{CompanionDevices, Device, DeviceOptions};
 use crate::simd::Level;
 
 use super::GpuDevice;
@@ -72,7 +72,13 @@ pub fn script(interaction: &Arc<Interaction>) -> Shared {
 }
 
 fn options(interaction: &Arc<Interaction>) -> DeviceOptions {
-    DeviceOptions { interaction: interaction.clone(), threads: 1, level: Level::Portable, shape: None }
+    DeviceOptions {
+        interaction: interaction.clone(),
+        threads: 1,
+        level: Level::Portable,
+        shape: None,
+        companions: CompanionDevices::default(),
+    }
 }
 
 /// Both kinds of GPUs: kernels of the first reach memory of the host.

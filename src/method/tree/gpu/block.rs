@@ -1,20 +1,26 @@
 //! Blocks whose forces are summed by a tree.
 
+use std::ops::Range;
+use std::time::Instant;
+
 use crate::data::{
     Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
     TreeBlock, TreeProfile, Units, memory, sinks,
 };
-use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
+use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
+use crate::method::CompanionDevices;
 use crate::method::arrays::kernels::PieceResults;
 use crate::method::tree::accuracy::Method;
 use crate::method::tree::bodies::{Bodies, are_sources};
 
-use super::builder::{Given, Tree};
+use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
+use super::companions::Companions;
 use super::constants::BodyLayout;
 use super::forces::{Asked, Forces};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
+use super::shares::Times;
 use super::stackless::{Walk, WalkedSinks, Walks};
 
 /// The bytes of a row of an octet.
@@ -26,6 +32,19 @@ const SINKS_OF_PIECE: usize = 1 << 17;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 
+/// The fewest bodies whose forces companions have a share in, unless they always have.
+const BODIES_OF_COMPANIONS: usize = 1 << 18;
+
+/// The companions of a device.
+enum Company<G: Gpu> {
+    /// Those that are not opened yet.
+    Closed(CompanionDevices),
+    /// Those that are opened.
+    Open(Companions<G>),
+    /// None.
+    None,
+}
+
 /// Trees of a device, and the forces that they gave.
 pub struct TreeSums<G: Gpu> {
     sources: Tree<G>,
@@ -34,6 +53,9 @@ pub struct TreeSums<G: Gpu> {
     forces: Forces<G>,
     neighbours: NeighbourSearch<G>,
     walks: Walks<G>,
+    company: Company<G>,
+    /// The fewest bodies whose forces companions have a share in.
+    least_for_company: usize,
     of_sinks: G::Memory,
     results: G::Memory,
     found: G::HostMemory,
@@ -43,9 +65,8 @@ pub struct TreeSums<G: Gpu> {
     count: usize,
     /// Whether its forces are on the device alone.
     is_on_device: bool,
-    /// The places, bodies, softening and factor of masses of the tree of sources, as long as the
-    /// sources are those that it was built from.
-    built: Option<(usize, usize, f64, f64)>,
+    /// The bodies of the tree of sources, as long as the sources are those that it was built from.
+    built: Option<Built>,
     threads: Threads,
 }
 
@@ -89,13 +110,15 @@ fn layout_of_octets(interaction: &Interaction) -> BodyLayout {
 
 impl<G: Gpu> TreeSums<G> {
     /// Loads the kernels. At most this many threads compare sinks and copy results.
-    pub fn new(gpu: &G, threads: usize) -> Result<TreeSums<G>> {
+    pub fn new(gpu: &G, threads: usize, companions: &CompanionDevices) -> Result<TreeSums<G>> {
         Ok(TreeSums {
             sources: Tree::new(gpu)?,
             sinks: None,
             forces: Forces::new(gpu)?,
             neighbours: NeighbourSearch::new(gpu)?,
             walks: Walks::new(gpu)?,
+            company: Company::Closed(companions.clone()),
+            least_for_company: if companions.always { 0 } else { BODIES_OF_COMPANIONS },
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
@@ -126,6 +149,9 @@ impl<G: Gpu> TreeSums<G> {
     /// Forgets the tree of sources that have changed.
     pub fn forget(&mut self) {
         self.built = None;
+        if let Company::Open(companions) = &mut self.company {
+            companions.forget();
+        }
     }
 
     /// Returns the forces of the last block where they are on the device alone.
@@ -232,7 +258,6 @@ impl<G: Gpu> TreeSums<G> {
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
-            self.build_sources(on, &given)?;
             let sinks = match &others {
                 Some(Others::OnHost(_, sinks)) => {
                     self.send_sinks(on, &sinks.positions)?;
@@ -241,10 +266,27 @@ impl<G: Gpu> TreeSums<G> {
                 Some(Others::OnDevice(sinks)) => Some((sinks.address(), layout_of_sinks(interaction))),
                 None => None,
             };
-            match Method::of(accuracy) {
+            let method = Method::of(accuracy);
+            if let (Method::Cells { order, criterion }, None) = (method, sinks) {
+                let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
+                if self.sum_with_companions(on, &given, &asked)? {
+                    return gpu.synchronize(queue);
+                }
+            }
+            self.build_sources(on, &given)?;
+            match method {
                 Method::Cells { order, criterion } => {
-                    let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false };
-                    self.sum_by_cells(on, &given, (sinks, count), &asked)?;
+                    let sinks = match sinks {
+                        Some((memory, layout)) => {
+                            let sinks = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+                            sinks.sum_moments(on, order, criterion)?;
+                            Some(&*sinks)
+                        }
+                        None => None,
+                    };
+                    let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
+                    let with = (&mut self.sources, &mut self.forces);
+                    sum_by_cells(on, with, sinks, (&given, &asked), self.results.address())?;
                 }
                 Method::Stackless { theta, sinks: order } => {
                     let walk = Walk { theta, softening2, mass_factor, skip_own, adds: false };
@@ -261,38 +303,48 @@ impl<G: Gpu> TreeSums<G> {
         bodies.leave_out_own(&sinks, softening2, forces)
     }
 
-    /// Sums the forces of the tree of sources by expansions, on itself or on sinks of so many places.
+    /// Sums the forces of sources on themselves together with companions. Returns false where there
+    /// are none, or one has failed; there will be none any more.
     ///
     /// # Safety
-    /// As for [`Forces::sum`] and [`Tree::build`].
-    unsafe fn sum_by_cells(
+    /// As for [`sum_by_cells`].
+    unsafe fn sum_with_companions(
         &mut self,
         on: (&G, &G::Queue),
         given: &Given<Address<G>>,
-        (sinks, count): (Option<(Address<G>, BodyLayout)>, usize),
         asked: &Asked,
-    ) -> Result<()> {
-        let Asked { order, criterion, mass_factor, .. } = *asked;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let sinks = match sinks {
-                Some((memory, layout)) => {
-                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
-                    tree.sum_moments(on, order, criterion)?;
-                    Some(&*tree)
-                }
-                None => None,
-            };
-            self.sources.sum_moments(on, order, criterion)?;
-            self.forces.sum(on, &mut self.sources, sinks, asked, self.results.address())?;
-            if self.sources.has_negative() {
-                self.sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..*given })?;
-                self.sources.sum_moments(on, order, criterion)?;
-                let asked = Asked { mass_factor: -mass_factor, adds: true, ..*asked };
-                self.forces.sum(on, &mut self.sources, sinks, &asked, self.results.address())?;
-            }
+    ) -> Result<bool> {
+        if given.bodies < self.least_for_company || given.places != given.bodies || self.forces.clock.is_wanted() {
+            return Ok(false);
         }
-        Ok(())
+        let mut companions = match std::mem::replace(&mut self.company, Company::None) {
+            Company::None => return Ok(false),
+            Company::Open(companions) => companions,
+            Company::Closed(devices) => match Companions::open(on.0, &devices.numbers) {
+                Ok(Some(companions)) => companions,
+                Ok(None) => return Ok(false),
+                Err(error) => {
+                    log::warn!("forces by a tree are left to the first device of a system: {error}");
+                    return Ok(false);
+                }
+            },
+        };
+        let to = self.results.address();
+        // SAFETY: the caller's promise.
+        let outcome = unsafe {
+            companions.sum(on, (given, asked), to, |asked| {
+                let begun = Instant::now();
+                self.build_sources(on, given)?;
+                let ready = begun.elapsed().as_secs_f64();
+                sum_by_cells(on, (&mut self.sources, &mut self.forces), None, (given, asked), to)?;
+                let seconds = begun.elapsed().as_secs_f64() - ready;
+                Ok((self.sources.sorted_numbers(), Times { ready, seconds }))
+            })
+        };
+        if !matches!(outcome, Ok(false)) {
+            self.company = Company::Open(companions);
+        }
+        outcome
     }
 
     /// Begins to sum the forces of the tree of sources by a walk for each sink, of the sources or of
@@ -312,9 +364,10 @@ impl<G: Gpu> TreeSums<G> {
         unsafe {
             let order = match (order, sinks) {
                 (SinkOrder::Given, _) => None,
-                (SinkOrder::Morton, None) => Some(self.sources.sorted_numbers()),
+                (SinkOrder::Morton, None) => Some(Argument::Memory(self.sources.sorted_numbers())),
                 (SinkOrder::Morton, Some(_)) => {
-                    Some(built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?.sorted_numbers())
+                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+                    Some(Argument::Memory(tree.sorted_numbers()))
                 }
             };
             let sinks = WalkedSinks { memory, layout, count, order };
@@ -366,13 +419,12 @@ impl<G: Gpu> TreeSums<G> {
     /// # Safety
     /// As for [`Tree::build`].
     unsafe fn build_sources(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
-        let wanted = (given.places, given.bodies, given.softening2, given.mass_factor);
-        if self.built != Some(wanted) {
+        if self.built != Some(given.built()) {
             self.built = None;
             // SAFETY: the caller's promise.
             unsafe { self.sources.build(on, given)? };
             // The forces of negative masses need other masses in the tree.
-            self.built = Some(wanted).filter(|_| !self.sources.has_negative());
+            self.built = Some(given.built()).filter(|_| !self.sources.has_negative());
         }
         Ok(())
     }
@@ -388,6 +440,32 @@ impl<G: Gpu> TreeSums<G> {
         // SAFETY: the memory has room for them, and the copy is waited for.
         unsafe { gpu.copy(queue, from, Place::Device(&self.of_sinks, 0), bytes)? };
         gpu.synchronize(queue)
+    }
+}
+
+/// Sums the forces of a tree of sources by expansions, on itself or on a tree of sinks whose moments
+/// were summed, and returns which of the sorted sinks have them.
+///
+/// # Safety
+/// As for [`Forces::sum`] and [`Tree::build`].
+pub(super) unsafe fn sum_by_cells<G: Gpu>(
+    on: (&G, &G::Queue),
+    (sources, forces): (&mut Tree<G>, &mut Forces<G>),
+    sinks: Option<&Tree<G>>,
+    (given, asked): (&Given<Address<G>>, &Asked),
+    to: Address<G>,
+) -> Result<Range<usize>> {
+    let Asked { order, criterion, mass_factor, .. } = *asked;
+    // SAFETY: the caller's promise.
+    unsafe {
+        sources.sum_moments(on, order, criterion)?;
+        let summed = forces.sum(on, sources, sinks, asked, to)?;
+        if sources.has_negative() {
+            sources.turn_masses(on, &Given { mass_factor: -mass_factor, ..*given })?;
+            sources.sum_moments(on, order, criterion)?;
+            forces.sum(on, sources, sinks, &Asked { mass_factor: -mass_factor, adds: true, ..*asked }, to)?;
+        }
+        Ok(summed)
     }
 }
 

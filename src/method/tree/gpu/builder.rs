@@ -53,8 +53,16 @@ kernels!(Kernels:
     scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
     link_next, find_neighbours, add_points
 );
+kernels!(ShareKernels: pack_bodies, take_share);
 kernels!(SinkKernels: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups);
 kernels!(Expansions: sum_leaves, sum_children, find_interactions, add_far, shift_locals, add_near);
+
+impl<G: Gpu> ShareKernels<G> {
+    /// Loads the kernels for shares.
+    pub(super) fn new(gpu: &G) -> Result<ShareKernels<G>> {
+        ShareKernels::load(gpu, "tree", (SOURCE, &[]))
+    }
+}
 
 impl<G: Gpu> SinkKernels<G> {
     /// Loads the kernels of sinks, which no order of expansion changes.
@@ -80,6 +88,16 @@ pub struct Given<A> {
     pub softening2: f64,
     /// The cube of another tree, in whose units these bodies are.
     pub frame: Option<A>,
+}
+
+/// The places, bodies, softening and factor of masses of a tree that was built.
+pub type Built = (usize, usize, f64, f64);
+
+impl<A> Given<A> {
+    /// Returns what tells a tree of these bodies from another of the same sources.
+    pub fn built(&self) -> Built {
+        (self.places, self.bodies, self.softening2, self.mass_factor)
+    }
 }
 
 /// A tree on a device.
@@ -118,6 +136,8 @@ pub struct Tree<G: Gpu> {
     pub(super) bodies: usize,
     pub(super) starts: Vec<u32>,
     has_negative: bool,
+    /// The order and the opening angle, if there is one, of the moments that were summed.
+    summed: Option<(usize, f32)>,
     pub(super) clock: Clock,
 }
 
@@ -155,6 +175,7 @@ impl<G: Gpu> Tree<G> {
             bodies: 0,
             starts: Vec::new(),
             has_negative: false,
+            summed: None,
             clock: Clock::default(),
         })
     }
@@ -172,6 +193,7 @@ impl<G: Gpu> Tree<G> {
     /// As for [`Tree::build`], with the same bodies, until the queue has done the work.
     pub unsafe fn turn_masses(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         let count = self.bodies as u32;
+        self.summed = None;
         let arguments = [
             Argument::Bytes(bytes_of(&given.layout)),
             Argument::Memory(given.memory),
@@ -191,8 +213,8 @@ impl<G: Gpu> Tree<G> {
     }
 
     /// Returns the numbers of the bodies in Morton order.
-    pub fn sorted_numbers<'a>(&self) -> Argument<'a, Address<G>> {
-        self.numbers[self.sorted].at()
+    pub fn sorted_numbers(&self) -> Address<G> {
+        self.numbers[self.sorted].0.address()
     }
 
     /// Returns the number of cells.
@@ -213,6 +235,7 @@ impl<G: Gpu> Tree<G> {
             return Err(Error::BadCount { what, value, allowed: format!("0 to {}", i32::MAX) });
         }
         self.bodies = bodies;
+        self.summed = None;
         self.starts.clear();
         if bodies == 0 {
             return Ok(());
@@ -458,14 +481,20 @@ impl<G: Gpu> Tree<G> {
         Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
     }
 
-    /// Begins to sum the moments of all cells, for an order of expansions.
+    /// Begins to sum the moments of all cells, for an order of expansions, unless that was done.
     ///
     /// # Safety
     /// The tree is neither built again nor dropped until the queue has done the work.
     pub unsafe fn sum_moments(&mut self, on: (&G, &G::Queue), order: usize, criterion: Criterion) -> Result<()> {
-        if self.starts.is_empty() {
+        let theta = match criterion {
+            Criterion::Error { .. } => 0.0,
+            Criterion::Angle { theta } => theta as f32,
+        };
+        let wanted = Some((order, theta));
+        if self.starts.is_empty() || self.summed == wanted {
             return Ok(());
         }
+        self.summed = None;
         if self.expansions.as_ref().is_none_or(|(loaded, _)| *loaded != order) {
             let source = (SOURCE_OF_ORDERS, &defines_of_order(order)[..]);
             self.expansions = Some((order, Expansions::load(on.0, &unit_of_order(order), source)?));
@@ -477,10 +506,6 @@ impl<G: Gpu> Tree<G> {
         let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
         let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
         let [places, reaches, moments] = [self.places.at(), self.reaches.at(), self.moments.at()];
-        let theta = match criterion {
-            Criterion::Error { .. } => 0.0,
-            Criterion::Angle { theta } => theta as f32,
-        };
         let theta = Argument::Bytes(bytes_of(&theta));
         let all = *self.starts.last().expect("there are starts") as usize;
         // SAFETY: the caller's promise.
@@ -499,6 +524,7 @@ impl<G: Gpu> Tree<G> {
                 launch(on, &mut kernels.sum_children, (blocks, INNER_THREADS), &arguments)?;
             }
         }
+        self.summed = wanted;
         self.clock.end(on, TreePhase::Moments)
     }
 

@@ -1,5 +1,7 @@
 //! The forces of the bodies of a tree on cells of sinks.
 
+use std::ops::Range;
+
 use bytemuck::bytes_of;
 
 use super::builder::{Expansions, SinkKernels, Tree, launch, launch_after_copies, scan};
@@ -16,6 +18,8 @@ use crate::method::tree::criterion::{CUT, Criterion, variation};
 const LANES: usize = 32;
 /// The number of levels, and of groups as one more.
 const ALL_LEVELS: usize = LEVELS_OF_SINKS + 1;
+/// The numbers that the host reads: of words, of the sinks of each level, and the ends of the share.
+const REPORTED: usize = 1 + ALL_LEVELS + 2;
 /// The levels of the walk, with the one before each.
 const WALKED: [usize; 3] = [0, 1, LEVELS_OF_SINKS];
 /// The most thread blocks for sinks whose number only the device knows.
@@ -24,6 +28,18 @@ const MOST_BLOCKS: usize = 1 << 15;
 const WORDS: usize = 24;
 /// Words of lists of every call.
 const LEAST_WORDS: usize = 1 << 16;
+
+/// A share of the sinks: the cells of level 0 that begin at some places of the sorted bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The first of these places.
+    pub begin: usize,
+    /// The end of these places.
+    pub end: usize,
+    /// Whether the forces come in the order of the sorted bodies, those of the share alone, or else
+    /// to the numbers of the sinks.
+    pub is_sorted: bool,
+}
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +56,8 @@ pub struct Asked {
     pub skip_own: bool,
     /// Whether the forces are added to what is there.
     pub adds: bool,
+    /// The sinks, if they are not all.
+    pub share: Option<Share>,
 }
 
 /// Memory for the forces of trees.
@@ -79,6 +97,8 @@ struct Needed {
     words: usize,
     /// Groups.
     groups: usize,
+    /// The sorted bodies whose forces these are.
+    sinks: Range<usize>,
 }
 
 impl<G: Gpu> Forces<G> {
@@ -103,7 +123,7 @@ impl<G: Gpu> Forces<G> {
             alike: room()?,
             groups: room()?,
             locals: room()?,
-            report: gpu.allocate_host(4 * (1 + ALL_LEVELS), "trees")?,
+            report: gpu.allocate_host(4 * REPORTED, "trees")?,
             room: 0,
             room_of_groups: 0,
             most_words: MOST_WORDS,
@@ -113,7 +133,8 @@ impl<G: Gpu> Forces<G> {
 
     /// Sums the forces of the sources of a tree, whose moments of this order were summed, on its
     /// own bodies, or on those of another tree that was built in its units. The potential and the
-    /// acceleration of each sink come to the place of its number in `to`, as doubles.
+    /// acceleration of each sink come to the place of its number in `to`, as doubles, or where its
+    /// share says. Returns which of the sorted bodies these are.
     ///
     /// # Safety
     /// `to` has four doubles for each place of the sinks. No memory is freed or used otherwise
@@ -125,11 +146,11 @@ impl<G: Gpu> Forces<G> {
         sinks: Option<&Tree<G>>,
         asked: &Asked,
         to: Address<G>,
-    ) -> Result<()> {
+    ) -> Result<Range<usize>> {
         let on = (gpu, queue);
         let count = sinks.map_or(tree.bodies, |sinks| sinks.bodies);
         if count == 0 {
-            return Ok(());
+            return Ok(0..0);
         }
         let missing = || Error::Internal { what: "the moments of a tree were not summed".into() };
         let mut sink_kernels = self.sink_kernels.take().map_or_else(|| SinkKernels::new(gpu), Ok)?;
@@ -140,7 +161,7 @@ impl<G: Gpu> Forces<G> {
         let tiles = cells.div_ceil(SELECT_THREADS);
         self.room_of_groups = self.room_of_groups.max(room);
         self.numbers.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
-        self.sink_counts.see_to(gpu, ALL_LEVELS * 4)?;
+        self.sink_counts.see_to(gpu, (ALL_LEVELS + 2) * 4)?;
         self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
         self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
         self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
@@ -186,7 +207,7 @@ impl<G: Gpu> Forces<G> {
                         break Err(error);
                     }
                 }
-                other => break other.map(|_| ()),
+                other => break other.map(|needed| needed.sinks),
             }
         };
         tree.expansions = Some((loaded, kernels));
@@ -207,6 +228,11 @@ impl<G: Gpu> Forces<G> {
         let (gpu, queue) = on;
         let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
         let adds = i32::from(asked.adds);
+        let bodies = of_sinks.bodies;
+        let share = asked.share.unwrap_or(Share { begin: 0, end: bodies, is_sorted: false });
+        let is_share = i32::from(share.is_sorted);
+        let borders = [share.begin, share.end, bodies].map(|place| place as u32);
+        let [begin, end, bodies] = borders.each_ref().map(|place| Argument::Bytes(bytes_of(place)));
         let (tolerance, cut, varies) = match asked.criterion {
             Criterion::Error { tolerance } => (tolerance, CUT, variation(tolerance, order)),
             Criterion::Angle { theta } => (0.0, CUT * theta.min(1.0), theta / 2.0),
@@ -237,12 +263,13 @@ impl<G: Gpu> Forces<G> {
             let select = |of_groups: i32, kernels: &mut SinkKernels<G>| {
                 let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
                 let is = Argument::Bytes(bytes_of(&is));
-                let arguments = [sink_cells, parents, groups, counts, found, is];
+                let arguments = [sink_cells, parents, leaves, groups, counts, found, begin, end, bodies, is];
                 launch_after_copies(on, &mut kernels.count_sinks, (tiles, SELECT_THREADS), &arguments)?;
                 scan(on, &mut kernels.scan_rows, (counts, totals), rows, tiles)?;
                 let arguments = [
                     sink_cells,
                     parents,
+                    leaves,
                     groups,
                     counts,
                     totals,
@@ -250,6 +277,9 @@ impl<G: Gpu> Forces<G> {
                     numbers,
                     sink_counts,
                     found,
+                    begin,
+                    end,
+                    bodies,
                     room_,
                     room_of_groups,
                     is,
@@ -290,8 +320,9 @@ impl<G: Gpu> Forces<G> {
             let arguments = [sink_cells, parents, alike, groups, found];
             launch(on, &mut sink_kernels.choose_groups, shape, &arguments)?;
             select(1, sink_kernels)?;
-            let [of_fields, sink_counts_ @ ..] = self.report(on)?;
-            let needed = Needed { words: of_fields as usize, groups: sink_counts_[LEVELS_OF_SINKS] as usize };
+            let (of_fields, sink_counts_, sinks_) = self.report(on)?;
+            let groups_ = sink_counts_[LEVELS_OF_SINKS] as usize;
+            let needed = Needed { words: of_fields, groups: groups_, sinks: sinks_ };
             if needed.words > self.room || needed.groups > self.room_of_groups {
                 return Ok(needed);
             }
@@ -359,7 +390,7 @@ impl<G: Gpu> Forces<G> {
                 sink_places,
                 sink_highs,
                 sink_lows,
-                of_sinks.sorted_numbers(),
+                Argument::Memory(of_sinks.sorted_numbers()),
                 tree.high.at(),
                 tree.low.at(),
                 sinks,
@@ -374,14 +405,15 @@ impl<G: Gpu> Forces<G> {
                 room_,
                 Argument::Bytes(bytes_of(&are_sources)),
                 Argument::Bytes(bytes_of(&adds)),
+                Argument::Bytes(bytes_of(&is_share)),
             ];
             launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), NEAR_THREADS), &arguments)?;
-            let [words, ..] = self.report(on)?;
+            let (words, ..) = self.report(on)?;
             self.clock.end(on, TreePhase::NearSums)?;
-            if self.clock.is_wanted() && words as usize <= self.room {
-                self.count(on, tree, (words as usize, room, &sink_counts_))?;
+            if self.clock.is_wanted() && words <= self.room {
+                self.count(on, tree, (words, room, &sink_counts_))?;
             }
-            Ok(Needed { words: words as usize, ..needed })
+            Ok(Needed { words, ..needed })
         }
     }
 
@@ -405,17 +437,20 @@ impl<G: Gpu> Forces<G> {
         Ok(())
     }
 
-    /// Waits for the number of words of lists, and for those of the sinks of each level.
-    fn report(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<[u32; 1 + ALL_LEVELS]> {
+    /// Waits for the number of words of lists, those of the sinks of each level, and the sorted bodies
+    /// that these are.
+    fn report(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<(usize, [u32; ALL_LEVELS], Range<usize>)> {
         let to = self.report.as_mut_ptr();
         // SAFETY: the memories are that long, and the copies are waited for.
         unsafe {
             gpu.copy(queue, Place::Device(&self.used.0, 0), Place::Host(to), 4)?;
             let to = Place::Host(to.wrapping_add(4));
-            gpu.copy(queue, Place::Device(&self.sink_counts.0, 0), to, 4 * ALL_LEVELS)?;
+            gpu.copy(queue, Place::Device(&self.sink_counts.0, 0), to, 4 * (REPORTED - 1))?;
         }
         gpu.record(queue)?.wait()?;
-        Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
+        let found = self.report.as_slice::<u32>();
+        let [begin, end] = [1, 2].map(|k| found[ALL_LEVELS + k] as usize);
+        Ok((found[0] as usize, std::array::from_fn(|level| found[1 + level]), begin..end))
     }
 }
 

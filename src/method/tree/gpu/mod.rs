@@ -3,11 +3,13 @@
 //!
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
-//! `block` has what a device does for a block, and `clock` measures phases.
+//! `block` has what a device does for a block, alone or with `companions`, of which each sums one of
+//! `shares`; `clock` measures phases.
 
 pub mod block;
 pub mod builder;
 pub mod clock;
+pub mod companions;
 pub mod constants;
 #[cfg(test)]
 mod expansions;
@@ -15,4 +17,5 @@ pub mod forces;
 pub mod neighbours;
 #[cfg(test)]
 mod opencl_tests;
+pub mod shares;
 pub mod stackless;

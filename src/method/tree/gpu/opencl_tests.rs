@@ -11,9 +11,12 @@ use crate::method::tree::cells::Cell;
 use crate::method::tree::cpu::{Octree, stackless};
 use crate::method::tree::criterion::Criterion;
 
+use super::block::sum_by_cells;
 use super::builder::Tree;
+use super::companions::Companions;
 use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
 use super::forces::{Asked, Forces};
+use super::shares::Times;
 use super::stackless::{Walk, WalkedSinks, Walks};
 
 /// A device with bodies, and a tree of them.
@@ -186,19 +189,45 @@ impl Sums<'_> {
                 others.tree.sum_moments(on, asked.order, asked.criterion)?;
             }
             let others = sinks.map(|_| &others.tree);
-            built.tree.sum_moments(on, asked.order, asked.criterion)?;
-            forces.sum(on, &mut built.tree, others, asked, to.address())?;
-            if built.tree.has_negative() {
-                let mass_factor = -1.0;
-                built.tree.turn_masses(on, &super::builder::Given { mass_factor, ..given })?;
-                built.tree.sum_moments(on, asked.order, asked.criterion)?;
-                forces.sum(on, &mut built.tree, others, &Asked { mass_factor, adds: true, ..*asked }, to.address())?;
-            }
+            sum_by_cells(on, (&mut built.tree, forces), others, (&given, asked), to.address())?;
             let bytes = size_of_val(&found[..]);
             on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;
             on.0.synchronize(on.1)?;
         }
         Ok(found)
+    }
+}
+
+impl Sums<'_> {
+    /// Returns whether the device and its companions have all forces on the sources themselves, and
+    /// these; the device says that it took so many seconds.
+    fn shared(
+        &mut self,
+        companions: &mut Companions<OpenCl>,
+        given: &Given,
+        asked: &Asked,
+        seconds: f64,
+    ) -> Result<(bool, Vec<[f64; 4]>)> {
+        let Sums { sources, forces, .. } = self;
+        let on = (sources.gpu, &sources.queue);
+        let mut found = vec![[0.0; 4]; given.bodies];
+        let bytes = size_of_val(&found[..]);
+        let to = on.0.allocate(bytes, "forces")?;
+        let first = |asked: &Asked| {
+            // SAFETY: the memories are as long as the bodies need.
+            unsafe {
+                sources.tree.build(on, given)?;
+                sum_by_cells(on, (&mut sources.tree, forces), None, (given, asked), to.address())?;
+            }
+            Ok((sources.tree.sorted_numbers(), Times { ready: 0.0, seconds }))
+        };
+        // SAFETY: as above, and the copy is waited for.
+        unsafe {
+            let is_whole = companions.sum(on, (given, asked), to.address(), first)?;
+            on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;
+            on.0.synchronize(on.1)?;
+            Ok((is_whole, found))
+        }
     }
 }
 
@@ -230,6 +259,7 @@ fn forces_are_those_of_direct_sums() {
         mass_factor: 1.0,
         skip_own: true,
         adds: false,
+        share: None,
     };
 
     // Without tolerance all pairs are summed.
@@ -300,6 +330,44 @@ fn forces_are_those_of_direct_sums() {
             }
         }
     }
+}
+
+#[test]
+fn companions_change_no_bit() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let gpu = OpenCl::on(context.clone());
+    gpu.enter().unwrap();
+    let Some(mut companions) = Companions::open(&gpu, &[0, 0]).unwrap() else { return };
+    assert!(Companions::open(&gpu, &[]).unwrap().is_none());
+    let mut sums = Sums { sources: Built::new(&gpu), sinks: Built::new(&gpu), forces: Forces::new(&gpu).unwrap() };
+    let criterion = Criterion::Error { tolerance: 1e-3 };
+    let (softening2, mass_factor) = (1e-4, 1.0);
+    let asked = Asked { order: 4, criterion, softening2, mass_factor, skip_own: true, adds: false, share: None };
+    let signed = |count: usize| (0..count).map(|k| if k % 7 == 0 { -0.5 } else { 1.0 }).collect::<Vec<f64>>();
+    for (name, bodies, masses) in [
+        ("a Plummer model", plummer(5000), vec![1.0; 5000]),
+        ("masses of both signs", plummer(3000), signed(3000)),
+        ("coincident bodies", vec![[1.0; 3]; 1500], vec![1.0; 1500]),
+        ("fewer bodies than cells of sinks have", plummer(100), vec![1.0; 100]),
+        ("one body", vec![[1.0, 2.0, 3.0]], vec![1.0]),
+    ] {
+        let expected = sums.of((&bodies, &masses), None, &asked).unwrap();
+        let given = sums.sources.build((&bodies, &masses), softening2, None).unwrap();
+        companions.forget();
+        // Later blocks have the trees of the first, and other shares.
+        for seconds in [1e-6, 1e-3, 10.0] {
+            let (is_whole, found) = sums.shared(&mut companions, &given, &asked, seconds).unwrap();
+            assert!(is_whole && found == expected, "{name}: other forces");
+        }
+    }
+
+    // Forces of a companion that fails are missing, and its device goes on without it.
+    let (bodies, masses) = (plummer(5000), vec![1.0; 5000]);
+    let given = sums.sources.build((&bodies, &masses), softening2, None).unwrap();
+    companions.forget();
+    companions.all[1].forces.most_words = 1000;
+    assert!(!sums.shared(&mut companions, &given, &asked, 1.0).unwrap().0);
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl<G: Gpu> Walks<G> {
         self.clock.begin(on)?;
         let (count, theta) = (sinks.count as u32, walk.theta as f32);
         let [in_order, skips_own, adds] = [sinks.order.is_some(), walk.skip_own, walk.adds].map(i32::from);
-        let numbers = tree.sorted_numbers();
+        let numbers = Argument::Memory(tree.sorted_numbers());
         let arguments = [
             Argument::Bytes(bytes_of(&sinks.layout)),
             Argument::Memory(sinks.memory),
