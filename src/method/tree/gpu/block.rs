@@ -32,8 +32,10 @@ const SINKS_OF_PIECE: usize = 1 << 17;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 
-/// The fewest bodies whose forces companions have a share in, unless they always have.
-const BODIES_OF_COMPANIONS: usize = 1 << 18;
+/// Returns the fewest bodies whose forces companions have a share in, for an order of expansions.
+fn least_for_company(order: usize) -> usize {
+    if order > 4 { 1 << 18 } else { 1 << 19 }
+}
 
 /// The companions of a device.
 enum Company<G: Gpu> {
@@ -54,8 +56,8 @@ pub struct TreeSums<G: Gpu> {
     neighbours: NeighbourSearch<G>,
     walks: Walks<G>,
     company: Company<G>,
-    /// The fewest bodies whose forces companions have a share in.
-    least_for_company: usize,
+    /// Whether they have a share in the forces of however few bodies.
+    company_for_all: bool,
     of_sinks: G::Memory,
     results: G::Memory,
     found: G::HostMemory,
@@ -118,7 +120,7 @@ impl<G: Gpu> TreeSums<G> {
             neighbours: NeighbourSearch::new(gpu)?,
             walks: Walks::new(gpu)?,
             company: Company::Closed(companions.clone()),
-            least_for_company: if companions.always { 0 } else { BODIES_OF_COMPANIONS },
+            company_for_all: companions.always,
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
             found: gpu.allocate_host(0, "forces")?,
@@ -314,7 +316,8 @@ impl<G: Gpu> TreeSums<G> {
         given: &Given<Address<G>>,
         asked: &Asked,
     ) -> Result<bool> {
-        if given.bodies < self.least_for_company || given.places != given.bodies || self.forces.clock.is_wanted() {
+        let is_large = self.company_for_all || given.bodies >= least_for_company(asked.order);
+        if !is_large || given.places != given.bodies || self.forces.clock.is_wanted() {
             return Ok(false);
         }
         let mut companions = match std::mem::replace(&mut self.company, Company::None) {
