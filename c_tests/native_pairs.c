@@ -249,6 +249,23 @@ static void errors(void) {
     GIVES(KYOHO_BAD_HANDLE, kyoho_pair_free(NULL));
 }
 
+/* The built-in law has a text for each order, which compiles. */
+static void built_in_laws_are_texts(void) {
+    kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
+    options.backend = KYOHO_BACKEND_CPU;
+    options.f64_as_dd = 1;
+    for (int order = -1; order <= 9; order++) {
+        const char *text = kyoho_pair_gravity(order);
+        const int is_order = order == 2 || order == 4 || order == 6 || order == 8;
+        CHECK((text != NULL) == is_order);
+        if (text != NULL) {
+            kyoho_pair *pair = NULL;
+            GIVES(KYOHO_OK, kyoho_pair_compile(text, &options, &pair));
+            GIVES(KYOHO_OK, kyoho_pair_free(pair));
+        }
+    }
+}
+
 int main(void) {
     make_particles(p, N, 5);
     gravity_is_the_built_in_law(KYOHO_BACKEND_CPU, 0, 1);
@@ -262,6 +279,7 @@ int main(void) {
         }
     }
     texts_are_told();
+    built_in_laws_are_texts();
     errors();
     return failures != 0;
 }

@@ -1,15 +1,15 @@
 /*
- * A Hermite integrator of eighth order in numbers of 32 digits, with forces by a pair interaction
- * that is written as text: where the errors of doubles end, the order can still be seen.
+ * A Hermite integrator of eighth order in numbers of 32 digits, with forces by the built-in law as a
+ * pair interaction: where the errors of doubles end, the order can still be seen.
  *
  *     cc -O2 hermite8_quad.c -lkyoho -lm -o hermite8_quad
- *     ./hermite8_quad hermite_8.pair 1024
+ *     ./hermite8_quad 1024
  *
  * Three equal bodies follow one another along a figure of eight (Chenciner & Montgomery 2000,
  * Annals of Mathematics 152, 881) for one time unit, in 16, 32, ... steps. From 64 steps on the
  * program prints how far the bodies are from where half of the steps brought them, the order that
- * follows from this, and the relative error of the energy. The second argument is the largest
- * number of steps.
+ * follows from this, and the relative error of the energy. The argument is the largest number
+ * of steps.
  *
  * The scheme is that of Nitadori & Makino (2008, New Astronomy 13, 498), with the correction
  * repeated until it changes nothing. The bodies have the numbers of 128 bits of GCC and Clang; the
@@ -40,17 +40,6 @@ static void check(kyoho_result result) {
         fprintf(stderr, "hermite8_quad: %s\n", pair ? kyoho_pair_last_error(pair) : kyoho_last_error());
         exit(1);
     }
-}
-
-static char *read_text(const char *path) {
-    static char text[4096];
-    FILE *file = fopen(path, "r");
-    if (!file || fread(text, 1, sizeof text - 1, file) == 0) {
-        fprintf(stderr, "hermite8_quad: %s cannot be read\n", path);
-        exit(1);
-    }
-    fclose(file);
-    return text;
 }
 
 static void split(quad number, double limbs[2]) {
@@ -144,12 +133,12 @@ int main(int count, char **arguments) {
     double before = 0;
     struct body half[N];
     kyoho_pair_options options = KYOHO_PAIR_OPTIONS_INIT;
-    if (count != 3) {
-        fprintf(stderr, "usage: hermite8_quad hermite_8.pair STEPS\n");
+    if (count != 2) {
+        fprintf(stderr, "usage: hermite8_quad STEPS\n");
         return 1;
     }
     options.f64_as_dd = 1;
-    check(kyoho_pair_compile(read_text(arguments[1]), &options, &pair));
+    check(kyoho_pair_compile(kyoho_pair_gravity(8), &options, &pair));
     check(kyoho_pair_set(pair, "i.id", KYOHO_NUMBER_TYPE_I32, ids, 0, N));
     check(kyoho_pair_set(pair, "j.id", KYOHO_NUMBER_TYPE_I32, ids, 0, N));
     check(kyoho_pair_set_parameter(pair, "eps2", KYOHO_NUMBER_TYPE_F64, &softening2, 1));
@@ -158,7 +147,7 @@ int main(int count, char **arguments) {
         check(kyoho_pair_set(pair, "j.mass", KYOHO_NUMBER_TYPE_F64, masses, 0, N));
     }
     printf("steps  distance  order  energy error\n");
-    for (int steps = 16; steps <= atoi(arguments[2]); steps *= 2) {
+    for (int steps = 16; steps <= atoi(arguments[1]); steps *= 2) {
         struct body b[N] = {{{0}, {0}, {{0}}}};
         quad start;
         double apart = 0;

@@ -412,7 +412,7 @@ module kyoho
     public :: kyoho_pair_compile, kyoho_pair_set, kyoho_pair_set_parameter, kyoho_pair_run
     public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
     public :: kyoho_pair_run_lists, kyoho_pair_source, kyoho_pair_describe
-    public :: kyoho_pair_start, kyoho_pair_start_lists, kyoho_pair_wait
+    public :: kyoho_pair_start, kyoho_pair_start_lists, kyoho_pair_wait, kyoho_pair_gravity
     public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
@@ -567,6 +567,13 @@ module kyoho
             integer(c_int32_t), value :: section, number
             type(kyoho_pair_variable), intent(inout) :: variable
             integer(c_int32_t) :: code
+        end function
+
+        ! The text of the built-in law of an order, for kyoho_pair_compile.
+        function kyoho_pair_gravity(order) bind(c, name="kyoho_pair_gravity") result(text)
+            import
+            integer(c_int32_t), value :: order
+            type(c_ptr) :: text
         end function
 
         ! What was wrong in the last failing call on a pair interaction.

@@ -1169,6 +1169,16 @@ kyoho_result kyoho_pair_compile(const char *text,
                                 const struct kyoho_pair_options *options,
                                 struct kyoho_pair **pair);
 
+// The text of the built-in law of an order, 2, 4, 6 or 8, for `kyoho_pair_compile`; NULL for any
+// other number. With `f64_as_dd` its forces have about 30 digits.
+//
+// Its fields of i and j are pos, from order 4 on vel, from order 6 on acc, in order 8 jerk, and id;
+// j has mass too. The parameter is eps2, the squared softening. The results are pot, acc, jerk,
+// snap and crackle as far as the order has them, and from order 4 on nearest, the id of the nearest
+// source (-1 if there is none), and distance2. A source with the id of the sink exerts no force on
+// it.
+const char *kyoho_pair_gravity(int32_t order);
+
 // Gives the array of a field, such as "j.pos": `count` rows of as many numbers as the field has
 // components, of a type that need not be the field's. They are copied, and rounded to the type
 // of the field; integers have to be exact. Results of an earlier run are dropped.

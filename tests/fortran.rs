@@ -195,7 +195,7 @@ fn the_integrator_in_quadruple_precision_shows_the_eighth_order() {
     let folder = folder("hermite8_quad");
     link_library(&folder);
     let mut program = build("gcc", &folder, "hermite8_quad", &["-std=c99", "-pedantic"], &["examples/hermite8_quad.c"]);
-    let output = succeed(program.arg(root().join("examples/pairs/hermite_8.pair")).arg("256"));
+    let output = succeed(program.arg("256"));
     assert!(output.stderr.is_empty(), "{output:?}");
     let output = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<Vec<f64>> = output

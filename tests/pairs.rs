@@ -69,7 +69,7 @@ fn summed(term: &str, sinks: &[f64], sources: &[f64]) -> Vec<f64> {
 
 #[test]
 fn every_example_compiles_in_its_own_types_and_in_double_double() {
-    for name in ["gravity", "lennard_jones", "yukawa", "sph_density", "post_newtonian", "box_integral", "hermite_8"] {
+    for name in ["gravity", "lennard_jones", "yukawa", "sph_density", "post_newtonian", "box_integral"] {
         for options in [Options::default(), DD] {
             let program = compile(&example(&format!("{name}.pair")), options).unwrap();
             assert_eq!(program.name, name);

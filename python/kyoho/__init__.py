@@ -13,7 +13,7 @@ from ._errors import Error, Result
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
 from ._library import __version__
-from ._pair import Pair, pair
+from ._pair import Pair, pair, pair_gravity
 from ._results import Forces, Interaction, Predictions, Sources, Statistics, TreeErrors
 from ._system import System
 
@@ -42,6 +42,7 @@ __all__ = [
     "gravity",
     "info",
     "pair",
+    "pair_gravity",
     "release",
     "tree_error",
 ]

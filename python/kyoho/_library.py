@@ -106,8 +106,10 @@ def _load() -> ctypes.CDLL:
         function = getattr(library, name)
         function.argtypes = ()
         function.restype = c_char_p
-    library.kyoho_result_text.argtypes = (c_int32,)
-    library.kyoho_result_text.restype = c_char_p
+    for name in ("kyoho_result_text", "kyoho_pair_gravity"):
+        function = getattr(library, name)
+        function.argtypes = (c_int32,)
+        function.restype = c_char_p
     for name in ("kyoho_library_version", "kyoho_interaction_count"):
         getattr(library, name).argtypes = ()
     if library.kyoho_library_version() < VERSION:

@@ -85,6 +85,33 @@ def pair(
     return Pair(text, f64_as_dd=f64_as_dd, backend=backend, devices=devices, threads=threads)
 
 
+def pair_gravity(order: int) -> str:
+    """The text of the built-in law of an order, for :func:`kyoho.pair`.
+
+    Fields of ``i`` and ``j`` are ``pos``, from order 4 on ``vel``, from order 6 on ``acc``, in order
+    8 ``jerk``, and ``id``; ``j`` has ``mass`` too. The parameter is ``eps2``, the squared softening.
+    Results are ``pot``, ``acc``, ``jerk``, ``snap`` and ``crackle`` as far as the order has them, and
+    from order 4 on ``nearest``, the id of the nearest source, and ``distance2``.
+
+    Parameters
+    ----------
+    order : int
+        2, 4, 6 or 8.
+
+    >>> import kyoho
+    >>> gravity = kyoho.pair(kyoho.pair_gravity(2), f64_as_dd=True)
+    >>> bodies = {"pos": [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], "id": [0, 1]}
+    >>> found = gravity(i=bodies, j={**bodies, "mass": [1.0, 1.0]}, eps2=0)
+    >>> found["acc"][0, 0]      # 1/9 as the sum of two doubles
+    array([1.11111111e-01, 6.16790569e-18])
+    """
+    text = library.kyoho_pair_gravity(order) if isinstance(order, int) else None
+    if text is None:
+        raise Error(f"order is {order!r}; allowed: 2, 4, 6, 8")
+    found: str = text.decode()
+    return found
+
+
 class Pair(Handle):
     """A compiled pair interaction. Call it with the fields of the sinks and of the sources.
 

@@ -145,3 +145,12 @@ def test_texts():
     assert ".entry sum_pairs" in gravity.source("cuda") and "sum_lists(" in gravity.source("opencl")
     with pytest.raises(kyoho.Error, match="cuda, opencl"):
         gravity.source("cpu")
+
+
+def test_the_built_in_law_has_a_text_for_each_order():
+    for order, result in ((2, "acc"), (4, "jerk"), (6, "snap"), (8, "crackle")):
+        assert f"pair gravity_{order}" in kyoho.pair_gravity(order)
+        assert f"{result}: vec3<f64> sum" in kyoho.pair_gravity(order)
+    for wrong in (3, "4", None):
+        with pytest.raises(kyoho.Error, match="order is .*; allowed: 2, 4, 6, 8"):
+            kyoho.pair_gravity(wrong)

@@ -8,11 +8,11 @@ use crate::abi::boundary::{self, protect, required};
 use crate::abi::diagnostics;
 use crate::abi::handles::Handles;
 use crate::config::{DeviceChoice, Settings};
-use crate::data::{Error, Result, ResultCode};
+use crate::data::{Error, Order, Result, ResultCode};
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
-use crate::law::language::{Options, PairProgram};
+use crate::law::language::{Options, PairProgram, gravity};
 use crate::method::pairs::{MAX_BODIES, PairKernel, PairLists, Rows};
 use crate::simd::blocks;
 
@@ -231,6 +231,19 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
         Ok(())
     })
+}
+
+/// The text of the built-in law of an order, 2, 4, 6 or 8, for `kyoho_pair_compile`; NULL for any
+/// other number. With `f64_as_dd` its forces have about 30 digits.
+///
+/// Its fields of i and j are pos, from order 4 on vel, from order 6 on acc, in order 8 jerk, and id;
+/// j has mass too. The parameter is eps2, the squared softening. The results are pot, acc, jerk,
+/// snap and crackle as far as the order has them, and from order 4 on nearest, the id of the nearest
+/// source (-1 if there is none), and distance2. A source with the id of the sink exerts no force on
+/// it.
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_pair_gravity(order: i32) -> *const c_char {
+    Order::from_number(order).map_or(ptr::null(), |order| gravity(order).as_ptr())
 }
 
 /// Gives the array of a field, such as "j.pos": `count` rows of as many numbers as the field has

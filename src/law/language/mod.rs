@@ -4,12 +4,13 @@
 //! checked (`lower`, `functions`, `values`), a `list` of operations on single numbers. In
 //! the list each operation is computed once, and its stage tells whether that is once a run, a
 //! sink, a source or a pair. The list names no machine: methods interpret it or print it as the
-//! text of a kernel.
+//! text of a kernel. `gravity` has the built-in laws as texts.
 
 pub mod costs;
 mod explain;
 pub mod fault;
 mod functions;
+mod gravity;
 mod lexer;
 pub mod limbs;
 pub mod list;
@@ -24,6 +25,7 @@ mod values;
 pub use costs::Costs;
 pub use explain::explain;
 pub use fault::{Fault, Place};
+pub use gravity::gravity;
 pub use list::PairProgram;
 pub use lower::extreme;
 

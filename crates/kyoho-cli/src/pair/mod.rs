@@ -5,11 +5,12 @@ mod bench;
 use std::path::{Path, PathBuf};
 
 use kyoho::Backend;
+use kyoho::data::Order;
 use kyoho::law::double_double::DoubleDouble;
 use kyoho::law::language::number::Number;
 use kyoho::law::language::syntax::{Field, Side};
 use kyoho::law::language::types::Scalar;
-use kyoho::law::language::{Options, PairProgram};
+use kyoho::law::language::{Options, PairProgram, gravity};
 use kyoho::method::pairs::{Packed, PairKernel, PairMachine, Rows};
 
 use crate::failure::{Failure, Result};
@@ -31,6 +32,14 @@ enum Action {
     Run(Run),
     /// Time all pairs of sinks and sources with random numbers
     Bench(bench::Arguments),
+    /// Print the text of the built-in law of an order
+    Gravity(Gravity),
+}
+
+#[derive(Debug, clap::Args)]
+struct Gravity {
+    /// The order: 2, 4, 6 or 8
+    order: i32,
 }
 
 #[derive(Debug, clap::Args)]
@@ -87,6 +96,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Action::Run(run) => run.run(),
         Action::Bench(arguments) => bench::run(arguments),
+        Action::Gravity(Gravity { order }) => match Order::from_number(*order) {
+            Some(order) => out!("{}", gravity(order).to_string_lossy().trim_end()),
+            None => {
+                let (value, allowed) = (order.to_string(), "2, 4, 6, 8".into());
+                Err(Failure::Argument { option: "ORDER", value, allowed })
+            }
+        },
     }
 }
 

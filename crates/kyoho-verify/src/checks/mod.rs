@@ -97,6 +97,7 @@ pub static CHECKS: &[Check] = &[
     trees::MOVING,
     trees::NEIGHBOURS,
     written_pairs::OPERATIONS,
+    written_pairs::GRAVITY,
     written_pairs::REDUCTIONS,
     written_pairs::LISTS,
     written_pairs::SAME_BITS,

@@ -1,16 +1,18 @@
 //! Pair interactions that users write, against their lists of operations, each computed anew for
 //! every pair.
 
-use crate::models::Random;
+use crate::models::{Random, plummer};
+use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Error, Result};
+use kyoho::data::{Error, Order, Result, Sink};
 use kyoho::law::double_double::DoubleDouble;
 use kyoho::law::language::limbs::unnamed;
 use kyoho::law::language::list::{Input, Op, PairProgram};
 use kyoho::law::language::number::{Number, compute};
 use kyoho::law::language::syntax::{Reduction, Side};
-use kyoho::law::language::{Options, compile, extreme};
-use kyoho::method::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine};
+use kyoho::law::language::types::Scalar;
+use kyoho::law::language::{Options, compile, extreme, gravity};
+use kyoho::method::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine, Rows};
 
 /// A field or a parameter with its numbers, of so many a row.
 struct Data {
@@ -286,6 +288,85 @@ fn reductions(sinks: usize, sources: usize) -> Problem {
     ];
     Problem { text: text.into(), fields, parameters: Vec::new() }
 }
+
+/// Numbers of two limbs that follow one another, as rows.
+struct Limbs {
+    numbers: Vec<DoubleDouble>,
+    width: usize,
+}
+
+impl Rows for Limbs {
+    fn scalar(&self) -> Scalar {
+        Scalar::Dd
+    }
+
+    fn count(&self) -> usize {
+        self.numbers.len() / self.width
+    }
+
+    fn number(&self, row: usize, component: usize) -> Number {
+        Number::Dd(self.numbers[row * self.width + component])
+    }
+}
+
+pub const GRAVITY: Check = Check {
+    name: "gravity in double-double",
+    promise: "the built-in law as a text gives forces with errors below 1e-28, and the nearest source, in every order",
+    needs: Needs::WrittenPairs,
+    run: |target, findings| {
+        for order in Order::ALL {
+            let vectors = order as usize / 2;
+            let sources: Vec<Predicted<DoubleDouble>> = predict_all(order, &plummer(700), 0.1);
+            let sinks: Vec<Sink> = target.sinks_of(&plummer(700)[..40], 1e-4);
+            let text = gravity(order).to_string_lossy();
+            let options = Options { in_double_double: true, plain: false };
+            let mut kernel = PairKernel::new(&text, options, &machine(target, &target.setup.devices))?;
+            for (k, name) in ["pos", "vel", "acc", "jerk"].into_iter().enumerate().take(vectors) {
+                let of_sources = sources.iter().flat_map(|source| source.derivatives[k]).collect();
+                kernel.set(&format!("j.{name}"), &Limbs { numbers: of_sources, width: 3 })?;
+                let of_sinks = sinks.iter().flat_map(|sink| sink.derivatives[k].map(DoubleDouble::from_limb)).collect();
+                kernel.set(&format!("i.{name}"), &Limbs { numbers: of_sinks, width: 3 })?;
+            }
+            let one_each = |numbers: Vec<f64>| Limbs {
+                numbers: numbers.into_iter().map(DoubleDouble::from_limb).collect(),
+                width: 1,
+            };
+            kernel.set("j.mass", &one_each(sources.iter().map(|source| source.mass).collect()))?;
+            kernel.set("j.id", &one_each(sources.iter().map(|source| f64::from(source.index)).collect()))?;
+            kernel.set("i.id", &one_each(sinks.iter().map(|sink| f64::from(sink.index)).collect()))?;
+            kernel.set_parameter("eps2", &[Number::F64(sinks[0].softening2)])?;
+            kernel.run(None, None)?;
+            for (number, sink) in sinks.iter().enumerate() {
+                let expected: Force<DoubleDouble> = force(order, &sources, true, sink);
+                let Force { potential, acceleration, jerk, snap, crackle, nearest, scale } = expected;
+                let vector = |name: &str| -> Result<[DoubleDouble; 3]> {
+                    let found = kernel.result(name)?;
+                    Ok([0, 1, 2].map(|k| found.number(number, k).widened()))
+                };
+                let mut errors = vec![(kernel.result("pot")?.number(number, 0).widened() - potential).to_f64().abs()];
+                for (name, expected) in [("acc", acceleration), ("jerk", jerk), ("snap", snap), ("crackle", crackle)]
+                    .into_iter()
+                    .take(vectors)
+                {
+                    let found = vector(name)?;
+                    let apart = |k: usize| (found[k] - expected[k]).to_f64().abs();
+                    errors.push((0..3).map(apart).fold(0.0, f64::max));
+                }
+                for (quantity, error) in errors.into_iter().enumerate() {
+                    let size = scale.terms[quantity] + scale.coordinates[quantity];
+                    let name = ["potential", "acceleration", "jerk", "snap", "crackle"][quantity];
+                    findings.measure(&format!("order {}: {name}", order as i32), error / size, 1e-28);
+                }
+                if order > Order::Second {
+                    let found = kernel.result("nearest")?.number(number, 0).widened().to_f64();
+                    let expected = nearest.map_or(-1.0, |(_, index)| f64::from(index));
+                    findings.expect_equal(&format!("order {}: the nearest source", order as i32), found, expected);
+                }
+            }
+        }
+        Ok(())
+    },
+};
 
 pub const REDUCTIONS: Check = Check {
     name: "reductions of written pairs",
