@@ -137,7 +137,7 @@ impl<G: Gpu> Companions<G> {
     /// false where a companion failed; then some forces are missing.
     ///
     /// # Safety
-    /// As for [`sum_by_cells`]; the bodies have no gaps.
+    /// As for [`Forces::sum`] and [`Tree::build`]; the bodies have no gaps.
     pub unsafe fn sum(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
