@@ -7,7 +7,9 @@ mod report;
 pub mod snapshot;
 pub mod snapshot_hdf5;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
 use report::{Report, Row};
@@ -95,7 +97,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         output.write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
-    report.end(integrator.counts(), output.written, arguments.json)?;
+    output.finish()?;
+    report.end(integrator.counts(), std::mem::take(&mut output.written), arguments.json)?;
     if let Some(path) = &arguments.plot {
         plot::draw(path, &report.title(), &report.errors())?;
     }
@@ -127,11 +130,12 @@ fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
     Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
 }
 
-/// The folder for snapshots, if there is one.
+/// The folder for snapshots, if there is one. The bodies move on while a snapshot of them is written.
 struct Output {
     folder: Option<PathBuf>,
     format: Format,
     written: Vec<PathBuf>,
+    under_way: Option<JoinHandle<Result<()>>>,
 }
 
 impl Output {
@@ -139,17 +143,46 @@ impl Output {
         if let Some(folder) = folder {
             file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
         }
-        Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new() })
+        Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new(), under_way: None })
     }
 
-    /// Writes a snapshot of the bodies of a meeting.
-    fn write(&mut self, meeting: &Snapshot, bodies: &[Body]) -> Result<()> {
+    /// Begins to write a snapshot of the bodies of a meeting, when the last one is written. Where
+    /// there is no memory for a copy of them, or no thread, it writes the snapshot itself.
+    fn write(&mut self, meeting: &Snapshot<'static>, bodies: &[Body]) -> Result<()> {
+        self.finish()?;
         let Some(folder) = &self.folder else { return Ok(()) };
-        let snapshot = Snapshot { bodies: bodies.into(), ..meeting.clone() };
-        let path = folder.join(format!("snapshot-{:06}.{}", snapshot.number, self.format.extension()));
-        snapshot.write(&path, self.format)?;
+        let (number, format) = (meeting.number, self.format);
+        let path = folder.join(format!("snapshot-{number:06}.{}", format.extension()));
+        let mut copied = Vec::new();
+        if copied.try_reserve_exact(bodies.len()).is_ok() {
+            copied.extend_from_slice(bodies);
+            let snapshot = Snapshot { bodies: copied.into(), ..meeting.clone() };
+            let to = path.clone();
+            let begun = Builder::new().name("kyoho-snapshot".into()).spawn(move || snapshot.write(&to, format));
+            self.under_way = begun.ok();
+        }
+        if self.under_way.is_none() {
+            Snapshot { bodies: bodies.into(), ..meeting.clone() }.write(&path, format)?;
+        }
         self.written.push(path);
         Ok(())
+    }
+
+    /// Waits until the last snapshot is written.
+    fn finish(&mut self) -> Result<()> {
+        match self.under_way.take() {
+            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // A run that failed leaves the snapshots that it had begun. Their errors would come second.
+        if let Some(thread) = self.under_way.take() {
+            let _ = thread.join();
+        }
     }
 }
 
