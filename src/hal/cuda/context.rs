@@ -1,7 +1,7 @@
 //! A device's primary context.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::data::{Error, Result};
 use crate::hal::contexts::{self, Contexts};
@@ -16,6 +16,8 @@ pub struct Context {
     device: i32,
     pub(super) handle: Handle,
     properties: Properties,
+    /// The numbers of devices, as bits, from which copies come directly.
+    reached: AtomicU64,
     /// Whether a call on it failed.
     failed: AtomicBool,
 }
@@ -51,7 +53,8 @@ impl Context {
         // SAFETY: the pointer is to a local variable.
         let code = unsafe { (driver.table.cuDevicePrimaryCtxRetain)(&mut handle.0, device) };
         driver.check(number, code, "cuDevicePrimaryCtxRetain")?;
-        let context = Arc::new(Context { driver, number, device, handle, properties, failed: AtomicBool::new(false) });
+        let (reached, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+        let context = Arc::new(Context { driver, number, device, handle, properties, reached, failed });
         context.bind()?;
         Ok(context)
     }
@@ -88,8 +91,9 @@ impl Context {
 
     /// Lets copies from another device come directly, if it can be reached. It must be current.
     pub fn reach(&self, other: &Context) {
-        if self.device != other.device {
-            // SAFETY: both contexts are held. The driver refuses what was done before.
+        let bit = 1u64.checked_shl(other.number as u32).unwrap_or(0);
+        if self.device != other.device && (bit == 0 || self.reached.fetch_or(bit, Ordering::Relaxed) & bit == 0) {
+            // SAFETY: both contexts are held. The driver refuses it where the caller did it.
             unsafe { (self.driver.table.cuCtxEnablePeerAccess)(other.handle.0, 0) };
         }
     }
