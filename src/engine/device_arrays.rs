@@ -35,7 +35,8 @@ impl System {
             return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of {count} devices without a tree")));
         }
         if i32::try_from(devices[0]) != Ok(place.device) {
-            return Err(refused(format!("device {}, the first of the system", devices[0])));
+            let which = if devices.len() == 1 { "on which the system is" } else { "the first of the system" };
+            return Err(refused(format!("device {}, {which}", devices[0])));
         }
         let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
         let arrays = self.devices.arrays().ok_or_else(none)?;
