@@ -110,6 +110,18 @@ pub struct GpuDevice<G: Gpu> {
 /// The number of choices that are remembered.
 const CHOICES: usize = 64;
 
+/// Returns the trees of a device, which are made when they are first needed.
+fn ready<'a, G: Gpu>(
+    trees: &'a mut Option<TreeSums<G>>,
+    gpu: &G,
+    options: &DeviceOptions,
+) -> Result<&'a mut TreeSums<G>> {
+    match trees {
+        Some(trees) => Ok(trees),
+        none => Ok(none.insert(TreeSums::new(gpu, options.threads, &options.companions)?)),
+    }
+}
+
 impl<G: Gpu> GpuDevice<G> {
     /// Opens the device on a GPU.
     pub fn open(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
@@ -410,11 +422,7 @@ impl<G: Gpu> GpuDevice<G> {
         if self.assignment.sinks.is_empty() {
             return Ok(());
         }
-        let DeviceOptions { threads, companions, .. } = &self.options;
-        let trees = match &mut self.trees {
-            Some(trees) => trees,
-            none => none.insert(TreeSums::new(&self.gpu, *threads, companions)?),
-        };
+        let trees = ready(&mut self.trees, &self.gpu, &self.options)?;
         let (octets, chunks) = self.store.octets();
         let kept = (updates.sources, octets, (chunks, self.store.is_dense()));
         let taken = self.arrays.as_ref().filter(|_| block.sinks_on_device).map(ArrayWork::sinks);
@@ -711,11 +719,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
             return Ok(None);
         }
         let units = sources.units(&[0.0; MAX_DERIVATIVES], &self.options.interaction);
-        let DeviceOptions { threads, companions, .. } = &self.options;
-        let trees = match &mut self.trees {
-            Some(trees) => trees,
-            none => none.insert(TreeSums::new(&self.gpu, *threads, companions)?),
-        };
+        let trees = ready(&mut self.trees, &self.gpu, &self.options)?;
         let kept = (octets, nj.min(chunks * CHUNK), bodies);
         let on = (&self.gpu, &self.queues[0]);
         trees.find_neighbours(on, &self.options.interaction, kept, (asked, units)).map(Some)
