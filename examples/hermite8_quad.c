@@ -1,6 +1,6 @@
 /*
- * A Hermite integrator of eighth order in numbers of 32 digits, with forces by the built-in law as a
- * pair interaction: where the errors of doubles end, the order can still be seen.
+ * A Hermite integrator of eighth order in numbers of 32 digits, with forces by the built-in law as
+ * a pair interaction: where the errors of doubles end, the order can still be seen.
  *
  *     cc -O2 hermite8_quad.c -lkyoho -lm -o hermite8_quad
  *     ./hermite8_quad 1024
