@@ -53,6 +53,7 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_PRECISION_MIXED = 2  ! differences of positions to 48
                                                                         ! bits, sums in 64
     integer(c_int32_t), parameter, public :: KYOHO_PRECISION_DOUBLE = 3 ! everything in 64 bits
+    integer(c_int32_t), parameter, public :: KYOHO_PRECISION_QUAD = 4   ! in two doubles for each number
 
     ! The sources that a force is of.
     integer(c_int32_t), parameter, public :: KYOHO_SCOPE_FULL = 1    ! all of them
@@ -159,7 +160,7 @@ module kyoho
     ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an
     ! element or a row of 3 for every source.
     type, bind(c), public :: kyoho_sources
-        integer(c_int32_t) :: structure_size = 224
+        integer(c_int32_t) :: structure_size = 232
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sources
         integer(c_int32_t) :: first_address = 0             ! of the first source, without addresses
@@ -176,6 +177,9 @@ module kyoho
         type(kyoho_const_reals) :: sixth_derivatives        ! of positions, not divided by 720; in 8
         type(kyoho_const_reals) :: seventh_derivatives      ! not divided by 5040; in order 8
         type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
+        integer(c_int32_t) :: number_type = 0               ! in precision quad KYOHO_NUMBER_TYPE_DD:
+                                                            ! two doubles for each real number
+        integer(c_int32_t) :: reserved = 0
     end type
 
     ! Sinks (i-particles) that forces are wanted on.
@@ -194,7 +198,7 @@ module kyoho
         type(kyoho_const_reals) :: radii2                   ! of neighbour lists; without: no lists
         type(kyoho_const_reals) :: steps                    ! of regular forces; without: 0
         integer(c_int32_t) :: neighbour_criterion = 0       ! of regular forces; 0: by mass
-        integer(c_int32_t) :: reserved = 0
+        integer(c_int32_t) :: number_type = 0               ! as in kyoho_sources, but of softening2
         type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
@@ -202,7 +206,7 @@ module kyoho
     ! intent(inout), though only what it points to changes, so that compilers expect the arrays to
     ! change.
     type, bind(c), public :: kyoho_forces
-        integer(c_int32_t) :: structure_size = 136
+        integer(c_int32_t) :: structure_size = 144
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         type(kyoho_reals) :: potentials                     ! negative
         type(kyoho_reals) :: accelerations
@@ -213,6 +217,8 @@ module kyoho
                                                             ! 2, nor with regular forces
         type(kyoho_reals) :: nearest_distance2              ! without softening, infinite for no source
         type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
+        integer(c_int32_t) :: number_type = 0               ! as in kyoho_sources
+        integer(c_int32_t) :: reserved = 0
     end type
 
     ! Interaction lists: groups of sinks, each with the sources that act on it. These are ranges of
@@ -250,12 +256,14 @@ module kyoho
 
     ! Where predicted sources are written to, as kyoho_forces.
     type, bind(c), public :: kyoho_predictions
-        integer(c_int32_t) :: structure_size = 72
+        integer(c_int32_t) :: structure_size = 80
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         type(kyoho_reals) :: positions                      ! in order 2 those that were written
         type(kyoho_reals) :: velocities                     ! of orders 4, 6, 8
         type(kyoho_reals) :: accelerations                  ! of orders 6, 8
         type(kyoho_reals) :: jerks                          ! of order 8
+        integer(c_int32_t) :: number_type = 0               ! as in kyoho_sources
+        integer(c_int32_t) :: reserved = 0
     end type
 
     ! Counts since a system was made.
@@ -403,7 +411,8 @@ module kyoho
     public :: kyoho_system_create, kyoho_system_free, kyoho_system_move, kyoho_system_set_crossover
     public :: kyoho_system_describe, kyoho_system_last_error, kyoho_system_statistics
     public :: kyoho_system_device_count, kyoho_system_device_name
-    public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_predict
+    public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_set_time_dd
+    public :: kyoho_system_predict
     public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
     public :: kyoho_system_tree_error
     public :: kyoho_system_find_neighbours, kyoho_system_copy_found_neighbours
@@ -800,6 +809,16 @@ module kyoho
             import
             type(c_ptr), value :: system
             real(c_double), value :: time
+            integer(c_int32_t) :: code
+        end function
+
+        ! Sets the time in two doubles, of a system in KYOHO_PRECISION_QUAD.
+        function kyoho_system_set_time_dd(system, high, low) &
+                bind(c, name="kyoho_system_set_time_dd") result(code)
+            import
+            type(c_ptr), value :: system
+            real(c_double), value :: high
+            real(c_double), value :: low
             integer(c_int32_t) :: code
         end function
 

@@ -78,6 +78,8 @@ enum {
     KYOHO_PRECISION_MIXED = 2,
     // Everything in 64 bits.
     KYOHO_PRECISION_DOUBLE = 3,
+    // Everything in numbers of two doubles, about 32 digits, which callers may give and get too.
+    KYOHO_PRECISION_QUAD = 4,
 };
 
 // The sources that a force is of.
@@ -398,13 +400,18 @@ typedef struct kyoho_sources {
     struct kyoho_const_reals seventh_derivatives;
     // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     struct kyoho_cuda cuda;
+    // The type of all real numbers: KYOHO_NUMBER_TYPE_F64 or 0; or, in a system of
+    // KYOHO_PRECISION_QUAD, KYOHO_NUMBER_TYPE_DD: two doubles for each number, rows of 6 doubles.
+    kyoho_number_type number_type;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_sources;
 
 // A kyoho_sources with nothing set.
 #define KYOHO_SOURCES_INIT \
     {(int32_t)sizeof(kyoho_sources), \
      0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
-     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}}
+     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}, 0, 0}
 
 // Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_reals {
@@ -429,12 +436,16 @@ typedef struct kyoho_predictions {
     struct kyoho_reals accelerations;
     // The jerks, of order 8.
     struct kyoho_reals jerks;
+    // The type of all real numbers, as in `kyoho_sources`.
+    kyoho_number_type number_type;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_predictions;
 
 // A kyoho_predictions with nothing set.
 #define KYOHO_PREDICTIONS_INIT \
     {(int32_t)sizeof(kyoho_predictions), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0}
 
 // Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
 // have. Each array has an element, or a row of 3 numbers, for every sink.
@@ -475,8 +486,8 @@ typedef struct kyoho_sinks {
     // The neighbour criterion in a system of regular forces, where 0 means
     // KYOHO_NEIGHBOUR_CRITERION_BY_MASS; 0 in others.
     kyoho_neighbour_criterion neighbour_criterion;
-    // 0; there is no meaning in it yet.
-    int32_t reserved;
+    // The type of all real numbers but `softening2`, as in `kyoho_sources`.
+    kyoho_number_type number_type;
     // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     struct kyoho_cuda cuda;
 } kyoho_sinks;
@@ -520,12 +531,17 @@ typedef struct kyoho_forces {
     struct kyoho_reals nearest_distance2;
     // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     struct kyoho_cuda cuda;
+    // The type of all real numbers, as in `kyoho_sources`.
+    kyoho_number_type number_type;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_forces;
 
 // A kyoho_forces with nothing set.
 #define KYOHO_FORCES_INIT \
     {(int32_t)sizeof(kyoho_forces), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}, 0, \
+     0}
 
 // Integers of 64 bits that the library reads. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_const_long_integers {
@@ -992,6 +1008,12 @@ kyoho_result kyoho_system_set_sources(struct kyoho_system *system,
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE.
 kyoho_result kyoho_system_set_time(struct kyoho_system *system, double time);
+
+// Sets the time as `kyoho_system_set_time` does, in two doubles, whose sum it is, of a system of
+// KYOHO_PRECISION_QUAD.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE, KYOHO_UNSUPPORTED (another precision).
+kyoho_result kyoho_system_set_time_dd(struct kyoho_system *system, double high, double low);
 
 // The sources at `count` addresses from `first_address` on, predicted to the system's time: their
 // positions and the derivatives that forces of the system's order need. Rows of addresses that

@@ -24,6 +24,6 @@ pub mod method;
 pub mod simd;
 
 pub use data::{Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source};
-pub use engine::{Setup, Statistics, System};
+pub use engine::{QuadForce, QuadSink, QuadSource, Setup, Statistics, System};
 pub use hal::Backend;
 pub use simd::Level;

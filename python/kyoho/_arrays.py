@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ctypes import Structure, addressof, c_char
+from fractions import Fraction
 from typing import Any
 
 import numpy
 
 from ._devices import Device, device_array
 from ._errors import Error, Result
-from ._structures import CUDA
+from ._structures import CUDA, DD
 
 _FLOAT64 = numpy.dtype(numpy.float64)
 _INT32 = numpy.dtype(numpy.int32)
@@ -147,6 +148,79 @@ class Arrays:
             self.structure.memory = CUDA
             self.structure.cuda.device = self.place
             self.structure.cuda.stream = self.stream
+
+
+class LimbArrays(Arrays):
+    """Puts arrays of numbers of two doubles, the high and the low limb, along a last axis of 2. What
+    is read may also be plain numbers.
+    """
+
+    def __init__(self, structure: Structure, count: int | None = None) -> None:
+        super().__init__(structure, count)
+        setattr(structure, "number_type", DD)
+
+    def rows(self, field: str, array: Any) -> None:
+        self._put(field, self._in_limbs(field, array, 3), _FLOAT64, 6)
+
+    def elements(self, field: str, array: Any) -> None:
+        self._put(field, self._in_limbs(field, array, 0), _FLOAT64, 2)
+
+    def results(self, field: str, array: Any, columns: int = 0, integers: bool = False) -> None:
+        if integers:
+            super().results(field, array, columns, integers)
+            return
+        name = self.label + field
+        array = _writable(name, array, _FLOAT64)
+        shape = (3, 2) if columns else (2,)
+        if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
+            allowed = f"(n, {', '.join(map(str, shape))}), as other arrays have two limbs"
+            raise Error(f"{name} has the shape {array.shape}; allowed: {allowed}", Result.BAD_COUNT)
+        if not array.flags.c_contiguous:
+            raise _bad_strides(name, array.strides)
+        self._put(field, array.reshape(len(array), 2 * columns or 2), _FLOAT64, 2 * columns or 2, is_written=True)
+
+    def _in_limbs(self, field: str, array: Any, columns: int) -> Any:
+        """Numbers of two doubles as rows of doubles."""
+        name = self.label + field
+        if type(array) is not _NDARRAY and device_array(name, array) is not None:
+            raise Error(f"{name} is on a CUDA device; allowed: arrays of numpy in precision 'quad'")
+        given = numpy.asarray(array)
+        width = 2 * columns or 2
+        wanted = 2 if columns else 1
+        if given.dtype == numpy.longdouble != _FLOAT64:
+            # Its 64 bits of a fraction are exact in two limbs.
+            high = given.astype(numpy.float64)
+            given = numpy.stack([high, (given - high).astype(numpy.float64)], axis=-1)
+        elif given.ndim == wanted:
+            high = _readable(name, given, _FLOAT64)
+            given = numpy.stack([high, numpy.zeros_like(high)], axis=-1)
+        else:
+            given = _readable(name, given, _FLOAT64)
+        if given.ndim != wanted + 1 or given.shape[-1] != 2 or columns and given.shape[1] != columns:
+            allowed = f"(n, {columns}), (n, {columns}, 2)" if columns else "(n,), (n, 2)"
+            raise Error(f"{name} has the shape {numpy.shape(array)}; allowed: {allowed}", Result.BAD_COUNT)
+        return numpy.ascontiguousarray(given).reshape(len(given), width)
+
+
+def limbs_of(name: str, number: Any) -> tuple[float, float]:
+    """A number in two doubles, with all digits that these have."""
+    exact = _exact(name, number)
+    high = float(exact)
+    return high, float(exact - Fraction(high)) if isinstance(exact, Fraction) else 0.0
+
+
+def _exact(name: str, number: Any) -> Fraction | float:
+    """A number with all its digits; infinities and what is no number stay floats."""
+    try:
+        return Fraction(number.item() if isinstance(number, numpy.generic) else number)
+    except (ValueError, OverflowError):
+        try:
+            return float(number)
+        except (TypeError, ValueError):
+            pass
+    except TypeError:
+        pass
+    raise Error(f"{name} is {number!r}; allowed: real numbers")
 
 
 def _bad_strides(name: str, strides: Any) -> Error:

@@ -29,6 +29,7 @@ _RESULTS = {
     "kyoho_system_statistics": (_SYSTEM, POINTER(structures.Statistics)),
     "kyoho_system_set_sources": (_SYSTEM, POINTER(structures.Sources)),
     "kyoho_system_set_time": (_SYSTEM, c_double),
+    "kyoho_system_set_time_dd": (_SYSTEM, c_double, c_double),
     "kyoho_system_predict": (_SYSTEM, c_int32, c_int32, POINTER(structures.Predictions)),
     "kyoho_system_force": (_SYSTEM, c_int32, POINTER(structures.Sinks), POINTER(structures.Forces)),
     "kyoho_system_start": (_SYSTEM, c_int32, POINTER(structures.Sinks)),

@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _structures as structures
-from ._arrays import Arrays
+from ._arrays import Arrays, limbs_of
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, library
@@ -304,12 +304,7 @@ class Pair(Handle):
 
     def _set_parameter(self, variable: _Variable, value: Any) -> None:
         values = [value] if isinstance(value, (str, int, float, Fraction)) else numpy.asarray(value, object).ravel()
-        exact = [_fraction(variable.name, number) for number in values]
-        limbs = numpy.zeros((len(exact), 2))
-        for row, number in zip(limbs, exact):
-            row[0] = float(number)
-            if isinstance(number, Fraction):
-                row[1] = float(number - Fraction(row[0]))
+        limbs = numpy.array([limbs_of(variable.name, number) for number in values], numpy.float64).reshape(-1, 2)
         check(
             library.kyoho_pair_set_parameter(self._handle, variable.name.encode(), _DD, limbs.ctypes.data, len(limbs))
         )
@@ -392,17 +387,3 @@ def _follow(rows: NDArray[Any]) -> bool:
             return False
         size *= length
     return len(rows) < 2 or abs(rows.strides[0]) >= size
-
-
-def _fraction(name: str, number: Any) -> Fraction | float:
-    """A number with all its digits; infinities and what is no number stay floats."""
-    try:
-        return Fraction(number.item() if isinstance(number, numpy.generic) else number)
-    except (ValueError, OverflowError):
-        try:
-            return float(number)
-        except (TypeError, ValueError):
-            pass
-    except TypeError:
-        pass
-    raise Error(f"{name} is {number!r}; allowed: real numbers")

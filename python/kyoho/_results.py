@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _structures as structures
-from ._arrays import Arrays
+from ._arrays import Arrays, LimbArrays
 from ._devices import empty_like
 from ._errors import Error
 
@@ -58,7 +58,9 @@ class Forces:
     ``nearest_distance2``   ``(n,)``      the square of its distance, without softening
     ======================  ============  ==========================================================
 
-    An attribute that a system does not compute, or that was not asked for, is None.
+    An attribute that a system does not compute, or that was not asked for, is None. Of a system in
+    precision ``"quad"`` real numbers have a last axis of 2, the high and the low limb; arrays without
+    it (``out=``) get the nearest doubles.
 
     >>> import numpy, kyoho
     >>> out = kyoho.Forces(accelerations=numpy.empty((2, 3)))
@@ -83,7 +85,12 @@ class Forces:
     ) -> None:
         self._structure = structures.Forces(_SIZE)
         self._arrays: tuple[Any, ...] = (potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
-        arrays = Arrays(self._structure)
+        in_limbs = any(
+            getattr(array, "ndim", 0) == (3 if name in _VECTORS else 2)
+            for name, array in zip(NAMES, self._arrays)
+            if name != "nearest"
+        )
+        arrays = (LimbArrays if in_limbs else Arrays)(self._structure)
         arrays.label = "out."
         for name, array in zip(NAMES, self._arrays):
             if array is not None:
@@ -136,7 +143,8 @@ class Kind(NamedTuple):
     # Its place among them.
     number: int
     name: str
-    columns: int
+    # Of a row: () for single numbers.
+    shape: tuple[int, ...]
     dtype: numpy.dtype[Any]
 
 
@@ -147,7 +155,8 @@ def kinds_of(interaction: Interaction) -> tuple[Kind, ...]:
         order = _ORDERS[number]
         if order <= interaction.order and (interaction.has_nearest or "nearest" not in name):
             dtype = _INT32 if name == "nearest" else _FLOAT64
-            kinds.append(Kind(number, name, 3 if name in _VECTORS else 0, dtype))
+            limbs = (2,) if interaction.precision == "quad" and name != "nearest" else ()
+            kinds.append(Kind(number, name, ((3,) if name in _VECTORS else ()) + limbs, dtype))
     return tuple(kinds)
 
 
@@ -156,16 +165,17 @@ def new_forces(kinds: tuple[Kind, ...], count: int, arrays: Arrays) -> Forces:
     like = arrays.device_array
     if like is not None:
         made = {}
-        for _, name, columns, dtype in kinds:
-            shape = (count, columns) if columns else (count,)
-            made[name] = empty_like(like, arrays.first, shape, dtype.name)
+        for _, name, shape, dtype in kinds:
+            made[name] = empty_like(like, arrays.first, (count, *shape), dtype.name)
         return Forces(**made)
     # As the constructor does, without a look at arrays that are known.
     forces = Forces.__new__(Forces)
     structure = forces._structure = structures.Forces(_SIZE)
     new: list[Any] = [None] * len(NAMES)
-    for number, name, columns, dtype in kinds:
-        array = new[number] = _EMPTY((count, columns) if columns else count, dtype)
+    if type(arrays) is LimbArrays:
+        structure.number_type = structures.DD
+    for number, name, shape, dtype in kinds:
+        array = new[number] = _EMPTY((count, *shape), dtype)
         if count:
             setattr(structure, name, addressof(_BYTE(array)))
     forces._arrays, forces._count, forces._kept = tuple(new), count, ()

@@ -7,11 +7,13 @@ from ctypes import c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 
 HOST = 0
 CUDA = 1
+# The number type of two doubles.
+DD = 4
 
 EXCLUDE_BY_INDEX = 0
 EXCLUDE_NOTHING = 1
 
-PRECISIONS = {"single": 1, "mixed": 2, "double": 3}
+PRECISIONS = {"single": 1, "mixed": 2, "double": 3, "quad": 4}
 SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
@@ -97,6 +99,8 @@ class Sources(ctypes.Structure):
             "seventh_derivatives",
         ),
         ("cuda", Cuda),
+        ("number_type", c_int32),
+        ("reserved", c_int32),
     ]
 
 
@@ -105,6 +109,8 @@ class Predictions(ctypes.Structure):
         ("structure_size", c_int32),
         ("memory", c_int32),
         *_arrays("positions", "velocities", "accelerations", "jerks"),
+        ("number_type", c_int32),
+        ("reserved", c_int32),
     ]
 
 
@@ -118,7 +124,7 @@ class Sinks(ctypes.Structure):
         ("softening2", c_double),
         *_arrays("softening2_each", "radii2", "steps"),
         ("neighbour_criterion", c_int32),
-        ("reserved", c_int32),
+        ("number_type", c_int32),
         ("cuda", Cuda),
     ]
 
@@ -129,6 +135,8 @@ class Forces(ctypes.Structure):
         ("memory", c_int32),
         *_arrays("potentials", "accelerations", "jerks", "snaps", "crackles", "nearest", "nearest_distance2"),
         ("cuda", Cuda),
+        ("number_type", c_int32),
+        ("reserved", c_int32),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from . import _structures as structures
-from ._arrays import Arrays
+from ._arrays import Arrays, LimbArrays, limbs_of
 from ._devices import device_array
 from ._errors import Error, Result, chosen
 from ._handle import Handle
@@ -51,8 +51,9 @@ class System(Handle):
     order : 2, 4, 6 or 8
         2 for potentials and accelerations; 4 for jerks and nearest sources too; 6 for snaps too;
         8 for crackles too.
-    precision : "single", "mixed" or "double"
-        None: what the environment says (``KYOHO_PRECISION``), else ``"double"``.
+    precision : "single", "mixed", "double" or "quad"
+        None: what the environment says (``KYOHO_PRECISION``), else ``"double"``. In ``"quad"`` every
+        real number may have two doubles, see below.
     scope : "full" or "regular"
         ``"regular"`` leaves out the neighbours of each sink (order 4).
     backend : "cuda", "opencl" or "cpu"
@@ -74,6 +75,10 @@ class System(Handle):
     float64 (indices and addresses: int32) are read where they are, as long as the three numbers of
     a row follow one another. Arrays of CUDA devices stay there. Everything else is copied, or
     refused with a :class:`kyoho.Error`.
+
+    In precision ``"quad"`` real numbers are unevaluated sums of two doubles, about 32 digits. What is
+    given may have a last axis of 2 for the high and the low limb, ``(n, 3, 2)`` and ``(n, 2)``, or be
+    of plain numbers; results have that axis. Such systems have no lists, no batches and no trees.
 
     Several threads may use several systems at once; calls on one system wait for one another. A
     system belongs to the process that made it: in a fork of that process it is an error.
@@ -112,6 +117,7 @@ class System(Handle):
         self._handle = handle.value or 0
         self._interaction = self._described()[0]
         self._kinds = kinds_of(self._interaction)
+        self._made = LimbArrays if self._interaction.precision == "quad" else Arrays
         # The addresses below this may have sources.
         self._nj: int | None = 0
         # The number of sinks of the call that was started, and the arrays that it reads until it is waited for.
@@ -185,9 +191,15 @@ class System(Handle):
         """
         check(library.kyoho_system_set_crossover(self._own(), pairs))
 
-    def set_time(self, time: float) -> None:
-        """Sets the time to which the sources of the next blocks are predicted; it is 0 until then."""
-        check(library.kyoho_system_set_time(self._own(), time))
+    def set_time(self, time: Any) -> None:
+        """Sets the time to which the sources of the next blocks are predicted; it is 0 until then. In
+        precision ``"quad"`` it may also be a ``Fraction``, a ``Decimal``, a text or two limbs.
+        """
+        if self._made is Arrays or type(time) is float:
+            check(library.kyoho_system_set_time(self._own(), time))
+            return
+        high, low = time if isinstance(time, (tuple, list, numpy.ndarray)) else limbs_of("time", time)
+        check(library.kyoho_system_set_time_dd(self._own(), high, low))
 
     def set_sources(
         self,
@@ -242,7 +254,7 @@ class System(Handle):
 
     def _write(self, sources: tuple[Any, ...], addresses: Any = None, first_address: int = 0) -> Arrays:
         """Writes sources, the first arrays of a ``Sources``, and returns their arrays."""
-        structure, arrays = _sources(sources, addresses)
+        structure, arrays = _sources(sources, addresses, made=self._made)
         structure.first_address = first_address
         self._check_place(arrays)
         result = library.kyoho_system_set_sources(self._own(), structure)
@@ -267,10 +279,11 @@ class System(Handle):
         if count is None:
             count = max(self._sources_below(None) - first_address, 0)
         structure = structures.Predictions(sizeof(structures.Predictions))
-        arrays = Arrays(structure, count)
+        arrays = self._made(structure, count)
+        shape = (count, 3) if self._made is Arrays else (count, 3, 2)
         made = {}
         for name in _PREDICTED[self._interaction.order]:
-            made[name] = numpy.empty((count, 3))
+            made[name] = numpy.empty(shape)
             arrays.results(name, made[name], 3)
         check(library.kyoho_system_predict(self._own(), first_address, count, structure))
         return Predictions(**made)
@@ -330,6 +343,7 @@ class System(Handle):
             radii2,
             steps,
             neighbour_criterion,
+            self._made,
         )
         self._check_place(arrays)
         handle = self._own()
@@ -371,6 +385,7 @@ class System(Handle):
             radii2,
             steps,
             neighbour_criterion,
+            self._made,
         )
         self._check_place(arrays)
         check(library.kyoho_system_start(self._own(), self._sources_below(nj), sinks))
@@ -669,10 +684,12 @@ def _options(
     )
 
 
-def _sources(sources: tuple[Any, ...], addresses: Any = None, label: str = "") -> tuple[structures.Sources, Arrays]:
+def _sources(
+    sources: tuple[Any, ...], addresses: Any = None, label: str = "", made: type[Arrays] = Arrays
+) -> tuple[structures.Sources, Arrays]:
     """The structure of some sources, which are the first arrays of a ``Sources``."""
     structure = structures.Sources(_SOURCES)
-    arrays = Arrays(structure)
+    arrays = made(structure)
     if label:
         if not isinstance(sources, Sources):
             raise Error(f"{label} is a {type(sources).__name__}; allowed: kyoho.Sources")
@@ -704,10 +721,11 @@ def _sinks(
     radii2: Any = None,
     steps: Any = None,
     neighbour_criterion: str | None = None,
+    made: type[Arrays] = Arrays,
 ) -> tuple[structures.Sinks, Arrays, int]:
     """The structure of some sinks, its arrays, and the number of sinks."""
     sinks = structures.Sinks(_SINKS)
-    arrays = Arrays(sinks)
+    arrays = made(sinks)
     arrays.rows("positions", positions)
     if velocities is not None:
         arrays.rows("velocities", velocities)

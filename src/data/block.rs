@@ -98,10 +98,15 @@ impl SinkUnits {
 pub struct Block {
     /// The sinks.
     pub sinks: Sinks,
+    /// The low limbs of the sinks' numbers in [`Precision::Quad`](crate::Precision::Quad), where the
+    /// caller gave some; else there are none here.
+    pub low_sinks: Sinks,
     /// Whether sources with the sink's index are left out.
     pub skip_own_index: bool,
     /// The time to which sources are predicted.
     pub time: f64,
+    /// The low limb of the time.
+    pub low_time: f64,
     /// Whether sources are predicted to `time`; otherwise they are as they were written.
     pub predicts: bool,
     /// Only addresses below this take part.
@@ -181,7 +186,7 @@ impl Nearest {
 /// Sums over some sources, with a row for each sink: potential, acceleration, jerk, ...
 #[derive(Debug, Default, Clone)]
 pub struct Sums {
-    /// `n_outputs` numbers for each sink.
+    /// [`Interaction::n_sums`](crate::Interaction::n_sums) numbers for each sink.
     pub values: Vec<f64>,
     /// The nearest source of each sink, where the order finds one.
     pub nearest: Vec<Nearest>,

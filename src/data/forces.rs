@@ -15,7 +15,8 @@ pub struct Forces<'a> {
 impl<'a> Forces<'a> {
     /// Returns the forces on some sinks of these sums.
     pub(crate) fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'a Interaction) -> Forces<'a> {
-        let values = &sums.values[sinks.start * interaction.n_outputs..sinks.end * interaction.n_outputs];
+        let n_sums = interaction.n_sums();
+        let values = &sums.values[sinks.start * n_sums..sinks.end * n_sums];
         let nearest = if interaction.nearest { &sums.nearest[sinks] } else { &[] };
         Forces { interaction, values, nearest }
     }
@@ -24,7 +25,7 @@ impl<'a> Forces<'a> {
 impl Forces<'_> {
     /// The number of sinks.
     pub fn len(&self) -> usize {
-        self.values.len() / self.interaction.n_outputs
+        self.values.len() / self.interaction.n_sums()
     }
 
     /// Whether the block had no sinks.
@@ -33,15 +34,16 @@ impl Forces<'_> {
     }
 
     /// Iterates over all that was summed for each sink: potential, acceleration and, where the
-    /// order has them, jerk, snap and crackle. There are no rows unless a sink has `N` numbers.
+    /// order has them, jerk, snap and crackle. There are no rows unless a sink has `N` numbers; those
+    /// of [`Precision::Quad`] have low limbs too.
     pub fn rows<const N: usize>(&self) -> impl ExactSizeIterator<Item = &[f64; N]> {
         let (rows, _) = self.values.as_chunks();
-        rows[..if N == self.interaction.n_outputs { rows.len() } else { 0 }].iter()
+        rows[..if N == self.interaction.n_sums() { rows.len() } else { 0 }].iter()
     }
 
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
     pub fn potential(&self, sink: usize) -> f64 {
-        self.values[sink * self.interaction.n_outputs]
+        self.row(sink)[0]
     }
 
     /// The acceleration of a sink.
@@ -76,9 +78,20 @@ impl Forces<'_> {
         self.nearest
     }
 
+    /// Returns all numbers of a sink, the potential and the vectors, without their low limbs.
+    fn row(&self, sink: usize) -> &[f64] {
+        &self.values[sink * self.interaction.n_sums()..][..self.interaction.n_outputs]
+    }
+
+    /// Returns the low limbs of the numbers of a sink, and of the squared distance of its nearest
+    /// source; none where numbers have no low limbs.
+    pub(crate) fn low_row(&self, sink: usize) -> &[f64] {
+        let n_sums = self.interaction.n_sums();
+        &self.values[sink * n_sums..][self.interaction.n_outputs..n_sums]
+    }
+
     fn derivative(&self, sink: usize, k: usize) -> [f64; 3] {
-        let row = &self.values[sink * self.interaction.n_outputs..][..self.interaction.n_outputs];
-        match row.get(1 + 3 * k..4 + 3 * k) {
+        match self.row(sink).get(1 + 3 * k..4 + 3 * k) {
             Some(vector) => [vector[0], vector[1], vector[2]],
             None => [0.0; 3],
         }
@@ -96,18 +109,18 @@ pub(crate) fn are_finite(values: &[f64]) -> bool {
 
 /// Fails if some sums of these sinks are not finite; the error names the first such sink.
 pub(crate) fn check_finite(sums: &Sums, sinks: Range<usize>, interaction: &Interaction) -> Result<()> {
-    let n_outputs = interaction.n_outputs;
-    let values = &sums.values[sinks.start * n_outputs..sinks.end * n_outputs];
+    let n_sums = interaction.n_sums();
+    let values = &sums.values[sinks.start * n_sums..sinks.end * n_sums];
     if are_finite(values) {
         return Ok(());
     }
     let allowed = match interaction.precision {
-        Precision::Double => "units in which no sum overflows",
+        Precision::Double | Precision::Quad => "units in which no sum overflows",
         _ => "units in which no sum overflows, or precision double",
     };
     values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |place| {
         Err(Error::OutOfRange {
-            what: format!("the force on sink {}", sinks.start + place / n_outputs),
+            what: format!("the force on sink {}", sinks.start + place / n_sums),
             value: values[place],
             precision: interaction.precision.name(),
             allowed: allowed.into(),

@@ -37,11 +37,13 @@ pub enum Precision {
     Mixed = 2,
     /// Everything in 64 bits.
     Double = 3,
+    /// Everything in numbers of two doubles, about 32 digits, which callers may give and get too.
+    Quad = 4,
 }
 
 impl Precision {
     /// Every precision.
-    pub const ALL: [Precision; 3] = [Precision::Single, Precision::Mixed, Precision::Double];
+    pub const ALL: [Precision; 4] = [Precision::Single, Precision::Mixed, Precision::Double, Precision::Quad];
 
     /// The name, the same in every interface.
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Precision {
             Precision::Single => "single",
             Precision::Mixed => "mixed",
             Precision::Double => "double",
+            Precision::Quad => "quad",
         }
     }
 
@@ -164,12 +167,28 @@ impl Bounds {
     /// The bounds of doubles, which have room for the units of every caller.
     pub const DOUBLE: Bounds =
         Bounds { position: 1e150, mass: 1e300, scales_lengths: false, weights: (-900, 300), masses: (-900, 900) };
+    /// The bounds of numbers of two doubles, of which the lower has to stay in the range of doubles
+    /// too. Masses are not scaled.
+    pub const QUAD: Bounds =
+        Bounds { position: 1e75, mass: 1e300, scales_lengths: false, weights: (-900, 900), masses: (-900, 900) };
 }
 
 impl Interaction {
     /// Whether it has neighbour lists.
     pub fn has_lists(&self) -> bool {
         self.nearest || self.is_regular()
+    }
+
+    /// Whether its numbers are sums of two doubles.
+    pub fn has_low_limbs(&self) -> bool {
+        self.precision == Precision::Quad
+    }
+
+    /// Returns the count of numbers that a device hands in for a sink: `n_outputs`, and where
+    /// numbers have low limbs, those of the same ones and that of the squared distance of the
+    /// nearest source.
+    pub fn n_sums(&self) -> usize {
+        if self.has_low_limbs() { 2 * self.n_outputs + 1 } else { self.n_outputs }
     }
 
     /// Whether the force is the regular one, whose sums leave out neighbours.

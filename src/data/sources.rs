@@ -223,6 +223,9 @@ const MANY: usize = 1 << 16;
 /// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
 pub struct Sources {
     n_coefficients: usize,
+    /// The low limbs of the sources' numbers, at the same addresses, where numbers have them. Those
+    /// of an address that is not there are zero.
+    low: Option<Box<Sources>>,
     chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
@@ -238,6 +241,7 @@ impl Sources {
     pub fn new(n_coefficients: usize) -> Sources {
         Sources {
             n_coefficients,
+            low: None,
             chunks: Vec::new(),
             stamp: 0,
             count: 0,
@@ -246,6 +250,16 @@ impl Sources {
             census: Census::default(),
             on_device: 0,
         }
+    }
+
+    /// Makes an empty set of sources whose numbers have low limbs.
+    pub fn with_low_limbs(n_coefficients: usize) -> Sources {
+        Sources { low: Some(Box::new(Sources::new(n_coefficients))), ..Sources::new(n_coefficients) }
+    }
+
+    /// Whether numbers have low limbs.
+    pub fn has_low_limbs(&self) -> bool {
+        self.low.is_some()
     }
 
     /// Forgets all sources, after a device took others in their place, at this many addresses from
@@ -265,7 +279,8 @@ impl Sources {
 
     /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
     pub fn successor(&self) -> Sources {
-        Sources { stamp: self.stamp, ..Sources::new(self.n_coefficients) }
+        let low = self.low.as_ref().map(|low| Box::new(Sources::new(low.n_coefficients)));
+        Sources { stamp: self.stamp, low, ..Sources::new(self.n_coefficients) }
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
@@ -300,6 +315,7 @@ impl Sources {
         self.written.clear();
         self.everything = true;
         (self.count, self.on_device, self.census) = (count, 0, census);
+        self.low.iter_mut().for_each(|low| **low = Sources::new(low.n_coefficients));
     }
 
     /// Counts all sources as written, for devices that have fetched nothing yet.
@@ -341,7 +357,8 @@ impl Sources {
     pub fn bytes(&self) -> usize {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
-        tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
+        let low = self.low.as_ref().map_or(0, |low| low.bytes());
+        low + tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
     }
 
     /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
@@ -354,10 +371,23 @@ impl Sources {
         self.chunks.get(chunk)?.as_deref()
     }
 
-    /// Writes the source at an address, which devices have to fetch.
+    /// Writes the source at an address, and the low limbs of its numbers.
+    pub fn write_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+        self.write(address, source)?;
+        match &mut self.low {
+            Some(all) => all.follow(address, low),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the source at an address, which devices have to fetch. Its low limbs are zero, where
+    /// numbers have them.
     #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
         self.follow(address, source)?;
+        if let Some(low) = &mut self.low {
+            low.follow(address, &Source::default())?;
+        }
         self.count_sizes(address, Census::sizes_of(source.mass, &source.coefficients[..self.n_coefficients]));
         self.note_written(address);
         Ok(())
@@ -434,6 +464,11 @@ impl Sources {
     /// Whether a source was written to an address.
     pub fn is_set(&self, address: usize) -> bool {
         self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))
+    }
+
+    /// Returns the low limbs of the source at an address.
+    pub fn read_low(&self, address: usize) -> Source {
+        self.low.as_ref().and_then(|low| low.read(address)).unwrap_or_default()
     }
 
     /// Returns the source at an address, if it was written; coefficients that are not kept read as

@@ -137,7 +137,7 @@ impl Devices {
             host: Vec::new(),
             on_host: false,
             knows_block: false,
-            partial_sums: PartialSums::new(interaction.n_outputs, interaction.nearest),
+            partial_sums: PartialSums::new(interaction.n_sums(), interaction.nearest),
             progress: Progress::default(),
             failed: Vec::new(),
             lost: None,
@@ -396,6 +396,8 @@ impl Devices {
             _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
             // The first one shares the cells of sinks out itself.
             _ if block.tree.is_some() => Partition::WHOLE,
+            // Sums of two limbs are not added here.
+            _ if self.interaction.has_low_limbs() => Partition { ranges: all, sets: 1 },
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };

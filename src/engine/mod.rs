@@ -10,6 +10,7 @@ pub mod lists;
 pub mod moving;
 mod neighbours;
 mod partitions;
+pub mod quad;
 mod sinks;
 mod sources;
 mod staging;
@@ -42,6 +43,7 @@ use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
 use neighbours::Lists;
 use staging::{KeptSinks, Staged};
 
+pub use quad::{QuadForce, QuadSink, QuadSource};
 pub use trees::TreeErrors;
 
 /// The setup of a system; `config::Settings` makes one from the environment.
@@ -117,6 +119,8 @@ pub struct System {
     /// Devices may read it until they are dropped, before it is.
     journal: UpdateJournal,
     time: f64,
+    /// The low limb of the time.
+    low_time: f64,
     /// Whether sources are predicted to the time; otherwise they are as they were written.
     predicts: bool,
     neighbour_criterion: NeighbourCriterion,
@@ -124,6 +128,8 @@ pub struct System {
     /// Sinks of a block to come, until all are found good: a block that is rejected leaves the last
     /// one as it was.
     candidates: Sinks,
+    /// The low limbs of the candidates' numbers, where they have some.
+    low_candidates: Sinks,
     /// Threads that copy sinks, the caller's included.
     threads: Threads,
     /// The sources, if they are on a device and no arrays of the caller there.
@@ -176,7 +182,7 @@ impl System {
         let Interaction { order, precision, scope, .. } = *interaction;
         let setup = &Setup { order, precision, scope, ..setup.clone() };
         check_devices(setup)?;
-        let mut journal = UpdateJournal::new(interaction.n_coefficients);
+        let mut journal = UpdateJournal::new(&interaction);
         let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         let threads = Threads::for_copies(setup.threads);
         Ok(System {
@@ -184,10 +190,12 @@ impl System {
             journal,
             devices,
             time: 0.0,
+            low_time: 0.0,
             predicts: true,
             neighbour_criterion: NeighbourCriterion::default(),
             block: Block::default(),
             candidates: Sinks::default(),
+            low_candidates: Sinks::default(),
             threads,
             staged_sources: Staged::default(),
             spare_sources: Staged::default(),
@@ -279,7 +287,7 @@ impl System {
             self.check_source(address, source)?;
         }
         if !self.journal.record(address, source) {
-            self.write(address, source)?;
+            self.write(address, source, &Source::default())?;
         }
         self.end = self.end.max(address + 1);
         self.statistics.writes += 1;
@@ -300,17 +308,18 @@ impl System {
         is_recorded
     }
 
-    /// Writes a source that could not be recorded.
-    fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+    /// Writes a source that could not be recorded, with the low limbs of its numbers if they have
+    /// such.
+    fn write(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         self.fetch_sources()?;
         let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
         if is_much && self.stage == Stage::Done && self.lists_wanted {
             self.make_lists(None)?;
         }
         if self.last_block_is_needed() {
-            self.journal.stage(address, source)
+            self.journal.stage(address, source, low)
         } else {
-            self.journal.apply(address, source)
+            self.journal.apply(address, source, low)
         }
     }
 
@@ -320,7 +329,7 @@ impl System {
         if !time.is_finite() {
             return Err(Error::NotFinite { what: "the time".into(), value: time });
         }
-        (self.time, self.predicts) = (time, true);
+        (self.time, self.low_time, self.predicts) = (time, 0.0, true);
         Ok(())
     }
 
@@ -425,11 +434,11 @@ impl System {
     ) -> Result<()> {
         self.require_no_block("start")?;
         let interaction = self.interaction.clone();
-        if interaction.is_regular() {
+        if interaction.is_regular() || interaction.has_low_limbs() {
             return Err(Error::Unsupported {
                 backend: self.setup().backend.name(),
                 forces: format!("interaction lists of {}", interaction.name()),
-                allowed: "full forces".into(),
+                allowed: "full forces in single, mixed, double".into(),
             });
         }
         let end = self.end;
@@ -494,6 +503,7 @@ impl System {
         let mut block = Block {
             skip_own_index,
             time: self.time,
+            low_time: self.low_time,
             predicts: self.predicts,
             nj: self.end,
             neighbour_criterion: self.neighbour_criterion,
@@ -501,6 +511,7 @@ impl System {
             units: self.journal.sources().units(&[0.0; MAX_DERIVATIVES], &self.interaction),
             lists: Some(std::mem::take(&mut self.candidate_lists)),
             sinks: Sinks::default(),
+            low_sinks: Sinks::default(),
             sinks_on_device: false,
             tree: None,
         };
@@ -560,6 +571,7 @@ impl System {
         self.devices.make_room(&mut self.journal)?;
         self.journal.prepare(self.devices.take_records(), on_host)?;
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
+        self.block.low_sinks = std::mem::take(&mut self.low_candidates);
         if let Some(lists) = self.block.lists.take() {
             // Their memory is kept for the next ones.
             self.spare_lists(lists)?;
@@ -567,7 +579,7 @@ impl System {
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         self.block.sinks_on_device = on_device;
         self.block.skip_own_index = skip_own_index;
-        self.block.time = self.time;
+        (self.block.time, self.block.low_time) = (self.time, self.low_time);
         self.block.predicts = self.predicts;
         self.block.nj = nj;
         self.block.neighbour_criterion = self.neighbour_criterion;
@@ -852,7 +864,7 @@ impl System {
     ) -> Result<Vec<Option<[[f64; 3]; MAX_DERIVATIVES]>>> {
         self.fetch_sources()?;
         let (interaction, time, predicts) = (self.interaction.clone(), self.time, self.predicts);
-        let predicted = |source: Source| {
+        let predicted = |source: Source, _| {
             let step = if predicts { time - source.time } else { 0.0 };
             predict::derivatives(&source, &interaction, step)
         };
@@ -863,7 +875,7 @@ impl System {
     /// that the order does not keep; `None` where no source was written.
     pub fn sources(&mut self, addresses: impl IntoIterator<Item = usize>) -> Result<Vec<Option<Source>>> {
         self.fetch_sources()?;
-        self.journal.each(addresses, |source| source)
+        self.journal.each(addresses, |source, _| source)
     }
 
     fn last_block_is_needed(&self) -> bool {

@@ -33,13 +33,13 @@ impl System {
 
     /// Fails unless the system's order has trees.
     pub fn require_order_of_trees(&self) -> Result<()> {
-        if self.interaction.order == Order::Second {
+        if self.interaction.order == Order::Second && !self.interaction.has_low_limbs() {
             return Ok(());
         }
         Err(Error::Unsupported {
             backend: self.setup().backend.name(),
             forces: format!("trees of {}", self.interaction.name()),
-            allowed: "order 2".into(),
+            allowed: "order 2 in single, mixed, double".into(),
         })
     }
 

@@ -17,6 +17,7 @@ fn entry(
         Precision::Mixed if derivatives > 2 => (Bounds::SINGLE_TO_SNAP, 3e-7),
         Precision::Mixed => (Bounds::SINGLE, 3e-7),
         Precision::Double => (Bounds::DOUBLE, 5e-15),
+        Precision::Quad => (Bounds::QUAD, 1e-28),
     };
     Interaction {
         order,
@@ -87,9 +88,23 @@ fn built_in() -> impl Iterator<Item = Arc<Interaction>> {
             "potential, acceleration, jerk of all but neighbours; differences of positions to 48 bits, pairs in 32, tiles added in 64",
         ),
         regular(FOURTH, Precision::Double, "potential, acceleration, jerk of all but neighbours; all in 64 bits"),
+        entry(SECOND, Precision::Quad, "potential and acceleration; all in numbers of two doubles"),
+        entry(FOURTH, Precision::Quad, "potential, acceleration, jerk, nearest neighbour; all in numbers of two doubles"),
+        entry(SIXTH, Precision::Quad, "potential, acceleration to snap, nearest neighbour; all in numbers of two doubles"),
+        entry(
+            EIGHTH,
+            Precision::Quad,
+            "potential, acceleration to crackle, nearest neighbour; all in numbers of two doubles",
+        ),
     ]
     .into_iter()
     .map(Arc::new)
+}
+
+/// Returns the interactions with kernels of their own, which are those of all precisions but
+/// [`Precision::Quad`].
+pub fn with_kernels() -> impl Iterator<Item = &'static Arc<Interaction>> {
+    CATALOGUE.iter().filter(|entry| !entry.has_low_limbs())
 }
 
 /// Returns the precisions that some backend computes in some order.

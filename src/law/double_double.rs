@@ -89,7 +89,7 @@ limb!(f32);
 limb!(f64);
 
 /// The sum of two numbers, the second at most half a unit in the last place of the first.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 #[repr(C)]
 pub struct Double<T> {
     /// The nearest number to the sum.

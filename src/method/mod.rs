@@ -14,6 +14,7 @@ use std::sync::Arc;
 use arrays::DeviceArrays;
 use direct::gpu::GpuDevice;
 use direct::gpu::shapes::ForcedShape;
+use direct::quad::QuadDevice;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
@@ -202,6 +203,9 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
             value: number as i64,
             allowed: format!("0 to {}", devices as i64 - 1),
         });
+    }
+    if options.interaction.has_low_limbs() {
+        return QuadDevice::open(backend, number, options);
     }
     match backend {
         Backend::Cpu => cpu::open(options),

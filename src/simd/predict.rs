@@ -2,6 +2,7 @@
 //! derivatives.
 
 use crate::data::{CHUNK, Chunk, Interaction, MASS, MAX_COEFFICIENTS, MAX_DERIVATIVES, OCTET, Source, TAYLOR, TIME};
+use crate::law::double_double::DoubleDouble;
 use crate::law::lanes::{Element, Lanes, Wide};
 
 use super::tile::{PredictionTarget, Tile, VECTORS_ROW};
@@ -25,6 +26,15 @@ impl Number for f64 {
         self * factor
     }
     fn times_plus(self, factor: f64, term: f64) -> f64 {
+        self * factor + term
+    }
+}
+
+impl Number for DoubleDouble {
+    fn scaled(self, factor: f64) -> Self {
+        self.mul_limb(factor)
+    }
+    fn times_plus(self, factor: Self, term: Self) -> Self {
         self * factor + term
     }
 }
@@ -61,6 +71,26 @@ pub fn derivatives(source: &Source, interaction: &Interaction, dt: f64) -> [[f64
     for (derivative, vector) in predicted.iter_mut().enumerate().take(interaction.n_derivatives) {
         *vector = std::array::from_fn(|component| {
             evaluate(derivative, interaction.n_coefficients, dt, |k| source.coefficients[k][component])
+        });
+    }
+    predicted
+}
+
+/// Returns position, velocity, ... of one source after `dt` as [`derivatives`] does, from numbers
+/// with low limbs.
+pub fn derivatives_in_limbs(
+    source: &Source,
+    low: &Source,
+    interaction: &Interaction,
+    dt: DoubleDouble,
+) -> [[DoubleDouble; 3]; MAX_DERIVATIVES] {
+    let mut predicted = [[DoubleDouble::ZERO; 3]; MAX_DERIVATIVES];
+    for (derivative, vector) in predicted.iter_mut().enumerate().take(interaction.n_derivatives) {
+        *vector = std::array::from_fn(|component| {
+            evaluate(derivative, interaction.n_coefficients, dt, |k| DoubleDouble {
+                high: source.coefficients[k][component],
+                low: low.coefficients[k][component],
+            })
         });
     }
     predicted

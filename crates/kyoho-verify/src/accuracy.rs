@@ -102,6 +102,7 @@ impl Limits {
             Precision::Single => (2e-7, 4e-6, 2e-7, [3e-5; 3]),
             Precision::Mixed => (2e-7, 2e-6, 1e-7, [2e-5; 3]),
             Precision::Double => (2e-15, 5e-15, 5e-16, [5e-14; 3]),
+            Precision::Quad => (1e-28, 1e-28, 1e-28, [1e-28; 3]),
         };
         Limits { potential, acceleration, acceleration_mean, jerk, snap, crackle }
     }
@@ -125,7 +126,7 @@ impl Rounding {
                 (f64::from(f32::EPSILON) / 2.0, f64::from(f32::EPSILON) / 2.0, f32::MIN_POSITIVE.into())
             }
             Precision::Mixed => (f64::from(f32::EPSILON) / 2.0, 2f64.powi(-48), f32::MIN_POSITIVE.into()),
-            Precision::Double => (f64::EPSILON / 2.0, f64::EPSILON / 2.0, f64::MIN_POSITIVE),
+            Precision::Double | Precision::Quad => (f64::EPSILON / 2.0, f64::EPSILON / 2.0, f64::MIN_POSITIVE),
         };
         Rounding { pair, coordinate, smallest_distance: smallest.sqrt() }
     }
@@ -206,8 +207,8 @@ pub fn measure<'a>(
     sinks: &[Sink],
     size: impl Fn(&Force<DoubleDouble>, usize) -> f64,
 ) -> Errors {
-    let off = |computed: [f64; 3], expected: [DoubleDouble; 3]| -> f64 {
-        norm::<DoubleDouble>(std::array::from_fn(|k| DoubleDouble::from_f64(computed[k]) - expected[k]))
+    let off = |computed: [DoubleDouble; 3], expected: [DoubleDouble; 3]| -> f64 {
+        norm::<DoubleDouble>(std::array::from_fn(|k| computed[k] - expected[k]))
     };
     // A quantity that is expected to be zero must be zero.
     let relative = |error: f64, size: f64| if error == 0.0 { 0.0 } else { error / size };
@@ -215,15 +216,11 @@ pub fn measure<'a>(
     let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.size_hint().0));
     let mut wrong_nearest = 0;
     for (number, force) in expected {
-        let potential = off([computed.potential(number), 0.0, 0.0], [force.potential, zero(), zero()]);
+        let found = computed.quad(number);
+        let potential = off([found.potential, zero(), zero()], [force.potential, zero(), zero()]);
         errors[0].push(relative(potential, size(force, 0)));
-        let pairs = [
-            (computed.acceleration(number), force.acceleration),
-            (computed.jerk(number), force.jerk),
-            (computed.snap(number), force.snap),
-            (computed.crackle(number), force.crackle),
-        ];
-        for (quantity, (computed, expected)) in (1..=vectors).zip(pairs) {
+        let expected = [force.acceleration, force.jerk, force.snap, force.crackle];
+        for (quantity, (computed, expected)) in (1..=vectors).zip(found.derivatives.into_iter().zip(expected)) {
             errors[quantity].push(relative(off(computed, expected), size(force, quantity)));
         }
         if target.interaction().nearest {

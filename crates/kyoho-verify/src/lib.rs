@@ -49,8 +49,12 @@ pub enum Needs {
     Lists,
     /// The target leaves neighbours out of forces.
     Regular,
-    /// The target leaves no neighbours out of forces, and so takes interaction lists.
+    /// The target takes interaction lists: full forces, but for numbers of two doubles.
     Full,
+    /// The target computes in numbers of two doubles.
+    Quad,
+    /// The target computes so and makes neighbour lists.
+    QuadLists,
     /// The target sums forces by trees.
     Trees,
     /// The target sums forces by trees in single precision on a GPU.
@@ -77,8 +81,10 @@ impl Check {
             Needs::Nearest => interaction.nearest,
             Needs::Lists => interaction.has_lists(),
             Needs::Regular => interaction.is_regular(),
-            Needs::Full => !interaction.is_regular(),
-            Needs::Trees => interaction.order == Order::Second,
+            Needs::Full => !interaction.is_regular() && !interaction.has_low_limbs(),
+            Needs::Quad => interaction.has_low_limbs(),
+            Needs::QuadLists => interaction.has_low_limbs() && interaction.has_lists(),
+            Needs::Trees => interaction.order == Order::Second && !interaction.has_low_limbs(),
             Needs::TreesOfGpu => {
                 interaction.order == Order::Second
                     && target.setup.precision == Precision::Single

@@ -6,12 +6,15 @@ use crate::data::{
     DeviceBodies, DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result,
     ResultCode, Sink,
 };
-use crate::engine::System;
+use crate::engine::{QuadSink, System};
+use crate::law::double_double::DoubleDouble;
 
 use super::call_on;
 use super::lists::BodyRows;
-use super::rows::{Lane, Rows, element, filled, on_device, put, require_null_unless, vector};
-use super::structures::{Exclusion, bad_field, kyoho_forces, kyoho_integers, kyoho_sinks, place_of, read};
+use super::rows::{Lane, Real, Rows, element, filled, on_device, put, read_as, require_null_unless, vector};
+use super::structures::{
+    Exclusion, Memory, bad_field, is_in_limbs, kyoho_forces, kyoho_integers, kyoho_sinks, place_of, read, require_type,
+};
 use super::system::kyoho_system;
 
 /// Computes the forces of the sources at addresses below `nj`, predicted to the system's time, on
@@ -38,7 +41,7 @@ pub unsafe extern "C" fn kyoho_system_force(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = AnyForceRows::new(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
@@ -76,7 +79,7 @@ pub unsafe extern "C" fn kyoho_system_start(
 pub unsafe extern "C" fn kyoho_system_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = AnyForceRows::new(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
         unsafe { rows.wait(system) }
     })
@@ -119,7 +122,16 @@ pub(super) fn criterion(interaction: &Interaction, number: i32) -> Result<Neighb
 /// Every array of the sinks is null or has `count` elements.
 unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()> {
     let nj = arrays::count("nj", nj)?;
-    let rows = SinkRows::new(system.interaction(), sinks)?;
+    if is_in_limbs("kyoho_sinks", sinks.number_type, 0, system.interaction())? {
+        let rows = SinkRows::<DoubleDouble>::new(system.interaction(), sinks)?;
+        criterion(system.interaction(), sinks.neighbour_criterion)?;
+        if rows.place.is_some() {
+            return Err(bad_field("kyoho_sinks.memory", Memory::Cuda as i32, "0 (KYOHO_MEMORY_HOST) for two doubles"));
+        }
+        // SAFETY: every row is below `count`.
+        return system.start_quad(nj, rows.skips_own_index, (0..rows.count).map(|row| unsafe { rows.read_quad(row) }));
+    }
+    let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
     let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
     system.set_neighbour_criterion(criterion);
     if let Some(bodies) = rows.on_device()? {
@@ -130,30 +142,29 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     system.start_from_fn(nj, rows.skips_own_index, rows.count, |row| unsafe { rows.read(row) })
 }
 
-/// The arrays of `kyoho_sinks`, each with `count` rows.
-pub(super) struct SinkRows {
+/// The arrays of `kyoho_sinks`, each with `count` rows, of doubles or of two doubles each.
+pub(super) struct SinkRows<T = f64> {
     place: Option<DevicePlace>,
     /// The number of sinks.
     pub count: usize,
     /// Whether a sink leaves out the sources with its index.
     pub skips_own_index: bool,
     indices: Option<Rows<i32, 1>>,
-    derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
+    derivatives: [Option<Rows<T, 3>>; MAX_DERIVATIVES],
     softening2: f64,
-    softening2_each: Option<Rows<f64, 1>>,
-    radii2: Option<Rows<f64, 1>>,
-    steps: Option<Rows<f64, 1>>,
+    softening2_each: Option<Rows<T, 1>>,
+    radii2: Option<Rows<T, 1>>,
+    steps: Option<Rows<T, 1>>,
 }
 
-impl SinkRows {
-    /// Takes the arrays that an interaction needs.
-    pub fn new(interaction: &Interaction, sinks: &kyoho_sinks) -> Result<SinkRows> {
+impl<T: Real> SinkRows<T> {
+    /// Takes the arrays that an interaction needs. The structure says that their numbers are of this
+    /// type.
+    pub fn new(interaction: &Interaction, sinks: &kyoho_sinks) -> Result<SinkRows<T>> {
+        require_type::<T>("kyoho_sinks", sinks.number_type, 0, interaction)?;
         let place = place_of("kyoho_sinks", sinks.memory, &sinks.cuda)?;
         let count = arrays::count("kyoho_sinks.count", sinks.count)?;
         let skips_own_index = skips_own_index(sinks, count)?;
-        if sinks.reserved != 0 {
-            return Err(bad_field("kyoho_sinks.reserved", sinks.reserved, "0"));
-        }
         let given = [
             ("kyoho_sinks.positions", sinks.positions),
             ("kyoho_sinks.velocities", sinks.velocities),
@@ -162,7 +173,7 @@ impl SinkRows {
         ];
         let mut derivatives = [None; MAX_DERIVATIVES];
         for (rows, (name, array)) in derivatives.iter_mut().zip(given).take(interaction.n_derivatives) {
-            *rows = Rows::required(name, array, count)?;
+            *rows = Rows::required(name, read_as(array), count)?;
         }
         Ok(SinkRows {
             place,
@@ -171,12 +182,37 @@ impl SinkRows {
             indices: if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None },
             derivatives,
             softening2: sinks.softening2,
-            softening2_each: Rows::optional("kyoho_sinks.softening2_each", sinks.softening2_each)?,
-            radii2: Rows::optional("kyoho_sinks.radii2", sinks.radii2)?,
-            steps: if interaction.is_regular() { Rows::optional("kyoho_sinks.steps", sinks.steps)? } else { None },
+            softening2_each: Rows::optional("kyoho_sinks.softening2_each", read_as(sinks.softening2_each))?,
+            radii2: Rows::optional("kyoho_sinks.radii2", read_as(sinks.radii2))?,
+            steps: if interaction.is_regular() {
+                Rows::optional("kyoho_sinks.steps", read_as(sinks.steps))?
+            } else {
+                None
+            },
         })
     }
+}
 
+impl SinkRows<DoubleDouble> {
+    /// Returns the sink of a row.
+    ///
+    /// # Safety
+    /// Every array is null or has more than `row` elements.
+    unsafe fn read_quad(&self, row: usize) -> QuadSink {
+        let softening2 = DoubleDouble::from_limb(self.softening2);
+        // SAFETY: the caller's promise.
+        unsafe {
+            QuadSink {
+                index: element(self.indices, row, 0),
+                softening2: element(self.softening2_each, row, softening2),
+                radius2: element(self.radii2, row, DoubleDouble::ZERO),
+                derivatives: self.derivatives.map(|array| vector(array, row)),
+            }
+        }
+    }
+}
+
+impl SinkRows {
     /// Returns the sink of a row.
     ///
     /// # Safety
@@ -211,19 +247,55 @@ impl SinkRows {
     }
 }
 
-/// The arrays of `kyoho_forces`, each with a row for every sink of the block.
-pub(super) struct ForceRows {
-    place: Option<DevicePlace>,
-    potentials: Option<Rows<f64, 1>>,
-    /// Accelerations, jerks, snaps, crackles.
-    derivatives: [Option<Rows<f64, 3>>; MAX_DERIVATIVES],
-    nearest: Option<Rows<i32, 1>>,
-    nearest_distance2: Option<Rows<f64, 1>>,
+/// The arrays of `kyoho_forces`, of doubles or of two doubles for each number.
+enum AnyForceRows {
+    Doubles(ForceRows),
+    Quad(ForceRows<DoubleDouble>),
 }
 
-impl ForceRows {
+impl AnyForceRows {
     /// Takes the arrays, which the system must have results for.
-    pub fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
+    fn new(system: &System, to: &kyoho_forces) -> Result<AnyForceRows> {
+        if is_in_limbs("kyoho_forces", to.number_type, to.reserved, system.interaction())? {
+            let rows = ForceRows::new(system, to)?;
+            if rows.place.is_some() {
+                let allowed = "0 (KYOHO_MEMORY_HOST) for two doubles";
+                return Err(bad_field("kyoho_forces.memory", Memory::Cuda as i32, allowed));
+            }
+            return Ok(AnyForceRows::Quad(rows));
+        }
+        ForceRows::aligned(system, to).map(AnyForceRows::Doubles)
+    }
+
+    /// Waits for the forces and writes them.
+    ///
+    /// # Safety
+    /// Every array has a row for each sink.
+    unsafe fn wait(&self, system: &mut System) -> Result<()> {
+        match self {
+            // SAFETY: the caller's promise.
+            AnyForceRows::Doubles(rows) => unsafe { rows.wait(system) },
+            // SAFETY: as above.
+            AnyForceRows::Quad(rows) => system.wait_each(|first, forces| unsafe { rows.write(first, &forces) }),
+        }
+    }
+}
+
+/// The arrays of `kyoho_forces`, each with a row for every sink of the block.
+pub(super) struct ForceRows<T = f64> {
+    place: Option<DevicePlace>,
+    potentials: Option<Rows<T, 1>>,
+    /// Accelerations, jerks, snaps, crackles.
+    derivatives: [Option<Rows<T, 3>>; MAX_DERIVATIVES],
+    nearest: Option<Rows<i32, 1>>,
+    nearest_distance2: Option<Rows<T, 1>>,
+}
+
+impl<T: Real> ForceRows<T> {
+    /// Takes the arrays, which the system must have results for. The structure says that their
+    /// numbers are of this type.
+    pub fn new(system: &System, to: &kyoho_forces) -> Result<ForceRows<T>> {
+        require_type::<T>("kyoho_forces", to.number_type, to.reserved, system.interaction())?;
         let place = place_of("kyoho_forces", to.memory, &to.cuda)?;
         let interaction = system.interaction();
         let derivatives = [
@@ -234,14 +306,42 @@ impl ForceRows {
         ];
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest", to.nearest)?;
         require_null_unless(interaction.nearest, interaction, "kyoho_forces.nearest_distance2", to.nearest_distance2)?;
-        let rows = ForceRows {
+        Ok(ForceRows {
             place,
-            potentials: Rows::optional("kyoho_forces.potentials", to.potentials)?,
+            potentials: Rows::optional("kyoho_forces.potentials", read_as(to.potentials))?,
             derivatives: filled(interaction, derivatives)?,
             nearest: Rows::optional("kyoho_forces.nearest", to.nearest)?,
-            nearest_distance2: Rows::optional("kyoho_forces.nearest_distance2", to.nearest_distance2)?,
-        };
-        // Arrays that are not aligned are found before a block is begun.
+            nearest_distance2: Rows::optional("kyoho_forces.nearest_distance2", read_as(to.nearest_distance2))?,
+        })
+    }
+}
+
+impl ForceRows<DoubleDouble> {
+    /// Writes the forces on the sinks from `first` on.
+    ///
+    /// # Safety
+    /// Every array has a row for each of these sinks.
+    unsafe fn write(&self, first: usize, forces: &Forces) {
+        for number in 0..forces.len() {
+            let (sink, force) = (first + number, forces.quad(number));
+            let infinite = DoubleDouble::from_limb(f64::INFINITY);
+            // SAFETY: the caller's promise.
+            unsafe {
+                put(self.potentials, sink, [force.potential]);
+                let vectors = self.derivatives.into_iter().zip(force.derivatives);
+                vectors.for_each(|(array, vector)| put(array, sink, vector));
+                put(self.nearest, sink, [force.nearest.map_or(-1, |(_, index)| index)]);
+                put(self.nearest_distance2, sink, [force.nearest.map_or(infinite, |(distance2, _)| distance2)]);
+            }
+        }
+    }
+}
+
+impl ForceRows {
+    /// Takes the arrays as [`ForceRows::new`] does. Those on a device that are not aligned are found
+    /// before a block is begun.
+    pub fn aligned(system: &System, to: &kyoho_forces) -> Result<ForceRows> {
+        let rows = ForceRows::new(system, to)?;
         rows.on_device().map(|_| rows)
     }
 

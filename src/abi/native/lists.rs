@@ -38,7 +38,7 @@ pub unsafe extern "C" fn kyoho_system_force_lists(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
         let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
         // SAFETY: the arrays have as many elements as they should, by the caller's promise.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn kyoho_system_force_batch(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = ForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
         let (batch, bodies) = unsafe { (read("batch", batch)?, read("bodies", bodies)?) };
         // SAFETY: the arrays have as many elements as they should, by the caller's promise.
@@ -130,7 +130,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     }
     let groups = arrays::count("kyoho_lists.group_count", lists.group_count)?;
     let form = Form::of(lists)?;
-    let rows = SinkRows::new(system.interaction(), sinks)?;
+    let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
     criterion(system.interaction(), sinks.neighbour_criterion)?;
     if !sinks.radii2.data.is_null() {
         return Err(bad_field(
@@ -306,7 +306,7 @@ fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
     if sources.first_address != 0 {
         return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
     }
-    let SourceRows { place, count, indices, masses, times, derivatives, .. } = SourceRows::new(system, sources)?;
+    let SourceRows { place, count, indices, masses, times, derivatives, .. } = SourceRows::<f64>::new(system, sources)?;
     Ok(BodyRows { place, count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
 }
 

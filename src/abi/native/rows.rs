@@ -1,10 +1,12 @@
 //! The caller's arrays: rows of numbers a fixed number of bytes apart, at any alignment, which may
 //! overlap.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::abi::arrays::First;
 use crate::data::{DeviceArray, Error, Interaction, Result};
+use crate::law::double_double::DoubleDouble;
 
 use super::structures::{
     kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_reals,
@@ -37,6 +39,38 @@ arrays! {
     kyoho_const_integers of i32,
     kyoho_const_long_integers of i64,
     kyoho_integers of i32,
+}
+
+/// Real numbers of arrays.
+pub trait Real: Copy + Default {
+    /// Whether they are two doubles each.
+    const IN_LIMBS: bool;
+}
+
+impl Real for f64 {
+    const IN_LIMBS: bool = false;
+}
+
+impl Real for DoubleDouble {
+    const IN_LIMBS: bool = true;
+}
+
+/// An array of doubles that is read as numbers of another type: numbers of two doubles.
+#[derive(Clone, Copy)]
+pub struct Read<A, T>(A, PhantomData<T>);
+
+/// Returns an array of doubles as one of numbers of another type, which doubles make.
+pub fn read_as<T: Copy, A: Array<Number = f64>>(array: A) -> Read<A, T> {
+    Read(array, PhantomData)
+}
+
+impl<A: Array, T: Copy> Array for Read<A, T> {
+    type Number = T;
+
+    fn place(self) -> (*const T, i64) {
+        let (first, stride) = self.0.place();
+        (first.cast(), stride)
+    }
 }
 
 /// The place of the first row of an array, and the distance of the rows.
@@ -174,14 +208,14 @@ pub fn on_device<T: Copy, const N: usize>(array: Option<Rows<T, N>>) -> Result<O
 
 /// Takes arrays of vectors to be written, each with its name. Those of vectors that the order does
 /// not have must be null.
-pub fn filled<const N: usize>(
+pub fn filled<T: Copy, const N: usize>(
     interaction: &Interaction,
     arrays: [(&'static str, kyoho_reals); N],
-) -> Result<[Option<Rows<f64, 3>>; N]> {
+) -> Result<[Option<Rows<T, 3>>; N]> {
     let mut filled = [None; N];
     for (place, (name, array)) in arrays.into_iter().enumerate() {
         require_null_unless(place < interaction.n_derivatives, interaction, name, array)?;
-        filled[place] = Rows::optional(name, array)?;
+        filled[place] = Rows::optional(name, read_as(array))?;
     }
     Ok(filled)
 }
@@ -212,9 +246,9 @@ pub unsafe fn element<T: Copy>(array: Option<Rows<T, 1>>, row: usize, otherwise:
 ///
 /// # Safety
 /// The array is null or has more than `row` rows that can be read.
-pub unsafe fn vector(array: Option<Rows<f64, 3>>, row: usize) -> [f64; 3] {
+pub unsafe fn vector<T: Copy + Default>(array: Option<Rows<T, 3>>, row: usize) -> [T; 3] {
     // SAFETY: the caller's promise.
-    array.map_or([0.0; 3], |rows| unsafe { rows.read(row) })
+    array.map_or([T::default(); 3], |rows| unsafe { rows.read(row) })
 }
 
 /// Copies the numbers of the rows from `first` on.

@@ -1,13 +1,20 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
+use std::ops::Range;
+
 use crate::abi::arrays;
-use crate::data::{DeviceBodies, DevicePlace, Error, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
-use crate::engine::System;
+use crate::data::{
+    DeviceBodies, DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source,
+};
+use crate::engine::{QuadSource, System};
+use crate::law::double_double::DoubleDouble;
 
 use super::call_on;
 use super::lists::{BodyRows, on_host};
-use super::rows::{Rows, element, filled, put, vector};
-use super::structures::{kyoho_predictions, kyoho_sources, place_of, read, require_host};
+use super::rows::{Real, Rows, element, filled, put, read_as, vector};
+use super::structures::{
+    self, Memory, bad_field, kyoho_predictions, kyoho_reals, kyoho_sources, place_of, read, require_host,
+};
 use super::system::kyoho_system;
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see
@@ -30,7 +37,12 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
 ) -> ResultCode {
     call_on(system, |system| {
         // SAFETY: null or a structure.
-        let rows = SourceRows::new(system, &unsafe { read("sources", sources) }?)?;
+        let sources = unsafe { read("sources", sources) }?;
+        if is_in_limbs(&sources, system.interaction())? {
+            // SAFETY: the arrays have `count` elements, by the caller's promise.
+            return unsafe { write_quad(system, &SourceRows::new(system, &sources)?) };
+        }
+        let rows = SourceRows::<f64>::new(system, &sources)?;
         let mut copies = Vec::new();
         let rows = match rows.on_device()? {
             Some(bodies) => {
@@ -69,8 +81,27 @@ unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Resul
     all().try_for_each(|source| source.and_then(|(address, source)| system.set_source(address, &source)))
 }
 
-/// The arrays of `kyoho_sources`, each with `count` rows.
-pub(super) struct SourceRows {
+/// Whether the real numbers of the arrays are two doubles each.
+fn is_in_limbs(sources: &kyoho_sources, interaction: &Interaction) -> Result<bool> {
+    structures::is_in_limbs("kyoho_sources", sources.number_type, sources.reserved, interaction)
+}
+
+/// Checks all sources in numbers of two doubles and writes them.
+///
+/// # Safety
+/// Every array is null or has `count` elements.
+unsafe fn write_quad(system: &mut System, rows: &SourceRows<DoubleDouble>) -> Result<()> {
+    if rows.place.is_some() {
+        return Err(bad_field("kyoho_sources.memory", Memory::Cuda as i32, "0 (KYOHO_MEMORY_HOST) for two doubles"));
+    }
+    // SAFETY: every row is below `count`.
+    let all = || (0..rows.count).map(|row| unsafe { rows.read_quad(row) });
+    all().try_for_each(|source| source.and_then(|(address, source)| system.check_quad_source(address, &source)))?;
+    all().try_for_each(|source| source.and_then(|(address, source)| system.set_quad_source(address, &source)))
+}
+
+/// The arrays of `kyoho_sources`, each with `count` rows, of doubles or of two doubles each.
+pub(super) struct SourceRows<T = f64> {
     /// Where the arrays lie, if it is on a device.
     pub place: Option<DevicePlace>,
     /// The number of sources.
@@ -80,16 +111,17 @@ pub(super) struct SourceRows {
     /// The indices.
     pub indices: Option<Rows<i32, 1>>,
     /// The masses.
-    pub masses: Option<Rows<f64, 1>>,
+    pub masses: Option<Rows<T, 1>>,
     /// The times.
-    pub times: Option<Rows<f64, 1>>,
+    pub times: Option<Rows<T, 1>>,
     /// The positions, velocities, ....
-    pub derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
+    pub derivatives: [Option<Rows<T, 3>>; MAX_COEFFICIENTS],
 }
 
-impl SourceRows {
-    /// Takes the arrays that the system keeps.
-    pub fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows> {
+impl<T: Real> SourceRows<T> {
+    /// Takes the arrays that the system keeps. The structure says that its numbers are of this type.
+    pub fn new(system: &System, from: &kyoho_sources) -> Result<SourceRows<T>> {
+        structures::require_type::<T>("kyoho_sources", from.number_type, from.reserved, system.interaction())?;
         let place = place_of("kyoho_sources", from.memory, &from.cuda)?;
         let count = arrays::count("kyoho_sources.count", from.count)?;
         let following = [
@@ -102,9 +134,9 @@ impl SourceRows {
             ("kyoho_sources.seventh_derivatives", from.seventh_derivatives),
         ];
         let mut derivatives = [None; MAX_COEFFICIENTS];
-        derivatives[0] = Rows::required("kyoho_sources.positions", from.positions, count)?;
+        derivatives[0] = Rows::required("kyoho_sources.positions", read_as(from.positions), count)?;
         for (rows, (name, array)) in derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following) {
-            *rows = Rows::optional(name, array)?;
+            *rows = Rows::optional(name, read_as(array))?;
         }
         Ok(SourceRows {
             place,
@@ -112,12 +144,45 @@ impl SourceRows {
             first_address: from.first_address.into(),
             addresses: Rows::optional("kyoho_sources.addresses", from.addresses)?,
             indices: Rows::optional("kyoho_sources.indices", from.indices)?,
-            masses: Rows::required("kyoho_sources.masses", from.masses, count)?,
-            times: Rows::optional("kyoho_sources.times", from.times)?,
+            masses: Rows::required("kyoho_sources.masses", read_as(from.masses), count)?,
+            times: Rows::optional("kyoho_sources.times", read_as(from.times))?,
             derivatives,
         })
     }
 
+    /// Returns the address of a row.
+    ///
+    /// # Safety
+    /// Every array has more than `row` rows.
+    unsafe fn address(&self, row: usize) -> Result<i32> {
+        let following = self.first_address + row as i64;
+        // SAFETY: the caller's promise.
+        let address = self.addresses.map_or(following, |rows| unsafe { rows.read(row) }[0].into());
+        i32::try_from(address).ok().filter(|address| *address >= 0).ok_or(Error::BadAddress { address })
+    }
+}
+
+impl SourceRows<DoubleDouble> {
+    /// Returns the address and the source of a row.
+    ///
+    /// # Safety
+    /// Every array has more than `row` rows.
+    unsafe fn read_quad(&self, row: usize) -> Result<(usize, QuadSource)> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let address = self.address(row)?;
+            let source = QuadSource {
+                index: element(self.indices, row, address),
+                mass: element(self.masses, row, DoubleDouble::ZERO),
+                time: element(self.times, row, DoubleDouble::ZERO),
+                derivatives: self.derivatives.map(|rows| vector(rows, row)),
+            };
+            Ok((address as usize, source))
+        }
+    }
+}
+
+impl SourceRows {
     /// Returns the arrays if they lie on a device.
     fn on_device(&self) -> Result<Option<DeviceBodies>> {
         let SourceRows { place, count, indices, masses, times, derivatives, .. } = *self;
@@ -144,13 +209,11 @@ impl SourceRows {
     /// # Safety
     /// Every array has more than `row` rows.
     unsafe fn read<const N: usize>(&self, row: usize) -> Result<(usize, Source)> {
-        let following = self.first_address + row as i64;
         // SAFETY: the caller's promise.
-        let address = self.addresses.map_or(following, |rows| unsafe { rows.read(row) }[0].into());
-        let short = i32::try_from(address).ok().filter(|address| *address >= 0);
-        let short = short.ok_or(Error::BadAddress { address })?;
-        // SAFETY: the caller's promise.
-        Ok((short as usize, unsafe { self.source::<N>(row, short) }))
+        unsafe {
+            let address = self.address(row)?;
+            Ok((address as usize, self.source::<N>(row, address)))
+        }
     }
 
     /// Returns the source of a row, with its first `N` derivatives; its index is `address` if none
@@ -192,6 +255,15 @@ pub extern "C" fn kyoho_system_set_time(system: *mut kyoho_system, time: f64) ->
     call_on(system, |system| system.set_time(time))
 }
 
+/// Sets the time as `kyoho_system_set_time` does, in two doubles, whose sum it is, of a system of
+/// KYOHO_PRECISION_QUAD.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE, KYOHO_UNSUPPORTED (another precision).
+#[unsafe(no_mangle)]
+pub extern "C" fn kyoho_system_set_time_dd(system: *mut kyoho_system, high: f64, low: f64) -> ResultCode {
+    call_on(system, |system| system.set_quad_time(DoubleDouble { high, low }))
+}
+
 /// The number of sources that are predicted at a time, so that the memory for them stays small for
 /// any count.
 const PREDICTED: usize = 1 << 16;
@@ -220,22 +292,45 @@ pub unsafe extern "C" fn kyoho_system_predict(
             ("kyoho_predictions.accelerations", to.accelerations),
             ("kyoho_predictions.jerks", to.jerks),
         ];
-        let derivatives = filled(system.interaction(), arrays)?;
+        let in_limbs = structures::is_in_limbs("kyoho_predictions", to.number_type, to.reserved, system.interaction())?;
         let count = arrays::count("count", count)?;
         let first = usize::try_from(first_address).map_err(|_| Error::BadAddress { address: first_address.into() })?;
         if first + count > i32::MAX as usize + 1 {
             return Err(Error::BadAddress { address: (first + count - 1) as i64 });
         }
-        for begin in (0..count).step_by(PREDICTED) {
-            let end = count.min(begin + PREDICTED);
-            for (row, source) in (begin..end).zip(system.predicted(first + begin..first + end)?) {
-                let vectors = source.unwrap_or([[f64::NAN; 3]; MAX_DERIVATIVES]);
-                for (array, vector) in derivatives.into_iter().zip(vectors) {
-                    // SAFETY: the arrays have `count` rows.
-                    unsafe { put(array, row, vector) };
-                }
+        // SAFETY: the arrays have `count` rows.
+        unsafe {
+            if in_limbs {
+                let missing = DoubleDouble::from_limb(f64::NAN);
+                predict(system, (first, count), arrays, missing, System::quad_predicted)
+            } else {
+                predict(system, (first, count), arrays, f64::NAN, System::predicted)
             }
         }
-        Ok(())
     })
+}
+
+/// Predicts the sources at some addresses, from the first on, and writes them.
+///
+/// # Safety
+/// The arrays have so many rows.
+unsafe fn predict<T: Real>(
+    system: &mut System,
+    (first, count): (usize, usize),
+    arrays: [(&'static str, kyoho_reals); MAX_DERIVATIVES],
+    missing: T,
+    predicted: impl Fn(&mut System, Range<usize>) -> Result<Vec<Option<[[T; 3]; MAX_DERIVATIVES]>>>,
+) -> Result<()> {
+    let derivatives = filled(system.interaction(), arrays)?;
+    for begin in (0..count).step_by(PREDICTED) {
+        let end = count.min(begin + PREDICTED);
+        for (row, source) in (begin..end).zip(predicted(system, first + begin..first + end)?) {
+            let vectors = source.unwrap_or([[missing; 3]; MAX_DERIVATIVES]);
+            for (array, vector) in derivatives.into_iter().zip(vectors) {
+                // SAFETY: the caller's promise.
+                unsafe { put(array, row, vector) };
+            }
+        }
+    }
+    Ok(())
 }

@@ -6,8 +6,9 @@ use std::mem::{MaybeUninit, offset_of};
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 
-use crate::data::{DevicePlace, Error, Result};
+use crate::data::{DevicePlace, Error, Interaction, Result};
 
+use super::rows::Real;
 use super::{
     kyoho_backend, kyoho_evolution_end, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion,
     kyoho_number_type, kyoho_precision, kyoho_scope, kyoho_step_criterion,
@@ -261,6 +262,11 @@ pub struct kyoho_sources {
     pub seventh_derivatives: kyoho_const_reals,
     /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     pub cuda: kyoho_cuda,
+    /// The type of all real numbers: KYOHO_NUMBER_TYPE_F64 or 0; or, in a system of
+    /// KYOHO_PRECISION_QUAD, KYOHO_NUMBER_TYPE_DD: two doubles for each number, rows of 6 doubles.
+    pub number_type: kyoho_number_type,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
@@ -304,8 +310,8 @@ pub struct kyoho_sinks {
     /// The neighbour criterion in a system of regular forces, where 0 means
     /// KYOHO_NEIGHBOUR_CRITERION_BY_MASS; 0 in others.
     pub neighbour_criterion: kyoho_neighbour_criterion,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
+    /// The type of all real numbers but `softening2`, as in `kyoho_sources`.
+    pub number_type: kyoho_number_type,
     /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     pub cuda: kyoho_cuda,
 }
@@ -400,6 +406,10 @@ pub struct kyoho_forces {
     pub nearest_distance2: kyoho_reals,
     /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     pub cuda: kyoho_cuda,
+    /// The type of all real numbers, as in `kyoho_sources`.
+    pub number_type: kyoho_number_type,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// The places where predicted sources are written to. Begin with KYOHO_PREDICTIONS_INIT, and set
@@ -419,6 +429,10 @@ pub struct kyoho_predictions {
     pub accelerations: kyoho_reals,
     /// The jerks, of order 8.
     pub jerks: kyoho_reals,
+    /// The type of all real numbers, as in `kyoho_sources`.
+    pub number_type: kyoho_number_type,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// Counts since a system was made. Begin with KYOHO_STATISTICS_INIT.
@@ -686,7 +700,7 @@ macro_rules! structures {
 structures! {
     kyoho_options, crossover: i64;
     kyoho_sources, seventh_derivatives: kyoho_const_reals;
-    kyoho_sinks, reserved: i32;
+    kyoho_sinks, number_type: i32;
     kyoho_forces, nearest_distance2: kyoho_reals;
     kyoho_predictions, jerks: kyoho_reals;
     kyoho_statistics, bytes: u64;
@@ -809,6 +823,32 @@ pub fn require_host(field: &str, memory: i32) -> Result<()> {
         return Ok(());
     }
     Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST)"))
+}
+
+/// Whether the real numbers of a structure's arrays are two doubles each. `name` is the structure's,
+/// `reserved` its last field.
+pub fn is_in_limbs(name: &str, number_type: i32, reserved: i32, interaction: &Interaction) -> Result<bool> {
+    const F64: i32 = NumberType::F64 as i32;
+    const DD: i32 = NumberType::Dd as i32;
+    if reserved != 0 {
+        return Err(bad_field(&format!("{name}.reserved"), reserved, "0"));
+    }
+    match number_type {
+        0 | F64 => Ok(false),
+        DD if interaction.has_low_limbs() => Ok(true),
+        other => {
+            let more = if interaction.has_low_limbs() { ", 4 (DD)" } else { "; 4 (DD) in precision quad alone" };
+            Err(bad_field(&format!("{name}.number_type"), other, format!("0, 2 (F64){more}")))
+        }
+    }
+}
+
+/// Fails unless the real numbers of a structure's arrays are of a type. See [`is_in_limbs`].
+pub fn require_type<T: Real>(name: &str, number_type: i32, reserved: i32, interaction: &Interaction) -> Result<()> {
+    if is_in_limbs(name, number_type, reserved, interaction)? == T::IN_LIMBS {
+        return Ok(());
+    }
+    Err(bad_field(&format!("{name}.number_type"), number_type, "0, 2 (F64) in this call"))
 }
 
 /// Returns where the arrays of a structure of this name lie, if it is on a device.

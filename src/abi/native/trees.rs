@@ -32,7 +32,7 @@ pub unsafe extern "C" fn kyoho_system_tree_error(
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
         structures::require_host("kyoho_sinks.memory", sinks.memory)?;
-        let rows = SinkRows::new(system.interaction(), &sinks)?;
+        let rows = SinkRows::<f64>::new(system.interaction(), &sinks)?;
         // SAFETY: every row is below `count`.
         let all = memory::collected((0..rows.count).map(|row| unsafe { rows.read(row) }), "sinks")?;
         let found = system.tree_errors(nj, rows.skips_own_index, &all, samples)?;
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn kyoho_system_find_neighbours(
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
         structures::require_host("kyoho_sinks.memory", sinks.memory)?;
-        let rows = SinkRows::new(system.interaction(), &sinks)?;
+        let rows = SinkRows::<f64>::new(system.interaction(), &sinks)?;
         if sinks.radii2.data.is_null() && rows.count > 0 {
             return Err(Error::NullArgument { argument: "kyoho_sinks.radii2" });
         }

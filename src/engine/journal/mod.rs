@@ -38,7 +38,7 @@ use std::collections::HashMap;
 
 use crate::data::records::{Numbers, lines_of_record};
 use crate::data::units::Census;
-use crate::data::{RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+use crate::data::{Interaction, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
 
 use recorded::Recorded;
 use update_buffer::UpdateBuffer;
@@ -49,6 +49,8 @@ pub struct UpdateJournal {
     /// Writes that no buffer could take while the last block may still need the sources as they
     /// were. No address is recorded too.
     staged: Vec<(u32, Source)>,
+    /// The low limbs of staged writes, of each where numbers have them.
+    staged_low: Vec<Source>,
     /// Records for devices that take them, which may read them until they are given back.
     recorded: Option<Recorded>,
     /// Records of the blocks that the first device computed alone, for the others.
@@ -107,11 +109,14 @@ impl<'a> BlockUpdates<'a> {
 }
 
 impl UpdateJournal {
-    /// Makes a journal without sources, each of which will have this many Taylor coefficients.
-    pub fn new(n_coefficients: usize) -> UpdateJournal {
+    /// Makes a journal without sources of an interaction.
+    pub fn new(interaction: &Interaction) -> UpdateJournal {
+        let Interaction { n_coefficients, .. } = *interaction;
+        let has_low_limbs = interaction.has_low_limbs();
         UpdateJournal {
-            sources: Sources::new(n_coefficients),
+            sources: if has_low_limbs { Sources::with_low_limbs } else { Sources::new }(n_coefficients),
             staged: Vec::new(),
+            staged_low: Vec::new(),
             recorded: None,
             missed: None,
             lag: None,
@@ -172,9 +177,13 @@ impl UpdateJournal {
         true
     }
 
-    /// Stages a write until the next block.
-    pub fn stage(&mut self, address: usize, source: &Source) -> Result<()> {
-        memory::push(&mut self.staged, (address as u32, *source), "staged sources")
+    /// Stages a write until the next block, with the low limbs of its numbers if they have such.
+    pub fn stage(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+        if self.sources.has_low_limbs() {
+            memory::push(&mut self.staged_low, *low, "staged sources")?;
+        }
+        let staged = memory::push(&mut self.staged, (address as u32, *source), "staged sources");
+        staged.inspect_err(|_| self.staged_low.truncate(self.staged.len()))
     }
 
     /// Leaves all sources to a device, which took others in their place, at this many addresses,
@@ -207,11 +216,14 @@ impl UpdateJournal {
     }
 
     /// Writes to the host's copy, from which devices will fetch it, after all that was written
-    /// before.
+    /// before, with the low limbs of its numbers if they have such.
     #[inline]
-    pub fn apply(&mut self, address: usize, source: &Source) -> Result<()> {
+    pub fn apply(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         if self.recorded.as_ref().is_some_and(Recorded::is_open) || !self.staged.is_empty() {
             self.spill()?;
+        }
+        if self.sources.has_low_limbs() {
+            return self.sources.write_limbs(address, source, low);
         }
         self.sources.write(address, source)
     }
@@ -221,12 +233,16 @@ impl UpdateJournal {
         if let Some(recorded) = &mut self.recorded {
             recorded.spill(&mut self.sources)?;
         }
-        for (address, source) in &self.staged {
-            self.sources.write(*address as usize, source)?;
+        for (place, (address, source)) in self.staged.iter().enumerate() {
+            match self.staged_low.get(place) {
+                Some(low) => self.sources.write_limbs(*address as usize, source, low)?,
+                None => self.sources.write(*address as usize, source)?,
+            }
         }
         if !self.staged.is_empty() {
             self.staged.clear();
             self.staged.shrink_to(STAGED);
+            self.staged_low = Vec::new();
         }
         Ok(())
     }
@@ -376,25 +392,27 @@ impl UpdateJournal {
         self.recorded.iter_mut().for_each(Recorded::reopen);
     }
 
-    /// Applies a function to the latest sources at some addresses, and returns its results; `None`
-    /// where no source was written.
+    /// Applies a function to the latest sources at some addresses, and to the low limbs of their
+    /// numbers, and returns its results; `None` where no source was written.
     pub fn each<T>(
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
-        make: impl Fn(Source) -> T,
+        make: impl Fn(Source, Source) -> T,
     ) -> Result<Vec<Option<T>>> {
         self.settle()?;
-        let mut staged: HashMap<u32, &Source> = HashMap::new();
+        let mut staged: HashMap<u32, usize> = HashMap::new();
         let count = self.staged.len();
-        staged.try_reserve(count).map_err(|_| memory::none::<(u32, &Source)>(count, "the table of staged sources"))?;
-        staged.extend(self.staged.iter().map(|(address, source)| (*address, source)));
+        staged.try_reserve(count).map_err(|_| memory::none::<(u32, usize)>(count, "the table of staged sources"))?;
+        staged.extend(self.staged.iter().enumerate().map(|(place, (address, _))| (*address, place)));
         let n_coefficients = self.sources.n_coefficients();
         let mut latest = |address: usize| {
-            let staged = staged.get(&(address as u32)).map(|source| **source);
+            let staged = staged.get(&(address as u32)).copied();
             let recorded = || self.recorded.as_mut()?.read(address);
-            let mut source = staged.or_else(recorded).or_else(|| self.sources.read(address))?;
+            let staged_source = staged.map(|place| self.staged[place].1);
+            let mut source = staged_source.or_else(recorded).or_else(|| self.sources.read(address))?;
             source.coefficients[n_coefficients..].fill([0.0; 3]);
-            Some(make(source))
+            let low = staged.and_then(|place| self.staged_low.get(place).copied());
+            Some(make(source, low.unwrap_or_else(|| self.sources.read_low(address))))
         };
         memory::collected(addresses.into_iter().map(&mut latest), "copies of sources")
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::data::Order;
+use crate::data::{Interaction, Order};
 
 /// Includes a text, with a zero at its end for callers of C.
 macro_rules! text {
@@ -28,5 +28,74 @@ pub fn gravity(order: Order) -> &'static CStr {
         Order::Fourth => FOURTH,
         Order::Sixth => SIXTH,
         Order::Eighth => EIGHTH,
+    }
+}
+
+/// The names of the vectors of a body in the texts.
+const VECTORS: [&str; 4] = ["pos", "vel", "acc", "jerk"];
+
+/// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
+const FACTORS: [[u32; 8]; 4] =
+    [[1, 1, 1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6, 7], [0, 0, 2, 6, 12, 20, 30, 42], [0, 0, 0, 6, 24, 60, 120, 210]];
+
+/// Returns the text of the full force of an interaction whose sources are predicted, as a system
+/// has it. A sink has `eps2` of its own beside the fields of [`gravity`]. A source has the
+/// coefficients of its Taylor series, `c0` to at most `c7`, `mass`, `id`, its `time` and its
+/// `address`. Parameters are the time `now`, `predicts` (1, or 0 where sources are as they were
+/// written), `nj` (addresses from there on are left out) and `skips` (1 where a sink leaves out the
+/// sources with its `id`). The results are those of [`gravity`].
+pub fn gravity_of_system(interaction: &Interaction) -> String {
+    let Interaction { order, n_coefficients, n_derivatives, .. } = *interaction;
+    let law = gravity(order).to_string_lossy();
+    let (head, body) = law.split_once("\nbody\n").unwrap_or((&law, ""));
+    let results = head.find("\nresult").map_or("", |place| &head[place..]);
+    let vectors = &VECTORS[..n_derivatives];
+    let of_sinks: String = vectors.iter().map(|name| format!("{name}: vec3<f64>, ")).collect();
+    let of_sources: String = (0..n_coefficients).map(|k| format!("c{k}: vec3<f64>, ")).collect();
+    let mut predicted = String::from("  dt = select(predicts != 0, now - j.time, 0)\n");
+    for (derivative, name) in vectors.iter().enumerate() {
+        let term = |k: usize| match FACTORS[derivative][k] {
+            1 => format!("j.c{k}"),
+            factor => format!("{factor} * j.c{k}"),
+        };
+        let series = (derivative..n_coefficients - 1)
+            .rev()
+            .fold(term(n_coefficients - 1), |value, k| format!("dt * ({value}) + {}", term(k)));
+        predicted += &format!("  {name}_j = {series}\n");
+    }
+    let mut body = body.replace("skip if i.id == j.id", "skip if skips != 0 && i.id == j.id").replace("eps2", "i.eps2");
+    for name in vectors {
+        body = body.replace(&format!("j.{name}"), &format!("{name}_j"));
+    }
+    format!(
+        "pair gravity_{}_of_system\ni {of_sinks}id: i32, eps2: f64\nj {of_sources}mass: f64, id: i32, time: f64, \
+         address: i32\nparam now: f64, predicts: i32, nj: i32, skips: i32{results}\nbody\n  skip if j.address >= \
+         nj\n{predicted}{body}",
+        order as i32
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Precision;
+    use crate::law::catalogue::interaction;
+    use crate::law::language::{Options, compile};
+
+    #[test]
+    fn the_text_of_a_system_has_the_pairs_of_the_law() {
+        for order in Order::ALL {
+            let interaction = interaction(order, Precision::Quad).unwrap();
+            let text = gravity_of_system(&interaction);
+            let options = Options { in_double_double: true, plain: false };
+            let of_system = compile(&text, options).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+            let law = compile(&gravity(order).to_string_lossy(), options).unwrap();
+            let results = |of: &crate::law::language::PairProgram| -> Vec<String> {
+                of.results.iter().map(|result| result.name.clone()).collect()
+            };
+            assert_eq!(results(&of_system), results(&law));
+            assert_eq!(of_system.fields[1].len(), interaction.n_coefficients + 4);
+            assert!(!text.contains("j.pos") && !text.contains("j.vel"), "{text}");
+        }
     }
 }

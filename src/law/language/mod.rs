@@ -10,7 +10,7 @@ pub mod costs;
 mod explain;
 pub mod fault;
 mod functions;
-mod gravity;
+pub mod gravity;
 mod lexer;
 pub mod limbs;
 pub mod list;

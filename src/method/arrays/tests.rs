@@ -11,7 +11,7 @@ use crate::data::{
 use crate::hal::gpu::{Gpu, Place};
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Memory, OpenCl};
-use crate::law::catalogue::CATALOGUE;
+use crate::law::catalogue::with_kernels;
 use crate::method::direct::gpu::pack;
 use crate::method::direct::gpu::store::Store;
 
@@ -123,7 +123,7 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
     let rows: Vec<[f64; WIDTH]> = (0..COUNT).map(row).collect();
     let caller = Caller::new(OpenCl::on(context.clone()), rows.as_flattened());
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
-    for interaction in CATALOGUE.iter().filter(|interaction| interaction.order as i32 != 6) {
+    for interaction in with_kernels().filter(|interaction| interaction.order as i32 != 6) {
         caller.put(rows.as_flattened());
         let (sources, sinks) = (sources(interaction), sinks(interaction));
         // SAFETY: the arrays have a row for each body. So have those below.
@@ -221,8 +221,7 @@ fn forces_are_written_to_rows_of_the_caller_unless_one_is_not_finite() {
     // Two pieces of sinks with ten sums each, and nearest sources; then the rows of the caller.
     const SUMS: usize = 10;
     const ROW: usize = 14;
-    let interaction =
-        CATALOGUE.iter().find(|interaction| interaction.n_outputs == SUMS && interaction.nearest).unwrap();
+    let interaction = with_kernels().find(|interaction| interaction.n_outputs == SUMS && interaction.nearest).unwrap();
     let pieces = [(0, 0, 300, 304), (304 * (SUMS + 2), 300, 41, 48)];
     let results = 352 * (SUMS + 2);
     let mut numbers: Vec<f64> = (0..results + 341 * ROW).map(|place| place as f64).collect();

@@ -220,6 +220,8 @@ mod tests {
                 sinks: Sinks::of(&device.options.interaction, std::iter::repeat_n(sink, sinks)).unwrap(),
                 skip_own_index: true,
                 time: 1.0,
+                low_time: 0.0,
+                low_sinks: Sinks::default(),
                 nj: sources.count(),
                 units: Units::CALLERS,
                 neighbour_criterion: NeighbourCriterion::ByMass,

@@ -35,6 +35,11 @@ impl Columns {
         self.count
     }
 
+    /// The bytes of all numbers.
+    pub fn bytes(&self) -> usize {
+        self.limbs.iter().map(Vec::capacity).sum()
+    }
+
     /// Returns a number.
     pub fn number(&self, row: usize, component: usize) -> Number {
         blocks::number(self.of.scalar, self.bits(row, component))

@@ -171,6 +171,11 @@ impl PairKernel {
         format!("{}\npredicted: {}\n", explain(&self.pairs, &limbs), gpu::Bound::of(&limbs))
     }
 
+    /// Returns the bytes of the numbers that are kept.
+    pub fn bytes(&self) -> usize {
+        self.fields.iter().flatten().flatten().chain(&self.results).map(Columns::bytes).sum()
+    }
+
     /// Returns the text of the kernels that a backend gets: PTX for CUDA, OpenCL C for OpenCL. The
     /// CPU interprets the list and has none.
     pub fn source(&self, backend: Backend) -> Result<String> {
@@ -233,6 +238,22 @@ impl PairKernel {
         self.versions[side as usize] += 1;
         self.has_results = false;
         Ok(())
+    }
+
+    /// Returns the numbers of the field with a number among those of a side, in rows of this count,
+    /// to be written as in [`PairKernel::set`]: those that were given, if they are as many, else
+    /// zeros.
+    pub(super) fn field_mut(&mut self, side: Side, number: usize, count: usize) -> Result<&mut Columns> {
+        self.versions[side as usize] += 1;
+        self.has_results = false;
+        let field = &mut self.fields[side as usize][number];
+        if field.as_ref().is_none_or(|numbers| numbers.count() != count) {
+            *field = None;
+        }
+        match field {
+            Some(numbers) => Ok(numbers),
+            none => Ok(none.insert(Columns::new(self.pairs.fields[side as usize][number].of, count)?)),
+        }
     }
 
     /// Gives the numbers of a parameter: one, as many as the vector has, or those of the table.

@@ -7,6 +7,7 @@ mod lists;
 mod neighbours;
 mod pairs;
 mod prediction;
+mod quad;
 mod regular;
 mod repeat;
 mod trees;
@@ -82,6 +83,9 @@ pub static CHECKS: &[Check] = &[
     lists::OVERFLOW,
     lists::CALL_ORDER,
     lists::REGULAR,
+    quad::FORCES,
+    quad::WRITES,
+    quad::NEIGHBOURS,
     trees::ACCURACIES,
     trees::ANGLES,
     trees::STACKLESS,

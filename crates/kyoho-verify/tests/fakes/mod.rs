@@ -420,6 +420,8 @@ impl Device for Gpu {
             sinks,
             skip_own_index,
             time,
+            low_time: 0.0,
+            low_sinks: kyoho::data::Sinks::default(),
             predicts,
             nj,
             units,

@@ -95,7 +95,7 @@ mod tests {
     use std::fmt::Write;
 
     use crate::data::{OCTET, SLICE_GROUPS, SLICES, units};
-    use crate::law::catalogue::CATALOGUE;
+    use crate::law::catalogue::with_kernels;
 
     use super::super::chunks::NOWHERE;
     use super::super::launches::FETCH_THREADS;
@@ -182,8 +182,8 @@ mod tests {
             format!("    {{ \"name\": \"{name}\",{files} \"defines\": {{ {defines} }} }}")
         };
         let of_lists = format!(" \"files\": [{}],", quoted(&FILES_OF_LISTS));
-        let direct = CATALOGUE.iter().map(|entry| unit(super::unit(entry), defines(entry), ""));
-        let full = CATALOGUE.iter().filter(|entry| !entry.is_regular());
+        let direct = with_kernels().map(|entry| unit(super::unit(entry), defines(entry), ""));
+        let full = with_kernels().filter(|entry| !entry.is_regular());
         let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists));
         let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
         let of_trees =

@@ -55,6 +55,8 @@ fn block(ni: usize, nj: usize) -> Block {
         sinks: Sinks::of(&options().interaction, (0..ni).map(sink)).unwrap(),
         skip_own_index: true,
         time: 0.25,
+        low_time: 0.0,
+        low_sinks: Sinks::default(),
         predicts: true,
         nj,
         units: Units::CALLERS,

@@ -44,13 +44,13 @@ pub fn chunk(interaction: &Interaction, chunk: &Chunk, to: &mut [f64], indices: 
 #[cfg(test)]
 mod tests {
     use crate::data::{MASS, SLICES, Source, Sources, TIME};
-    use crate::law::catalogue::CATALOGUE;
+    use crate::law::catalogue::with_kernels;
 
     use super::*;
 
     #[test]
     fn a_chunk_is_the_host_s_with_far_away_places_where_nothing_was_written() {
-        for interaction in CATALOGUE.iter() {
+        for interaction in with_kernels() {
             let mut all = Sources::new(interaction.n_coefficients);
             let number = SLICES + 3;
             let source = |place: usize| {

@@ -135,7 +135,7 @@ pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use crate::data::{Order, Precision, chunks_below};
-    use crate::law::catalogue::{CATALOGUE, interaction};
+    use crate::law::catalogue::{interaction, with_kernels};
 
     use super::*;
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_slice_has_no_more_segments_than_chunks() {
-        for entry in CATALOGUE.iter() {
+        for entry in with_kernels() {
             for nj in [0, 1, 256, 257, 10_000, 131_072, 1 << 20] {
                 for ni in [1, 7, 64, 1000, 16_384, 1 << 18] {
                     let plan = plan(entry, ni, chunks_below(nj));
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn more_work_takes_longer_by_the_model() {
-        for interaction in CATALOGUE.iter() {
+        for interaction in with_kernels() {
             let costs = Costs::nominal(interaction);
             let least = |ni: usize, nj: usize| {
                 let plan = plan(interaction, ni, chunks_below(nj));

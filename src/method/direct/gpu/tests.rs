@@ -9,7 +9,7 @@ use crate::data::{
     RecordLine, Records, Result, ResultCode, SLICES, Sink, Sinks, Source, Sources, Units, Updates, padded, records,
 };
 use crate::hal::fake::{Fake, Script, Shared};
-use crate::law::catalogue::{CATALOGUE, interaction};
+use crate::law::catalogue::{interaction, with_kernels};
 use crate::method::{CompanionDevices, Device, DeviceOptions};
 use crate::simd::Level;
 
@@ -115,6 +115,8 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
         sinks: Sinks::of(interaction, sinks(ni)).unwrap(),
         skip_own_index: true,
         time: 1.0,
+        low_time: 0.0,
+        low_sinks: Sinks::default(),
         predicts: true,
         nj,
         units: Units::CALLERS,
@@ -194,7 +196,7 @@ fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, 
 
 #[test]
 fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_with_every_assignment() {
-    for interaction in CATALOGUE.iter() {
+    for interaction in with_kernels() {
         for maps_host in MAPS_HOST {
             let (script, sources) = (script(interaction), sources(interaction, 3000));
             for partition in [
