@@ -81,8 +81,8 @@ static void options(void) {
     SAYS(KYOHO_BAD_OPTION, "a list such as 0,2", NULL, create_on(4, 0, 0, "first", 0, &system));
     SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, create_on(4, 0, 1, "0,1", 0, &system));
     SAYS(KYOHO_BAD_OPTION, "devices 0 to 0", NULL, create_on(4, 0, 1, "4000000000000000", 0, &system));
-    SAYS(KYOHO_BAD_OPTION, "kyoho_options.precision is '4'", NULL,
-         create_on(4, 4, KYOHO_BACKEND_CPU, NULL, 0, &system)); /* which no backend computes */
+    SAYS(KYOHO_BAD_OPTION, "kyoho_options.precision is '5'", NULL,
+         create_on(4, 5, KYOHO_BACKEND_CPU, NULL, 0, &system)); /* which no backend computes */
     SAYS(KYOHO_UNSUPPORTED, "order 8 in precision mixed; it computes: 2 single", NULL,
          create_on(8, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, NULL, 0, &system));
     SAYS(KYOHO_NULL_ARGUMENT, "system is null", NULL, create_on(4, 0, 0, NULL, 0, NULL));
@@ -144,7 +144,7 @@ static void sizes_of_structures(void) {
 static void interactions(void) {
     int made = 0, count = kyoho_interaction_count();
     for (int order = -1; order <= 9; order++)
-        for (int precision = 1; precision <= 4; precision++)
+        for (int precision = 1; precision <= 5; precision++)
             for (int scope = KYOHO_SCOPE_FULL; scope <= KYOHO_SCOPE_REGULAR; scope++) {
                 kyoho_options options = options_of(order, precision, KYOHO_BACKEND_CPU, NULL, 1);
                 kyoho_system *system;

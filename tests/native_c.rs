@@ -29,6 +29,11 @@ fn neighbours_and_predictions() {
 }
 
 #[test]
+fn numbers_of_two_doubles() {
+    run("native_quad");
+}
+
+#[test]
 fn orders_6_and_8() {
     run("native_hermite");
 }
@@ -104,7 +109,7 @@ fn the_environment() {
     made(&[cpu], &["KYOHO_OK", "order 4 precision 3 backend 1"]);
     made(&[cpu, ("KYOHO_PRECISION", "mixed")], &["KYOHO_OK", "order 4 precision 2 backend 1"]);
     made(&[cpu, ("KYOHO_PRECISION", "mixed")], &["KYOHO_OK", "order 6 precision 2 backend 1", "6"]);
-    let not_in_order_8 = "KYOHO_PRECISION is 'mixed'; allowed: double for a system of order 8";
+    let not_in_order_8 = "KYOHO_PRECISION is 'mixed'; allowed: double, quad for a system of order 8";
     made(&[cpu, ("KYOHO_PRECISION", "mixed")], &["KYOHO_BAD_OPTION", not_in_order_8, "8"]);
     made(&[("KYOHO_PRECISION", "float")], &["KYOHO_BAD_OPTION", "KYOHO_PRECISION is 'float'; allowed: single"]);
     made(&[("KYOHO_BACKEND", "gpu")], &["KYOHO_BAD_OPTION", "KYOHO_BACKEND is 'gpu'; allowed: cpu"]);

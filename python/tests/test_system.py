@@ -1,5 +1,8 @@
 """Systems for block steps."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy
 import pytest
 from conftest import close
@@ -182,7 +185,7 @@ def test_a_closed_system_is_an_error(bodies):
     ("options", "said"),
     [
         ({"order": 3}, "order"),
-        ({"precision": "half"}, "precision is 'half'; allowed: 'single', 'mixed', 'double'"),
+        ({"precision": "half"}, "precision is 'half'; allowed: 'single', 'mixed', 'double', 'quad'"),
         ({"scope": "all"}, "scope is 'all'"),
         ({"backend": "gpu"}, "backend is 'gpu'"),
         ({"devices": 1}, "devices is 1; allowed: 'all'"),
@@ -215,3 +218,60 @@ def test_sources_within_a_radius_are_those_of_all_pairs():
         assert (forces.potentials[numpy.diff(offsets) > 0] < 0).all()
     with kyoho.System(order=4) as system, pytest.raises(kyoho.Error, match="order 2"):
         system.find_neighbours(positions, radii2, indices=None)
+
+
+def in_limbs(numbers):
+    """Fractions as numbers of two doubles."""
+    flat = [Fraction(number) for number in numpy.asarray(numbers, object).ravel()]
+    high = [float(number) for number in flat]
+    low = [float(number - Fraction(first)) for number, first in zip(flat, high)]
+    return numpy.array([high, low]).T.reshape((*numpy.shape(numbers), 2))
+
+
+def exact(limbs):
+    """The exact sums of two doubles each, as an array of fractions."""
+    return numpy.vectorize(Fraction, otypes=[object])(limbs).sum(axis=-1)
+
+
+def test_quad_has_two_doubles_for_each_number():
+    third, tiny = Fraction(1, 3), Fraction(1, 2**80)
+    positions = numpy.array([[third, 0, 0], [third + 1 + tiny, 0, 0]], object)
+    system = kyoho.System(order=4, precision="quad")
+    system.set_sources(in_limbs(positions), [1.0, 1.0], in_limbs([[third, 0, 0], [0, 0, 0]]), indices=[1, 2])
+    forces = system.force(in_limbs(positions), numpy.zeros((2, 3)), indices=[1, 2], radii2=[2.0, 0.5])
+    assert forces.accelerations.shape == (2, 3, 2) and forces.potentials.shape == (2, 2)
+    assert abs(exact(forces.accelerations)[0, 0] - 1 / (1 + tiny) ** 2) < 1e-30
+    assert abs(exact(forces.nearest_distance2)[0] - (1 + tiny) ** 2) < 1e-30
+    assert forces.nearest.tolist() == [2, 1] and forces.nearest.dtype == numpy.int32
+    assert system.neighbours(0).tolist() == [2] and system.neighbours(1).tolist() == []
+    # Arrays without a last axis get the nearest doubles.
+    out = kyoho.Forces(accelerations=numpy.empty((2, 3)))
+    system.force(in_limbs(positions), numpy.zeros((2, 3)), indices=[1, 2], out=out)
+    assert (out.accelerations == forces.accelerations[..., 0]).all()
+    with pytest.raises(kyoho.Error, match=r"out.potentials has the shape \(2,\); allowed: \(n, 2\), as other arrays"):
+        kyoho.Forces(accelerations=numpy.empty((2, 3, 2)), potentials=numpy.empty(2))
+
+
+def test_times_of_quad_have_all_their_digits():
+    system = kyoho.System(order=4, precision="quad")
+    system.set_sources([[0, 0, 0]], [1.0], [[1, 0, 0]])
+    for time in [Fraction(1, 3), "0.1", Decimal("0.7"), (1.0, 2.0**-70), 0.25]:
+        system.set_time(time)
+        expected = sum(map(Fraction, time)) if isinstance(time, tuple) else Fraction(time)
+        assert abs(exact(system.predict().positions)[0, 0] - expected) < 1e-31
+    with pytest.raises(kyoho.Error, match="time is 'noon'; allowed: real numbers"):
+        system.set_time("noon")
+
+
+def test_arrays_of_quad_that_are_wrong():
+    system = kyoho.System(order=2, precision="quad")
+    with pytest.raises(kyoho.Error, match=r"positions has the shape \(2, 2\); allowed: \(n, 3\), \(n, 3, 2\)"):
+        system.set_sources(numpy.zeros((2, 2)), [1.0, 1.0])
+    with pytest.raises(kyoho.Error, match=r"masses has the shape \(2, 3\); allowed: \(n,\), \(n, 2\)"):
+        system.set_sources(numpy.zeros((2, 3)), numpy.zeros((2, 3)))
+    with pytest.raises(kyoho.Error, match="interaction lists of order 2 quad"):
+        system.force_batch(kyoho.Sources(numpy.zeros((2, 3)), [1, 1]), [0, 2])
+    if numpy.dtype(numpy.longdouble).itemsize > 8:
+        long = numpy.array([[1, 0, 0]], numpy.longdouble) / 3
+        system.set_sources(long, [1.0])
+        assert (exact(system.predict().positions)[0, 0] - Fraction(1, 3)) < 1e-19

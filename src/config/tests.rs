@@ -350,7 +350,7 @@ fn unknown_values_are_errors_that_name_the_allowed_ones() {
     let cases = [
         ("KYOHO_BACKEND", "gpu", "cuda"),
         ("KYOHO_PRECISION", "float", "mixed"),
-        ("KYOHO_PRECISION", "quad", "allowed: single, mixed, double"),
+        ("KYOHO_PRECISION", "half", "allowed: single, mixed, double, quad"),
         ("KYOHO_NPIPES", "0", "16384"),
         ("KYOHO_NPIPES", "20000", "16384"),
         ("KYOHO_THREADS", "many", "1 to"),

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Only this order: 2, 4, 6, 8
     #[arg(long)]
     order: Option<i32>,
-    /// Only this precision: single, mixed, double
+    /// Only this precision: single, mixed, double, quad
     #[arg(long)]
     precision: Option<String>,
     /// Only forces of this scope: full, regular (of all sources but neighbours)

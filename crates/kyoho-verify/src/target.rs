@@ -105,12 +105,20 @@ impl Way {
     }
 }
 
-/// Returns the ways for a backend with these devices. The first is the plain case.
-fn ways(backend: Backend, devices: &[DeviceDescription], wanted: &Option<Vec<usize>>) -> Vec<Way> {
+/// Returns the ways for a backend with these devices. The first is the plain case. Blocks of numbers
+/// of two doubles take longer and are divided by their sinks alone, so that they have fewer ways.
+fn ways(
+    backend: Backend,
+    devices: &[DeviceDescription],
+    wanted: &Option<Vec<usize>>,
+    interaction: &Interaction,
+) -> Vec<Way> {
     if let Some(devices) = wanted {
         return vec![Way::of(1, devices.clone())];
     }
     let mut ways = match backend {
+        Backend::Cpu if interaction.has_low_limbs() => vec![Way::of(1, vec![0]), Way::of(2, vec![0; 3])],
+        _ if interaction.has_low_limbs() => vec![Way::of(1, vec![0])],
         Backend::Cpu => {
             vec![Way::of(1, vec![0]), Way::of(2, vec![0]), Way::of(1, vec![0; 3]), Way::of(3, vec![0; 8])]
         }
@@ -138,7 +146,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                 Backend::Cpu => Level::available().filter(|level| wanted(selection.level, *level)).collect(),
                 _ => vec![Level::Portable],
             };
-            let ways = ways(backend, &devices, &selection.devices);
+            let ways = ways(backend, &devices, &selection.devices, entry);
             for level in levels {
                 targets.extend(ways.iter().map(|Way { threads, devices, partition }| Target {
                     setup: Setup {

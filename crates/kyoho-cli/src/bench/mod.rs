@@ -34,8 +34,8 @@ pub struct Arguments {
     /// Order of the forces: 2, 4, 6 or 8 [default: 4; with --lists and --tree 2]
     #[arg(long)]
     order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
-    /// double in order 8; with --lists and --tree single where the order has it, with --batch
+    /// Precision of the forces: single, mixed, double, quad [default: KYOHO_PRECISION, else mixed,
+    /// or double in order 8; with --lists and --tree single where the order has it, with --batch
     /// double]
     #[arg(long)]
     precision: Option<String>,

@@ -38,8 +38,8 @@ pub struct Arguments {
     /// 4, 6, 8: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
     #[arg(long)]
     pub order: Option<i32>,
-    /// Precision of the forces: single, mixed, double [default: KYOHO_PRECISION, else mixed, or
-    /// double in order 8]
+    /// Precision of the forces: single, mixed, double, quad [default: KYOHO_PRECISION, else mixed,
+    /// or double in order 8]
     #[arg(long)]
     pub precision: Option<String>,
     /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order
