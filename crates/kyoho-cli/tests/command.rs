@@ -1155,10 +1155,16 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 examples/planets.txt", ["--plummer", "cannot be used with"]),
         ("run --plummer 1", ["--plummer", "2.."]),
         ("run --plummer 10 --precision float", ["--precision is 'float'", "single, mixed, double, quad"]),
-        ("run --plummer 10 --order 2 --accuracy 1e-3 --precision quad", ["trees of order 2 quad", "single, mixed, double"]),
+        (
+            "run --plummer 10 --order 2 --accuracy 1e-3 --precision quad",
+            ["trees of order 2 quad", "single, mixed, double"],
+        ),
         ("run --plummer 10 --order 3", ["--order is 3", "2, 4, 6, 8"]),
         ("run --plummer 10 --order 8 --precision mixed", ["--precision is 'mixed'", "with --order 8, double, quad"]),
-        ("run --plummer 10 --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double, quad"]),
+        (
+            "run --plummer 10 --order 6 --precision single",
+            ["--precision is 'single'", "with --order 6, mixed, double, quad"],
+        ),
         ("run --plummer 10 --order 6 --eta4 0", ["--eta4 is 0", "above zero"]),
         ("run --plummer 10 --criterion average", ["--criterion is 'average'", "average with --order 6 or 8"]),
         ("run --plummer 10 --criterion aarseth", ["--criterion is 'aarseth'", "usual, order, average"]),
@@ -1231,7 +1237,10 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("bench --batch --ni 4", ["--ni", "cannot be used with"]),
         ("bench --groups 4", ["required", "--lists"]),
         ("bench --systems 4", ["required", "--batch"]),
-        ("bench --lists --order 6 --precision single", ["--precision is 'single'", "with --order 6, mixed, double, quad"]),
+        (
+            "bench --lists --order 6 --precision single",
+            ["--precision is 'single'", "with --order 6, mixed, double, quad"],
+        ),
         (
             "bench --batch --backend cpu --systems 1000000",
             ["--systems is 1000000, of 4096 bodies each", "up to 268435456 bodies in all"],
@@ -1268,7 +1277,10 @@ fn the_precision_must_be_one_that_the_order_is_computed_in() {
     assert_eq!(json(&format!("{plummer} --order 8"))["precision"], "double");
     let resume = format!("run --resume {} --t-end 0.2", folder.join("snapshot-000001.txt").display());
     let error = failure(2, &format!("{resume} --order 8"));
-    assert!(error.contains("the precision of the snapshot is 'mixed'; allowed: with --order 8, double, quad"), "{error}");
+    assert!(
+        error.contains("the precision of the snapshot is 'mixed'; allowed: with --order 8, double, quad"),
+        "{error}"
+    );
     let (code, printed, error) = said(&format!("{resume} --order 6 --json"), "single");
     assert!(code == Some(0) && printed.contains("\"mixed\""), "{error}");
 }
