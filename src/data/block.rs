@@ -186,7 +186,7 @@ impl Nearest {
 /// Sums over some sources, with a row for each sink: potential, acceleration, jerk, ...
 #[derive(Debug, Default, Clone)]
 pub struct Sums {
-    /// [`Interaction::n_sums`](crate::Interaction::n_sums) numbers for each sink.
+    /// [`Interaction::n_sums`](super::Interaction::n_sums) numbers for each sink.
     pub values: Vec<f64>,
     /// The nearest source of each sink, where the order finds one.
     pub nearest: Vec<Nearest>,
