@@ -242,8 +242,8 @@ static void sinks(void) {
     s = good, s.neighbour_criterion = KYOHO_NEIGHBOUR_CRITERION_PLAIN;
     SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.neighbour_criterion is '2'; allowed: 0 in a system of full forces", system,
          kyoho_system_force(system, N, &s, &forces));
-    s = good, s.reserved = 7;
-    SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.reserved is '7'", system, kyoho_system_force(system, N, &s, &forces));
+    s = good, s.number_type = 7;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.number_type is '7'", system, kyoho_system_force(system, N, &s, &forces));
     s = good, s.positions.data = NULL;
     SAYS(KYOHO_NULL_ARGUMENT, "kyoho_sinks.positions", system, kyoho_system_force(system, N, &s, &forces));
     s = good, s.velocities.data = NULL;

@@ -1155,10 +1155,6 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("run --plummer 10 examples/planets.txt", ["--plummer", "cannot be used with"]),
         ("run --plummer 1", ["--plummer", "2.."]),
         ("run --plummer 10 --precision float", ["--precision is 'float'", "single, mixed, double, quad"]),
-        (
-            "run --plummer 10 --order 2 --accuracy 1e-3 --precision quad",
-            ["trees of order 2 quad", "single, mixed, double"],
-        ),
         ("run --plummer 10 --order 3", ["--order is 3", "2, 4, 6, 8"]),
         ("run --plummer 10 --order 8 --precision mixed", ["--precision is 'mixed'", "with --order 8, double, quad"]),
         (

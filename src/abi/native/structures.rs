@@ -883,7 +883,8 @@ mod tests {
 
     #[test]
     fn sizes_that_no_version_has_are_refused() {
-        for size in [0, -1, 4, SIZE as i32 - 1, LARGEST as i32 + 1, i32::MAX] {
+        let first = kyoho_predictions::FIRST_SIZE as i32;
+        for size in [0, -1, 4, first - 1, LARGEST as i32 + 1, i32::MAX] {
             let error = read_bytes(&bytes(SIZE, size)).unwrap_err().to_string();
             let expected = format!("kyoho_predictions.structure_size is '{size}'; allowed: sizeof(kyoho_predictions)");
             assert!(error.starts_with(&expected), "{error}");

@@ -93,7 +93,8 @@ pub const THREADS_AND_DEVICES: Check = Check {
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
         // The plain target tries every number of devices and every partition for all others.
         if target.setup.threads == 1 && target.setup.devices.len() == 1 {
-            for threads in 2..=8 {
+            let most = if target.interaction().has_low_limbs() { 3 } else { 8 };
+            for threads in 2..=most {
                 let same = answers(&target.with(threads, &[first]), &sources)? == plain;
                 findings.expect(same, || format!("{threads} threads: expected the bits of one"));
             }
@@ -101,8 +102,9 @@ pub const THREADS_AND_DEVICES: Check = Check {
             // Devices of another kind than the first are tried only alone.
             let alike = if first == 0 { alike } else { 1 };
             let real = (2..=alike).map(|count| (0..count).collect());
-            let ways = [2, 3, 4].map(|count| vec![first; count]).into_iter().chain(real).map(|devices| (devices, None));
-            for (devices, partition) in ways.chain(partitions(target).map(|partition| (vec![first; 8], partition))) {
+            let same = (2..=most.min(4)).map(|count| vec![first; count]);
+            let ways = same.chain(real).map(|devices| (devices, None));
+            for (devices, partition) in ways.chain(partitions(target).map(|partition| (vec![first; most], partition))) {
                 let threads = devices.len() % 3 + 1;
                 let target = Target { setup: Setup { partition, ..target.with(threads, &devices).setup } };
                 let same = answers(&target, &sources)? == plain;
@@ -119,9 +121,10 @@ pub const THREADS_AND_DEVICES: Check = Check {
 };
 
 /// Returns every partition among eight devices, and `None` for the choice of their cost models.
-/// Blocks for CPUs are partitioned by slices alone.
+/// Blocks for CPUs are partitioned by slices alone, those of two doubles by sinks alone.
 fn partitions(target: &Target) -> impl Iterator<Item = Option<Partition>> {
-    let all = Partition::among(8).filter(|_| target.setup.backend != Backend::Cpu);
+    let has_some = target.setup.backend != Backend::Cpu && !target.interaction().has_low_limbs();
+    let all = Partition::among(8).filter(move |_| has_some);
     all.map(Some).chain([None])
 }
 
