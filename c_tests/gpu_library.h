@@ -33,7 +33,19 @@
     EACH(kyoho_system_force_batch)                                                                          \
     EACH(kyoho_system_start)                                                                                \
     EACH(kyoho_system_wait)                                                                                 \
-    EACH(kyoho_system_neighbours)
+    EACH(kyoho_system_neighbours)                                                                           \
+    EACH(kyoho_pair_compile)                                                                                \
+    EACH(kyoho_pair_gravity)                                                                                \
+    EACH(kyoho_pair_set)                                                                                    \
+    EACH(kyoho_pair_set_on_device)                                                                          \
+    EACH(kyoho_pair_set_parameter)                                                                          \
+    EACH(kyoho_pair_run)                                                                                    \
+    EACH(kyoho_pair_start)                                                                                  \
+    EACH(kyoho_pair_wait)                                                                                   \
+    EACH(kyoho_pair_result)                                                                                 \
+    EACH(kyoho_pair_result_on_device)                                                                       \
+    EACH(kyoho_pair_last_error)                                                                             \
+    EACH(kyoho_pair_free)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct {
@@ -79,6 +91,18 @@ static void load_library(int count, char **arguments) {
 #define kyoho_system_start library.kyoho_system_start
 #define kyoho_system_wait library.kyoho_system_wait
 #define kyoho_system_neighbours library.kyoho_system_neighbours
+#define kyoho_pair_compile library.kyoho_pair_compile
+#define kyoho_pair_gravity library.kyoho_pair_gravity
+#define kyoho_pair_set library.kyoho_pair_set
+#define kyoho_pair_set_on_device library.kyoho_pair_set_on_device
+#define kyoho_pair_set_parameter library.kyoho_pair_set_parameter
+#define kyoho_pair_run library.kyoho_pair_run
+#define kyoho_pair_start library.kyoho_pair_start
+#define kyoho_pair_wait library.kyoho_pair_wait
+#define kyoho_pair_result library.kyoho_pair_result
+#define kyoho_pair_result_on_device library.kyoho_pair_result_on_device
+#define kyoho_pair_last_error library.kyoho_pair_last_error
+#define kyoho_pair_free library.kyoho_pair_free
 
 #include "native_check.h"
 

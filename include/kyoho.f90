@@ -422,6 +422,7 @@ module kyoho
     public :: kyoho_pair_result, kyoho_pair_explain, kyoho_pair_last_error, kyoho_pair_free
     public :: kyoho_pair_run_lists, kyoho_pair_source, kyoho_pair_describe
     public :: kyoho_pair_start, kyoho_pair_start_lists, kyoho_pair_wait, kyoho_pair_gravity
+    public :: kyoho_pair_set_on_device, kyoho_pair_result_on_device
     public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
@@ -484,6 +485,18 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
+        ! Gives the array of a field in memory of the CUDA device that computes, which each run reads.
+        function kyoho_pair_set_on_device(pair, field, number_type, data, stride, count, cuda) &
+                bind(c, name="kyoho_pair_set_on_device") result(code)
+            import
+            type(c_ptr), value :: pair, data
+            character(kind=c_char), intent(in) :: field(*)
+            integer(c_int32_t), value :: number_type
+            integer(c_int64_t), value :: stride, count
+            type(kyoho_cuda), intent(in) :: cuda
+            integer(c_int32_t) :: code
+        end function
+
         ! Gives the numbers of a parameter.
         function kyoho_pair_set_parameter(pair, parameter, number_type, data, count) &
                 bind(c, name="kyoho_pair_set_parameter") result(code)
@@ -526,6 +539,18 @@ module kyoho
             character(kind=c_char), intent(in) :: result_name(*)
             integer(c_int32_t), value :: number_type
             integer(c_int64_t), value :: stride, count
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes a result of the last run to memory of the CUDA device that computed it.
+        function kyoho_pair_result_on_device(pair, result_name, number_type, data, stride, count, cuda) &
+                bind(c, name="kyoho_pair_result_on_device") result(code)
+            import
+            type(c_ptr), value :: pair, data
+            character(kind=c_char), intent(in) :: result_name(*)
+            integer(c_int32_t), value :: number_type
+            integer(c_int64_t), value :: stride, count
+            type(kyoho_cuda), intent(in) :: cuda
             integer(c_int32_t) :: code
         end function
 

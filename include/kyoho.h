@@ -1218,6 +1218,25 @@ kyoho_result kyoho_pair_set(struct kyoho_pair *pair,
                             int64_t stride,
                             int64_t count);
 
+// Gives the array of a field as `kyoho_pair_set` does, in memory of the CUDA device that computes
+// the pair interaction, its only one; `cuda` says which, and your stream. The array is not copied:
+// each run reads it, after what you began in your stream before. Its numbers have to be of the type
+// of the field (KYOHO_NUMBER_TYPE_DD for `f64` that is read as `dd`), and their rows aligned to
+// them. No table may be indexed by them.
+//
+// Where fields of sinks are given so, results stay on the device until they are asked for, by
+// `kyoho_pair_result_on_device` or `kyoho_pair_result`.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+// declare, another type, a stride or memory that is not allowed), KYOHO_BAD_COUNT.
+kyoho_result kyoho_pair_set_on_device(struct kyoho_pair *pair,
+                                      const char *field,
+                                      kyoho_number_type number_type,
+                                      const void *data,
+                                      int64_t stride,
+                                      int64_t count,
+                                      const struct kyoho_cuda *cuda);
+
 // Gives the numbers of a parameter: one, those of a vector, or those of a table, whose last index
 // runs fastest. Results of an earlier run are dropped.
 //
@@ -1286,6 +1305,20 @@ kyoho_result kyoho_pair_result(struct kyoho_pair *pair,
                                void *data,
                                int64_t stride,
                                int64_t count);
+
+// Writes a result of the last run as `kyoho_pair_result` does, to an array in memory of the CUDA
+// device that computed it, after what you began in your stream before; it is there when the call
+// returns. The numbers are of the type that the result is added in.
+//
+// Errors: as `kyoho_pair_result`, and KYOHO_BAD_OPTION (another type, or memory that is not
+// allowed), KYOHO_DEVICE_FAILED.
+kyoho_result kyoho_pair_result_on_device(struct kyoho_pair *pair,
+                                         const char *result,
+                                         kyoho_number_type number_type,
+                                         void *data,
+                                         int64_t stride,
+                                         int64_t count,
+                                         const struct kyoho_cuda *cuda);
 
 // Writes the compiled list of operations with its costs as a text with a zero at its end. `needed`,
 // which may be NULL, receives its length with the zero; `text` may be NULL if `room` is 0.

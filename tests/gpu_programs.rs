@@ -66,3 +66,8 @@ fn small_blocks() {
 fn arrays_on_the_device() {
     all_is_well(&run(&build("gpu_arrays"), &[]), true);
 }
+
+#[test]
+fn pairs_on_the_device() {
+    all_is_well(&run(&build("gpu_pairs"), &[]), true);
+}

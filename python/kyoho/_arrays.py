@@ -157,7 +157,7 @@ class LimbArrays(Arrays):
 
     def __init__(self, structure: Structure, count: int | None = None) -> None:
         super().__init__(structure, count)
-        setattr(structure, "number_type", DD)
+        structure.number_type = DD
 
     def rows(self, field: str, array: Any) -> None:
         self._put(field, self._in_limbs(field, array, 3), _FLOAT64, 6)
@@ -196,7 +196,7 @@ class LimbArrays(Arrays):
             given = numpy.stack([high, numpy.zeros_like(high)], axis=-1)
         else:
             given = _readable(name, given, _FLOAT64)
-        if given.ndim != wanted + 1 or given.shape[-1] != 2 or columns and given.shape[1] != columns:
+        if given.ndim != wanted + 1 or given.shape[-1] != 2 or (columns and given.shape[1] != columns):
             allowed = f"(n, {columns}), (n, {columns}, 2)" if columns else "(n,), (n, 2)"
             raise Error(f"{name} has the shape {numpy.shape(array)}; allowed: {allowed}", Result.BAD_COUNT)
         return numpy.ascontiguousarray(given).reshape(len(given), width)

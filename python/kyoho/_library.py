@@ -68,6 +68,8 @@ _RESULTS = {
     "kyoho_pair_start_lists": (_PAIR, POINTER(structures.Lists), c_int64),
     "kyoho_pair_wait": (_PAIR,),
     "kyoho_pair_result": (_PAIR, c_char_p, c_int32, c_void_p, c_int64, c_int64),
+    "kyoho_pair_set_on_device": (_PAIR, c_char_p, c_int32, c_void_p, c_int64, c_int64, c_void_p),
+    "kyoho_pair_result_on_device": (_PAIR, c_char_p, c_int32, c_void_p, c_int64, c_int64, c_void_p),
     "kyoho_pair_explain": (_PAIR, c_char_p, c_int64, POINTER(c_int64)),
     "kyoho_pair_source": (_PAIR, c_int32, c_char_p, c_int64, POINTER(c_int64)),
     "kyoho_pair_free": (_PAIR,),

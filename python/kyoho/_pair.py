@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from . import _structures as structures
 from ._arrays import Arrays, limbs_of
+from ._devices import Device, device_array, empty_like
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, library
@@ -143,6 +144,7 @@ class Pair(Handle):
         handle = c_void_p()
         check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
         self._handle = handle.value or 0
+        self._on_device = {}
         self._variables = {section: self._declared(section) for section in range(_SINKS, _OF_RESULTS + 1)}
 
     def _declared(self, section: int) -> dict[str, _Variable]:
@@ -169,7 +171,7 @@ class Pair(Handle):
         first_addresses: Any = None,
         source_counts: Any = None,
         **parameters: Any,
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Any]:
         """The results for every sink.
 
         Parameters
@@ -178,7 +180,8 @@ class Pair(Handle):
             The arrays of the fields of the sinks and of the sources by their names: ``(n,)`` for
             single numbers, ``(n, components)`` for vectors. Numbers are rounded to the type of the
             field; integers have to be exact. For ``ff`` and ``dd`` a last axis of 2 may hold the high
-            and the low limbs. None: those of the last call.
+            and the low limbs. Arrays of the CUDA device that computes have the type of the field, and
+            are read there. None: those of the last call.
         sinks, sources : int
             Their numbers, where the text declares no field for them.
         source_offsets, addresses
@@ -199,7 +202,8 @@ class Pair(Handle):
         -------
         dict
             Arrays by the names of the results, ``(n,)`` or ``(n, components)``. Those in ``ff`` and
-            ``dd`` have a last axis of 2 for the high and the low limb.
+            ``dd`` have a last axis of 2 for the high and the low limb. They are on the device if
+            arrays of ``i`` are there.
         """
         lists = (sink_offsets, source_offsets, addresses, first_addresses, source_counts)
         return self._results(self._run("run", i, j, sinks, sources, lists, parameters))
@@ -219,12 +223,12 @@ class Pair(Handle):
         **parameters: Any,
     ) -> None:
         """Begins what a call with these arguments does, in a thread of the library; :meth:`wait` gives
-        the results. Arrays are copied. Until then nothing else can be done with this pair interaction.
+        the results. Arrays of the host are copied. Until then nothing else can be done with this pair interaction.
         """
         lists = (sink_offsets, source_offsets, addresses, first_addresses, source_counts)
         self._started = self._run("start", i, j, sinks, sources, lists, parameters)
 
-    def wait(self) -> dict[str, NDArray[Any]]:
+    def wait(self) -> dict[str, Any]:
         """The results of what :meth:`start` began."""
         check(library.kyoho_pair_wait(self._own()))
         return self._results(self._started)
@@ -255,7 +259,7 @@ class Pair(Handle):
         check(function(self._handle, -1 if sinks is None else sinks, of_sources))
         return self._sinks if sinks is None else sinks
 
-    def _results(self, count: int) -> dict[str, NDArray[Any]]:
+    def _results(self, count: int) -> dict[str, Any]:
         return {name: self._result(variable, count) for name, variable in self._variables[_OF_RESULTS].items()}
 
     def explain(self) -> str:
@@ -268,6 +272,8 @@ class Pair(Handle):
         return self._text(lambda *arguments: library.kyoho_pair_source(arguments[0], number, *arguments[1:]))
 
     _sinks = 0
+    # The fields on a device, with what keeps their memory.
+    _on_device: dict[str, tuple[Any, object]]
     # The number of sinks of the run that was started.
     _started = 0
 
@@ -279,8 +285,13 @@ class Pair(Handle):
         return variables[name]
 
     def _set(self, variable: _Variable, name: str, array: Any) -> None:
-        rows = numpy.asarray(array)
         wanted = (variable.width,) if variable.width > 1 else ()
+        device = None if type(array) is numpy.ndarray else device_array(name, array)
+        if device is not None:
+            self._set_on_device(variable, name, array, device)
+            return
+        self._on_device.pop(name, None)
+        rows = numpy.asarray(array)
         number_type = _NUMBERS.get(rows.dtype)
         if variable.type in (_FF, _DD) and rows.ndim == len(wanted) + 2 and rows.shape[-1] == 2:
             limb = numpy.float64 if variable.type == _DD else numpy.float32
@@ -301,6 +312,37 @@ class Pair(Handle):
         )
         if name.startswith("i."):
             self._sinks = len(rows)
+
+    def _set_on_device(self, variable: _Variable, name: str, array: Any, device: Device) -> None:
+        dtype, limbs = _RESULTS[variable.type]
+        of_row = _shape_of_row(variable, limbs)
+        if numpy.dtype(device.type) != dtype:
+            given, allowed = numpy.dtype(device.type).name, numpy.dtype(dtype).name
+            raise Error(f"{name} has numbers of type {given} on its device; allowed: {allowed}")
+        if tuple(device.shape[1:]) != of_row or not device.shape:
+            raise Error(f"{name} has the shape {device.shape}; allowed: (n, *{of_row})", Result.BAD_COUNT)
+        size = numpy.dtype(dtype).itemsize
+        packed = [size * int(numpy.prod(device.shape[place + 1 :])) for place in range(len(device.shape))]
+        strides = device.strides or tuple(packed)
+        if tuple(strides[1:]) != tuple(packed[1:]) or (device.shape[0] > 1 and strides[0] < packed[0]):
+            allowed = "rows that do not overlap, of numbers that follow one another"
+            raise Error(f"{name} has the strides {strides}; allowed: {allowed}")
+        cuda = structures.Cuda(device.device, 0, device.stream)
+        check(
+            library.kyoho_pair_set_on_device(
+                self._handle,
+                name.encode(),
+                variable.type,
+                device.address,
+                strides[0] if device.shape[0] > 1 else 0,
+                device.shape[0],
+                byref(cuda),
+            )
+        )
+        # Each run reads it.
+        self._on_device[name] = (array, device.owner)
+        if name.startswith("i."):
+            self._sinks = device.shape[0]
 
     def _set_parameter(self, variable: _Variable, value: Any) -> None:
         values = [value] if isinstance(value, (str, int, float, Fraction)) else numpy.asarray(value, object).ravel()
@@ -345,11 +387,20 @@ class Pair(Handle):
         check(getattr(library, f"kyoho_pair_{call}_lists")(self._handle, byref(lists), sources))
         return int(numpy.asarray(sink_offsets)[-1])
 
-    def _result(self, variable: _Variable, count: int) -> NDArray[Any]:
+    def _result(self, variable: _Variable, count: int) -> Any:
         dtype, limbs = _RESULTS[variable.type]
-        shape = (count,) + ((variable.width,) if variable.width > 1 else ()) + ((limbs,) if limbs > 1 else ())
-        array: NDArray[Any] = numpy.empty(shape, dtype)
+        shape = (count, *_shape_of_row(variable, limbs))
         name = variable.name.encode()
+        for field, (like, _) in self._on_device.items():
+            if field.startswith("i."):
+                made = empty_like(like, field, shape, numpy.dtype(dtype).name)
+                device = device_array(variable.name, made)
+                if device is not None:
+                    cuda = structures.Cuda(device.device, 0, device.stream)
+                    function = library.kyoho_pair_result_on_device
+                    check(function(self._handle, name, variable.type, device.address, 0, count, byref(cuda)))
+                return made
+        array: NDArray[Any] = numpy.empty(shape, dtype)
         check(library.kyoho_pair_result(self._handle, name, variable.type, array.ctypes.data, 0, count))
         return array
 
@@ -361,6 +412,10 @@ class Pair(Handle):
         room = create_string_buffer(needed.value)
         check(call(self._handle, room, needed.value, None))
         return room.value.decode()
+
+
+def _shape_of_row(variable: _Variable, limbs: int) -> tuple[int, ...]:
+    return ((variable.width,) if variable.width > 1 else ()) + ((limbs,) if limbs > 1 else ())
 
 
 def _converted(name: str, rows: NDArray[Any], variable: _Variable) -> tuple[NDArray[Any], int]:

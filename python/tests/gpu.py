@@ -116,13 +116,32 @@ def with_the_driver_alone():
         print(f"a system of the CPU refuses them: {error}")
     else:
         raise AssertionError("a system of the CPU took arrays of the device")
+    pairs(lambda array: DeviceArray(driver, array), None, None)
+    print("pairs of sources on the device have the same bits")
+
+
+def pairs(there, here, kind):
+    """Pair interactions on arrays of a device; only where results can be made there the sinks too."""
+    positions, _, masses = bodies(3000)
+    law = kyoho.pair(kyoho.pair_gravity(2), backend="cuda", devices="0,")
+    identifiers = numpy.arange(3000, dtype=numpy.int32)
+    sides = {"pos": positions, "id": identifiers}, {"pos": positions, "mass": masses, "id": identifiers}
+    expected = law(*sides, eps2=1e-4)
+    sinks, sources = ({name: there(array) for name, array in side.items()} for side in sides)
+    found = law(sides[0], sources)
+    assert all((found[name] == expected[name]).all() for name in expected)
+    if kind is not None:
+        found = law(sinks)
+        assert all(isinstance(found[name], kind) and (here(found[name]) == expected[name]).all() for name in expected)
 
 
 def with_cupy(cupy):
+    pairs(cupy.asarray, cupy.asnumpy, cupy.ndarray)
     compare("cupy", cupy.asarray, cupy.asnumpy, cupy.ndarray)
 
 
 def with_torch(torch):
+    pairs(lambda array: torch.from_numpy(array).cuda(), lambda array: array.cpu().numpy(), torch.Tensor)
     compare("torch", lambda array: torch.from_numpy(array).cuda(), lambda array: array.cpu().numpy(), torch.Tensor)
 
 

@@ -13,11 +13,11 @@ use crate::law::language::number::Number;
 use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
 use crate::law::language::{Options, PairProgram, gravity};
-use crate::method::pairs::{MAX_BODIES, PairKernel, PairLists, Rows};
+use crate::method::pairs::{DeviceRows, MAX_BODIES, PairKernel, PairLists, Rows};
 use crate::simd::blocks;
 
 use super::pair_runs::Runner;
-use super::structures::{self, bad_field, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
+use super::structures::{self, bad_field, kyoho_cuda, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
 use super::system::kyoho_last_error;
 use super::{c_text, call, kyoho_backend, kyoho_number_type, options};
 
@@ -275,6 +275,69 @@ pub unsafe extern "C" fn kyoho_pair_set(
     })
 }
 
+/// Gives the array of a field as `kyoho_pair_set` does, in memory of the CUDA device that computes
+/// the pair interaction, its only one; `cuda` says which, and your stream. The array is not copied:
+/// each run reads it, after what you began in your stream before. Its numbers have to be of the type
+/// of the field (KYOHO_NUMBER_TYPE_DD for `f64` that is read as `dd`), and their rows aligned to
+/// them. No table may be indexed by them.
+///
+/// Where fields of sinks are given so, results stay on the device until they are asked for, by
+/// `kyoho_pair_result_on_device` or `kyoho_pair_result`.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a name that the text does not
+/// declare, another type, a stride or memory that is not allowed), KYOHO_BAD_COUNT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_set_on_device(
+    pair: *mut kyoho_pair,
+    field: *const c_char,
+    number_type: kyoho_number_type,
+    data: *const c_void,
+    stride: i64,
+    count: i64,
+    cuda: *const kyoho_cuda,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        // SAFETY: null or a text.
+        let field = unsafe { name("field", field) }?;
+        let of = kernel.field(&field)?.2.of;
+        // SAFETY: null or a structure.
+        let (scalar, rows) = unsafe { device_rows(&field, (number_type, of), (data, stride, count), cuda) }?;
+        kernel.set_on_device(&field, scalar, rows)
+    })
+}
+
+/// Returns an array of the caller on a device, and the type of its numbers.
+///
+/// # Safety
+/// `cuda` is null or points to a structure.
+unsafe fn device_rows(
+    name: &str,
+    (number_type, of): (kyoho_number_type, Type),
+    (data, stride, count): (*const c_void, i64, i64),
+    cuda: *const kyoho_cuda,
+) -> Result<(Scalar, DeviceRows)> {
+    if cuda.is_null() {
+        return Err(Error::NullArgument { argument: "cuda" });
+    }
+    // SAFETY: not null, hence a structure; it may have any alignment.
+    let cuda = unsafe { cuda.read_unaligned() };
+    if cuda.reserved != 0 {
+        return Err(bad_field("cuda.reserved", cuda.reserved, "0"));
+    }
+    if stride < 0 {
+        return Err(Error::BadOption {
+            name: format!("the stride of {name}"),
+            value: stride.to_string(),
+            allowed: "0 for packed rows, or a positive distance on a device".into(),
+        });
+    }
+    // SAFETY: nothing is read through it here.
+    let rows = unsafe { CallersRows::new(name, number_type, data, stride, count, of) }?;
+    let (address, stride) = (data.addr() as u64, rows.stride as u64);
+    let stream = cuda.stream.addr() as u64;
+    Ok((rows.scalar, DeviceRows { address, stride, count: rows.count, device: cuda.device, stream }))
+}
+
 /// Gives the numbers of a parameter: one, those of a vector, or those of a table, whose last index
 /// runs fastest. Results of an earlier run are dropped.
 ///
@@ -417,6 +480,7 @@ pub unsafe extern "C" fn kyoho_pair_result(
     call_on(pair, |kernel| {
         // SAFETY: null or a text.
         let result = unsafe { name("result", result) }?;
+        kernel.fetch_results()?;
         let found = kernel.result(&result)?;
         // SAFETY: the caller's array has these rows.
         let rows = unsafe { CallersRows::new(&result, number_type, data, stride, count, found.of()) }?;
@@ -431,6 +495,32 @@ pub unsafe extern "C" fn kyoho_pair_result(
             }
         }
         Ok(())
+    })
+}
+
+/// Writes a result of the last run as `kyoho_pair_result` does, to an array in memory of the CUDA
+/// device that computed it, after what you began in your stream before; it is there when the call
+/// returns. The numbers are of the type that the result is added in.
+///
+/// Errors: as `kyoho_pair_result`, and KYOHO_BAD_OPTION (another type, or memory that is not
+/// allowed), KYOHO_DEVICE_FAILED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_pair_result_on_device(
+    pair: *mut kyoho_pair,
+    result: *const c_char,
+    number_type: kyoho_number_type,
+    data: *mut c_void,
+    stride: i64,
+    count: i64,
+    cuda: *const kyoho_cuda,
+) -> ResultCode {
+    call_on(pair, |kernel| {
+        // SAFETY: null or a text.
+        let result = unsafe { name("result", result) }?;
+        let of = kernel.result(&result)?.of();
+        // SAFETY: null or a structure.
+        let (scalar, rows) = unsafe { device_rows(&result, (number_type, of), (data, stride, count), cuda) }?;
+        kernel.result_on_device(&result, scalar, rows)
     })
 }
 

@@ -9,6 +9,7 @@ mod columns;
 mod cpu;
 mod gpu;
 mod lists;
+mod on_device;
 
 use std::fmt::Debug;
 
@@ -25,6 +26,7 @@ use crate::simd::blocks;
 pub use columns::Columns;
 use cpu::CpuPairs;
 pub use lists::{ListedPairs, PairLists};
+pub use on_device::DeviceRows;
 
 /// The most sinks or sources.
 pub const MAX_BODIES: usize = i32::MAX as usize;
@@ -65,12 +67,19 @@ impl Rows for Packed<'_> {
 struct Given<'a> {
     pairs: &'a PairProgram,
     fields: &'a [Vec<Option<Columns>>; 2],
+    /// The fields that lie on the device.
+    on_device: &'a [Vec<Option<DeviceRows>>; 2],
     parameters: &'a [Option<Vec<Number>>],
     /// A number for each side that changes whenever its fields do.
     versions: [u64; 2],
 }
 
 impl Given<'_> {
+    /// Whether some numbers of a side lie on the device.
+    fn is_on_device(&self, side: Side) -> bool {
+        self.on_device[side as usize].iter().any(Option::is_some)
+    }
+
     /// Returns a number of a parameter.
     fn parameter(&self, parameter: usize, place: usize) -> Number {
         let numbers = self.parameters[parameter].as_deref().unwrap_or(&[]);
@@ -86,6 +95,25 @@ trait PairSums: Debug + Send {
     /// Computes the pairs of lists, of which the addresses are below the number of sources, and
     /// writes the results.
     fn run_lists(&mut self, given: &Given, lists: &PairLists, sources: usize, found: &mut [Columns]) -> Result<()>;
+
+    /// Copies the results of the last run to the host, if they were left on the device.
+    fn fetch_results(&mut self, _found: &mut [Columns]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Fails unless rows of this type can be read and written where a caller has them.
+    fn check_rows(&self, name: &str, rows: &DeviceRows, _of: Type) -> Result<()> {
+        Err(Error::BadOption {
+            name: format!("the memory of {name}"),
+            value: format!("that of CUDA device {}", rows.device),
+            allowed: "that of the host, for an interaction that no CUDA device computes".into(),
+        })
+    }
+
+    /// Writes the result with a number, of this type, from the last run to rows that were checked.
+    fn write_result(&mut self, _result: usize, _of: Type, _rows: &DeviceRows) -> Result<()> {
+        Err(Error::Internal { what: "a machine without memory of callers was given some".into() })
+    }
 }
 
 /// The machine on which pairs are computed.
@@ -137,10 +165,14 @@ pub struct PairKernel {
     /// The machine that takes over where that of the sums fails.
     spare: Option<PairMachine>,
     fields: [Vec<Option<Columns>>; 2],
+    /// The fields that lie on the device; then they are not among `fields`.
+    on_device: [Vec<Option<DeviceRows>>; 2],
     parameters: Vec<Option<Vec<Number>>>,
     /// The results of the last run, and their memory for the next one.
     results: Vec<Columns>,
     has_results: bool,
+    /// Whether the results are on the device alone.
+    is_left: bool,
     versions: [u64; 2],
 }
 
@@ -155,9 +187,21 @@ impl PairKernel {
     /// Makes an interaction of a compiled text and its sums, with a machine that may take over.
     fn of(pairs: PairProgram, (sums, spare): (Box<dyn PairSums>, Option<PairMachine>)) -> PairKernel {
         let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
+        let on_device = [0, 1].map(|side: usize| vec![None; pairs.fields[side].len()]);
         let parameters = pairs.parameters.iter().map(|_| None).collect();
         let (results, versions) = (Vec::new(), [0; 2]);
-        PairKernel { pairs, sums, spare, fields, parameters, results, has_results: false, versions }
+        PairKernel {
+            pairs,
+            sums,
+            spare,
+            fields,
+            on_device,
+            parameters,
+            results,
+            has_results: false,
+            is_left: false,
+            versions,
+        }
     }
 
     /// The compiled list.
@@ -235,6 +279,7 @@ impl PairKernel {
             }
         }
         self.fields[side as usize][number] = Some(numbers);
+        self.on_device[side as usize][number] = None;
         self.versions[side as usize] += 1;
         self.has_results = false;
         Ok(())
@@ -278,15 +323,31 @@ impl PairKernel {
         Ok(())
     }
 
-    /// Returns the numbers of a result of the last run.
-    pub fn result(&self, name: &str) -> Result<&Columns> {
+    /// Returns the number of a result that the last run made.
+    fn result_number(&self, name: &str) -> Result<usize> {
         let Some(number) = self.pairs.results.iter().position(|result| result.name == name) else {
             return Err(not_declared("the result", name, self.pairs.results.iter().map(|result| result.name.clone())));
         };
-        self.results.get(number).filter(|_| self.has_results).ok_or_else(|| Error::NotGiven {
-            what: format!("the result '{name}'"),
-            how: "a run makes it, and what is set afterwards drops it",
-        })
+        if !self.has_results {
+            let how = "a run makes it, and what is set afterwards drops it";
+            return Err(Error::NotGiven { what: format!("the result '{name}'"), how });
+        }
+        Ok(number)
+    }
+
+    /// Copies the results of the last run to the host, if they were left on the device as the
+    /// numbers of its sinks lie there.
+    pub fn fetch_results(&mut self) -> Result<()> {
+        if self.has_results && self.is_left {
+            self.sums.fetch_results(&mut self.results)?;
+            self.is_left = false;
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of a result of the last run; zeros as long as they are left on the device.
+    pub fn result(&self, name: &str) -> Result<&Columns> {
+        Ok(&self.results[self.result_number(name)?])
     }
 
     /// Returns the number of sinks or sources that the fields of a side have.
@@ -294,12 +355,14 @@ impl PairKernel {
         let fields = &self.pairs.fields[side as usize];
         let name = |field: &Field| format!("{}.{}", side.name(), field.name);
         let mut count = wanted;
-        for (field, given) in fields.iter().zip(&self.fields[side as usize]) {
-            let Some(numbers) = given else {
+        let given = self.fields[side as usize].iter().zip(&self.on_device[side as usize]);
+        let lengths = given
+            .map(|(host, device)| host.as_ref().map(Columns::count).or_else(|| device.as_ref().map(|rows| rows.count)));
+        for (field, length) in fields.iter().zip(lengths) {
+            let Some(length) = length else {
                 let how = "every field that the text declares is set before a run";
                 return Err(Error::NotGiven { what: format!("the array {}", name(field)), how });
             };
-            let length = numbers.count();
             match count {
                 Some(count) if count != length => {
                     let what = format!("the length of {}", name(field));
@@ -374,16 +437,19 @@ impl PairKernel {
             let made = self.pairs.results.iter().map(|result| Columns::new(of(result), sinks));
             self.results = made.collect::<Result<_>>()?;
         }
-        let PairKernel { pairs, sums, spare, fields, parameters, results, versions, .. } = self;
-        let given = Given { pairs, fields, parameters, versions: *versions };
+        let PairKernel { pairs, sums, spare, fields, on_device, parameters, results, versions, .. } = self;
+        let given = Given { pairs, fields, on_device, parameters, versions: *versions };
         let mut outcome = run(&mut **sums, &given, sinks, sources, results);
-        if let Some(error) = outcome.as_ref().err().filter(|error| error.is_of_device())
+        // No other machine can read what lies on the device.
+        let is_on_host = ![Side::I, Side::J].into_iter().any(|side| given.is_on_device(side));
+        if let Some(error) = outcome.as_ref().err().filter(|error| is_on_host && error.is_of_device())
             && let Some(machine) = spare.take()
         {
             (*sums, _) = machine.take_over(pairs, error)?;
             outcome = run(&mut **sums, &given, sinks, sources, results);
         }
         outcome?;
+        self.is_left = given.is_on_device(Side::I);
         self.has_results = true;
         Ok(())
     }

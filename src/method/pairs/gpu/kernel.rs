@@ -1,7 +1,7 @@
 //! The kernels of a pair interaction: `prepare_sources` computes what depends on a source alone,
 //! `sum_pairs` the pairs of some sinks with a slice of the sources, and `join_slices` joins the sums
 //! of slices in the order of the built-in direct sums. `sum_lists` computes the pairs of sinks with
-//! the sources of their lists.
+//! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers.
 
 use std::collections::HashMap;
 
@@ -26,20 +26,25 @@ const MOST_VALUES: usize = 3072;
 const WRITTEN_OUT: usize = 256;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 4] = ["prepare_sources", "sum_pairs", "join_slices", "sum_lists"];
+pub const NAMES: [&str; 6] =
+    ["prepare_sources", "sum_pairs", "join_slices", "sum_lists", "move_numbers_8", "move_numbers_4"];
 /// The memories of each, in the order of its arguments.
-pub const MEMORIES: [&[&str]; 4] = [
+pub const MEMORIES: [&[&str]; 6] = [
     &["columns", "tables", "records"],
     &["columns", "tables", "records", "partials8", "partials4"],
     &["partials8", "partials4", "results8", "results4"],
     &["columns", "tables", "records", "lists", "addresses", "results8", "results4"],
+    &["to", "from"],
+    &["to", "from"],
 ];
 /// The numbers of each, which follow.
-pub const COUNTS: [&[&str]; 4] = [
+pub const COUNTS: [&[&str]; 6] = [
     &["sources", "room"],
     &["sinks", "first", "room", "sources", "blocks_of_sinks"],
     &["sinks", "slices", "piece"],
     &["sinks", "first", "room", "piece", "has_addresses"],
+    &["rows", "to_first", "to_stride", "from_first", "from_stride"],
+    &["rows", "to_first", "to_stride", "from_first", "from_stride"],
 ];
 
 /// A number in a row of bytes.
@@ -190,6 +195,8 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
     kernels.sum_pairs();
     kernels.join_slices();
     kernels.sum_lists();
+    kernels.move_numbers(4, Scalar::F64);
+    kernels.move_numbers(5, Scalar::U32);
     writer.finish()
 }
 
@@ -596,6 +603,27 @@ impl<W: Writer> Kernels<'_, W> {
                 writer.store(scalar, to, variable);
             });
         }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Copies a number of each row from one memory to another. Places and strides are counted in
+    /// numbers.
+    fn move_numbers(&mut self, kernel: usize, scalar: Scalar) {
+        self.begin(kernel, 0, 0);
+        let row = self.thread();
+        let rows = self.writer.count("rows");
+        let is_one = self.less(&row, &rows);
+        self.writer.begin_if(&is_one);
+        let mut place = |first: &'static str, stride: &'static str| {
+            let (first, stride) = (self.writer.count(first), self.writer.count(stride));
+            let before = self.writer.of_whole(Two::Mul, &row, &stride);
+            self.writer.of_whole(Two::Add, &first, &before)
+        };
+        let (to, from) = (place("to_first", "to_stride"), place("from_first", "from_stride"));
+        let size = scalar.size() as u32;
+        let number = self.writer.load(scalar, &Place { memory: "from", terms: &[(&from, size)] });
+        self.writer.store(scalar, &Place { memory: "to", terms: &[(&to, size)] }, &number);
         self.writer.end_if();
         self.writer.end_kernel();
     }

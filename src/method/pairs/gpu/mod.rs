@@ -17,16 +17,18 @@ use sha2::{Digest, Sha256};
 use crate::data::{CHUNK, Error, Result, SLICES, chunks_below, memory};
 use crate::hal::Backend;
 use crate::hal::cuda::Cuda;
-use crate::hal::gpu::{Argument, Code, Event, Gpu, HostMemory, Images, Launch, Place};
+use crate::hal::gpu::{Address, Argument, Code, Event, Gpu, HostMemory, Images, Launch, Place};
 use crate::hal::opencl::OpenCl;
 use crate::hal::room::Room;
 use crate::law::language::PairProgram;
 use crate::law::language::limbs::{Component, Ending, LimbProgram};
 use crate::law::language::list::{Input, LimbInput, Op, Stage};
 use crate::law::language::number::{Number, compute};
+use crate::law::language::syntax::Side as Body;
+use crate::law::language::types::Type;
 use crate::simd::blocks;
 
-use super::{Columns, Given, PairLists, PairSums};
+use super::{Columns, DeviceRows, Given, PairLists, PairSums};
 use kernel::{Layout, MEMORIES, NAMES, PIECE, THREADS};
 use opencl::OpenClText;
 use ptx::PtxText;
@@ -80,8 +82,13 @@ fn digest(text: &str) -> String {
 
 /// The sums of a pair interaction by GPUs.
 struct GpuPairs<G: Gpu> {
+    backend: Backend,
+    /// The number of each device.
+    numbers: Vec<usize>,
     program: LimbProgram,
     layout: Layout,
+    /// The sinks of the last run.
+    sinks: usize,
     devices: Vec<OnDevice<G>>,
 }
 
@@ -123,11 +130,21 @@ struct OnDevice<G: Gpu> {
 /// The data of a run, for all devices.
 struct Run<'a> {
     given: &'a Given<'a>,
+    results: Results<'a>,
+    /// Whether results stay on the device.
+    is_left: bool,
     program: &'a LimbProgram,
     layout: &'a Layout,
     values: Vec<u8>,
     tables: Vec<u8>,
     sources: usize,
+}
+
+/// What there is to know of results.
+#[derive(Clone, Copy)]
+struct Results<'a> {
+    program: &'a LimbProgram,
+    layout: &'a Layout,
 }
 
 /// A limb of a result.
@@ -140,7 +157,7 @@ struct Limb<'a> {
     before: usize,
 }
 
-impl Run<'_> {
+impl Results<'_> {
     /// Does something with each limb of the results.
     fn each_limb(&self, mut work: impl FnMut(Limb) -> Result<()>) -> Result<()> {
         let mut before = 0;
@@ -179,8 +196,9 @@ impl<G: Gpu> GpuPairs<G> {
             _ => (format!("pair {}", pairs.name), Images::Ptx(&text), ""),
         };
         let code = Code { name: &name, images, source, defines: &[] };
+        let numbers = devices.to_vec();
         let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, &code)).collect::<Result<_>>()?;
-        Ok(GpuPairs { program, layout, devices })
+        Ok(GpuPairs { backend, numbers, program, layout, sinks: 0, devices })
     }
 }
 
@@ -198,6 +216,51 @@ impl<G: Gpu> PairSums for GpuPairs<G> {
             device.begin_lists(run, sinks, &of_sinks, lists)
         })
     }
+
+    fn fetch_results(&mut self, found: &mut [Columns]) -> Result<()> {
+        let GpuPairs { program, layout, devices, sinks, .. } = self;
+        // Interactions with arrays on a device have one.
+        let Some(device) = devices.first_mut() else { return Ok(()) };
+        let results = Results { program, layout };
+        device.copied.clear();
+        device.see_to_staging(&results, *sinks)?;
+        let begun = (0..sinks.div_ceil(PIECE)).try_for_each(|piece| device.copy(&results, piece, *sinks));
+        begun.and_then(|()| device.fetch(&results, 0..*sinks, found)).and(device.synchronize())
+    }
+
+    fn check_rows(&self, name: &str, rows: &DeviceRows, of: Type) -> Result<()> {
+        let refused = |value: String, allowed: &str| {
+            Err(Error::BadOption { name: format!("the memory of {name}"), value, allowed: allowed.into() })
+        };
+        let of_device = format!("that of CUDA device {}", rows.device);
+        let ([device], [number], Backend::Cuda) = (&self.devices[..], &self.numbers[..], self.backend) else {
+            return refused(of_device, "that of the host, for an interaction that other than one CUDA device computes");
+        };
+        if usize::try_from(rows.device) != Ok(*number) {
+            return refused(of_device, &format!("that of the host, or of CUDA device {number}, which computes"));
+        }
+        let limb = of.scalar.size() / of.scalar.limbs();
+        let is_apart = rows.stride as usize >= of.scalar.size() * of.width || rows.count < 2;
+        let is_aligned = [rows.address, rows.stride].into_iter().all(|bytes| bytes.is_multiple_of(limb as u64));
+        let fits = rows.bytes(of) / limb <= u32::MAX as usize;
+        if !(is_apart && is_aligned && fits) {
+            let value = format!("{:#x}, {} rows with a stride of {}", rows.address, rows.count, rows.stride);
+            let allowed = format!("aligned rows that do not overlap, of up to {} numbers in all", u32::MAX);
+            return refused(value, &allowed);
+        }
+        if rows.count == 0 {
+            return Ok(());
+        }
+        let _caller = device.gpu.enter()?;
+        device.gpu.check_memory_of_caller(name, rows.address, rows.bytes(of))
+    }
+
+    fn write_result(&mut self, result: usize, of: Type, rows: &DeviceRows) -> Result<()> {
+        let GpuPairs { program, layout, devices, sinks, .. } = self;
+        let Some(device) = devices.first_mut() else { return Ok(()) };
+        let results = Results { program, layout };
+        device.write_result(&results, *sinks, (result, of), rows)
+    }
 }
 
 impl<G: Gpu> GpuPairs<G> {
@@ -210,8 +273,12 @@ impl<G: Gpu> GpuPairs<G> {
         begin: impl Fn(&mut OnDevice<G>, &Run, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let (program, layout) = (&self.program, &self.layout);
+        self.sinks = sinks;
+        let is_left = given.is_on_device(Body::I);
         let run = Run {
             given,
+            results: Results { program, layout },
+            is_left,
             program,
             layout,
             values: values(given, program, layout)?,
@@ -234,7 +301,9 @@ impl<G: Gpu> GpuPairs<G> {
         let begun: Vec<Result<()>> = begun.collect();
         // All devices have ended before an error is given back, as they read what the caller gave.
         let ended = self.devices.iter_mut().enumerate().zip(begun).map(|((number, device), begun)| {
-            begun.and_then(|()| device.fetch(&run, range(number), found)).and(device.synchronize())
+            let fetched =
+                begun.and_then(|()| if is_left { Ok(()) } else { device.fetch(&run.results, range(number), found) });
+            fetched.and(device.synchronize())
         });
         let ended: Vec<Result<()>> = ended.collect();
         ended.into_iter().collect()
@@ -279,10 +348,8 @@ impl<G: Gpu> OnDevice<G> {
             let row = layout.counts[place] * size * PIECE;
             self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
         }
-        let bytes = sinks * run.bytes_of_sink()?;
-        if self.staging.bytes() < bytes {
-            self.staging = self.gpu.allocate_host(0, "results of pairs")?;
-            self.staging = self.gpu.allocate_host(bytes, "results of pairs")?;
+        if !run.is_left {
+            self.see_to_staging(&run.results, sinks)?;
         }
         // SAFETY: there is room for the tables, whose bytes stay until `shared` has synchronized.
         unsafe { send(&self.gpu, &self.queue, &run.tables, &self.tables, 0)? };
@@ -295,6 +362,17 @@ impl<G: Gpu> OnDevice<G> {
         let kernel = &mut self.kernels[0];
         // SAFETY: there are records for all sources, and columns of so many.
         unsafe { launch((&self.gpu, &self.queue), (kernel, 0), blocks, &memories, &counts, &run.values) }
+    }
+
+    /// Sees to it that there is room for the results of some sinks on the host.
+    fn see_to_staging(&mut self, results: &Results, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let bytes = sinks * results.bytes_of_sink()?;
+        if self.staging.bytes() < bytes {
+            self.staging = self.gpu.allocate_host(0, "results of pairs")?;
+            self.staging = self.gpu.allocate_host(bytes, "results of pairs")?;
+        }
+        Ok(())
     }
 
     /// Begins the sums of all sources for some sinks.
@@ -322,7 +400,9 @@ impl<G: Gpu> OnDevice<G> {
             let memories = [&self.partials[0], &self.partials[1], &self.results[0], &self.results[1]];
             // SAFETY: there is room for the results of all pieces.
             unsafe { launch(on, (&mut self.kernels[2], 2), count.div_ceil(THREADS), &memories, &counts, &[])? };
-            self.copy(run, piece, sinks.len())?;
+            if !run.is_left {
+                self.copy(&run.results, piece, sinks.len())?;
+            }
         }
         Ok(())
     }
@@ -377,7 +457,9 @@ impl<G: Gpu> OnDevice<G> {
             // SAFETY: the addresses are below the number of sources; there is room for the results of
             // all pieces.
             unsafe { launch(on, (&mut self.kernels[3], 3), blocks, &memories, &counts, &run.values)? };
-            self.copy(run, piece, sinks.len())?;
+            if !run.is_left {
+                self.copy(&run.results, piece, sinks.len())?;
+            }
         }
         Ok(())
     }
@@ -387,18 +469,37 @@ impl<G: Gpu> OnDevice<G> {
         for (place, side) in self.sides.iter_mut().enumerate() {
             let wanted = &run.program.columns[place];
             let version = run.given.versions[place];
-            if side.version == Some(version) {
-                continue;
+            let is_same = side.version == Some(version);
+            let rows_of = |column: &Component| run.given.on_device[place][column.of].as_ref();
+            let count = wanted.first().map_or(0, |column| {
+                let on_host = run.given.fields[place][column.of].as_ref().map(Columns::count);
+                on_host.or_else(|| rows_of(column).map(|rows| rows.count)).unwrap_or(0)
+            });
+            if !is_same {
+                // Columns begin at addresses that suit every number.
+                side.room = count.next_multiple_of(16);
+                let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
+                side.version = None;
+                side.columns.see_to(&self.gpu, bytes)?;
             }
-            let first = wanted.first().and_then(|column| run.given.fields[place][column.of].as_ref());
-            let count = first.map_or(0, Columns::count);
-            // Columns begin at addresses that suit every number.
-            side.room = count.next_multiple_of(16);
-            let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
-            side.version = None;
-            side.columns.see_to(&self.gpu, bytes)?;
             for (column, before) in wanted.iter().zip(&run.layout.columns[place]) {
-                let Some(numbers) = &run.given.fields[place][column.of] else { continue };
+                if let Some(rows) = rows_of(column) {
+                    // The caller may have written other numbers there.
+                    let of = run.given.pairs.fields[place][column.of].of;
+                    self.gpu.wait_for_caller(&self.queue, rows.stream)?;
+                    let (to, size) = (side.columns.at(), column.scalar.size());
+                    let Some(from) = self.gpu.address_of_caller(rows.address) else { continue };
+                    let place = (column.component * of.scalar.limbs() + column.limb) as u32;
+                    let ends = [
+                        ((to, before * side.room / size), 1),
+                        ((Argument::Memory(from), place as usize), rows.stride as usize / size),
+                    ];
+                    let kernel = &mut self.kernels[if size == 8 { 4 } else { 5 }];
+                    // SAFETY: there is room for the column, and the rows were checked.
+                    unsafe { move_numbers((&self.gpu, &self.queue), kernel, count, ends)? };
+                    continue;
+                }
+                let Some(numbers) = run.given.fields[place][column.of].as_ref().filter(|_| !is_same) else { continue };
                 let bytes = numbers.limb(column.component, column.limb);
                 // SAFETY: there is room for the column; the caller's numbers stay until `run` has
                 // synchronized.
@@ -410,7 +511,8 @@ impl<G: Gpu> OnDevice<G> {
     }
 
     /// Begins to copy the results of a piece of `sinks` sinks to the host.
-    fn copy(&mut self, run: &Run, piece: usize, sinks: usize) -> Result<()> {
+    fn copy(&mut self, run: &Results, piece: usize, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
         let first = piece * PIECE;
         let count = PIECE.min(sinks - first);
         let staging = self.staging.as_mut_ptr();
@@ -428,7 +530,7 @@ impl<G: Gpu> OnDevice<G> {
     }
 
     /// Hands over the results of some sinks, piece after piece, as they come to the host.
-    fn fetch(&mut self, run: &Run, sinks: Range<usize>, found: &mut [Columns]) -> Result<()> {
+    fn fetch(&mut self, run: &Results, sinks: Range<usize>, found: &mut [Columns]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         for (piece, copied) in self.copied.iter().enumerate() {
             copied.wait()?;
@@ -457,6 +559,44 @@ impl<G: Gpu> OnDevice<G> {
         }
         Ok(())
     }
+
+    /// Writes a result of all sinks of the last run to rows of the caller.
+    fn write_result(
+        &mut self,
+        results: &Results,
+        sinks: usize,
+        (result, of): (usize, Type),
+        rows: &DeviceRows,
+    ) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.wait_for_caller(&self.queue, rows.stream)?;
+        let Some(to) = self.gpu.address_of_caller(rows.address) else { return Ok(()) };
+        results.each_limb(|Limb { ending, limb, variable, size, .. }| {
+            if ending.output.result != result {
+                return Ok(());
+            }
+            if ending.scalar != of.scalar {
+                return Err(Error::BadOption {
+                    name: "the memory of a result that names what has another type".into(),
+                    value: "a device's".into(),
+                    allowed: "that of the host".into(),
+                });
+            }
+            let kind = usize::from(size == 4);
+            let place = ending.output.component * of.scalar.limbs() + limb;
+            for first in (0..sinks).step_by(PIECE) {
+                let row = first / PIECE * results.layout.counts[kind] + results.layout.variables[variable];
+                let stride = rows.stride as usize / size;
+                let from = ((self.results[kind].at(), row * PIECE), 1);
+                let ends = [((Argument::Memory(to), first * stride + place), stride), from];
+                let kernel = &mut self.kernels[4 + kind];
+                // SAFETY: the results of all sinks are there, and the rows were checked.
+                unsafe { move_numbers((&self.gpu, &self.queue), kernel, PIECE.min(sinks - first), ends)? };
+            }
+            Ok(())
+        })?;
+        self.gpu.synchronize(&self.queue)
+    }
 }
 
 /// Begins to copy bytes to memory of the device.
@@ -470,6 +610,30 @@ unsafe fn send<G: Gpu>(gpu: &G, queue: &G::Queue, bytes: &[u8], to: &Room<G>, at
     }
     // SAFETY: the caller's promise.
     unsafe { gpu.copy(queue, Place::Host(bytes.as_ptr().cast_mut()), Place::Device(&to.0, at), bytes.len()) }
+}
+
+/// A memory with the place of the first number and the distance of one to the next, in numbers.
+type Moved<'a, G> = ((Argument<'a, Address<G>>, usize), usize);
+
+/// Begins to copy a number of each row: to the first of two memories, from the second.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn move_numbers<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    rows: usize,
+    [((to, to_first), to_stride), ((from, from_first), from_stride)]: [Moved<'_, G>; 2],
+) -> Result<()> {
+    if rows == 0 {
+        return Ok(());
+    }
+    let counts = [rows, to_first, to_stride, from_first, from_stride].map(|count| count as u32);
+    let counts = counts.each_ref().map(|count| Argument::Bytes(bytemuck::bytes_of(count)));
+    let arguments: Vec<Argument<_>> = [to, from].into_iter().chain(counts).collect();
+    let (blocks, threads) = (rows.div_ceil(THREADS), THREADS);
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: false, arguments: &arguments }) }
 }
 
 /// Begins a kernel, which gets memories, numbers and, where it has them, parameters.
