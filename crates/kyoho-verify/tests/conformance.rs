@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use kyoho::data::Interaction;
+use kyoho::data::{Interaction, Order};
+use kyoho::hal::Backend;
 use kyoho::law::catalogue::CATALOGUE;
 use kyoho_verify::{Selection, run, targets};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -16,7 +17,10 @@ fn conforms(entry: &Interaction) -> Result<(), Failed> {
     }
     let mut failures = Vec::new();
     for target in targets {
-        for outcome in run(&target, "") {
+        // A CPU that is programmed by OpenCL takes long for numbers of two doubles, whose kernels are
+        // made of one text: there the lowest order has all checks, and `kyoho verify` for all.
+        let has_all = target.setup.backend != Backend::OpenCl || !entry.has_low_limbs() || entry.order == Order::Second;
+        for outcome in run(&target, if has_all { "" } else { "quad" }) {
             let found = outcome.findings.failures().iter();
             failures.extend(found.map(|failure| format!("{target}: {}: {failure}", outcome.check.name)));
         }
