@@ -6,7 +6,7 @@
 //! [`Precision::Quad`]: crate::Precision::Quad
 
 use crate::data::{
-    Error, Forces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source,
+    Error, Forces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source, memory,
 };
 use crate::law::double_double::{Double, DoubleDouble, two_sum};
 use crate::simd::predict;
@@ -123,7 +123,7 @@ impl System {
         let mut lows = Sinks::default();
         let mut all = Vec::new();
         for sink in sinks {
-            crate::data::memory::push(&mut all, sink.split(), "sinks")?;
+            memory::push(&mut all, sink.split(), "sinks")?;
         }
         lows.collect(all.iter().map(|(_, low)| *low), &self.interaction)?;
         let scan = self.candidates.collect(all.iter().map(|(high, _)| *high), &self.interaction)?;

@@ -34,10 +34,6 @@ pub fn gravity(order: Order) -> &'static CStr {
 /// The names of the vectors of a body in the texts.
 const VECTORS: [&str; 4] = ["pos", "vel", "acc", "jerk"];
 
-/// `FACTORS[q][k]`: the q-th derivative of `dt^k` is `FACTORS[q][k] dt^(k - q)`.
-const FACTORS: [[u32; 8]; 4] =
-    [[1, 1, 1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6, 7], [0, 0, 2, 6, 12, 20, 30, 42], [0, 0, 0, 6, 24, 60, 120, 210]];
-
 /// Returns the text of the full force of an interaction whose sources are predicted, as a system
 /// has it. A sink has `eps2` of its own beside the fields of [`gravity`]. A source has the
 /// coefficients of its Taylor series, `c0` to at most `c7`, `mass`, `id`, its `time` and its
@@ -54,7 +50,8 @@ pub fn gravity_of_system(interaction: &Interaction) -> String {
     let of_sources: String = (0..n_coefficients).map(|k| format!("c{k}: vec3<f64>, ")).collect();
     let mut predicted = String::from("  dt = select(predicts != 0, now - j.time, 0)\n");
     for (derivative, name) in vectors.iter().enumerate() {
-        let term = |k: usize| match FACTORS[derivative][k] {
+        // The q-th derivative of `dt^k` is `k (k - 1) ... (k - q + 1) dt^(k - q)`.
+        let term = |k: usize| match (k + 1 - derivative..=k).product::<usize>() {
             1 => format!("j.c{k}"),
             factor => format!("{factor} * j.c{k}"),
         };
