@@ -143,25 +143,26 @@ impl QuadDevice {
         self.sums.clear();
         self.sums.resize(count * width, 0.0);
         self.nearest.clear();
-        let mut take = |first: usize, result: &str, limbs: [usize; 2]| -> Result<()> {
+        // High and low limbs have places of their own in the row of a sink.
+        let mut take = |result: &str, high_place: Option<usize>, low_place: usize| -> Result<()> {
             let columns = self.kernel.result(result)?;
             for (row, sums) in self.sums.chunks_exact_mut(width).enumerate() {
                 for component in 0..columns.of().width {
                     let [high, low] = columns.bits(row, component).map(f64::from_bits);
-                    if limbs[0] == 0 {
+                    if let Some(first) = high_place {
                         sums[first + component] = high;
                     }
-                    sums[limbs[1] + first + component] = low;
+                    sums[low_place + component] = low;
                 }
             }
             Ok(())
         };
-        take(0, "pot", [0, n_outputs])?;
+        take("pot", Some(0), n_outputs)?;
         for (k, name) in RESULTS.into_iter().enumerate().take(n_derivatives) {
-            take(1 + 3 * k, name, [0, n_outputs])?;
+            take(name, Some(1 + 3 * k), n_outputs + 1 + 3 * k)?;
         }
         if nearest {
-            take(0, "distance2", [1, 2 * n_outputs])?;
+            take("distance2", None, 2 * n_outputs)?;
             let (index, distance2) = (self.kernel.result("nearest")?, self.kernel.result("distance2")?);
             self.nearest.extend((0..count).map(|row| {
                 let distance2 = f64::from_bits(distance2.bits(row, 0)[0]);
