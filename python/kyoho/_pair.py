@@ -223,7 +223,8 @@ class Pair(Handle):
         **parameters: Any,
     ) -> None:
         """Begins what a call with these arguments does, in a thread of the library; :meth:`wait` gives
-        the results. Arrays of the host are copied. Until then nothing else can be done with this pair interaction.
+        the results. Arrays of the host are copied. Until then nothing else can be done with this pair
+        interaction.
         """
         lists = (sink_offsets, source_offsets, addresses, first_addresses, source_counts)
         self._started = self._run("start", i, j, sinks, sources, lists, parameters)

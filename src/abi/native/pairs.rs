@@ -517,7 +517,7 @@ pub unsafe extern "C" fn kyoho_pair_result_on_device(
     call_on(pair, |kernel| {
         // SAFETY: null or a text.
         let result = unsafe { name("result", result) }?;
-        let of = kernel.result(&result)?.of();
+        let of = kernel.result_type(&result)?;
         // SAFETY: null or a structure.
         let (scalar, rows) = unsafe { device_rows(&result, (number_type, of), (data, stride, count), cuda) }?;
         kernel.result_on_device(&result, scalar, rows)

@@ -345,9 +345,20 @@ impl PairKernel {
         Ok(())
     }
 
-    /// Returns the numbers of a result of the last run; zeros as long as they are left on the device.
+    /// Returns the type of a result of the last run.
+    pub fn result_type(&self, name: &str) -> Result<Type> {
+        Ok(self.results[self.result_number(name)?].of())
+    }
+
+    /// Returns the numbers of a result of the last run. Those that were left on the device have to be
+    /// fetched before.
     pub fn result(&self, name: &str) -> Result<&Columns> {
-        Ok(&self.results[self.result_number(name)?])
+        let number = self.result_number(name)?;
+        if self.is_left {
+            let how = "it was left on the device, and has to be fetched first";
+            return Err(Error::NotGiven { what: format!("the result '{name}' on the host"), how });
+        }
+        Ok(&self.results[number])
     }
 
     /// Returns the number of sinks or sources that the fields of a side have.

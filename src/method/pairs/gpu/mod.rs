@@ -628,6 +628,14 @@ unsafe fn move_numbers<G: Gpu>(
     if rows == 0 {
         return Ok(());
     }
+    // The kernel counts in 32 bits.
+    for (first, stride) in [(to_first, to_stride), (from_first, from_stride)] {
+        let last = first.saturating_add((rows - 1).saturating_mul(stride));
+        if last > u32::MAX as usize {
+            let what = "the place of a number of pairs in memory of the device".into();
+            return Err(Error::BadList { what, value: last as i64, allowed: format!("up to {}", u32::MAX) });
+        }
+    }
     let counts = [rows, to_first, to_stride, from_first, from_stride].map(|count| count as u32);
     let counts = counts.each_ref().map(|count| Argument::Bytes(bytemuck::bytes_of(count)));
     let arguments: Vec<Argument<_>> = [to, from].into_iter().chain(counts).collect();
