@@ -377,6 +377,130 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
+/// Random expressions of a type by fields of both sides and tables, without functions that no
+/// instruction computes. Indices of tables are `i.n`, which is below 2, and `j.n`, below 3.
+fn expression_of(of: &'static str, depth: u32) -> BoxedStrategy<String> {
+    let leaf = match of {
+        "f64" => prop::sample::select(vec!["i.a", "j.a", "eps", "t[i.n, j.n]", "f64(0.75)"]),
+        "f32" => prop::sample::select(vec!["i.s", "j.s", "u[j.n]", "f32(-1.5)"]),
+        "i32" => prop::sample::select(vec!["i.k", "j.k", "i32(-3)"]),
+        "u32" => prop::sample::select(vec!["i.n", "j.n", "u32(7)"]),
+        _ => prop::sample::select(vec!["i.a < j.a", "j.k == i.k"]),
+    };
+    let leaf = leaf.prop_map(str::to_string);
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let inner = move |of| expression_of(of, depth - 1);
+    let either = |signs: &[&'static str]| prop::sample::select(signs.to_vec());
+    if of == "bool" {
+        let any = prop::sample::select(vec!["f64", "f32", "i32", "u32"]);
+        return prop_oneof![
+            (any, either(&["<", "<=", ">", ">=", "==", "!="])).prop_flat_map(
+                move |(of, sign)| (inner(of), inner(of)).prop_map(move |(a, b)| format!("({a} {sign} {b})"))
+            ),
+            (inner(of), inner(of), either(&["&&", "||"])).prop_map(|(a, b, sign)| format!("({a} {sign} {b})")),
+            inner(of).prop_map(|a| format!("(!({a}))")),
+        ]
+        .boxed();
+    }
+    let of_two = (inner(of), inner(of), either(&["+", "-", "*"])).prop_map(|(a, b, sign)| format!("({a} {sign} {b})"));
+    let better = (inner(of), inner(of), either(&["min", "max"])).prop_map(|(a, b, name)| format!("{name}({a}, {b})"));
+    let chosen = (inner("bool"), inner(of), inner(of)).prop_map(|(c, a, b)| format!("select({c}, {a}, {b})"));
+    let fused = (inner(of), inner(of), inner(of), either(&["+", "-"]), either(&["", "-"]))
+        .prop_map(|(a, b, c, sign, first)| format!("({first}{a} * {b} {sign} {c})"));
+    match of {
+        "u32" => prop_oneof![leaf, of_two, better, chosen].boxed(),
+        "i32" => {
+            let one = (inner(of), either(&["abs", "-"])).prop_map(|(a, name)| format!("({name}({a}))"));
+            prop_oneof![leaf, of_two, better, chosen, fused, one].boxed()
+        }
+        _ => {
+            let functions = either(&["abs", "floor", "-", "sqrt", "rsqrt"]);
+            let one = (inner(of), functions).prop_map(|(a, name)| format!("({name}({a}))"));
+            let quotient = (inner(of), inner(of)).prop_map(|(a, b)| format!("({a} / {b})"));
+            let other = if of == "f64" { "f32" } else { "f64" };
+            let from = prop::sample::select(vec![other, "i32"]);
+            let converted = from.prop_flat_map(inner).prop_map(move |a| format!("{of}({a})"));
+            prop_oneof![leaf, of_two, better, chosen, fused, one, quotient, converted].boxed()
+        }
+    }
+}
+
+/// A random statement for each way of joining terms, some of which are in a result's own type alone.
+fn statements() -> impl Strategy<Value = Vec<String>> {
+    let wide = |of| expression_of(of, 3);
+    (
+        prop::option::of(wide("bool")),
+        prop::sample::subsequence(vec![true; 9], 1..=9),
+        (wide("f64"), wide("f32"), wide("f32"), wide("f64"), wide("f32")),
+        (wide("i32"), wide("bool"), wide("f64"), wide("i32"), wide("u32")),
+    )
+        .prop_map(|(left_out, kept, (a, b, c, d, e), (f, g, h, k, n))| {
+            let all = [
+                format!("sum += {a}"),
+                format!("single -= {b} * i.s"),
+                format!("widened += {c}"),
+                format!("least min= {d}"),
+                format!("greatest max= {e}"),
+                format!("whole += {f}"),
+                format!("number count= {g}"),
+                format!("near argmin= {h}, {k}"),
+                format!("far argmax= {n}, {e}"),
+            ];
+            let left_out = left_out.map(|condition| format!("skip if {condition}"));
+            left_out.into_iter().chain(all.into_iter().skip(9 - kept.len())).collect()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits(body in statements(), sources in 1usize..600, seed in any::<u64>()) {
+        let names = [
+            ("sum", "f64 sum"), ("single", "f32 sum"), ("widened", "f32 sum(f64)"), ("least", "f64 min"),
+            ("greatest", "f32 max"), ("whole", "i32 sum"), ("number", "u32 count"), ("near", "i32 argmin"),
+            ("far", "f32 argmax"),
+        ];
+        let body = body.join("\n");
+        let is_used = |(name, _): &&(&str, &str)| body.contains(&format!("{name} "));
+        let used: Vec<_> = names.iter().filter(is_used).collect();
+        let results: Vec<String> = used.iter().map(|(name, of)| format!("{name}: {of}")).collect();
+        let fields = "a: f64, s: f32, k: i32, n: u32";
+        let text = format!(
+            "pair p\ni {fields}\nj {fields}\nparam eps: f64, t: f64[2, 3], u: f32[3]\nresult {}\nbody\n{body}\n",
+            results.join(", ")
+        );
+        let found = |level| {
+            let mut kernel = PairKernel::new(&text, Options::default(), &PairMachine::cpu(1, level))
+                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            for (side, count) in [("i", 3), ("j", sources)] {
+                let reals = numbers(2 * count, seed ^ count as u64);
+                set(&mut kernel, &format!("{side}.a"), &reals[..count], 1);
+                set(&mut kernel, &format!("{side}.s"), &reals[count..], 1);
+                let whole: Vec<f64> = reals[..count].iter().map(|real| (real * 5.0).trunc()).collect();
+                set(&mut kernel, &format!("{side}.k"), &whole, 1);
+                let below = if side == "i" { 2.0 } else { 3.0 };
+                let indices: Vec<f64> = reals[..count].iter().map(|real| (real.abs() * below).floor()).collect();
+                set(&mut kernel, &format!("{side}.n"), &indices, 1);
+            }
+            kernel.set_parameter("eps", &[Number::F64(0.01)]).unwrap();
+            kernel.set_parameter("t", &[0.5, -1.0, 2.0, 1e3, 11.0, -1e-3].map(Number::F64)).unwrap();
+            kernel.set_parameter("u", &[0.25, -7.0, 3.0].map(Number::F64)).unwrap();
+            kernel.run(None, None).unwrap();
+            // A number that is none has any bits.
+            let shown = |number: f64| if number.is_nan() { "none".into() } else { format!("{:x}", number.to_bits()) };
+            let of = |(name, _): &&(&str, &str)| self::found(&kernel, name).into_iter().map(shown).collect::<Vec<String>>();
+            used.iter().map(of).collect::<Vec<_>>()
+        };
+        let expected = found(Level::Portable);
+        for level in Level::available() {
+            prop_assert_eq!(&found(level), &expected, "{:?}\n{}", level, text);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 

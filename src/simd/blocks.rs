@@ -14,11 +14,13 @@ use crate::law::language::real::{Convert, Real};
 use crate::law::language::types::Scalar;
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
+use super::machine_code::MachineCode;
 
 /// The number of sources of a block.
 pub const LANES: usize = crate::data::CHUNK;
 /// The number of sums of a block that are made side by side.
-const SUMS: usize = 32;
+pub(super) const SUMS: usize = 32;
 /// The number of them that a loop makes at once.
 const SIDE: usize = 16;
 
@@ -270,14 +272,18 @@ pub struct Steps {
     steps: Vec<Step>,
     joins: Vec<Join>,
     level: Level,
+    /// The steps as machine code, where they could be translated.
+    #[cfg(target_arch = "x86_64")]
+    machine_code: Option<MachineCode>,
     /// The bytes of the block, and the numbers of the row, that it needs.
     bytes: usize,
     row: usize,
 }
 
 impl Steps {
-    /// Takes steps and what is made of their columns, once it is known that they are sound.
-    pub fn new(steps: Vec<Step>, joins: Vec<Join>, level: Level) -> Result<Steps> {
+    /// Takes steps and what is made of their columns, once it is known that they are sound. Only the
+    /// columns `kept` are read after the joins.
+    pub fn new(steps: Vec<Step>, joins: Vec<Join>, kept: &[(Scalar, Column)], level: Level) -> Result<Steps> {
         let defect = || Error::Internal { what: "a step of a pair program is not sound".into() };
         if !level.is_available() {
             return Err(Error::Internal { what: format!("this CPU has no {}", level.name()) });
@@ -317,7 +323,29 @@ impl Steps {
                 bytes = bytes.max(column.0 + column_bytes(scalar));
             }
         }
-        Ok(Steps { steps, joins, level, bytes, row })
+        for (scalar, column) in kept {
+            bytes = bytes.max(column.0 + column_bytes(*scalar));
+        }
+        let mut all = Steps {
+            steps,
+            joins,
+            level,
+            #[cfg(target_arch = "x86_64")]
+            machine_code: None,
+            bytes,
+            row,
+        };
+        #[cfg(target_arch = "x86_64")]
+        if level >= Level::Avx2 && !all.joins.is_empty() {
+            all.machine_code = MachineCode::new(&all.steps, &all.joins, kept, bytes);
+            all.bytes = all.machine_code.as_ref().map_or(bytes, MachineCode::bytes);
+        }
+        Ok(all)
+    }
+
+    /// The bytes of a block that they need.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Takes the steps for a block with a row of uniform numbers, and joins the first `count` terms.
@@ -326,6 +354,16 @@ impl Steps {
         assert!(block.lines.len() * 64 >= self.bytes && row.len() >= self.row && joined.len() >= self.joins.len());
         let memory = Memory { base: block.lines.as_mut_ptr().cast(), _block: PhantomData };
         let count = count.min(LANES);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(code) = &self.machine_code {
+            // SAFETY: `new` has seen that the CPU has the instructions, and the block and the row are
+            // large enough.
+            unsafe { code.run(memory.base, row, tables, count) };
+            for (number, (join, joined)) in self.joins.iter().zip(joined).enumerate() {
+                *joined = joined_number(block, join, code.joined(number));
+            }
+            return;
+        }
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has seen that the CPU has the instructions.
@@ -338,8 +376,22 @@ impl Steps {
     }
 }
 
+/// Returns the number of a join that machine code left at a place.
+#[cfg(target_arch = "x86_64")]
+fn joined_number(block: &Block, join: &Join, place: usize) -> Bits {
+    let word = u64::from_le_bytes(std::array::from_fn(|byte| block.bytes()[place + byte]));
+    let is_negative = matches!(join.joining, Joining::Sum { negative: true, .. });
+    match join.scalar {
+        Scalar::F64 if is_negative => [word ^ 1 << 63, 0],
+        Scalar::F64 => [word, 0],
+        Scalar::F32 if is_negative => [u64::from(word as u32 ^ 1 << 31), 0],
+        _ if is_negative => [u64::from((word as u32).wrapping_neg()), 0],
+        _ => [u64::from(word as u32), 0],
+    }
+}
+
 /// The types of the result and of the operands of an action.
-fn types(action: Action) -> (Scalar, [Option<Scalar>; 3]) {
+pub(super) fn types(action: Action) -> (Scalar, [Option<Scalar>; 3]) {
     use Scalar::{Bool, U32};
     match action {
         Action::Broadcast(scalar) => (scalar, [Some(scalar), None, None]),

@@ -3,7 +3,8 @@
 //! `avx512`, `avx2` and [`portable`] implement the numbers that laws are written in. [`tile`] has
 //! the shape of the data, [`sum`] the loop over a tile, [`predict`] the Taylor series, and
 //! [`neighbours`] the searches. [`kernel`] binds a law, a precision and an instruction set into one
-//! object. [`blocks`] takes the operations of an interaction that a user wrote, one after another.
+//! object. [`blocks`] takes the operations of an interaction that a user wrote, one after another, and
+//! `machine_code` translates them where it can.
 
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(test, allow(dead_code, reason = "unit tests have the portable kernels alone"))]
@@ -15,6 +16,8 @@ pub mod blocks;
 pub mod expansions;
 pub mod kernel;
 pub mod level;
+#[cfg(target_arch = "x86_64")]
+mod machine_code;
 pub mod neighbours;
 pub mod portable;
 pub mod predict;

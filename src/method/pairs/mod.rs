@@ -1,7 +1,7 @@
 //! Pair interactions that users wrote, summed over all pairs.
 //!
-//! A [`PairKernel`] holds the sinks and sources that it was given, typed as its text declares. The
-//! CPU interprets its list of operations (`cpu`); for GPUs it is written as the text of kernels
+//! A [`PairKernel`] holds the sinks and sources that it was given, typed as its text declares. Its
+//! list of operations becomes steps on blocks for CPUs (`cpu`) and the text of kernels for GPUs
 //! (`gpu`). Sums are made in the order of the built-in direct sums: by slices of sources, each from
 //! its first chunk to its last, and slices by groups.
 
@@ -221,13 +221,13 @@ impl PairKernel {
     }
 
     /// Returns the text of the kernels that a backend gets: PTX for CUDA, OpenCL C for OpenCL. The
-    /// CPU interprets the list and has none.
+    /// CPU takes steps on blocks and has none.
     pub fn source(&self, backend: Backend) -> Result<String> {
         match backend {
             Backend::Cpu => Err(Error::BadOption {
                 name: "the backend of the text of kernels".into(),
                 value: backend.name().into(),
-                allowed: "cuda, opencl; the CPU interprets the list of operations".into(),
+                allowed: "cuda, opencl; the CPU takes the list of operations as it is".into(),
             }),
             backend => gpu::source(backend, &self.pairs),
         }

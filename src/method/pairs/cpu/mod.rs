@@ -378,6 +378,15 @@ fn is_better(kept: &Kept, a: Bits, b: Bits) -> bool {
 }
 
 fn join_numbers(kept: &Kept, a: Bits, b: Bits) -> Bits {
+    // Sums of one limb, of which there is one for each block, are spared the way over all types.
+    match (kept.output.reduction, kept.accumulated) {
+        (Reduction::Sum, Scalar::F64) => return [(f64::from_bits(a[0]) + f64::from_bits(b[0])).to_bits(), 0],
+        (Reduction::Sum, Scalar::F32) => {
+            let [a, b] = [a, b].map(|bits| f32::from_bits(bits[0] as u32));
+            return [u64::from((a + b).to_bits()), 0];
+        }
+        _ => (),
+    }
     let two = match kept.output.reduction {
         Reduction::Sum | Reduction::Count => Two::Add,
         Reduction::Min | Reduction::ArgMin => Two::Min,

@@ -203,13 +203,23 @@ impl Program {
             let named = named.map(|(id, column)| (term, column, nodes[id].scalar));
             kept.push(Kept { output: *output, scalar, accumulated, named, condition });
         }
+        // The address that `argmin` and `argmax` name is looked for afterwards.
+        let mut read: Vec<(Scalar, Column)> = Vec::new();
+        for Kept { scalar, named, condition, .. } in &kept {
+            if let Some((key, value, of)) = named {
+                read.extend([(*scalar, *key), (*of, *value)]);
+                read.extend(condition.map(|condition| (Scalar::Bool, condition)));
+            }
+        }
+        let of_sources = Steps::new(of_sources, Vec::new(), &[], level)?;
+        let of_pairs = Steps::new(of_pairs, joins, &read, level)?;
         Ok(Program {
             columns,
             source_bytes,
-            block_bytes: places.end,
+            block_bytes: places.end.max(of_pairs.bytes()),
             row: places.row,
-            of_sources: Steps::new(of_sources, Vec::new(), level)?,
-            of_pairs: Steps::new(of_pairs, joins, level)?,
+            of_sources,
+            of_pairs,
             kept,
         })
     }
