@@ -459,7 +459,7 @@ pub const SAME_BITS: Check = Check {
     needs: Needs::WrittenPairs,
     run: |target, findings| {
         let problem = {
-            let mut problem = reductions(1500, 6000);
+            let mut problem = reductions(1500, 7000);
             let random = &mut Random::new(7);
             for data in &mut problem.fields {
                 if ["i.a", "j.a", "j.s", "j.q"].contains(&data.name) {
@@ -487,7 +487,7 @@ pub const SAME_BITS: Check = Check {
             let last = kernel.result("sum")?.number(sinks - 1, 0).widened().to_f64();
             findings.expect_equal(&format!("the sum of the last of {sinks} sinks"), last, 0.75);
         }
-        // A sink's results do not depend on the others.
+        // A sink's results do not depend on the others, though few are summed in another way on a GPU.
         let twice = bits(&machine(target, &[devices[0], devices[0]]))?;
         findings.expect(first == twice, || "two halves of the sinks gave other bits".into());
         Ok(())

@@ -1,6 +1,8 @@
 //! The kernels of a pair interaction: `prepare_sources` computes what depends on a source alone,
 //! `sum_pairs` the pairs of some sinks with a slice of the sources, and `join_slices` joins the sums
-//! of slices in the order of the built-in direct sums. `sum_lists` computes the pairs of sinks with
+//! of slices in the order of the built-in direct sums. Where sinks are few, `sum_pairs` computes the
+//! sums of single blocks of sources, which `join_blocks` adds to those of slices in the order in
+//! which `sum_pairs` would have added them. `sum_lists` computes the pairs of sinks with
 //! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers.
 
 use std::collections::HashMap;
@@ -25,26 +27,31 @@ const MOST_VALUES: usize = 3072;
 /// The operations up to which pairs are written out several times in a loop.
 const WRITTEN_OUT: usize = 256;
 
+/// The most sources whose terms are added one after another.
+const BLOCK: usize = 32;
+
 /// The names of the kernels.
-pub const NAMES: [&str; 6] =
-    ["prepare_sources", "sum_pairs", "join_slices", "sum_lists", "move_numbers_8", "move_numbers_4"];
+pub const NAMES: [&str; 7] =
+    ["prepare_sources", "sum_pairs", "join_slices", "sum_lists", "move_numbers_8", "move_numbers_4", "join_blocks"];
 /// The memories of each, in the order of its arguments.
-pub const MEMORIES: [&[&str]; 6] = [
+pub const MEMORIES: [&[&str]; 7] = [
     &["columns", "tables", "records"],
     &["columns", "tables", "records", "partials8", "partials4"],
     &["partials8", "partials4", "results8", "results4"],
     &["columns", "tables", "records", "lists", "addresses", "results8", "results4"],
     &["to", "from"],
     &["to", "from"],
+    &["partials8", "partials4"],
 ];
 /// The numbers of each, which follow.
-pub const COUNTS: [&[&str]; 6] = [
+pub const COUNTS: [&[&str]; 7] = [
     &["sources", "room"],
-    &["sinks", "first", "room", "sources", "blocks_of_sinks"],
+    &["sinks", "first", "room", "sources", "blocks_of_sinks", "first_unit", "units", "span", "width", "first_row"],
     &["sinks", "slices", "piece"],
     &["sinks", "first", "room", "piece", "has_addresses"],
     &["rows", "to_first", "to_stride", "from_first", "from_stride"],
     &["rows", "to_first", "to_stride", "from_first", "from_stride"],
+    &["sinks", "blocks", "has_sums"],
 ];
 
 /// A number in a row of bytes.
@@ -81,6 +88,8 @@ pub struct Layout {
     pub table_bytes: usize,
     /// The sources that are read into shared memory together.
     tile: usize,
+    /// The sources whose terms are added one after another, before their sum goes to the slice's.
+    pub block: usize,
     /// The sinks of a thread.
     pub sinks: usize,
     /// How often a pair is written out in a loop.
@@ -182,6 +191,7 @@ impl Layout {
             tables,
             table_bytes,
             tile,
+            block: BLOCK.min(tile),
             sinks,
             times: times.min(tile),
         })
@@ -197,6 +207,7 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
     kernels.sum_lists();
     kernels.move_numbers(4, Scalar::F64);
     kernels.move_numbers(5, Scalar::U32);
+    kernels.join_blocks();
     writer.finish()
 }
 
@@ -388,22 +399,30 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.end_kernel();
     }
 
-    /// The place of a variable of a slice in memory, of which `row` is the slice.
+    /// The place of a variable of a sink in memory, where each row has all variables of so many sinks,
+    /// or of a piece.
     fn stored<R>(
         &mut self,
         (eight, four): (&'static str, &'static str),
         variable: usize,
-        row: &Name,
-        sink: &Name,
+        (row, sink, sinks): (&Name, &Name, Option<&Name>),
         with: impl FnOnce(&mut W, Scalar, &Place) -> R,
     ) -> R {
         let scalar = self.program.variables[variable].scalar;
         let size = scalar.size() as u32;
         let (memory, count) = if size == 8 { (eight, self.layout.counts[0]) } else { (four, self.layout.counts[1]) };
-        let (one, place) = (self.writer.whole(1), self.layout.variables[variable] as u32);
-        let column = size * PIECE as u32;
-        let terms = [(row, column * count as u32), (&one, column * place), (sink, size)];
-        with(self.writer, scalar, &Place { memory, terms: &terms })
+        let place = self.layout.variables[variable] as u32;
+        let Some(sinks) = sinks else {
+            let (one, column) = (self.writer.whole(1), size * PIECE as u32);
+            let terms = [(row, column * count as u32), (&one, column * place), (sink, size)];
+            return with(self.writer, scalar, &Place { memory, terms: &terms });
+        };
+        let [count, place] = [count as u32, place].map(|number| self.writer.whole(number));
+        let column = self.writer.of_whole(Two::Mul, row, &count);
+        let column = self.writer.of_whole(Two::Add, &column, &place);
+        let number = self.writer.of_whole(Two::Mul, &column, sinks);
+        let number = self.writer.of_whole(Two::Add, &number, sink);
+        with(self.writer, scalar, &Place { memory, terms: &[(&number, size)] })
     }
 
     /// Reads a sink, and computes what depends on it alone.
@@ -427,10 +446,12 @@ impl<W: Writer> Kernels<'_, W> {
         let count = |kernels: &mut Self, name: &'static str| kernels.writer.count(name);
         let (sinks, first, room) = (count(self, "sinks"), count(self, "first"), count(self, "room"));
         let (sources, blocks) = (count(self, "sources"), count(self, "blocks_of_sinks"));
+        let (first_unit, units, span) = (count(self, "first_unit"), count(self, "units"), count(self, "span"));
+        let (width, first_row) = (count(self, "width"), count(self, "first_row"));
         let whole = |kernels: &mut Self, number: usize| kernels.writer.whole(number as u32);
-        let (one, chunk_size) = (whole(self, 1), whole(self, CHUNK));
-        let slice = self.writer.of_whole(Two::Div, &block, &blocks);
-        let before = self.writer.of_whole(Two::Mul, &slice, &blocks);
+        let one = whole(self, 1);
+        let row = self.writer.of_whole(Two::Div, &block, &blocks);
+        let before = self.writer.of_whole(Two::Mul, &row, &blocks);
         let block = self.writer.of_whole(Two::Sub, &block, &before);
         let of_block = whole(self, THREADS * layout.sinks);
         let first_of_block = self.writer.of_whole(Two::Mul, &block, &of_block);
@@ -452,13 +473,14 @@ impl<W: Writer> Kernels<'_, W> {
             variables.push(self.variables(program.variables.len()));
         }
 
-        let most = whole(self, CHUNK - 1);
-        let chunks = self.writer.of_whole(Two::Add, &sources, &most);
-        let chunks = self.writer.of_whole(Two::Div, &chunks, &chunk_size);
-        let chunk = self.writer.begin_loop(&slice, &chunks, SLICES as u32);
-        let first_source = self.writer.of_whole(Two::Mul, &chunk, &chunk_size);
+        // Units of sources: chunks, of which a slice has each 24th, or one block.
+        let first_unit = self.writer.of_whole(Two::Add, &row, &first_unit);
+        let end_unit = self.writer.of_whole(Two::Add, &first_unit, &span);
+        let end_unit = self.writer.of_whole(Two::Min, &end_unit, &units);
+        let unit = self.writer.begin_loop(&first_unit, &end_unit, SLICES as u32);
+        let first_source = self.writer.of_whole(Two::Mul, &unit, &width);
         let rest = self.writer.of_whole(Two::Sub, &sources, &first_source);
-        let count = self.writer.of_whole(Two::Min, &rest, &chunk_size);
+        let count = self.writer.of_whole(Two::Min, &rest, &width);
         let zero = whole(self, 0);
         let part = self.writer.begin_loop(&zero, &count, tile as u32);
         let (tile, record) = (whole(self, tile), whole(self, layout.record_bytes));
@@ -473,12 +495,22 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.share(&Place { memory: "records", terms: &[(&source, bytes), (&byte, 1)] }, &byte);
         self.writer.end_loop();
         self.writer.barrier();
-        let times = whole(self, layout.times);
-        let full = self.writer.of_whole(Two::Div, &here, &times);
-        let full = self.writer.of_whole(Two::Mul, &full, &times);
-        let full = self.writer.of_whole(Two::Mul, &full, &record);
-        let written_out = (&zero, &full, layout.times);
-        let loops = if layout.times > 1 { vec![written_out, (&full, &end, 1)] } else { vec![(&zero, &end, 1)] };
+        let at = self.writer.begin_loop(&zero, &here, layout.block as u32);
+        let most = whole(self, layout.block);
+        let rest = self.writer.of_whole(Two::Sub, &here, &at);
+        let size = self.writer.of_whole(Two::Min, &rest, &most);
+        let [begin, size_in_bytes] = [&at, &size].map(|count| self.writer.of_whole(Two::Mul, count, &record));
+        let end = self.writer.of_whole(Two::Add, &begin, &size_in_bytes);
+        // The last block is not written out, as quotients cost too much in this place.
+        let is_part = self.less(&size, &most);
+        let full = self.writer.operation(&Operation {
+            op: Op::Select(0, 0, 0),
+            scalar: Scalar::U32,
+            of: Scalar::U32,
+            operands: [&is_part, &begin, &end],
+        });
+        let written_out = (&begin, &full, layout.times);
+        let loops = if layout.times > 1 { vec![written_out, (&full, &end, 1)] } else { vec![(&begin, &end, 1)] };
         for (from, to, times) in loops {
             let place = self.writer.begin_loop(from, to, bytes * times as u32);
             for time in 0..times {
@@ -491,17 +523,19 @@ impl<W: Writer> Kernels<'_, W> {
             }
             self.writer.end_loop();
         }
-        self.writer.end_loop();
         for variables in &variables {
             self.statements(&program.chunk, variables, &[], &Names::new());
         }
         self.writer.end_loop();
+        self.writer.end_loop();
+        self.writer.end_loop();
 
+        let row = self.writer.of_whole(Two::Add, &row, &first_row);
         for (place, variables) in places.iter().zip(&variables) {
             let is_one = self.less(place, &sinks);
             self.writer.begin_if(&is_one);
             for (number, variable) in variables[..program.of_slice].iter().enumerate() {
-                self.stored(("partials8", "partials4"), number, &slice, place, |writer, scalar, to| {
+                self.stored(("partials8", "partials4"), number, (&row, place, Some(&sinks)), |writer, scalar, to| {
                     writer.store(scalar, to, variable);
                 });
             }
@@ -534,9 +568,12 @@ impl<W: Writer> Kernels<'_, W> {
             let first = self.writer.whole(group as u32);
             let slice = self.writer.begin_loop(&first, &slices, SLICE_GROUPS as u32);
             let load = |number: usize| {
-                self.stored(("partials8", "partials4"), number, &slice, &sink, |writer, scalar, from| {
-                    writer.load(scalar, from)
-                })
+                self.stored(
+                    ("partials8", "partials4"),
+                    number,
+                    (&slice, &sink, Some(&sinks)),
+                    |writer, scalar, from| writer.load(scalar, from),
+                )
             };
             let others: Vec<Name> = (0..of_slice).map(load).collect();
             self.statements(&self.program.join, &variables, &others, &Names::new());
@@ -553,7 +590,57 @@ impl<W: Writer> Kernels<'_, W> {
         }
         let piece = self.writer.count("piece");
         for (number, variable) in groups[0].iter().enumerate() {
-            self.stored(("results8", "results4"), number, &piece, &sink, |writer, scalar, to| {
+            self.stored(("results8", "results4"), number, (&piece, &sink, None), |writer, scalar, to| {
+                writer.store(scalar, to, variable);
+            });
+        }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Adds the sums of blocks to those of their slices, a thread for each sink and slice. The rows of
+    /// blocks follow those of slices.
+    fn join_blocks(&mut self) {
+        let of_slice = self.program.of_slice;
+        self.begin(6, 0, 0);
+        let thread = self.thread();
+        let (sinks, blocks) = (self.writer.count("sinks"), self.writer.count("blocks"));
+        let has_sums = self.writer.count("has_sums");
+        let [zero, slices, per_chunk] =
+            [0, SLICES, CHUNK / self.layout.block].map(|number| self.writer.whole(number as u32));
+        let slice = self.writer.of_whole(Two::Div, &thread, &sinks);
+        let before = self.writer.of_whole(Two::Mul, &slice, &sinks);
+        let sink = self.writer.of_whole(Two::Sub, &thread, &before);
+        let is_one = self.less(&slice, &slices);
+        self.writer.begin_if(&is_one);
+        let variables = self.variables(of_slice);
+        let load = |kernels: &mut Self, row: &Name| -> Vec<Name> {
+            let load = |number: usize| {
+                let place = (row, &sink, Some(&sinks));
+                kernels
+                    .stored(("partials8", "partials4"), number, place, |writer, scalar, from| writer.load(scalar, from))
+            };
+            (0..of_slice).map(load).collect()
+        };
+        let has_sums = self.less(&zero, &has_sums);
+        self.writer.begin_if(&has_sums);
+        for (variable, (number, of)) in load(self, &slice).iter().zip(variables.iter().zip(&self.program.variables)) {
+            self.writer.assign(number, of.scalar, variable, None);
+        }
+        self.writer.end_if();
+        let first = self.writer.of_whole(Two::Mul, &slice, &per_chunk);
+        let block = self.writer.begin_loop(&first, &blocks, (SLICES * CHUNK / self.layout.block) as u32);
+        let end = self.writer.of_whole(Two::Add, &block, &per_chunk);
+        let end = self.writer.of_whole(Two::Min, &end, &blocks);
+        let block = self.writer.begin_loop(&block, &end, 1);
+        let row = self.writer.of_whole(Two::Add, &block, &slices);
+        let others = load(self, &row);
+        self.statements(&self.program.join, &variables, &others, &Names::new());
+        self.writer.end_loop();
+        self.writer.end_loop();
+        for (number, variable) in variables.iter().enumerate() {
+            let place = (&slice, &sink, Some(&sinks));
+            self.stored(("partials8", "partials4"), number, place, |writer, scalar, to| {
                 writer.store(scalar, to, variable);
             });
         }
@@ -580,12 +667,12 @@ impl<W: Writer> Kernels<'_, W> {
         let scalars = [Scalar::U32; 2];
         let list = self.writer.load_row(&scalars, &Row::Device(Place { memory: "lists", terms: &[(&place, 8)] }), 0);
         let end = self.writer.of_whole(Two::Add, &list[0], &list[1]);
-        let chunk = self.writer.begin_loop(&list[0], &end, CHUNK as u32);
-        let size = self.writer.whole(CHUNK as u32);
-        let rest = self.writer.of_whole(Two::Sub, &end, &chunk);
+        let block = self.writer.begin_loop(&list[0], &end, layout.block as u32);
+        let size = self.writer.whole(layout.block as u32);
+        let rest = self.writer.of_whole(Two::Sub, &end, &block);
         let count = self.writer.of_whole(Two::Min, &rest, &size);
-        let end_of_chunk = self.writer.of_whole(Two::Add, &chunk, &count);
-        let at = self.writer.begin_loop(&chunk, &end_of_chunk, 1);
+        let end_of_block = self.writer.of_whole(Two::Add, &block, &count);
+        let at = self.writer.begin_loop(&block, &end_of_block, 1);
         let address = self.writer.variable(Scalar::U32, &at);
         self.writer.begin_if(&has_addresses);
         let listed = self.writer.load(Scalar::U32, &Place { memory: "addresses", terms: &[(&at, 4)] });
@@ -599,7 +686,7 @@ impl<W: Writer> Kernels<'_, W> {
         self.statements(&program.chunk, &variables, &[], &Names::new());
         self.writer.end_loop();
         for (number, variable) in variables[..program.of_slice].iter().enumerate() {
-            self.stored(("results8", "results4"), number, &piece, &place, |writer, scalar, to| {
+            self.stored(("results8", "results4"), number, (&piece, &place, None), |writer, scalar, to| {
                 writer.store(scalar, to, variable);
             });
         }

@@ -34,6 +34,11 @@ use opencl::OpenClText;
 use ptx::PtxText;
 pub use speed::Bound;
 
+/// The threads below which the sums of slices are made by way of those of blocks.
+const FEW: usize = 1 << 15;
+/// The bytes of the sums of blocks, as far as single slices allow.
+const BYTES_OF_BLOCKS: usize = 1 << 24;
+
 /// The differences between CUDA and OpenCL, for OpenCL.
 const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
 
@@ -138,6 +143,15 @@ struct Run<'a> {
     values: Vec<u8>,
     tables: Vec<u8>,
     sources: usize,
+}
+
+/// Units of sources whose sums are made: chunks or blocks of so many sources.
+struct Units {
+    first: usize,
+    end: usize,
+    /// The units up to which a row goes on, a slice's number after each.
+    span: usize,
+    width: usize,
 }
 
 /// What there is to know of results.
@@ -378,31 +392,82 @@ impl<G: Gpu> OnDevice<G> {
     /// Begins the sums of all sources for some sinks.
     fn begin_pairs(&mut self, run: &Run, sinks: Range<usize>) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let layout = run.layout;
         let slices = chunks_below(run.sources).min(SLICES);
-        for (place, size) in [8, 4].into_iter().enumerate() {
-            self.partials[place].see_to(&self.gpu, slices * layout.counts[place] * size * PIECE)?;
-        }
         for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
-            let on = (&self.gpu, &self.queue);
             let count = PIECE.min(sinks.end - first);
-            let blocks = count.div_ceil(THREADS * layout.sinks);
-            if slices > 0 {
-                let room = self.sides[0].room as u32;
-                let counts = [count as u32, first as u32, room, run.sources as u32, blocks as u32];
-                let memories =
-                    [&self.sides[0].columns, &self.tables, &self.records, &self.partials[0], &self.partials[1]];
-                // SAFETY: there is room for the sums of all slices of a piece; columns and records
-                // have all sinks and sources.
-                unsafe { launch(on, (&mut self.kernels[1], 1), blocks * slices, &memories, &counts, &run.values)? };
+            let blocks = run.sources.div_ceil(run.layout.block);
+            if count * slices < FEW && blocks > slices {
+                if piece > 0 {
+                    // Memory that is too small goes, and the piece before may still read it.
+                    self.gpu.synchronize(&self.queue)?;
+                }
+                self.begin_blocks(run, first, count)?;
+            } else if slices > 0 {
+                self.see_to_partials(run.layout, slices * count)?;
+                let (chunks, width) = (chunks_below(run.sources), CHUNK);
+                self.begin_units(run, (first, count), slices, Units { first: 0, end: chunks, span: chunks, width }, 0)?;
             }
             let counts = [count as u32, slices as u32, piece as u32];
             let memories = [&self.partials[0], &self.partials[1], &self.results[0], &self.results[1]];
+            let on = (&self.gpu, &self.queue);
             // SAFETY: there is room for the results of all pieces.
             unsafe { launch(on, (&mut self.kernels[2], 2), count.div_ceil(THREADS), &memories, &counts, &[])? };
             if !run.is_left {
                 self.copy(&run.results, piece, sinks.len())?;
             }
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of slices for few sinks, by way of those of blocks.
+    fn begin_blocks(&mut self, run: &Run, first: usize, count: usize) -> Result<()> {
+        let layout = run.layout;
+        let (width, blocks) = (layout.block, run.sources.div_ceil(layout.block));
+        // Windows begin with the first slice.
+        let period = SLICES * CHUNK / width;
+        let bytes = (8 * layout.counts[0] + 4 * layout.counts[1]) * count;
+        let window = period * (BYTES_OF_BLOCKS / (bytes * period).max(1)).clamp(1, blocks.div_ceil(period));
+        self.see_to_partials(layout, (SLICES + window.min(blocks)) * count)?;
+        for begin in (0..blocks).step_by(window) {
+            let rows = window.min(blocks - begin);
+            let units = Units { first: begin, end: blocks, span: 1, width };
+            self.begin_units(run, (first, count), rows, units, SLICES)?;
+            let counts = [count as u32, rows as u32, u32::from(begin > 0)];
+            let memories = [&self.partials[0], &self.partials[1]];
+            let on = (&self.gpu, &self.queue);
+            let threads = (count * SLICES).div_ceil(THREADS);
+            // SAFETY: there is room for the rows of slices and of blocks.
+            unsafe { launch(on, (&mut self.kernels[6], 6), threads, &memories, &counts, &[])? };
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of units of sources for some sinks. Each row of them has sums of its own, from
+    /// the row `to` on.
+    fn begin_units(
+        &mut self,
+        run: &Run,
+        (first, count): (usize, usize),
+        rows: usize,
+        units: Units,
+        to: usize,
+    ) -> Result<()> {
+        let blocks = count.div_ceil(THREADS * run.layout.sinks);
+        let room = self.sides[0].room;
+        let Units { first: first_unit, end, span, width } = units;
+        let counts = [count, first, room, run.sources, blocks, first_unit, end, span, width, to];
+        let counts = counts.map(|count| count as u32);
+        let memories = [&self.sides[0].columns, &self.tables, &self.records, &self.partials[0], &self.partials[1]];
+        let on = (&self.gpu, &self.queue);
+        // SAFETY: the caller has seen to room for the rows; columns and records have all sinks and
+        // sources.
+        unsafe { launch(on, (&mut self.kernels[1], 1), blocks * rows, &memories, &counts, &run.values) }
+    }
+
+    /// Sees to it that there is room for so many sums of each variable.
+    fn see_to_partials(&mut self, layout: &Layout, sums: usize) -> Result<()> {
+        for (place, size) in [8, 4].into_iter().enumerate() {
+            self.partials[place].see_to(&self.gpu, sums * layout.counts[place] * size)?;
         }
         Ok(())
     }
