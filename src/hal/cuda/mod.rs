@@ -9,6 +9,7 @@ mod context;
 pub(crate) mod fake;
 mod gpu;
 mod image;
+mod linker;
 mod memory;
 mod module;
 mod stream;

@@ -3,11 +3,11 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUjit_option_enum as JitOption;
+use cudarc::driver::sys::{CUjit_option_enum as JitOption, CUresult};
 
 use crate::data::{Error, Result};
 
-use super::{Context, Driver, Handle, SUCCESS, text};
+use super::{Context, Driver, Handle, SUCCESS, linker, text};
 
 /// A loaded module of code.
 pub struct Module {
@@ -15,13 +15,43 @@ pub struct Module {
     handle: Handle,
 }
 
+/// Codes with which a driver refuses PTX that another compiler may take: no image for the device, no
+/// compiler, a version that is too new, and compiling switched off.
+const REFUSALS: [i32; 4] = [
+    CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU as i32,
+    CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND as i32,
+    CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as i32,
+    CUresult::CUDA_ERROR_JIT_COMPILATION_DISABLED as i32,
+];
+
 impl Module {
-    /// Loads a cubin, or PTX with a zero at its end, which the driver compiles.
+    /// Loads a cubin, or PTX with a zero at its end, which the driver compiles, or else NVIDIA's
+    /// linker where there is one.
     pub fn new(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
-        context.bind()?;
-        if !image.starts_with(b"\x7fELF") && image.last() != Some(&0) {
+        let is_cubin = image.starts_with(b"\x7fELF");
+        if !is_cubin && image.last() != Some(&0) {
             return Err(Error::Internal { what: "the code for the device has no end".into() });
         }
+        let (code, reason) = match Module::loaded(context, image)? {
+            Ok(module) => return Ok(module),
+            Err(refused) => refused,
+        };
+        let failed = |reason| Err(context.driver.device_failed(context.number, reason));
+        if is_cubin || !REFUSALS.contains(&code) {
+            return failed(reason);
+        }
+        match linker::compiled(image, context.properties().compute) {
+            Err(linker) => failed(format!("{reason}; {linker}")),
+            Ok(cubin) => match Module::loaded(context, &cubin)? {
+                Ok(module) => Ok(module),
+                Err((_, reason)) => failed(reason),
+            },
+        }
+    }
+
+    /// Gives an image to the driver. Returns its code and what it says where it refuses.
+    fn loaded(context: &Arc<Context>, image: &[u8]) -> Result<std::result::Result<Module, (i32, String)>> {
+        context.bind()?;
         let mut log: [c_char; 2048] = [0; 2048];
         let mut options =
             [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
@@ -37,9 +67,9 @@ impl Module {
         if code != SUCCESS {
             let (reason, log) = (context.driver.reason(code, "cuModuleLoadDataEx"), text(&log));
             let reason = if log.trim().is_empty() { reason } else { format!("{reason}; {}", log.trim()) };
-            return Err(context.driver.device_failed(context.number, reason));
+            return Ok(Err((code, reason)));
         }
-        Ok(Module { context: context.clone(), handle })
+        Ok(Ok(Module { context: context.clone(), handle }))
     }
 
     /// Returns the kernel of this name. It is valid for as long as the module is loaded.

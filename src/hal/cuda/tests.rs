@@ -394,6 +394,20 @@ fn what_the_compiler_says_is_told() {
 }
 
 #[test]
+fn without_a_compiler_of_the_driver_the_linker_is_asked() {
+    let context = context(0);
+    fail("cuModuleLoadDataEx", 221);
+    let error = failed(Module::new(&context, b".version 8.0 nonsense\0"));
+    assert!(error.contains("cuModuleLoadDataEx: error 221"), "{error}");
+    // Whether it is there or not, its name stands in the error.
+    assert!(error.contains("nvJitLink"), "{error}");
+    fail("cuModuleLoadDataEx", 200);
+    let error = failed(Module::new(&context, b".version 8.0\0"));
+    assert!(!error.contains("nvJitLink"), "a failure of another kind: {error}");
+    assert!(state(|state| state.live.is_empty()));
+}
+
+#[test]
 fn the_callers_context_is_current_after_each_use() {
     const OF_CALLER: usize = 77;
     let context = context(0);
