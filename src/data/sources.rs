@@ -231,6 +231,8 @@ pub struct Sources {
     count: usize,
     written: Vec<u32>,
     everything: bool,
+    /// The stamp when addresses were last forgotten.
+    forgotten: u64,
     census: Census,
     /// The number of addresses, from 0 on, whose sources are on a device alone; then none are here.
     on_device: usize,
@@ -247,6 +249,7 @@ impl Sources {
             count: 0,
             written: Vec::new(),
             everything: false,
+            forgotten: 0,
             census: Census::default(),
             on_device: 0,
         }
@@ -280,7 +283,8 @@ impl Sources {
     /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
     pub fn successor(&self) -> Sources {
         let low = self.low.as_ref().map(|low| Box::new(Sources::new(low.n_coefficients)));
-        Sources { stamp: self.stamp, low, ..Sources::new(self.n_coefficients) }
+        // Its list has no address of a source that was here before.
+        Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) }
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
@@ -288,11 +292,21 @@ impl Sources {
         if self.everything || self.written.len() >= MANY { Written::Many } else { Written::Addresses(&self.written) }
     }
 
+    /// Returns the addresses that were written since these sources, or those before them, had a stamp.
+    pub fn written_since(&self, stamp: u64) -> Written<'_> {
+        if stamp < self.forgotten { Written::Many } else { self.written() }
+    }
+
+    /// The number of writes so far, which stamps are.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
     /// Forgets which addresses were written, after the devices of a block have fetched them; the
     /// others will compare stamps.
     pub fn forget_written(&mut self) {
         self.written.clear();
-        self.everything = false;
+        (self.everything, self.forgotten) = (false, self.stamp);
     }
 
     /// Returns the chunks of the addresses from 0 on below `count`, each with a new stamp, for
@@ -477,5 +491,32 @@ impl Sources {
         let place = address % CHUNK;
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
         Some(chunk.read(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(sources: &Sources, stamp: u64) -> Option<Vec<u32>> {
+        match sources.written_since(stamp) {
+            Written::Addresses(addresses) => Some(addresses.to_vec()),
+            Written::Many => None,
+        }
+    }
+
+    #[test]
+    fn addresses_are_listed_since_the_last_time_they_were_forgotten() {
+        let mut sources = Sources::new(1);
+        sources.write(3, &Source::default()).unwrap();
+        let first = sources.stamp();
+        sources.forget_written();
+        assert_eq!(listed(&sources, first), Some(vec![]));
+        sources.write(7, &Source::default()).unwrap();
+        assert_eq!(listed(&sources, first), Some(vec![7]));
+        sources.forget_written();
+        assert_eq!(listed(&sources, first), None, "7 is forgotten");
+        // A device that has the sources of before has none of the new ones.
+        assert_eq!(listed(&sources.successor(), sources.stamp()), None);
     }
 }

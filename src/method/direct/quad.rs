@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::data::{
     Assignment, Block, CHUNK, Error, Interaction, MAX_DERIVATIVES, Nearest, PartialSums, Result, Sink, Source, Sources,
-    Updates, memory,
+    Updates, Written, memory,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -22,8 +22,18 @@ use crate::simd::predict;
 
 /// Below this many pairs a CPU is faster than a GPU.
 const CROSSOVER: u64 = 1 << 12;
+/// What there is no memory for, if there is none for the rows that were written.
+const ROWS: &str = "the rows of sources that were written";
 /// The names of the vectors that the text sums.
 const RESULTS: [&str; MAX_DERIVATIVES] = ["acc", "jerk", "snap", "crackle"];
+
+/// The sources that a kernel has.
+struct Sent {
+    /// The numbers of their chunks, one after another, and their stamps.
+    chunks: Vec<(usize, u64)>,
+    /// The stamp of all.
+    stamp: u64,
+}
 
 /// A device that sums in numbers of two doubles.
 pub struct QuadDevice {
@@ -31,8 +41,7 @@ pub struct QuadDevice {
     options: DeviceOptions,
     kernel: PairKernel,
     threads: Threads,
-    /// The numbers of the chunks whose sources the kernel has, one after another, and their stamps.
-    chunks: Option<Vec<(usize, u64)>>,
+    sent: Option<Sent>,
     /// The sums of the sinks of the last block's assignment.
     sums: Vec<f64>,
     nearest: Vec<Nearest>,
@@ -70,7 +79,7 @@ impl QuadDevice {
             kernel: PairKernel::new(&text, in_limbs, &machine)?,
             threads: Threads::new(options.threads),
             options,
-            chunks: None,
+            sent: None,
             sums: Vec::new(),
             nearest: Vec::new(),
             assignment: Assignment::whole(0),
@@ -82,24 +91,43 @@ impl QuadDevice {
         let present = (0..sources.chunks_below(nj)).filter_map(|chunk| Some((chunk, sources.chunk(chunk)?.stamp())));
         let present = memory::collected(present, "the table of chunks")?;
         // Whatever fails, the rows are not those of these chunks then.
-        let before = self.chunks.take();
-        let keeps_rows = before.as_ref().is_some_and(|before| {
-            before.len() == present.len() && before.iter().zip(&present).all(|(one, other)| one.0 == other.0)
+        let before = self.sent.take().filter(|before| {
+            let mut chunks = before.chunks.iter().zip(&present);
+            before.chunks.len() == present.len() && chunks.all(|(one, other)| one.0 == other.0)
         });
-        let is_known =
-            |place: usize| keeps_rows && before.as_ref().is_some_and(|before| before[place] == present[place]);
-        let count = present.len() * CHUNK;
-        let n_coefficients = self.options.interaction.n_coefficients;
-        if !keeps_rows {
-            (0..n_coefficients + 4).try_for_each(|field| self.kernel.field_mut(Side::J, field, count).map(|_| ()))?;
+        let listed = before.as_ref().and_then(|before| match sources.written_since(before.stamp) {
+            Written::Addresses(addresses) => Some(addresses),
+            Written::Many => None,
+        });
+        let mut rows: Vec<u32> = Vec::new();
+        if let Some(addresses) = listed {
+            memory::reserve(&mut rows, addresses.len(), ROWS)?;
+            let place_of = |chunk: usize| present.binary_search_by_key(&chunk, |present| present.0).ok();
+            rows.extend(addresses.iter().filter_map(|address| {
+                let address = *address as usize;
+                Some((place_of(address / CHUNK)? * CHUNK + address % CHUNK) as u32)
+            }));
+            rows.sort_unstable();
+            rows.dedup();
+        } else {
+            let is_known =
+                |place: &usize| before.as_ref().is_some_and(|before| before.chunks[*place] == present[*place]);
+            for place in (0..present.len()).filter(|place| !is_known(place)) {
+                memory::reserve(&mut rows, CHUNK, ROWS)?;
+                rows.extend((place * CHUNK..(place + 1) * CHUNK).map(|row| row as u32));
+            }
         }
-        for place in (0..present.len()).filter(|place| !is_known(*place)) {
-            let first = present[place].0 * CHUNK;
-            let bodies = memory::collected((first..first + CHUNK).map(|at| Body::at(sources, at)), "sources")?;
+        let is_listed = listed.is_some();
+        let (count, n_coefficients) = (present.len() * CHUNK, self.options.interaction.n_coefficients);
+        (0..n_coefficients + 4).try_for_each(|field| self.kernel.field_mut(Side::J, field, count).map(|_| ()))?;
+        for rows in rows.chunks(CHUNK) {
+            let address_of = |row: usize| present[row / CHUNK].0 * CHUNK + row % CHUNK;
+            let bodies = rows.iter().map(|row| Body::at(sources, address_of(*row as usize)));
+            let bodies = memory::collected(bodies, "sources")?;
             let mut write = |field: usize, width: usize, of: &dyn Fn(&Body, usize) -> Bits| -> Result<()> {
                 let columns = self.kernel.field_mut(Side::J, field, count)?;
-                for (row, body) in (place * CHUNK..).zip(&bodies) {
-                    (0..width).for_each(|component| columns.set(row, component, of(body, component)));
+                for (row, body) in rows.iter().zip(&bodies) {
+                    (0..width).for_each(|component| columns.set(*row as usize, component, of(body, component)));
                 }
                 Ok(())
             };
@@ -113,7 +141,10 @@ impl QuadDevice {
             write(n_coefficients + 2, 1, &|body, _| bits(body.source.time, body.low.time))?;
             write(n_coefficients + 3, 1, &|body, _| bits_of_integer(body.address))?;
         }
-        self.chunks = Some(present);
+        if !(is_listed && rows.is_empty()) {
+            self.kernel.note_changes(Side::J, is_listed.then_some(rows));
+        }
+        self.sent = Some(Sent { chunks: present, stamp: sources.stamp() });
         Ok(())
     }
 
@@ -133,7 +164,9 @@ impl QuadDevice {
             write(k, 3, &|high, low, component| bits(high.derivatives[k][component], low.derivatives[k][component]))?;
         }
         write(n_derivatives, 1, &|high, _, _| bits_of_integer(high.index))?;
-        write(n_derivatives + 1, 1, &|high, low, _| bits(high.softening2, low.softening2))
+        write(n_derivatives + 1, 1, &|high, low, _| bits(high.softening2, low.softening2))?;
+        self.kernel.note_changes(Side::I, None);
+        Ok(())
     }
 
     /// Takes the results of the kernel.

@@ -63,6 +63,15 @@ impl Rows for Packed<'_> {
     }
 }
 
+/// What was given anew for a side.
+#[derive(Debug, Default)]
+struct Changes {
+    /// A number that grows by one with each change.
+    version: u64,
+    /// The rows that the last change wrote; none: all.
+    rows: Option<Vec<u32>>,
+}
+
 /// The data of a pair interaction.
 struct Given<'a> {
     pairs: &'a PairProgram,
@@ -70,8 +79,8 @@ struct Given<'a> {
     /// The fields that lie on the device.
     on_device: &'a [Vec<Option<DeviceRows>>; 2],
     parameters: &'a [Option<Vec<Number>>],
-    /// A number for each side that changes whenever its fields do.
-    versions: [u64; 2],
+    /// The changes of the fields of each side.
+    changes: &'a [Changes; 2],
 }
 
 impl Given<'_> {
@@ -173,7 +182,7 @@ pub struct PairKernel {
     has_results: bool,
     /// Whether the results are on the device alone.
     is_left: bool,
-    versions: [u64; 2],
+    changes: [Changes; 2],
 }
 
 impl PairKernel {
@@ -189,7 +198,7 @@ impl PairKernel {
         let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
         let on_device = [0, 1].map(|side: usize| vec![None; pairs.fields[side].len()]);
         let parameters = pairs.parameters.iter().map(|_| None).collect();
-        let (results, versions) = (Vec::new(), [0; 2]);
+        let (results, changes) = (Vec::new(), Default::default());
         PairKernel {
             pairs,
             sums,
@@ -200,7 +209,7 @@ impl PairKernel {
             results,
             has_results: false,
             is_left: false,
-            versions,
+            changes,
         }
     }
 
@@ -280,17 +289,14 @@ impl PairKernel {
         }
         self.fields[side as usize][number] = Some(numbers);
         self.on_device[side as usize][number] = None;
-        self.versions[side as usize] += 1;
-        self.has_results = false;
+        self.note_changes(side, None);
         Ok(())
     }
 
     /// Returns the numbers of the field with a number among those of a side, in rows of this count,
-    /// to be written as in [`PairKernel::set`]: those that were given, if they are as many, else
-    /// zeros.
+    /// to be written before [`PairKernel::note_changes`]: those that were given, if they are as many,
+    /// else zeros.
     pub(super) fn field_mut(&mut self, side: Side, number: usize, count: usize) -> Result<&mut Columns> {
-        self.versions[side as usize] += 1;
-        self.has_results = false;
         let field = &mut self.fields[side as usize][number];
         if field.as_ref().is_none_or(|numbers| numbers.count() != count) {
             *field = None;
@@ -299,6 +305,13 @@ impl PairKernel {
             Some(numbers) => Ok(numbers),
             none => Ok(none.insert(Columns::new(self.pairs.fields[side as usize][number].of, count)?)),
         }
+    }
+
+    /// Notes that fields of a side were written: in some rows, none twice, or in all.
+    pub(super) fn note_changes(&mut self, side: Side, rows: Option<Vec<u32>>) {
+        let changes = &mut self.changes[side as usize];
+        (changes.version, changes.rows) = (changes.version + 1, rows);
+        self.has_results = false;
     }
 
     /// Gives the numbers of a parameter: one, as many as the vector has, or those of the table.
@@ -448,8 +461,8 @@ impl PairKernel {
             let made = self.pairs.results.iter().map(|result| Columns::new(of(result), sinks));
             self.results = made.collect::<Result<_>>()?;
         }
-        let PairKernel { pairs, sums, spare, fields, on_device, parameters, results, versions, .. } = self;
-        let given = Given { pairs, fields, on_device, parameters, versions: *versions };
+        let PairKernel { pairs, sums, spare, fields, on_device, parameters, results, changes, .. } = self;
+        let given = Given { pairs, fields, on_device, parameters, changes };
         let mut outcome = run(&mut **sums, &given, sinks, sources, results);
         // No other machine can read what lies on the device.
         let is_on_host = ![Side::I, Side::J].into_iter().any(|side| given.is_on_device(side));

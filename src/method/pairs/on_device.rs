@@ -51,8 +51,7 @@ impl PairKernel {
         self.sums.check_rows(name, &rows, of)?;
         self.fields[side as usize][number] = None;
         self.on_device[side as usize][number] = Some(rows);
-        self.versions[side as usize] += 1;
-        self.has_results = false;
+        self.note_changes(side, None);
         Ok(())
     }
 

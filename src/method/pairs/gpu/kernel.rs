@@ -3,7 +3,8 @@
 //! of slices in the order of the built-in direct sums. Where sinks are few, `sum_pairs` computes the
 //! sums of single blocks of sources, which `join_blocks` adds to those of slices in the order in
 //! which `sum_pairs` would have added them. `sum_lists` computes the pairs of sinks with
-//! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers.
+//! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers,
+//! `write_rows_8` and `write_rows_4` some rows of all columns.
 
 use std::collections::HashMap;
 
@@ -31,10 +32,19 @@ const WRITTEN_OUT: usize = 256;
 const BLOCK: usize = 32;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 7] =
-    ["prepare_sources", "sum_pairs", "join_slices", "sum_lists", "move_numbers_8", "move_numbers_4", "join_blocks"];
+pub const NAMES: [&str; 9] = [
+    "prepare_sources",
+    "sum_pairs",
+    "join_slices",
+    "sum_lists",
+    "move_numbers_8",
+    "move_numbers_4",
+    "join_blocks",
+    "write_rows_8",
+    "write_rows_4",
+];
 /// The memories of each, in the order of its arguments.
-pub const MEMORIES: [&[&str]; 7] = [
+pub const MEMORIES: [&[&str]; 9] = [
     &["columns", "tables", "records"],
     &["columns", "tables", "records", "partials8", "partials4"],
     &["partials8", "partials4", "results8", "results4"],
@@ -42,9 +52,11 @@ pub const MEMORIES: [&[&str]; 7] = [
     &["to", "from"],
     &["to", "from"],
     &["partials8", "partials4"],
+    &["to", "from"],
+    &["to", "from"],
 ];
 /// The numbers of each, which follow.
-pub const COUNTS: [&[&str]; 7] = [
+pub const COUNTS: [&[&str]; 9] = [
     &["sources", "room"],
     &["sinks", "first", "room", "sources", "blocks_of_sinks", "first_unit", "units", "span", "width", "first_row"],
     &["sinks", "slices", "piece"],
@@ -52,6 +64,8 @@ pub const COUNTS: [&[&str]; 7] = [
     &["rows", "to_first", "to_stride", "from_first", "from_stride"],
     &["rows", "to_first", "to_stride", "from_first", "from_stride"],
     &["sinks", "blocks", "has_sums"],
+    &["rows", "columns", "room", "to_first", "from_first"],
+    &["rows", "columns", "room", "to_first", "from_first"],
 ];
 
 /// A number in a row of bytes.
@@ -82,6 +96,8 @@ pub struct Layout {
     pub counts: [usize; 2],
     /// The bytes that a body has in the columns before each one of its side.
     pub columns: [Vec<usize>; 2],
+    /// How many columns of each side have 8 and how many 4 bytes.
+    pub column_counts: [[usize; 2]; 2],
     /// The first byte of each table.
     pub tables: Vec<usize>,
     /// The bytes of all tables.
@@ -152,14 +168,16 @@ impl Layout {
             });
         }
         let (variables, counts) = by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar));
+        let by_side = [0, 1].map(|side: usize| by_size(program.columns[side].iter().map(|column| column.scalar)));
+        let column_counts = [by_side[0].1, by_side[1].1];
         let columns = [0, 1].map(|side| {
-            let (places, [eights, _]) = by_size(program.columns[side].iter().map(|column| column.scalar));
+            let (places, [eights, _]) = &by_side[side];
             // Columns of 4 bytes follow those of 8.
             let before = |(column, place): (&Component, usize)| match column.scalar.size() {
                 8 => 8 * place,
                 _ => 8 * eights + 4 * place,
             };
-            program.columns[side].iter().zip(places).map(before).collect()
+            program.columns[side].iter().zip(places.iter().copied()).map(before).collect()
         });
         let mut table_bytes = 0;
         let tables = pairs.parameters.iter().map(|parameter| {
@@ -188,6 +206,7 @@ impl Layout {
             variables,
             counts,
             columns,
+            column_counts,
             tables,
             table_bytes,
             tile,
@@ -208,6 +227,8 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
     kernels.move_numbers(4, Scalar::F64);
     kernels.move_numbers(5, Scalar::U32);
     kernels.join_blocks();
+    kernels.write_rows(7, Scalar::F64);
+    kernels.write_rows(8, Scalar::U32);
     writer.finish()
 }
 
@@ -710,6 +731,31 @@ impl<W: Writer> Kernels<'_, W> {
         let (to, from) = (place("to_first", "to_stride"), place("from_first", "from_stride"));
         let size = scalar.size() as u32;
         let number = self.writer.load(scalar, &Place { memory: "from", terms: &[(&from, size)] });
+        self.writer.store(scalar, &Place { memory: "to", terms: &[(&to, size)] }, &number);
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Writes rows of all columns of a size. The numbers of the rows come first, then column after
+    /// column. Places are counted in numbers of that size.
+    fn write_rows(&mut self, kernel: usize, scalar: Scalar) {
+        self.begin(kernel, 0, 0);
+        let thread = self.thread();
+        let (rows, columns, room) =
+            (self.writer.count("rows"), self.writer.count("columns"), self.writer.count("room"));
+        let (to_first, from_first) = (self.writer.count("to_first"), self.writer.count("from_first"));
+        let column = self.writer.of_whole(Two::Div, &thread, &rows);
+        let is_one = self.less(&column, &columns);
+        self.writer.begin_if(&is_one);
+        let before = self.writer.of_whole(Two::Mul, &column, &rows);
+        let place = self.writer.of_whole(Two::Sub, &thread, &before);
+        let row = self.writer.load(Scalar::U32, &Place { memory: "from", terms: &[(&place, 4)] });
+        let size = scalar.size() as u32;
+        let from = self.writer.of_whole(Two::Add, &from_first, &thread);
+        let number = self.writer.load(scalar, &Place { memory: "from", terms: &[(&from, size)] });
+        let to = self.writer.of_whole(Two::Mul, &column, &room);
+        let to = self.writer.of_whole(Two::Add, &to, &to_first);
+        let to = self.writer.of_whole(Two::Add, &to, &row);
         self.writer.store(scalar, &Place { memory: "to", terms: &[(&to, size)] }, &number);
         self.writer.end_if();
         self.writer.end_kernel();

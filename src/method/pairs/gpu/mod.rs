@@ -117,6 +117,8 @@ struct OnDevice<G: Gpu> {
     // Memory and kernels go before the device.
     kernels: Vec<G::Kernel>,
     sides: [Side<G>; 2],
+    /// The rows of each side that changed.
+    changed: [Room<G>; 2],
     tables: Room<G>,
     records: Room<G>,
     /// The first place and the number of sources of each sink's list, and the addresses of lists.
@@ -142,7 +144,42 @@ struct Run<'a> {
     layout: &'a Layout,
     values: Vec<u8>,
     tables: Vec<u8>,
+    changed: [Option<ChangedRows>; 2],
     sources: usize,
+}
+
+/// The rows that the last change of a side wrote, as kernels get them.
+struct ChangedRows {
+    count: usize,
+    bytes: Vec<u8>,
+    /// Where the numbers of 8 and of 4 bytes begin.
+    begins: [usize; 2],
+}
+
+impl ChangedRows {
+    /// Returns the rows of a side, unless it pays to send all.
+    fn of(given: &Given, program: &LimbProgram, side: usize) -> Result<Option<ChangedRows>> {
+        let Some(rows) = &given.changes[side].rows else { return Ok(None) };
+        let columns = &program.columns[side];
+        let known = columns.iter().map(|column| given.fields[side][column.of].as_ref()).collect::<Option<Vec<_>>>();
+        let Some(known) = known.filter(|known| known.first().is_some_and(|numbers| rows.len() < numbers.count() / 4))
+        else {
+            return Ok(None);
+        };
+        let mut bytes = memory::room((columns.len() + 1) * 8 * rows.len() + 8, "the rows that changed")?;
+        rows.iter().for_each(|row| bytes.extend(row.to_le_bytes()));
+        bytes.resize(bytes.len().next_multiple_of(8), 0u8);
+        let begins = [8, 4].map(|size| {
+            let begin = bytes.len();
+            for (column, numbers) in columns.iter().zip(&known).filter(|(column, _)| column.scalar.size() == size) {
+                let limb = numbers.limb(column.component, column.limb);
+                let places = rows.iter().map(|row| *row as usize * size);
+                places.for_each(|place| bytes.extend_from_slice(&limb[place..place + size]));
+            }
+            begin
+        });
+        Ok(Some(ChangedRows { count: rows.len(), bytes, begins }))
+    }
 }
 
 /// Units of sources whose sums are made: chunks or blocks of so many sources.
@@ -297,6 +334,7 @@ impl<G: Gpu> GpuPairs<G> {
             layout,
             values: values(given, program, layout)?,
             tables: tables(given, layout)?,
+            changed: [ChangedRows::of(given, program, 0)?, ChangedRows::of(given, program, 1)?],
             sources,
         };
         // Whole thread blocks where there are several devices.
@@ -332,6 +370,7 @@ impl<G: Gpu> OnDevice<G> {
         let device = OnDevice {
             kernels: gpu.load(code, &NAMES)?,
             sides: [side()?, side()?],
+            changed: [room()?, room()?],
             tables: room()?,
             records: room()?,
             lists: [room()?, room()?],
@@ -533,13 +572,37 @@ impl<G: Gpu> OnDevice<G> {
     fn send_columns(&mut self, run: &Run) -> Result<()> {
         for (place, side) in self.sides.iter_mut().enumerate() {
             let wanted = &run.program.columns[place];
-            let version = run.given.versions[place];
+            let version = run.given.changes[place].version;
             let is_same = side.version == Some(version);
             let rows_of = |column: &Component| run.given.on_device[place][column.of].as_ref();
             let count = wanted.first().map_or(0, |column| {
                 let on_host = run.given.fields[place][column.of].as_ref().map(Columns::count);
                 on_host.or_else(|| rows_of(column).map(|rows| rows.count)).unwrap_or(0)
             });
+            let [eights, fours] = run.layout.column_counts[place];
+            if let Some(changed) = &run.changed[place]
+                && side.version == Some(version - 1)
+                && side.room == count.next_multiple_of(16)
+                && (2 * eights + fours) * side.room <= u32::MAX as usize
+            {
+                let (on, from) = ((&self.gpu, &self.queue), &mut self.changed[place]);
+                side.version = None;
+                from.see_to(&self.gpu, changed.bytes.len())?;
+                // SAFETY: there is room for the rows, whose bytes stay until `shared` has synchronized.
+                unsafe { send(on.0, on.1, &changed.bytes, from, 0)? };
+                let kinds = [(7, 8, eights, 0), (8, 4, fours, 2 * eights * side.room)];
+                for ((kernel, size, columns, before), begin) in kinds.into_iter().zip(changed.begins) {
+                    let counts = [changed.count, columns, side.room, before, begin / size].map(|count| count as u32);
+                    let blocks = (changed.count * columns).div_ceil(THREADS);
+                    let of_kernel = (&mut self.kernels[kernel], kernel);
+                    if blocks > 0 {
+                        // SAFETY: the columns have these rows.
+                        unsafe { launch(on, of_kernel, blocks, &[&side.columns, from], &counts, &[])? };
+                    }
+                }
+                side.version = Some(version);
+                continue;
+            }
             if !is_same {
                 // Columns begin at addresses that suit every number.
                 side.room = count.next_multiple_of(16);
