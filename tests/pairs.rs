@@ -1,6 +1,7 @@
 //! Pair interactions that users write: what a text may say, what its errors say, and that results
 //! are those of the formulas.
 
+use kyoho::hal::Backend;
 use kyoho::law::double_double::{Double, DoubleDouble};
 use kyoho::law::language::costs::on_limbs;
 use kyoho::law::language::limbs::LimbProgram;
@@ -73,7 +74,7 @@ fn every_example_compiles_in_its_own_types_and_in_double_double() {
         for options in [Options::default(), DD] {
             let program = compile(&example(&format!("{name}.pair")), options).unwrap();
             assert_eq!(program.name, name);
-            assert!(explain(&program, &LimbProgram::new(&program)).contains("once a pair:"));
+            assert!(explain(&program, Some(&LimbProgram::new(&program).unwrap())).contains("once a pair:"));
         }
     }
 }
@@ -218,7 +219,7 @@ fn what_depends_on_one_side_is_computed_once_there() {
     let [sink, pair] = [Stage::Sink, Stage::Pair].map(|stage| Costs::of(&program, stage));
     assert_eq!((sink.sums, sink.products), (3, 3));
     assert_eq!((pair.sums, pair.products, pair.quotients), (6, 8, 1));
-    assert_eq!(on_limbs(&LimbProgram::new(&program), Stage::Pair), 223);
+    assert_eq!(on_limbs(&LimbProgram::new(&program).unwrap(), Stage::Pair), 223);
     // Common subexpressions are computed once, and integer powers by products.
     let program = compile(&text("sum: f64 sum", "d = i.a - j.a\nsum += d^4 + (i.a - j.a)^2"), Options::default());
     let pair = Costs::of(&program.unwrap(), Stage::Pair);
@@ -229,6 +230,21 @@ fn what_depends_on_one_side_is_computed_once_there() {
 fn a_pair_without_arithmetic_has_a_finite_speed() {
     let explained = kernel("pair p\nresult some: u32 any\nbody\nsome any= true\n", Options::default()).explain();
     assert!(explained.contains("predicted: at most ") && !explained.contains("inf"), "{explained}");
+}
+
+#[test]
+fn texts_of_very_many_operations_are_explained_and_refused_by_gpus() {
+    let body = "x = erf(i.a)\nfor k in 0..200\nx += erf(x + j.a)\nend\nsum += x";
+    let kernel = kernel(&text("sum: f64 sum", body), DD);
+    let explained = kernel.explain();
+    assert!(
+        explained.contains("predicted: the number of operations of p on single numbers is 'more than 262144'"),
+        "{explained}"
+    );
+    for backend in [Backend::Cuda, Backend::OpenCl] {
+        let refused = kernel.source(backend).unwrap_err().to_string();
+        assert!(refused.contains("allowed: up to 262144 on GPUs"), "{refused}");
+    }
 }
 
 #[test]

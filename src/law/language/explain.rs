@@ -11,15 +11,16 @@ use super::number::Number;
 use super::syntax::Reduction;
 use super::types::{Scalar, Type};
 
-/// Returns the list of a program with its hoisted parts, and the costs of each stage, also on limbs.
-pub fn explain(program: &PairProgram, limbs: &LimbProgram) -> String {
+/// Returns the list of a program with its hoisted parts, and the costs of each stage, also on limbs
+/// unless these are too many.
+pub fn explain(program: &PairProgram, limbs: Option<&LimbProgram>) -> String {
     let mut text = String::new();
     // Writing to a string never fails.
     let _ = write(program, limbs, &mut text);
     text
 }
 
-fn write(program: &PairProgram, limbs: &LimbProgram, text: &mut String) -> std::fmt::Result {
+fn write(program: &PairProgram, limbs: Option<&LimbProgram>, text: &mut String) -> std::fmt::Result {
     writeln!(text, "pair {}", program.name)?;
     let titles = [
         (Stage::Run, "once a run"),
@@ -62,7 +63,7 @@ fn write(program: &PairProgram, limbs: &LimbProgram, text: &mut String) -> std::
             costs.functions,
             costs.others,
             costs.arithmetic(),
-            on_limbs(limbs, stage)
+            limbs.map_or("-".into(), |limbs| on_limbs(limbs, stage).to_string())
         )?;
     }
     Ok(())

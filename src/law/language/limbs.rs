@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use crate::data::{Error, Result};
 use crate::law::double_double::{Double, Limb, two_sum};
 
 use super::PairProgram;
@@ -13,6 +14,9 @@ use super::lower::extreme;
 use super::number::Number;
 use super::syntax::{Reduction, Side};
 use super::types::Scalar;
+
+/// The most operations on limbs of a list. Compilers of GPUs take minutes for fewer already.
+const MOST_OPERATIONS: usize = 1 << 18;
 
 /// A limb of a component of a field or a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -710,14 +714,21 @@ pub fn unnamed(scalar: Scalar) -> Number {
 }
 
 impl LimbProgram {
-    /// Makes the lists of a program.
-    pub fn new(program: &PairProgram) -> LimbProgram {
+    /// Makes the lists of a program. It is an error if they get too long.
+    pub fn new(program: &PairProgram) -> Result<LimbProgram> {
         let [pair, chunk, join] = [(); 3].map(|()| RefCell::new(Builder::new(false)));
         let mut lowering =
             Lowering { program, list: &pair, limbs: Vec::new(), columns: Default::default(), values: Vec::new() };
         for node in &program.nodes {
             let limbs = lowering.node(node);
             lowering.limbs.push(limbs);
+            if pair.borrow().count() > MOST_OPERATIONS {
+                return Err(Error::BadOption {
+                    name: format!("the number of operations of {} on single numbers", program.name),
+                    value: format!("more than {MOST_OPERATIONS}"),
+                    allowed: format!("up to {MOST_OPERATIONS} on GPUs, of which a function in dd takes thousands"),
+                });
+            }
         }
         let mut sums = Sums {
             lowering,
@@ -745,6 +756,6 @@ impl LimbProgram {
             Statements { nodes, updates }
         });
         let variables = [of_slice, of_chunk].concat();
-        LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings }
+        Ok(LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings })
     }
 }

@@ -366,6 +366,11 @@ impl Builder {
         Builder { nodes: Vec::new(), known: HashMap::new(), plain }
     }
 
+    /// The number of operations so far.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The operation at a place.
     pub fn node(&self, id: Id) -> Node {
         self.nodes[id]

@@ -221,7 +221,8 @@ impl PairKernel {
     /// Returns the list in words, with what it costs and the speed that a GPU allows.
     pub fn explain(&self) -> String {
         let limbs = LimbProgram::new(&self.pairs);
-        format!("{}\npredicted: {}\n", explain(&self.pairs, &limbs), gpu::Bound::of(&limbs))
+        let predicted = limbs.as_ref().map_or_else(Error::to_string, |limbs| gpu::Bound::of(limbs).to_string());
+        format!("{}\npredicted: {predicted}\n", explain(&self.pairs, limbs.as_ref().ok()))
     }
 
     /// Returns the bytes of the numbers that are kept.

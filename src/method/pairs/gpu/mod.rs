@@ -44,7 +44,7 @@ const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
 
 /// Returns the lists and the layout of an interaction for GPUs.
 fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
-    let program = LimbProgram::new(pairs);
+    let program = LimbProgram::new(pairs)?;
     let layout = Layout::new(pairs, &program)?;
     Ok((program, layout))
 }
