@@ -25,11 +25,15 @@ pub const PIECE: usize = 1 << 16;
 const SHARED: usize = 32 << 10;
 /// The most bytes of the structure of parameters.
 const MOST_VALUES: usize = 3072;
-/// The operations up to which pairs are written out several times in a loop.
-const WRITTEN_OUT: usize = 256;
+/// The operations up to which pairs of single precision are written out several times in a loop; half
+/// as many where doubles occur.
+const WRITTEN_OUT: usize = 1 << 10;
 
-/// The most sources whose terms are added one after another.
-const BLOCK: usize = 32;
+/// The operations after which sums of a block of sources end. Longer blocks take less to join, and
+/// shorter ones let more threads work for few sinks.
+const OPERATIONS_OF_BLOCK: usize = 1 << 13;
+/// The fewest sources of a block.
+const LEAST_BLOCK: usize = 32;
 
 /// The names of the kernels.
 pub const NAMES: [&str; 9] = [
@@ -193,11 +197,13 @@ impl Layout {
         // A source that is read once serves two sinks of short pairs of single precision. Doubles
         // gain nothing by it, as they are slower than what is read.
         let sinks = if wide == 0 && operations <= 64 { 2 } else { 1 };
-        let most = if wide == 0 { 8 } else { 4 };
-        let times = [8, 4, 2].into_iter().find(|times| *times <= most && times * sinks * operations <= WRITTEN_OUT);
-        let times = times.unwrap_or(1);
+        let (most, written_out) = if wide == 0 { (32, WRITTEN_OUT) } else { (8, WRITTEN_OUT / 2) };
+        let times = [32, 16, 8, 4, 2].into_iter().filter(|times| *times <= most);
+        let times = times.into_iter().find(|times| times * sinks * operations <= written_out).unwrap_or(1);
         let fitting = SHARED / record_bytes;
         let tile = CHUNK.min(1 << fitting.ilog2());
+        let short = OPERATIONS_OF_BLOCK / operations.max(1);
+        let block = (1 << short.max(1).ilog2()).clamp(LEAST_BLOCK, CHUNK).min(tile);
         Ok(Layout {
             record,
             record_bytes,
@@ -210,9 +216,9 @@ impl Layout {
             tables,
             table_bytes,
             tile,
-            block: BLOCK.min(tile),
+            block,
             sinks,
-            times: times.min(tile),
+            times: times.min(block),
         })
     }
 }
@@ -516,38 +522,35 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.share(&Place { memory: "records", terms: &[(&source, bytes), (&byte, 1)] }, &byte);
         self.writer.end_loop();
         self.writer.barrier();
-        let at = self.writer.begin_loop(&zero, &here, layout.block as u32);
+        // Whole blocks, whose pairs are written out.
         let most = whole(self, layout.block);
-        let rest = self.writer.of_whole(Two::Sub, &here, &at);
-        let size = self.writer.of_whole(Two::Min, &rest, &most);
-        let [begin, size_in_bytes] = [&at, &size].map(|count| self.writer.of_whole(Two::Mul, count, &record));
-        let end = self.writer.of_whole(Two::Add, &begin, &size_in_bytes);
-        // The last block is not written out, as quotients cost too much in this place.
-        let is_part = self.less(&size, &most);
-        let full = self.writer.operation(&Operation {
-            op: Op::Select(0, 0, 0),
-            scalar: Scalar::U32,
-            of: Scalar::U32,
-            operands: [&is_part, &begin, &end],
-        });
-        let written_out = (&begin, &full, layout.times);
-        let loops = if layout.times > 1 { vec![written_out, (&full, &end, 1)] } else { vec![(&begin, &end, 1)] };
-        for (from, to, times) in loops {
-            let place = self.writer.begin_loop(from, to, bytes * times as u32);
+        let of_block = whole(self, layout.block * layout.record_bytes);
+        let blocks = self.writer.of_whole(Two::Div, &here, &most);
+        let whole_blocks = self.writer.of_whole(Two::Mul, &blocks, &of_block);
+        let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| {
+            let place = kernels.writer.begin_loop(from, to, bytes * times as u32);
             for time in 0..times {
-                let of_source = self.record(&Row::Shared(&place), time * layout.record_bytes);
+                let of_source = kernels.record(&Row::Shared(&place), time * layout.record_bytes);
                 for (names, variables) in names.iter().zip(&variables) {
                     let mut of_pair = names.clone();
                     of_pair.extend(of_source.clone());
-                    self.statements(&program.pair, variables, &[], &of_pair);
+                    kernels.statements(&program.pair, variables, &[], &of_pair);
                 }
             }
-            self.writer.end_loop();
-        }
-        for variables in &variables {
-            self.statements(&program.chunk, variables, &[], &Names::new());
-        }
+            kernels.writer.end_loop();
+            for variables in &variables {
+                kernels.statements(&program.chunk, variables, &[], &Names::new());
+            }
+        };
+        let begin = self.writer.begin_loop(&zero, &whole_blocks, (layout.block * layout.record_bytes) as u32);
+        let end_of_block = self.writer.of_whole(Two::Add, &begin, &of_block);
+        sum(self, &begin, &end_of_block, layout.times);
         self.writer.end_loop();
+        // The last one, whose quotients would cost too much if they were written out.
+        let is_part = self.less(&whole_blocks, &end);
+        self.writer.begin_if(&is_part);
+        sum(self, &whole_blocks, &end, 1);
+        self.writer.end_if();
         self.writer.end_loop();
         self.writer.end_loop();
 
