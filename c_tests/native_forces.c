@@ -37,6 +37,35 @@ static void strided_arrays_stay_where_they_are(int precision, double part) {
     GIVES(KYOHO_OK, kyoho_system_free(system));
 }
 
+/* The sources are the sinks, in one call or in two. */
+static void sources_act_on_one_another(int precision, double part) {
+    struct particle p[N], few[N];
+    make_particles(p, N, 1);
+    kyoho_system *system = create(4, precision);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_forces forces = forces_of(p);
+    GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+    GIVES(KYOHO_OK, kyoho_system_force_all(system, N, softening2, &forces));
+    check_forces(p, N, p, N, part);
+
+    memcpy(few, p, sizeof p);
+    memset(few[100].acc, 0, sizeof few[100].acc);
+    forces = forces_of(few);
+    GIVES(KYOHO_OK, kyoho_system_start_all(system, 100, softening2));
+    GIVES(KYOHO_CALL_ORDER, kyoho_system_start_all(system, 100, softening2));
+    GIVES(KYOHO_OK, kyoho_system_wait(system, &forces));
+    check_forces(p, 100, few, 100, part);
+    CHECK(few[100].acc[0] == 0);
+
+    SAYS(KYOHO_BAD_COUNT, "0 to 700, as no source was written to address 700", system,
+         kyoho_system_force_all(system, N + 1, softening2, &forces));
+    SAYS(KYOHO_BAD_COUNT, "nj", system, kyoho_system_force_all(system, -1, softening2, &forces));
+    SAYS(KYOHO_OUT_OF_RANGE, "softening", system, kyoho_system_force_all(system, N, -1, &forces));
+    SAYS(KYOHO_NULL_ARGUMENT, "forces", system, kyoho_system_force_all(system, N, softening2, NULL));
+    GIVES(KYOHO_OK, kyoho_system_force_all(system, 0, softening2, &forces));
+    GIVES(KYOHO_OK, kyoho_system_free(system));
+}
+
 /* There are so many sinks that several threads read them. */
 static void many_sinks_are_read_where_they_are(void) {
     enum { SINKS = 50000, SOURCES = 20 };
@@ -231,6 +260,8 @@ static void a_share_of_the_sources_for_each_device_gives_the_same_bits(void) {
 int main(void) {
     strided_arrays_stay_where_they_are(KYOHO_PRECISION_DOUBLE, 1e-13);
     strided_arrays_stay_where_they_are(KYOHO_PRECISION_MIXED, 1e-5);
+    sources_act_on_one_another(KYOHO_PRECISION_DOUBLE, 1e-13);
+    sources_act_on_one_another(KYOHO_PRECISION_MIXED, 1e-5);
     many_sinks_are_read_where_they_are();
     packed_arrays_need_no_strides();
     start_and_wait_give_what_force_gives();

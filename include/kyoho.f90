@@ -414,6 +414,7 @@ module kyoho
     public :: kyoho_system_set_sources, kyoho_system_set_time, kyoho_system_set_time_dd
     public :: kyoho_system_predict
     public :: kyoho_system_force, kyoho_system_start, kyoho_system_wait, kyoho_system_neighbours
+    public :: kyoho_system_force_all, kyoho_system_start_all
     public :: kyoho_system_tree_error
     public :: kyoho_system_find_neighbours, kyoho_system_copy_found_neighbours
     public :: kyoho_system_force_lists, kyoho_system_start_lists
@@ -1001,8 +1002,36 @@ module kyoho
         module procedure kyoho_system_start_arrays
     end interface
 
-    ! Waits for the block that kyoho_system_start began, or for the forces that
-    ! kyoho_system_start_lists or kyoho_system_start_batch began, and writes them; count is the
+    ! Computes the forces of the sources at addresses below nj on one another, predicted to the
+    ! system's time: the sinks are these sources, in the order of their addresses, each of which
+    ! leaves out those with its index. Results as in kyoho_system_force, for nj sinks.
+    interface kyoho_system_force_all
+        function kyoho_system_force_all_raw(system, nj, softening2, forces) &
+                bind(c, name="kyoho_system_force_all") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int32_t), value :: nj
+            real(c_double), value :: softening2
+            type(kyoho_forces), intent(inout) :: forces
+            integer(c_int32_t) :: code
+        end function
+        module procedure kyoho_system_force_all_arrays
+    end interface
+
+    interface
+        ! Begins what kyoho_system_force_all does and returns while devices may be at work.
+        function kyoho_system_start_all(system, nj, softening2) &
+                bind(c, name="kyoho_system_start_all") result(code)
+            import
+            type(c_ptr), value :: system
+            integer(c_int32_t), value :: nj
+            real(c_double), value :: softening2
+            integer(c_int32_t) :: code
+        end function
+    end interface
+
+    ! Waits for the block that kyoho_system_start or kyoho_system_start_all began, or for the forces
+    ! that kyoho_system_start_lists or kyoho_system_start_batch began, and writes them; count is the
     ! number of sinks or bodies.
     interface kyoho_system_wait
         function kyoho_system_wait_raw(system, forces) bind(c, name="kyoho_system_wait") result(code)
@@ -1222,6 +1251,22 @@ contains
         code = kyoho_system_force_raw(system, nj, &
             sinks_of(count, positions, velocities, sink_accelerations, sink_jerks, softening2, indices, &
             softening2_each, radii2, exclusion, steps, neighbour_criterion), forces)
+    end function
+
+    function kyoho_system_force_all_arrays(system, nj, softening2, potentials, accelerations, jerks, &
+            nearest, nearest_distance2, snaps, crackles) result(code)
+        type(c_ptr), intent(in) :: system
+        integer(c_int32_t), intent(in) :: nj
+        real(c_double), intent(in) :: softening2
+        real(c_double), intent(inout), target, optional :: potentials(nj), accelerations(3, nj)
+        real(c_double), intent(inout), target, optional :: jerks(3, nj), snaps(3, nj), crackles(3, nj)
+        integer(c_int32_t), intent(inout), target, optional :: nearest(nj)
+        real(c_double), intent(inout), target, optional :: nearest_distance2(nj)
+        integer(c_int32_t) :: code
+        type(kyoho_forces) :: forces
+
+        forces = forces_of(potentials, accelerations, jerks, snaps, crackles, nearest, nearest_distance2)
+        code = kyoho_system_force_all_raw(system, nj, softening2, forces)
     end function
 
     function kyoho_system_start_arrays(system, nj, count, positions, velocities, softening2, indices, &

@@ -1055,8 +1055,31 @@ kyoho_result kyoho_system_start(struct kyoho_system *system,
                                 int32_t nj,
                                 const struct kyoho_sinks *sinks);
 
-// Waits for the block that `kyoho_system_start` began, or for what `kyoho_system_start_lists` or
-// `kyoho_system_start_batch` began, and writes the forces.
+// Computes the forces of the sources at addresses below `nj` on one another, predicted to the
+// system's time: the sinks are these sources, in the order of their addresses, each of which leaves
+// out those with its index. All have the square `softening2` of the softening length. The arrays of
+// `forces` have a row for each of the `nj` sources.
+//
+// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources of order 2 by
+// a tree it takes less time, as no sinks are copied and compared with the sources.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative `nj`, or an address
+// below it to which no source was written), KYOHO_NOT_FINITE and KYOHO_OUT_OF_RANGE (`softening2`,
+// or a sum overflows), KYOHO_BAD_OPTION (an array of `forces` that the system has nothing for),
+// KYOHO_CALL_ORDER (a block is under way), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_system_force_all(struct kyoho_system *system,
+                                    int32_t nj,
+                                    double softening2,
+                                    const struct kyoho_forces *forces);
+
+// Begins what `kyoho_system_force_all` does, and returns while devices may be at work. Sources that
+// are written before `kyoho_system_wait` do not change this block.
+//
+// Errors: as `kyoho_system_force_all`.
+kyoho_result kyoho_system_start_all(struct kyoho_system *system, int32_t nj, double softening2);
+
+// Waits for the block that `kyoho_system_start` or `kyoho_system_start_all` began, or for what
+// `kyoho_system_start_lists` or `kyoho_system_start_batch` began, and writes the forces.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
 // overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or

@@ -198,7 +198,10 @@ def gravity(
     forces = None if out is None else _as_forces(out, potential)
     options = (precision, backend, devices, threads, accuracy, theta)
     system, nj, indices, places = _written(positions, masses, at, options)
-    forces = system.force(places, indices=indices, softening2=softening2, nj=nj, out=forces)
+    if at is None and type(places) is numpy.ndarray and type(softening2) is float:
+        forces = system.force_all(softening2, nj=nj, out=forces)
+    else:
+        forces = system.force(places, indices=indices, softening2=softening2, nj=nj, out=forces)
     return (forces.accelerations, forces.potentials) if potential else forces.accelerations
 
 

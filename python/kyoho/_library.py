@@ -32,6 +32,8 @@ _RESULTS = {
     "kyoho_system_set_time_dd": (_SYSTEM, c_double, c_double),
     "kyoho_system_predict": (_SYSTEM, c_int32, c_int32, POINTER(structures.Predictions)),
     "kyoho_system_force": (_SYSTEM, c_int32, POINTER(structures.Sinks), POINTER(structures.Forces)),
+    "kyoho_system_force_all": (_SYSTEM, c_int32, c_double, POINTER(structures.Forces)),
+    "kyoho_system_start_all": (_SYSTEM, c_int32, c_double),
     "kyoho_system_start": (_SYSTEM, c_int32, POINTER(structures.Sinks)),
     "kyoho_system_wait": (_SYSTEM, POINTER(structures.Forces)),
     "kyoho_system_find_neighbours": (_SYSTEM, c_int32, POINTER(structures.Sinks), c_void_p),

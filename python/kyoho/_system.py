@@ -358,6 +358,43 @@ class System(Handle):
             raise failure(result)
         return out
 
+    def force_all(self, softening2: float = 0.0, *, nj: int | None = None, out: Forces | None = None) -> Forces:
+        """The forces of the sources at addresses below ``nj`` on one another, predicted to the system's
+        time. The sinks are these sources, each of which leaves out those with its index. It takes
+        less time than to hand them over once more, above all by a tree.
+
+        Parameters
+        ----------
+        softening2 : float
+            The square of the softening length.
+        nj : int
+            None: all sources.
+        out : Forces
+            Arrays to write to, also fewer than there are results. None: new ones of numpy.
+
+        >>> import kyoho
+        >>> with kyoho.System(order=2) as system:
+        ...     system.set_sources([[0, 0, 0], [2, 0, 0]], [1.0, 3.0])
+        ...     forces = system.force_all()
+        >>> forces.accelerations
+        array([[ 0.75,  0.  ,  0.  ],
+               [-0.25,  0.  ,  0.  ]])
+        """
+        handle = self._own()
+        count = self._sources_below(nj)
+        made = self._made(structures.Forces())
+        out = new_forces(self._kinds, count, made) if out is None else _check_out(out, count)
+        check(library.kyoho_system_force_all(handle, count, _one(softening2), out._structure))
+        return out
+
+    def start_all(self, softening2: float = 0.0, *, nj: int | None = None) -> None:
+        """Begins what :meth:`force_all` does, and returns while devices may be at work; :meth:`wait`
+        gives the forces.
+        """
+        count = self._sources_below(nj)
+        check(library.kyoho_system_start_all(self._own(), count, _one(softening2)))
+        self._started = (count, self._made(structures.Forces()), [])
+
     def start(
         self,
         positions: Any,
@@ -756,10 +793,15 @@ def _soften(arrays: Arrays, structure: Any, softening2: Any) -> None:
     if hasattr(softening2, "__len__") or hasattr(softening2, "__cuda_array_interface__"):
         arrays.elements("softening2_each", softening2)
         return
+    structure.softening2 = _one(softening2, "a number, or an array")
+
+
+def _one(softening2: Any, allowed: str = "a number") -> float:
+    """The softening of all bodies."""
     try:
-        structure.softening2 = float(softening2)
-    except TypeError as error:
-        raise Error(f"softening2 is {softening2!r}; allowed: a number, or an array") from error
+        return float(softening2)
+    except (TypeError, ValueError) as error:
+        raise Error(f"softening2 is {softening2!r}; allowed: {allowed}") from error
 
 
 def _groups(name: str, offsets: Arrays) -> int:

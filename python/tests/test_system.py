@@ -149,6 +149,28 @@ def test_work_in_two_calls(bodies):
     assert (system.wait().jerks == expected.jerks).all()
 
 
+def test_sources_on_one_another(bodies):
+    system = fourth(bodies)
+    expected = system.force(bodies.positions, bodies.velocities, indices=bodies.indices, softening2=0.01)
+    forces = system.force_all(0.01)
+    assert (forces.jerks == expected.jerks).all() and (forces.nearest == expected.nearest).all()
+    system.start_all(0.01)
+    assert (system.wait().accelerations == expected.accelerations).all()
+    out = kyoho.Forces(accelerations=numpy.empty((10, 3)))
+    assert system.force_all(nj=10, out=out) is out
+    first = type(bodies)(2)
+    first.positions, first.masses = bodies.positions[:10], bodies.masses[:10]
+    assert close(out.accelerations, first.gravity(bodies.positions[:10])[0])
+    for wrong, said in (
+        (dict(softening2="x"), "softening2 is 'x'; allowed: a number"),
+        (dict(softening2=-1), "softening"),
+        (dict(nj=bodies.count + 1), f"no source was written to address {bodies.count}"),
+        (dict(out=out), "out"),
+    ):
+        with pytest.raises(kyoho.Error, match=said):
+            system.force_all(**wrong)
+
+
 def test_only_wanted_results_are_written(bodies):
     system = fourth(bodies)
     out = kyoho.Forces(jerks=numpy.empty((bodies.count, 3)), nearest=numpy.empty(bodies.count, numpy.int32))

@@ -433,6 +433,12 @@ impl Sources {
         self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
 
+    /// Returns a number of the size of the largest component of all positions, of which units depend
+    /// on nothing else.
+    pub fn size_of_positions(&self) -> f64 {
+        self.census.size_of_positions()
+    }
+
     /// Whether the sources of a chunk have these positions, and these indices if they are compared,
     /// in their order. Only places that were written are compared.
     pub fn chunk_has(

@@ -203,6 +203,11 @@ impl Census {
         exponent(size)
     }
 
+    /// Returns the least number of the size of the largest component of all positions.
+    pub fn size_of_positions(&self) -> f64 {
+        exponent(self.largest[1]).map_or(0.0, power)
+    }
+
     /// Returns the units for pairs of these sources and of sinks whose vectors have these largest
     /// components. They bring the coordinates of all sources but the outermost, or of sinks that
     /// are much farther out, to 1, the speeds too (if nothing moves, the accelerations), and the

@@ -9,6 +9,7 @@ use crate::data::{
 use crate::hal::Backend;
 use crate::method::arrays::DeviceArrays;
 
+use super::all_sources::sink_of;
 use super::checks::{check_numbers, check_sink};
 use super::devices::Devices;
 use super::lists::{bad_address, largest_softening2};
@@ -196,7 +197,7 @@ impl System {
             return Ok(());
         }
         // The host has the forces, or a sum is not finite.
-        self.wait_for_all(|_, _, _| ())?;
+        self.wait_each(|_, _| ())?;
         let sums = std::mem::take(&mut self.sums);
         let written = match self.devices.arrays() {
             Some(arrays) => arrays.write_forces_of_host(&sums, forces),
@@ -296,16 +297,19 @@ impl System {
         if !self.block.sinks_on_device {
             return Ok(());
         }
-        let (own, sources) = (self.staged_sinks.bodies(), self.staged_sources.bodies());
         let numbers = 0..self.block.sinks.len();
         match self.kept_sinks {
             KeptSinks::Nowhere => arrays_of(&mut self.devices)?.fetch_sinks(self.block.sinks.numbers_mut())?,
             KeptSinks::Own => {
+                let own = self.staged_sinks.bodies();
                 self.block.sinks.collect(numbers.map(|number| own.sink(number)), &self.interaction)?;
             }
             KeptSinks::Sources(softening2) => {
-                let sink = |number| Sink { softening2, ..sources.sink(number) };
-                self.block.sinks.collect(numbers.map(sink), &self.interaction)?;
+                self.fetch_sources()?;
+                let (sources, interaction) = (self.journal.sources(), &self.interaction);
+                let source = |address| sources.read(address).unwrap_or_default();
+                let sinks = numbers.map(|address| sink_of(&source(address), interaction, 0.0, softening2));
+                self.block.sinks.collect(sinks, interaction)?;
             }
         }
         self.block.sinks_on_device = false;

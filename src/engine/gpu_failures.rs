@@ -159,15 +159,19 @@ fn system_of_trees(script: &Shared, backend: Backend) -> System {
 /// The position of a body.
 type PositionOf = fn(usize) -> [f64; 3];
 
-/// Returns the first outputs of the forces of many sources on as many sinks, and on three.
-fn potentials_of_all(system: &mut System, sources: PositionOf, sinks: PositionOf) -> [Vec<f64>; 2] {
+/// Returns the first outputs of the forces of many sources on as many sinks, or on one another, and on
+/// three sinks.
+fn potentials_of_all(system: &mut System, sources: PositionOf, sinks: Option<PositionOf>) -> [Vec<f64>; 2] {
     const COUNT: usize = 9000;
     let source = |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [sources(number)]);
-    let derivatives = |number: usize| padded([sinks(number)]);
+    let derivatives = |number: usize| padded([sinks.unwrap_or(sources)(number)]);
     let sink = |number| Sink { index: -1, softening2: 0.1, derivatives: derivatives(number), ..Sink::NOTHING };
     system.set_sources(COUNT, source).unwrap();
     [COUNT, 3].map(|count| {
-        system.start_from_fn(COUNT, false, count, sink).unwrap();
+        match sinks {
+            None if count == COUNT => system.start_all(COUNT, 0.1).unwrap(),
+            _ => system.start_from_fn(COUNT, false, count, sink).unwrap(),
+        }
         let forces = system.wait().unwrap();
         (0..count).map(|number| forces.potential(number)).collect()
     })
@@ -179,13 +183,13 @@ fn wherever_a_device_fails_the_cpu_goes_on_with_sources_and_sinks_that_only_the_
     let before: PositionOf = |number| [number as f64, 0.0, 1.0];
     let after: PositionOf = |number| [(number % 311) as f64, (number % 7) as f64, number as f64 * 0.001];
     let moved: PositionOf = |number| [(number % 311) as f64, (number % 7) as f64, number as f64 * 0.002];
-    for sinks in [after, moved] {
+    for sinks in [Some(after), Some(moved), None] {
         let expected = potentials_of_all(&mut system_of_trees(&script, Backend::Cpu), after, sinks);
         for place in [0, 9, 30] {
             let mut system = system_of_trees(&script, Backend::Cuda);
             // The fake makes direct sums, of which it has sources that are replaced, and no trees.
             system.set_tree(None).unwrap();
-            potentials_of_all(&mut system, before, before);
+            potentials_of_all(&mut system, before, Some(before));
             system.set_tree(Some(TreeAccuracy::Error(1e-2))).unwrap();
             script.get().calls.clear();
             script.get().failing = Some(place..usize::MAX);

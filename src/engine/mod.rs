@@ -1,5 +1,6 @@
 //! The engine: sources, block steps, neighbours and devices, free of any backend.
 
+mod all_sources;
 mod checks;
 mod device_arrays;
 mod devices;
@@ -683,17 +684,17 @@ impl System {
     /// device may still be at work on further ones. Some are handed over again if a device fails,
     /// and none of them holds if an error is returned.
     pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
-        self.wait_for_all(|system, sums, sinks| take(sinks.start, Forces::of(sums, sinks, &system.interaction)))
+        self.wait_for_all(|system, sums, sinks| {
+            system.hand_over_if_finite(sums, sinks.clone(), |_, _| ())?;
+            take(sinks.start, Forces::of(sums, sinks, &system.interaction));
+            Ok(())
+        })
     }
 
     /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads
     /// take some each, up to twelve of [`Setup::threads`].
     pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
-        self.wait_for_all(|system, sums, sinks| {
-            let interaction = &*system.interaction;
-            let take = |piece: Range<usize>| take(piece.start, Forces::of(sums, piece, interaction));
-            if sinks.len() < MANY_FORCES { take(sinks) } else { system.threads.each(pieces(sinks), take) }
-        })
+        self.wait_for_all(|system, sums, sinks| system.hand_over_if_finite(sums, sinks, &take))
     }
 
     /// Returns the number of sinks of the last block.
@@ -701,8 +702,9 @@ impl System {
         self.block.count()
     }
 
-    /// Waits for the forces and calls `take` with the sums of further sinks.
-    fn wait_for_all(&mut self, mut take: impl FnMut(&System, &Sums, Range<usize>)) -> Result<()> {
+    /// Waits for the forces and calls `take` with the sums of further sinks, of which none may be
+    /// infinite or no number.
+    fn wait_for_all(&mut self, mut take: impl FnMut(&System, &Sums, Range<usize>) -> Result<()>) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
@@ -714,10 +716,7 @@ impl System {
                 // Whatever came of the first sinks, the devices are waited for to their end.
                 Ok(Some(sinks)) => {
                     let sums = self.devices.so_far();
-                    finite = finite.and_then(|()| self.check(sums, sinks.clone()));
-                    if finite.is_ok() {
-                        take(self, sums, sinks);
-                    }
+                    finite = finite.and_then(|()| take(self, sums, sinks));
                 }
                 Ok(None) => {
                     self.devices.take_all(&mut self.sums);
@@ -730,8 +729,7 @@ impl System {
             Ok(()) => finite?,
             Err(error) => {
                 self.compute_elsewhere(error)?;
-                self.check(&self.sums, 0..count)?;
-                take(self, &self.sums, 0..count);
+                take(self, &self.sums, 0..count)?;
             }
         }
         (self.stage, self.has_sums) = (Stage::Done, true);
@@ -746,18 +744,26 @@ impl System {
         self.statistics.interactions += self.block.pairs();
     }
 
-    /// Fails if some sums of these sinks are not finite; the error names the first such sink.
-    fn check(&self, sums: &Sums, sinks: Range<usize>) -> Result<()> {
+    /// Hands over the forces on these sinks if all sums are finite, else it fails and names the first
+    /// sink with one that is not. Of many sinks several threads hand over those that they have found
+    /// to be finite, while the numbers are in their caches.
+    fn hand_over_if_finite(&self, sums: &Sums, sinks: Range<usize>, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
+        let interaction = &*self.interaction;
+        let hand_over = |piece: Range<usize>| {
+            check_finite(sums, piece.clone(), interaction)?;
+            take(piece.start, Forces::of(sums, piece, interaction));
+            Ok(())
+        };
         if sinks.len() < MANY_FORCES {
-            return check_finite(sums, sinks, &self.interaction);
+            return hand_over(sinks);
         }
-        let (good, interaction) = (AtomicBool::new(true), &*self.interaction);
+        let good = AtomicBool::new(true);
         self.threads.each(pieces(sinks.clone()), |piece| {
-            if check_finite(sums, piece, interaction).is_err() {
+            if hand_over(piece).is_err() {
                 good.store(false, Ordering::Relaxed);
             }
         });
-        if good.into_inner() { Ok(()) } else { check_finite(sums, sinks, &self.interaction) }
+        if good.into_inner() { Ok(()) } else { check_finite(sums, sinks, interaction) }
     }
 
     /// Waits for a block that was started, if any, and forgets it.

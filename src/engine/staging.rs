@@ -21,7 +21,7 @@ use super::{SinkPlace, Stage, System};
 /// The fewest bodies that a device reads as they are. Fewer go as records, without a wait.
 const LEAST: usize = 1 << 12;
 /// The bodies that are sent at a time.
-const OF_PIECE: usize = 1 << 17;
+const OF_PIECE: usize = 1 << 18;
 /// The bodies that a thread copies at a time.
 const OF_JOB: usize = 1 << 12;
 
@@ -219,7 +219,7 @@ pub(super) enum KeptSinks {
     Nowhere,
     /// In a copy of their own.
     Own,
-    /// In the copy of the sources, with this squared softening.
+    /// They are the sources, with this squared softening.
     Sources(f64),
 }
 

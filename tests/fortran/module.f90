@@ -33,6 +33,7 @@ program module_test
     call plain_arrays
     call derived_types
     call start_and_wait
+    call sources_on_one_another
     call neighbours
     call predictions
     call order_2
@@ -177,6 +178,20 @@ contains
         call succeed(kyoho_system_wait(system, forces))
         call expect(all(p(n)%acc == acc(:, n)), 'start and wait')
         call expect(p(1)%other == 1 .and. p(n)%index == index(n), 'what is no result stays')
+        call succeed(kyoho_system_free(system))
+    end subroutine
+
+    subroutine sources_on_one_another
+        type(c_ptr) :: system
+
+        system = filled()
+        acc = 0
+        call succeed(kyoho_system_force_all(system, n, eps2, accelerations=acc, jerks=jerk, potentials=pot))
+        call expect_forces('sources on one another')
+        acc = 0
+        call succeed(kyoho_system_start_all(system, n, eps2))
+        call succeed(kyoho_system_wait(system, n, accelerations=acc))
+        call expect_forces('sources on one another in two calls')
         call succeed(kyoho_system_free(system))
     end subroutine
 

@@ -62,6 +62,7 @@ pub static CHECKS: &[Check] = &[
     units::DISTANCES,
     units::ALONE,
     repeat::REPEATED,
+    repeat::ON_ONE_ANOTHER,
     repeat::THREADS_AND_DEVICES,
     repeat::TURNS_OF_DEVICES,
     repeat::LAUNCH_SHAPES,

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use super::prediction::moving;
 use crate::models::{grid, plummer, sinks_of};
 use crate::{Check, Needs, Target, Twin};
 use kyoho::data::{Forces, Interaction, Order, Partition, Precision, Result, Sink, Source, chunks_below};
@@ -78,6 +79,47 @@ pub const REPEATED: Check = Check {
             let later = bits(system.force(1500, true, sinks[..ni].iter().copied())?);
             findings.expect(first == later, || format!("{ni} sinks: expected the same bits later, found others"));
         }
+        Ok(())
+    },
+};
+
+pub const ON_ONE_ANOTHER: Check = Check {
+    name: "sources on one another",
+    promise: "the forces of all sources on one another are, to the bit, those on sinks at their predicted places",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        const COUNT: usize = 300;
+        let mut sources = moving(61, COUNT);
+        // One has the index of another one.
+        sources[5].index = sources[4].index;
+        let mut system = system(target, &sources)?;
+        let mut on_sinks = Vec::new();
+        for (nj, time) in [(COUNT, 0.0), (200, 1.25), (COUNT, 1.25)] {
+            system.set_time(time)?;
+            let places = system.predicted(0..nj)?.into_iter().map(Option::unwrap_or_default);
+            let sinks = places.zip(&sources).map(|(derivatives, source)| Sink {
+                index: source.index,
+                softening2: 1.0 / 64.0,
+                radius2: 0.0,
+                step: 0.0,
+                derivatives,
+            });
+            on_sinks = bits(system.force(nj, true, sinks.collect::<Vec<_>>())?);
+            system.start_all(nj, 1.0 / 64.0)?;
+            findings.expect(bits(system.wait()?) == on_sinks, || format!("other bits of {nj} at time {time}"));
+        }
+        system.start_all(COUNT, 1.0 / 64.0)?;
+        system.set_source(0, &sources[1])?;
+        findings.expect(bits(system.wait()?) == on_sinks, || "a write during a block counts in it".into());
+        system.start_all(COUNT, 1.0 / 64.0)?;
+        findings.expect(bits(system.wait()?) != on_sinks, || "a write does not count in the next block".into());
+        let refused = |outcome: Result<()>| outcome.err().map(|error| error.to_string()).unwrap_or_default();
+        let error = refused(system.start_all(COUNT + 1, 0.0));
+        findings.expect(error.contains("no source was written to address 300"), || format!("a gap: '{error}'"));
+        let error = refused(system.start_all(COUNT, -1.0));
+        findings.expect(error.contains("softening"), || format!("a negative softening: '{error}'"));
+        system.start_all(0, 0.0)?;
+        findings.expect_equal("sinks of no sources", system.wait()?.len(), 0);
         Ok(())
     },
 };

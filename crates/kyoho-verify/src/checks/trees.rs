@@ -368,6 +368,16 @@ pub const AT_ONCE: Check = Check {
                     None,
                 );
             }
+            at_once.start_all(MANY, sinks[0].softening2)?;
+            let found = at_once.wait()?;
+            let expected = one_by_one.force(MANY, true, sinks.iter().copied())?;
+            let differs = |number: &usize| found.acceleration(*number) != expected.acceleration(*number);
+            let first = (0..MANY).find(differs);
+            findings.expect_equal(
+                &format!("indices from {shift}: the first on one another with other bits"),
+                first,
+                None,
+            );
         }
         let [at_once, _] = &mut systems;
         let wrong = |address: usize| match address {

@@ -28,7 +28,7 @@ const ROW: i64 = 8 * OCTET as i64;
 /// The number of sinks whose forces a thread copies at a time.
 const SINKS_OF_JOB: usize = 1 << 12;
 /// The number of sinks whose forces are handed in at a time, while further ones come.
-const SINKS_OF_PIECE: usize = 1 << 17;
+const SINKS_OF_PIECE: usize = 1 << 18;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 

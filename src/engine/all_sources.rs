@@ -1,0 +1,107 @@
+//! The forces of all sources on one another.
+
+use crate::data::sinks::{FromFn, SinkScan};
+use crate::data::{Error, Interaction, Result, Sink, Source, TreeBlock};
+use crate::law::double_double::Double;
+use crate::simd::predict;
+
+use super::checks::check_sink;
+use super::staging::KeptSinks;
+use super::{QuadSink, SinkPlace, System, sinks};
+
+impl System {
+    /// Begins the forces of the sources at addresses below `nj` on one another, predicted to the
+    /// system's time: sinks are these sources, in the order of their addresses, each of which leaves
+    /// out those with its index. They have this squared softening and no radius. It is an error
+    /// where no source was written to one of the addresses.
+    ///
+    /// Forces have the bits of [`System::start`] on such sinks. Where a device has the sources and
+    /// sums by a tree, nothing is sent and compared.
+    pub fn start_all(&mut self, nj: usize, softening2: f64) -> Result<()> {
+        self.require_no_block("start_all")?;
+        // One sink stands for all, also where there are none.
+        check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        if self.interaction.has_low_limbs() {
+            return self.start_all_in_limbs(nj, softening2);
+        }
+        if self.start_all_by_device(nj, softening2)? {
+            return Ok(());
+        }
+        let interaction = self.interaction.clone();
+        let scan = if self.staged_sources.is_current && self.journal.sources().on_device() == nj {
+            let copies = self.staged_sources.bodies();
+            let sink = FromFn(|number| Sink { softening2, ..copies.sink(number) });
+            sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?
+        } else {
+            if self.last_block_is_needed() {
+                self.make_lists(None)?;
+            }
+            self.fetch_sources()?;
+            self.journal.spill()?;
+            self.journal.settle()?;
+            let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
+            if !sources.has_all_below(nj) {
+                return Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))));
+            }
+            let sink = FromFn(|address| {
+                let source = sources.read(address).unwrap_or_default();
+                let step = if predicts { time - source.time } else { 0.0 };
+                sink_of(&source, &interaction, step, softening2)
+            });
+            sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?
+        };
+        self.start_candidates(nj, true, scan, SinkPlace::Host)
+    }
+
+    /// Begins the forces by a tree where the first device has all sources and the host has none.
+    /// Returns false, and changes nothing, elsewhere.
+    fn start_all_by_device(&mut self, nj: usize, softening2: f64) -> Result<bool> {
+        let sources = self.journal.sources();
+        let pairs = (nj as u64).saturating_mul(nj as u64);
+        let Some(accuracy) = self.tree_of_pairs(pairs).filter(|_| nj > 0 && sources.on_device() == nj) else {
+            return Ok(false);
+        };
+        let mut scan = SinkScan { softening2: [softening2; 2], ..SinkScan::NOTHING };
+        scan.largest[0] = sources.size_of_positions();
+        if !self.first_has_all() || self.devices.arrays().is_none() {
+            return Ok(false);
+        }
+        self.kept_sinks = KeptSinks::Sources(softening2);
+        self.candidates.places(nj, &self.interaction)?;
+        let tree = TreeBlock { accuracy, softening2, are_sources: Some(true) };
+        self.start_candidates(nj, true, scan, SinkPlace::Device(Some(tree)))?;
+        Ok(true)
+    }
+
+    /// Does as [`System::start_all`] does in numbers of two doubles.
+    fn start_all_in_limbs(&mut self, nj: usize, softening2: f64) -> Result<()> {
+        let predicted = self.quad_predicted(0..nj)?;
+        let sources = self.sources(0..nj)?;
+        let all = predicted.into_iter().zip(&sources).enumerate();
+        let sinks: Result<Vec<QuadSink>> = all
+            .map(|(address, (derivatives, source))| match (derivatives, source) {
+                (Some(derivatives), Some(source)) => Ok(QuadSink {
+                    index: source.index,
+                    softening2: Double::from_limb(softening2),
+                    radius2: Double::ZERO,
+                    derivatives,
+                }),
+                _ => Err(missing(nj, Some(address))),
+            })
+            .collect();
+        self.start_quad(nj, true, sinks?)
+    }
+}
+
+/// Returns a source as a sink, predicted over a step.
+pub(super) fn sink_of(source: &Source, interaction: &Interaction, step: f64, softening2: f64) -> Sink {
+    let derivatives = predict::derivatives(source, interaction, step);
+    Sink { index: source.index, softening2, derivatives, ..Sink::NOTHING }
+}
+
+/// The error where no source was written to an address.
+fn missing(nj: usize, address: Option<usize>) -> Error {
+    let first = address.unwrap_or(nj);
+    let allowed = format!("0 to {first}, as no source was written to address {first}");
+    Error::BadCount { what: "the number of sources whose forces on one another are wanted", value: nj as i64, allowed }
+}
