@@ -1060,8 +1060,8 @@ kyoho_result kyoho_system_start(struct kyoho_system *system,
 // out those with its index. All have the square `softening2` of the softening length. The arrays of
 // `forces` have a row for each of the `nj` sources.
 //
-// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources of order 2 by
-// a tree it takes less time, as no sinks are copied and compared with the sources.
+// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources by a tree it
+// takes less time, as no sinks are copied and compared with the sources.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative `nj`, or an address
 // below it to which no source was written), KYOHO_NOT_FINITE and KYOHO_OUT_OF_RANGE (`softening2`,

@@ -231,7 +231,7 @@ pub struct Sources {
     count: usize,
     written: Vec<u32>,
     everything: bool,
-    /// The stamp when addresses were last forgotten.
+    /// The stamp since which all addresses are listed.
     forgotten: u64,
     census: Census,
     /// The number of addresses, from 0 on, whose sources are on a device alone; then none are here.
@@ -389,7 +389,7 @@ impl Sources {
     pub fn write_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         self.write(address, source)?;
         match &mut self.low {
-            Some(all) => all.follow(address, low),
+            Some(all) => all.put(address, low),
             None => Ok(()),
         }
     }
@@ -398,9 +398,9 @@ impl Sources {
     /// numbers have them.
     #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
-        self.follow(address, source)?;
+        self.put(address, source)?;
         if let Some(low) = &mut self.low {
-            low.follow(address, &Source::default())?;
+            low.put(address, &Source::default())?;
         }
         self.count_sizes(address, Census::sizes_of(source.mass, &source.coefficients[..self.n_coefficients]));
         self.note_written(address);
@@ -411,6 +411,14 @@ impl Sources {
     /// in another way.
     #[inline]
     pub fn follow(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
+        // No list has the address.
+        self.forgotten = self.stamp;
+        Ok(())
+    }
+
+    #[inline]
+    fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
         if number >= self.chunks.len() {
             self.census.make_room()?;
@@ -522,6 +530,10 @@ mod tests {
         assert_eq!(listed(&sources, first), Some(vec![7]));
         sources.forget_written();
         assert_eq!(listed(&sources, first), None, "7 is forgotten");
+        let second = sources.stamp();
+        sources.follow(3, &Source::default()).unwrap();
+        assert_eq!(listed(&sources, second), None, "3 is in no list");
+        assert_eq!(listed(&sources, sources.stamp()), Some(vec![]));
         // A device that has the sources of before has none of the new ones.
         assert_eq!(listed(&sources.successor(), sources.stamp()), None);
     }

@@ -1,6 +1,6 @@
 //! The forces of all sources on one another.
 
-use crate::data::sinks::{FromFn, SinkScan};
+use crate::data::sinks::FromFn;
 use crate::data::{Error, Interaction, Result, Sink, Source, TreeBlock};
 use crate::law::double_double::Double;
 use crate::simd::predict;
@@ -61,8 +61,7 @@ impl System {
         let Some(accuracy) = self.tree_of_pairs(pairs).filter(|_| nj > 0 && sources.on_device() == nj) else {
             return Ok(false);
         };
-        let mut scan = SinkScan { softening2: [softening2; 2], ..SinkScan::NOTHING };
-        scan.largest[0] = sources.size_of_positions();
+        let scan = self.scan_of_all(softening2);
         if !self.first_has_all() || self.devices.arrays().is_none() {
             return Ok(false);
         }

@@ -10,10 +10,13 @@ use std::sync::Mutex;
 
 use crate::data::memory::{self, Pages};
 use crate::data::sinks::{Limits, NumberedSinks, SinkScan};
-use crate::data::{Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Source, TreeBlock};
+use crate::data::{
+    Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock,
+};
 use crate::hal::threads::Threads;
 use crate::method::arrays::DeviceArrays;
 
+use super::checks::check_sink;
 use super::device_arrays::arrays_of;
 use super::devices::Devices;
 use super::{SinkPlace, Stage, System};
@@ -81,9 +84,9 @@ impl<'a> Places<'a> {
 /// Copies some bodies, from a number on, to their places, and returns a summary. Each of these is
 /// compiled for every kind of caller, and nothing that calls it is.
 pub(super) type Copying<'a, S> = &'a (dyn Fn(usize, Places) -> S + Sync);
-/// Returns a summary of the sinks of some numbers if all are these sources, their indices too if
-/// that is asked for.
-type Comparing<'a> = &'a (dyn Fn(Range<usize>, &Bodies, bool) -> Option<SinkScan> + Sync);
+/// Returns the least and the largest squared softening of the sinks of some numbers if all are these
+/// sources, their indices too if that is asked for.
+type Comparing<'a> = &'a (dyn Fn(Range<usize>, &Bodies, bool) -> Option<[f64; 2]> + Sync);
 
 impl Staged {
     /// Returns the bodies.
@@ -367,14 +370,15 @@ impl System {
             scan
         };
         let compare = |numbers: Range<usize>, sources: &Bodies, with_indices: bool| {
-            let (mut scan, mut are) = (SinkScan::NOTHING, true);
+            let ([mut least, mut largest], mut are) = (SinkScan::NOTHING.softening2, true);
             for number in numbers {
                 let sink = given.sink(number);
-                scan.take(&sink, limits);
-                are &= sink.derivatives[0] == sources.vector(0, number);
+                least = if sink.softening2 < least { sink.softening2 } else { least };
+                largest = if sink.softening2 > largest { sink.softening2 } else { largest };
+                are &= (sink.derivatives[0] == sources.vector(0, number)) & (sink.softening2 >= 0.0);
                 are &= !with_indices | (sink.index == sources.index(number));
             }
-            are.then_some(scan)
+            are.then_some([least, largest])
         };
         self.start_staged_by((nj, skip_own_index, count), &copy, &compare)
     }
@@ -424,18 +428,26 @@ impl System {
     /// if they are skipped; `None` if one of them is not, or has another softening.
     fn scan_of_sources(&self, skip_own_index: bool, count: usize, compare: Comparing) -> Option<SinkScan> {
         let sources = &self.staged_sources.bodies;
-        let sum = Mutex::new(Some(SinkScan::NOTHING));
-        let locked = || sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let all = Mutex::new(Some(SinkScan::NOTHING.softening2));
+        let locked = || all.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         self.threads.each(0..count.div_ceil(OF_JOB), |job| {
             if locked().is_none() {
                 return;
             }
-            let scan = compare(job * OF_JOB..count.min((job + 1) * OF_JOB), sources, skip_own_index);
-            let mut sum = locked();
-            *sum = sum.zip(scan).map(|(sum, scan)| sum.and(scan));
+            let some = compare(job * OF_JOB..count.min((job + 1) * OF_JOB), sources, skip_own_index);
+            let mut all = locked();
+            *all = all.zip(some).map(|(all, some)| [all[0].min(some[0]), all[1].max(some[1])]);
         });
-        let scan = *locked();
-        scan.filter(is_uniform)
+        let [least, largest] = (*locked())?;
+        (least == largest).then(|| self.scan_of_all(largest)).filter(|scan| scan.good)
+    }
+
+    /// Returns the summary of sinks that are the sources on the device, with this squared softening.
+    pub(super) fn scan_of_all(&self, softening2: f64) -> SinkScan {
+        let mut scan = SinkScan { softening2: [softening2; 2], ..SinkScan::NOTHING };
+        scan.largest[0] = self.journal.sources().size_of_positions();
+        scan.good = check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING }).is_ok();
+        scan
     }
 
     /// Copies and sends sinks, and returns their summary and whether they are the sources; `None`
