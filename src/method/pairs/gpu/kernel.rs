@@ -202,8 +202,8 @@ impl Layout {
         let times = times.into_iter().find(|times| times * sinks * operations <= written_out).unwrap_or(1);
         let fitting = SHARED / record_bytes;
         let tile = CHUNK.min(1 << fitting.ilog2());
-        let short = OPERATIONS_OF_BLOCK / operations.max(1);
-        let block = (1 << short.max(1).ilog2()).clamp(LEAST_BLOCK, CHUNK).min(tile);
+        let sources = OPERATIONS_OF_BLOCK / operations.max(1);
+        let block = (1 << sources.max(1).ilog2()).clamp(LEAST_BLOCK, CHUNK).min(tile);
         Ok(Layout {
             record,
             record_bytes,
