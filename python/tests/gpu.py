@@ -92,6 +92,11 @@ def with_the_driver_alone():
             )  # fmt: skip
             for name in names:
                 assert (out[name].get() == getattr(expected, name)).all(), (order, name)
+            out = {name: DeviceArray(driver, numpy.zeros_like(getattr(expected, name))) for name in names}
+            system.force_all(out=kyoho.Forces(**out))
+            for name in names:
+                assert (out[name].get() == getattr(expected, name)).all(), (order, name)
+                assert (getattr(system.force_all(), name) == getattr(expected, name)).all(), (order, name)
         print(f"order {order}: forces on the device have the bits of those on the host")
     places = DeviceArray(driver, positions[:100])
     out = DeviceArray(driver, numpy.zeros((100, 3))), DeviceArray(driver, numpy.zeros(100))
@@ -153,6 +158,13 @@ def compare(name, there, here, kind):
         for array, right in zip(found, expected):
             assert isinstance(array, kind) and (here(array) == right).all(), more
     print(f"gravity of arrays of {name} gives arrays of {name}, with the same bits")
+    with kyoho.System(2, "single", accuracy=1e-3, backend="cuda", devices="0,") as system:
+        system.set_sources(there(positions), there(masses))
+        out = kyoho.Forces(accelerations=there(numpy.zeros_like(positions)))
+        system.force_all(0.01 * 0.01, out=out)
+        assert (here(out.accelerations) == expected[0]).all()
+        assert (system.force_all(0.01 * 0.01).accelerations == expected[0]).all()
+    print(f"sources of {name} on one another have the same bits by a tree")
 
 
 if __name__ == "__main__":
