@@ -241,7 +241,7 @@ class Pair(Handle):
         j: Mapping[str, Any] | None,
         sinks: int | None,
         sources: int | None,
-        lists: tuple[Any, ...],
+        lists: tuple[Any, Any, Any, Any, Any],
         parameters: Mapping[str, Any],
     ) -> int:
         """Sets what is given, runs or starts, and returns the number of sinks."""
