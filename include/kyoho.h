@@ -1056,12 +1056,13 @@ kyoho_result kyoho_system_start(struct kyoho_system *system,
                                 const struct kyoho_sinks *sinks);
 
 // Computes the forces of the sources at addresses below `nj` on one another, predicted to the
-// system's time: the sinks are these sources, in the order of their addresses, each of which leaves
-// out those with its index. All have the square `softening2` of the softening length. The arrays of
-// `forces` have a row for each of the `nj` sources.
+// system's time: the sinks are these sources, in the order of their addresses, each of which
+// leaves out those with its index. All have the square `softening2` of the softening length. The
+// arrays of `forces` have a row for each of the `nj` sources. On an error in what you gave no
+// array is written; where a sum overflows or a device fails, some forces may have been.
 //
-// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources by a tree it
-// takes less time, as no sinks are copied and compared with the sources.
+// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources by a tree
+// it takes less time, as no sinks are copied and compared with the sources.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative `nj`, or an address
 // below it to which no source was written), KYOHO_NOT_FINITE and KYOHO_OUT_OF_RANGE (`softening2`,
@@ -1072,8 +1073,8 @@ kyoho_result kyoho_system_force_all(struct kyoho_system *system,
                                     double softening2,
                                     const struct kyoho_forces *forces);
 
-// Begins what `kyoho_system_force_all` does, and returns while devices may be at work. Sources that
-// are written before `kyoho_system_wait` do not change this block.
+// Begins what `kyoho_system_force_all` does, and returns while devices may be at work. Sources
+// that are written before `kyoho_system_wait` do not change this block.
 //
 // Errors: as `kyoho_system_force_all`.
 kyoho_result kyoho_system_start_all(struct kyoho_system *system, int32_t nj, double softening2);

@@ -305,6 +305,12 @@ impl Limits {
     }
 }
 
+/// Returns the range from the least to the largest number, with another number in it.
+#[inline(always)]
+pub(crate) fn widened([least, largest]: [f64; 2], number: f64) -> [f64; 2] {
+    [if number < least { number } else { least }, if number > largest { number } else { largest }]
+}
+
 impl SinkScan {
     /// The summary of no sinks.
     pub(crate) const NOTHING: SinkScan = SinkScan {
@@ -330,11 +336,7 @@ impl SinkScan {
         }
         self.radius |= sink.radius2 > 0.0;
         if limits.vectors == 1 {
-            let [least, largest] = self.softening2;
-            self.softening2 = [
-                if sink.softening2 < least { sink.softening2 } else { least },
-                if sink.softening2 > largest { sink.softening2 } else { largest },
-            ];
+            self.softening2 = widened(self.softening2, sink.softening2);
         }
         if limits.scales_lengths {
             for (largest, vector) in self.largest[..limits.vectors].iter_mut().zip(&sink.derivatives) {

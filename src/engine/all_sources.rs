@@ -11,9 +11,9 @@ use super::{QuadSink, SinkPlace, System, sinks};
 
 impl System {
     /// Begins the forces of the sources at addresses below `nj` on one another, predicted to the
-    /// system's time: sinks are these sources, in the order of their addresses, each of which leaves
-    /// out those with its index. They have this squared softening and no radius. It is an error
-    /// where no source was written to one of the addresses.
+    /// system's time: sinks are these sources, in the order of their addresses, each of which
+    /// leaves out those with its index. They have this squared softening and no radius. It is an
+    /// error where no source was written to one of the addresses.
     ///
     /// Forces have the bits of [`System::start`] on such sinks. Where a device has the sources and
     /// sums by a tree, nothing is sent and compared.
@@ -61,10 +61,10 @@ impl System {
         let Some(accuracy) = self.tree_of_pairs(pairs).filter(|_| nj > 0 && sources.on_device() == nj) else {
             return Ok(false);
         };
-        let scan = self.scan_of_all(softening2);
         if !self.first_has_all() || self.devices.arrays().is_none() {
             return Ok(false);
         }
+        let scan = self.scan_of_all(softening2);
         self.kept_sinks = KeptSinks::Sources(softening2);
         self.candidates.places(nj, &self.interaction)?;
         let tree = TreeBlock { accuracy, softening2, are_sources: Some(true) };

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::data::memory::{self, Pages};
-use crate::data::sinks::{Limits, NumberedSinks, SinkScan};
+use crate::data::sinks::{Limits, NumberedSinks, SinkScan, widened};
 use crate::data::{
     Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock,
 };
@@ -370,15 +370,14 @@ impl System {
             scan
         };
         let compare = |numbers: Range<usize>, sources: &Bodies, with_indices: bool| {
-            let ([mut least, mut largest], mut are) = (SinkScan::NOTHING.softening2, true);
+            let (mut softening2, mut are) = (SinkScan::NOTHING.softening2, true);
             for number in numbers {
                 let sink = given.sink(number);
-                least = if sink.softening2 < least { sink.softening2 } else { least };
-                largest = if sink.softening2 > largest { sink.softening2 } else { largest };
+                softening2 = widened(softening2, sink.softening2);
                 are &= (sink.derivatives[0] == sources.vector(0, number)) & (sink.softening2 >= 0.0);
                 are &= !with_indices | (sink.index == sources.index(number));
             }
-            are.then_some([least, largest])
+            are.then_some(softening2)
         };
         self.start_staged_by((nj, skip_own_index, count), &copy, &compare)
     }
@@ -392,13 +391,15 @@ impl System {
         compare: Comparing,
     ) -> Result<bool> {
         let pairs = (count as u64).saturating_mul(nj as u64);
-        let end = nj.min(self.journal.sources().on_device());
+        let all = self.journal.sources().on_device();
+        let end = nj.min(all);
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
         if end == 0 || !self.stages(count) {
             return Ok(false);
         }
-        let are_sources = self.staged_sources.is_current && count == end;
-        let scan = if are_sources { self.scan_of_sources(skip_own_index, count, compare) } else { None };
+        // The summary of sinks that are the sources is known of all sources alone.
+        let may_be_sources = self.staged_sources.is_current && count == all && end == all;
+        let scan = if may_be_sources { self.scan_of_sources(skip_own_index, count, compare) } else { None };
         let (scan, are_sources, softening2) = match scan {
             Some(scan) => {
                 let softening2 = scan.softening2[0];

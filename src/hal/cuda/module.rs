@@ -28,30 +28,25 @@ impl Module {
     /// Loads a cubin, or PTX with a zero at its end, which the driver compiles, or else NVIDIA's
     /// linker where there is one.
     pub fn new(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
+        context.bind()?;
         let is_cubin = image.starts_with(b"\x7fELF");
         if !is_cubin && image.last() != Some(&0) {
             return Err(Error::Internal { what: "the code for the device has no end".into() });
         }
-        let (code, reason) = match Module::loaded(context, image)? {
-            Ok(module) => return Ok(module),
-            Err(refused) => refused,
-        };
-        let failed = |reason| Err(context.driver.device_failed(context.number, reason));
-        if is_cubin || !REFUSALS.contains(&code) {
-            return failed(reason);
-        }
-        match linker::compiled(image, context.properties().compute) {
-            Err(linker) => failed(format!("{reason}; {linker}")),
-            Ok(cubin) => match Module::loaded(context, &cubin)? {
-                Ok(module) => Ok(module),
-                Err((_, reason)) => failed(reason),
-            },
-        }
+        let loaded = Module::loaded(context, image).or_else(|(code, reason)| {
+            if is_cubin || !REFUSALS.contains(&code) {
+                return Err(reason);
+            }
+            let compiled = linker::compiled(image, context.properties().compute);
+            let cubin = compiled.map_err(|linker| format!("{reason}; {linker}"))?;
+            Module::loaded(context, &cubin).map_err(|(_, reason)| reason)
+        });
+        loaded.map_err(|reason| context.driver.device_failed(context.number, reason))
     }
 
-    /// Gives an image to the driver. Returns its code and what it says where it refuses.
-    fn loaded(context: &Arc<Context>, image: &[u8]) -> Result<std::result::Result<Module, (i32, String)>> {
-        context.bind()?;
+    /// Gives an image to the driver, which is bound. Where it refuses, its code and its reason are
+    /// returned.
+    fn loaded(context: &Arc<Context>, image: &[u8]) -> std::result::Result<Module, (i32, String)> {
         let mut log: [c_char; 2048] = [0; 2048];
         let mut options =
             [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES].map(|o| o as i32);
@@ -67,9 +62,9 @@ impl Module {
         if code != SUCCESS {
             let (reason, log) = (context.driver.reason(code, "cuModuleLoadDataEx"), text(&log));
             let reason = if log.trim().is_empty() { reason } else { format!("{reason}; {}", log.trim()) };
-            return Ok(Err((code, reason)));
+            return Err((code, reason));
         }
-        Ok(Ok(Module { context: context.clone(), handle }))
+        Ok(Module { context: context.clone(), handle })
     }
 
     /// Returns the kernel of this name. It is valid for as long as the module is loaded.

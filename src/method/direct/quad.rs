@@ -22,7 +22,7 @@ use crate::simd::predict;
 
 /// Below this many pairs a CPU is faster than a GPU.
 const CROSSOVER: u64 = 1 << 12;
-/// What there is no memory for, if there is none for the rows that were written.
+/// The name in the error where there is no memory for the rows that were written.
 const ROWS: &str = "the rows of sources that were written";
 /// The names of the vectors that the text sums.
 const RESULTS: [&str; MAX_DERIVATIVES] = ["acc", "jerk", "snap", "crackle"];
@@ -117,7 +117,6 @@ impl QuadDevice {
                 rows.extend((place * CHUNK..(place + 1) * CHUNK).map(|row| row as u32));
             }
         }
-        let is_listed = listed.is_some();
         let (count, n_coefficients) = (present.len() * CHUNK, self.options.interaction.n_coefficients);
         (0..n_coefficients + 4).try_for_each(|field| self.kernel.field_mut(Side::J, field, count).map(|_| ()))?;
         for rows in rows.chunks(CHUNK) {
@@ -141,8 +140,10 @@ impl QuadDevice {
             write(n_coefficients + 2, 1, &|body, _| bits(body.source.time, body.low.time))?;
             write(n_coefficients + 3, 1, &|body, _| bits_of_integer(body.address))?;
         }
-        if !(is_listed && rows.is_empty()) {
-            self.kernel.note_changes(Side::J, is_listed.then_some(rows));
+        match before {
+            None => self.kernel.note_changes(Side::J, None),
+            Some(_) if rows.is_empty() => (),
+            Some(_) => self.kernel.note_changes(Side::J, Some(rows)),
         }
         self.sent = Some(Sent { chunks: present, stamp: sources.stamp() });
         Ok(())

@@ -63,7 +63,7 @@ impl Rows for Packed<'_> {
     }
 }
 
-/// What was given anew for a side.
+/// The changes of the fields of a side.
 #[derive(Debug, Default)]
 struct Changes {
     /// A number that grows by one with each change.
@@ -308,7 +308,7 @@ impl PairKernel {
         }
     }
 
-    /// Notes that fields of a side were written: in some rows, none twice, or in all.
+    /// Notes that fields of a side were written: in some rows, each named once, or in all.
     pub(super) fn note_changes(&mut self, side: Side, rows: Option<Vec<u32>>) {
         let changes = &mut self.changes[side as usize];
         (changes.version, changes.rows) = (changes.version + 1, rows);

@@ -198,8 +198,8 @@ impl Layout {
         // gain nothing by it, as they are slower than what is read.
         let sinks = if wide == 0 && operations <= 64 { 2 } else { 1 };
         let (most, written_out) = if wide == 0 { (32, WRITTEN_OUT) } else { (8, WRITTEN_OUT / 2) };
-        let times = [32, 16, 8, 4, 2].into_iter().filter(|times| *times <= most);
-        let times = times.into_iter().find(|times| times * sinks * operations <= written_out).unwrap_or(1);
+        let is_fitting = |times: &usize| *times <= most && times * sinks * operations <= written_out;
+        let times = [32, 16, 8, 4, 2].into_iter().find(is_fitting).unwrap_or(1);
         let fitting = SHARED / record_bytes;
         let tile = CHUNK.min(1 << fitting.ilog2());
         let sources = OPERATIONS_OF_BLOCK / operations.max(1);
@@ -523,9 +523,9 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.end_loop();
         self.writer.barrier();
         // Whole blocks, whose pairs are written out.
-        let most = whole(self, layout.block);
-        let of_block = whole(self, layout.block * layout.record_bytes);
-        let blocks = self.writer.of_whole(Two::Div, &here, &most);
+        let bytes_of_block = layout.block * layout.record_bytes;
+        let [sources_of_block, of_block] = [layout.block, bytes_of_block].map(|number| whole(self, number));
+        let blocks = self.writer.of_whole(Two::Div, &here, &sources_of_block);
         let whole_blocks = self.writer.of_whole(Two::Mul, &blocks, &of_block);
         let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| {
             let place = kernels.writer.begin_loop(from, to, bytes * times as u32);
@@ -542,11 +542,12 @@ impl<W: Writer> Kernels<'_, W> {
                 kernels.statements(&program.chunk, variables, &[], &Names::new());
             }
         };
-        let begin = self.writer.begin_loop(&zero, &whole_blocks, (layout.block * layout.record_bytes) as u32);
+        let begin = self.writer.begin_loop(&zero, &whole_blocks, bytes_of_block as u32);
         let end_of_block = self.writer.of_whole(Two::Add, &begin, &of_block);
         sum(self, &begin, &end_of_block, layout.times);
         self.writer.end_loop();
-        // The last one, whose quotients would cost too much if they were written out.
+        // The last one is added source by source: how much of it could be written out would take a
+        // quotient to know.
         let is_part = self.less(&whole_blocks, &end);
         self.writer.begin_if(&is_part);
         sum(self, &whole_blocks, &end, 1);

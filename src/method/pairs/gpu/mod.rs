@@ -325,6 +325,12 @@ impl<G: Gpu> GpuPairs<G> {
     ) -> Result<()> {
         let (program, layout) = (&self.program, &self.layout);
         self.sinks = sinks;
+        // Rows are taken for devices that have the columns as they were before them.
+        let changed = |side: usize| {
+            let version = Some(given.changes[side].version);
+            let is_next = |device: &OnDevice<G>| device.sides[side].version.map(|known| known + 1) == version;
+            if self.devices.iter().any(is_next) { ChangedRows::of(given, program, side) } else { Ok(None) }
+        };
         let is_left = given.is_on_device(Body::I);
         let run = Run {
             given,
@@ -334,7 +340,7 @@ impl<G: Gpu> GpuPairs<G> {
             layout,
             values: values(given, program, layout)?,
             tables: tables(given, layout)?,
-            changed: [ChangedRows::of(given, program, 0)?, ChangedRows::of(given, program, 1)?],
+            changed: [changed(0)?, changed(1)?],
             sources,
         };
         // Whole thread blocks where there are several devices.
@@ -585,17 +591,19 @@ impl<G: Gpu> OnDevice<G> {
                 && side.room == count.next_multiple_of(16)
                 && (2 * eights + fours) * side.room <= u32::MAX as usize
             {
-                let (on, from) = ((&self.gpu, &self.queue), &mut self.changed[place]);
+                let from = &mut self.changed[place];
                 side.version = None;
                 from.see_to(&self.gpu, changed.bytes.len())?;
-                // SAFETY: there is room for the rows, whose bytes stay until `shared` has synchronized.
-                unsafe { send(on.0, on.1, &changed.bytes, from, 0)? };
+                // SAFETY: there is room for the rows, whose bytes stay until `shared` has
+                // synchronized.
+                unsafe { send(&self.gpu, &self.queue, &changed.bytes, from, 0)? };
                 let kinds = [(7, 8, eights, 0), (8, 4, fours, 2 * eights * side.room)];
                 for ((kernel, size, columns, before), begin) in kinds.into_iter().zip(changed.begins) {
                     let counts = [changed.count, columns, side.room, before, begin / size].map(|count| count as u32);
                     let blocks = (changed.count * columns).div_ceil(THREADS);
                     let of_kernel = (&mut self.kernels[kernel], kernel);
                     if blocks > 0 {
+                        let on = (&self.gpu, &self.queue);
                         // SAFETY: the columns have these rows.
                         unsafe { launch(on, of_kernel, blocks, &[&side.columns, from], &counts, &[])? };
                     }
