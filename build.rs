@@ -33,7 +33,7 @@ fn main() {
     }
 }
 
-/// Returns a table of the packs of compiled code in a folder, with their names and bytes.
+/// Returns a table of the packs of compiled code in a folder.
 fn packs(folder: &Path) -> String {
     let entries =
         std::fs::read_dir(folder).expect("there is generated code").map(|entry| entry.expect("a file").path());
@@ -43,9 +43,8 @@ fn packs(folder: &Path) -> String {
     paths.sort();
     let mut table = "&[\n".to_owned();
     for path in paths {
-        let name = path.file_stem().expect("a pack has a name").to_string_lossy().into_owned();
         let path = path.canonicalize().expect("a pack is there");
-        writeln!(table, "    ({name:?}, include_bytes!({path:?})),").expect("texts take what is written");
+        writeln!(table, "    include_bytes!({path:?}),").expect("texts take what is written");
     }
     table + "]\n"
 }

@@ -22,7 +22,12 @@ const COUNT: usize = 50_000;
 fn prefix_sums<G: Gpu>(gpu: &G, numbers: &[u32]) -> Result<Vec<u32>> {
     let _caller = gpu.enter()?;
     let source = [text("kernels/prelude_opencl.h"), text("kernels/tests/prefix_sum.h")].concat();
-    let code = Code { name: "prefix sum", images: Images::Pack(PACK), source: &source, defines: &[] };
+    let code = Code {
+        name: "prefix sum",
+        images: Images::Packed { packs: &[PACK], unit: "test_prefix_sum" },
+        source: &source,
+        defines: &[],
+    };
     let mut kernels = gpu.load(&code, &["scan_blocks", "add_totals"])?.into_iter();
     let (mut scan, mut add) = (kernels.next().unwrap(), kernels.next().unwrap());
     let (queue, bytes, blocks) = (gpu.queue()?, 4 * numbers.len(), numbers.len().div_ceil(SCANNED));

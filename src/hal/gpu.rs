@@ -82,8 +82,13 @@ pub type Address<G> = <<G as Gpu>::Memory as DeviceMemory>::Address;
 /// Code for NVIDIA's GPUs.
 #[derive(Debug, Clone, Copy)]
 pub enum Images<'a> {
-    /// Images for kinds of them, as `kernels/generate` packs them.
-    Pack(&'a [u8]),
+    /// Images for kinds of them.
+    Packed {
+        /// Packs that `kernels/generate` made, one of which has the images.
+        packs: &'a [&'a [u8]],
+        /// The name of the unit that they were made of.
+        unit: &'a str,
+    },
     /// A text in PTX, which the driver compiles.
     Ptx(&'a str),
 }

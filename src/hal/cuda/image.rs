@@ -53,68 +53,93 @@ impl fmt::Display for Target {
 
 /// Returns the image of some code that suits a GPU best.
 pub fn of(code: &Code, compute: Compute) -> Result<Image> {
-    let damaged = |what: &str| Error::Internal { what: format!("GPU code of {}: {what}", code.name) };
-    let pack = match code.images {
-        Images::Pack(pack) => pack,
+    let (packs, unit) = match code.images {
+        Images::Packed { packs, unit } => (packs, unit),
         Images::Ptx(text) => {
             let bytes = [text.as_bytes(), b"\0"].concat();
             return Ok(Image { bytes, target: Target::Ptx });
         }
     };
-    let (entries, images) = entries(pack).ok_or_else(|| damaged("its table cannot be read"))?;
-    let chosen = choose(&entries, compute).ok_or_else(|| damaged("it has no PTX"))?;
-    let bytes = extract(images, &entries, chosen).map_err(|error| damaged(&error.to_string()))?;
-    let (major, minor) = compute;
-    log::debug!("GPU code of {} for compute capability {major}.{minor}: {}", code.name, entries[chosen].target);
-    Ok(Image { bytes, target: entries[chosen].target })
+    let of_unit = |what: &str| Error::Internal { what: format!("GPU code {unit}: {what}") };
+    let mut tables = packs.iter().filter_map(|pack| table(pack));
+    let table = tables.find(|table| table.entries.iter().any(|entry| entry.unit == unit));
+    let table = table.ok_or_else(|| of_unit("no pack has it"))?;
+    let chosen = choose(&table.entries, unit, compute).ok_or_else(|| of_unit("its pack has no PTX"))?;
+    let bytes = extract(&table, chosen).map_err(|error| of_unit(&error.to_string()))?;
+    let ((major, minor), target) = (compute, table.entries[chosen].target);
+    log::debug!("GPU code of {} for compute capability {major}.{minor}: {target}", code.name);
+    Ok(Image { bytes, target })
 }
 
-// The layout that `pack` in kernels/generate writes: MAGIC, the number of images, the target and
-// length of each, and the images as one stream of LZMA2 with this dictionary.
+/// Returns the names of the units in some packs, sorted.
+#[cfg(test)]
+pub fn units(packs: &[&[u8]]) -> Vec<String> {
+    let entries = packs.iter().flat_map(|pack| table(pack).unwrap().entries);
+    let names: std::collections::BTreeSet<String> = entries.map(|entry| entry.unit.to_owned()).collect();
+    names.into_iter().collect()
+}
+
+// The layout that `pack` in kernels/generate writes: MAGIC, the number of images, the unit, target
+// and length of each, and the images as one stream of LZMA2 with this dictionary.
 const MAGIC: &[u8] = b"KyoP";
+const LONGEST_NAME: usize = 32;
 const DICTIONARY: u32 = 1 << 22;
 
 /// GPUs soldered to boards. NVIDIA does not promise that they run cubins made for cards of the same
 /// major number.
 const SOLDERED: [Compute; 2] = [(8, 7), (10, 1)];
 
-struct Section {
+struct Entry<'a> {
+    unit: &'a str,
     target: Target,
     length: usize,
 }
 
-fn entries(file: &[u8]) -> Option<(Vec<Section>, &[u8])> {
-    let (numbers, _) = file.strip_prefix(MAGIC)?.as_chunks::<4>();
-    let mut numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
-    let count = numbers.next()? as usize;
+/// A pack's images, and where they stand.
+struct Table<'a> {
+    entries: Vec<Entry<'a>>,
+    stream: &'a [u8],
+}
+
+/// Reads the table of a pack. There is none in other files.
+fn table(pack: &[u8]) -> Option<Table<'_>> {
+    let number = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes) as usize;
+    let (count, mut rest) = pack.strip_prefix(MAGIC)?.split_first_chunk()?;
     let mut entries = Vec::new();
-    for _ in 0..count {
-        let target = match numbers.next()? as i32 {
+    for _ in 0..number(count) {
+        let (name, after) = rest.split_first_chunk::<LONGEST_NAME>()?;
+        let (target, after) = after.split_first_chunk()?;
+        let (length, after) = after.split_first_chunk()?;
+        let target = match number(target) as i32 {
             0 => Target::Ptx,
             number => Target::Cubin((number / 10, number % 10)),
         };
-        entries.push(Section { target, length: numbers.next()? as usize });
+        let unit = std::str::from_utf8(name).ok()?.trim_end_matches('\0');
+        entries.push(Entry { unit, target, length: number(length) });
+        rest = after;
     }
-    Some((entries, file.get(MAGIC.len() + 4 + 8 * count..)?))
+    Some(Table { entries, stream: rest })
 }
 
-/// Returns the place of the image that suits a GPU best.
-fn choose(entries: &[Section], compute: Compute) -> Option<usize> {
-    let minor = |entry: &Section| match entry.target {
+/// Returns the place of the image of a unit that suits a GPU best.
+fn choose(entries: &[Entry<'_>], unit: &str, compute: Compute) -> Option<usize> {
+    let minor = |entry: &Entry<'_>| match entry.target {
         Target::Cubin((major, minor)) if major == compute.0 && minor <= compute.1 && !SOLDERED.contains(&compute) => {
             Some(minor)
         }
         _ => None,
     };
-    let cubins = entries.iter().enumerate().filter_map(|(place, entry)| Some((minor(entry)?, place)));
-    cubins.max().map(|(_, place)| place).or_else(|| entries.iter().position(|entry| entry.target == Target::Ptx))
+    let of_unit = || entries.iter().enumerate().filter(|(_, entry)| entry.unit == unit);
+    let cubins = of_unit().filter_map(|(place, entry)| Some((minor(entry)?, place)));
+    let ptx = || of_unit().find(|(_, entry)| entry.target == Target::Ptx);
+    cubins.max().map(|(_, place)| place).or_else(|| ptx().map(|(place, _)| place))
 }
 
-fn extract(images: &[u8], entries: &[Section], chosen: usize) -> io::Result<Vec<u8>> {
-    let mut reader = Lzma2Reader::new(images, DICTIONARY, None);
-    let before: usize = entries[..chosen].iter().map(|entry| entry.length).sum();
+fn extract(table: &Table<'_>, chosen: usize) -> io::Result<Vec<u8>> {
+    let mut reader = Lzma2Reader::new(table.stream, DICTIONARY, None);
+    let before: usize = table.entries[..chosen].iter().map(|entry| entry.length).sum();
     io::copy(&mut reader.by_ref().take(before as u64), &mut io::sink())?;
-    let mut bytes = vec![0; entries[chosen].length];
+    let mut bytes = vec![0; table.entries[chosen].length];
     reader.read_exact(&mut bytes)?;
     Ok(bytes)
 }
@@ -123,12 +148,12 @@ fn extract(images: &[u8], entries: &[Section], chosen: usize) -> io::Result<Vec<
 mod tests {
     use super::*;
 
-    /// Returns the packs that the library embeds.
-    fn packs() -> Vec<(String, Vec<u8>)> {
+    /// Returns the packs that the library embeds, and that of a test.
+    fn packs() -> Vec<Vec<u8>> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated");
         let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let packs = paths.filter(|path| path.extension().is_some_and(|end| end == "pack"));
-        packs.map(|path| (path.display().to_string(), std::fs::read(path).unwrap())).collect()
+        packs.map(|path| std::fs::read(path).unwrap()).collect()
     }
 
     #[test]
@@ -151,11 +176,13 @@ mod tests {
             ((11, 0), Target::Ptx),
             ((13, 0), Target::Ptx),
         ];
-        for (name, pack) in packs() {
-            let (entries, _) = entries(&pack).unwrap();
+        for pack in packs() {
+            let entries = table(&pack).unwrap().entries;
             for (compute, target) in cases {
-                let chosen = choose(&entries, compute).unwrap();
-                assert_eq!(entries[chosen].target, target, "{} for {compute:?}", name);
+                for unit in units(&[&pack]) {
+                    let chosen = &entries[choose(&entries, &unit, compute).unwrap()];
+                    assert_eq!((chosen.unit, chosen.target), (unit.as_str(), target), "{unit} for {compute:?}");
+                }
             }
         }
     }
@@ -163,9 +190,10 @@ mod tests {
     #[test]
     fn kernels_wait_for_those_before_where_the_text_says_so() {
         for (compute, waits) in [((8, 9), false), ((9, 0), true), ((12, 1), true), ((11, 0), false), ((13, 0), false)] {
-            for (name, pack) in packs() {
-                let code = Code { name: &name, images: Images::Pack(&pack), source: "", defines: &[] };
-                assert_eq!(of(&code, compute).unwrap().waits(), waits, "{name} {compute:?}");
+            for pack in packs() {
+                let (packs, unit) = (&[pack.as_slice()], &units(&[&pack])[0]);
+                let code = Code { name: unit, images: Images::Packed { packs, unit }, source: "", defines: &[] };
+                assert_eq!(of(&code, compute).unwrap().waits(), waits, "{unit} {compute:?}");
             }
         }
     }
@@ -174,10 +202,10 @@ mod tests {
     fn images_are_what_the_driver_takes() {
         const MACHINE: std::ops::Range<usize> = 18..20;
         const CUDA: u16 = 190;
-        for (_, pack) in packs() {
-            let (entries, images) = entries(&pack).unwrap();
-            for (place, entry) in entries.iter().enumerate() {
-                let bytes = extract(images, &entries, place).unwrap();
+        for pack in packs() {
+            let table = table(&pack).unwrap();
+            for (place, entry) in table.entries.iter().enumerate() {
+                let bytes = extract(&table, place).unwrap();
                 match entry.target {
                     Target::Cubin(_) => {
                         assert!(bytes.starts_with(b"\x7fELF"));
@@ -194,10 +222,11 @@ mod tests {
 
     #[test]
     fn a_damaged_pack_is_an_error() {
-        let (_, file) = &packs()[0];
-        assert!(entries(&file[1..]).is_none());
-        assert!(entries(&file[..20]).is_none());
-        let (entries, images) = entries(file).unwrap();
-        assert!(extract(&images[..images.len() / 2], &entries, entries.len() - 1).is_err());
+        let file = &packs()[0];
+        assert!(table(&file[1..]).is_none());
+        assert!(table(&file[..20]).is_none());
+        let whole = table(file).unwrap();
+        let half = Table { stream: &whole.stream[..whole.stream.len() / 2], entries: whole.entries };
+        assert!(extract(&half, half.entries.len() - 1).is_err());
     }
 }

@@ -30,6 +30,8 @@ use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
 pub use context::{Caller, Context};
 pub use gpu::{Cuda, Kernel};
+#[cfg(test)]
+pub use image::units;
 pub use memory::{Memory, Pinned, Registered};
 pub use module::{Function, Module};
 pub use stream::{Event, Stream};

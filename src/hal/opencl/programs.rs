@@ -84,7 +84,7 @@ mod tests {
     use crate::hal::opencl::tests::hooks;
 
     const CODE: Code =
-        Code { name: "nothing", images: Images::Pack(&[]), source: "__kernel void nothing() {}", defines: &[] };
+        Code { name: "nothing", images: Images::Ptx(""), source: "__kernel void nothing() {}", defines: &[] };
 
     #[test]
     fn programs_of_a_context_that_failed_do_not_hold_it_when_the_next_one_is_made() {

@@ -1,12 +1,12 @@
 //! The GPU code of each interaction: images for CUDA, and source with definitions for OpenCL.
 
-use crate::data::{Error, Interaction, Result};
+use crate::data::{Interaction, Result};
 use crate::hal::gpu::{Code, Gpu, Images};
 
 use super::constants::{defines, defines_of_lists, unit, unit_of_lists};
 
-/// The packs of `kernels/generated/`, by name.
-static PACKS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
+/// The packs of `kernels/generated/`.
+static PACKS: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
 
 /// The source of the kernels, for OpenCL.
 const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/direct.cl"));
@@ -41,27 +41,24 @@ pub fn load_unit<G: Gpu>(
     (source, defines): (&str, &[(String, i64)]),
     kernels: &[&str],
 ) -> Result<Vec<G::Kernel>> {
-    let (_, pack) = PACKS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or_else(|| Error::Internal { what: format!("there is no GPU code {unit}") })?;
-    gpu.load(&Code { name, images: Images::Pack(pack), source, defines }, kernels)
+    gpu.load(&Code { name, images: Images::Packed { packs: PACKS, unit }, source, defines }, kernels)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hal::cuda::units;
     use crate::law::catalogue::with_kernels;
 
     #[test]
-    fn each_entry_of_the_catalogue_has_its_packs_and_nothing_else_has() {
-        let mut units: Vec<String> = with_kernels().map(|entry| unit(entry)).collect();
+    fn each_entry_of_the_catalogue_has_its_code_and_nothing_else_has() {
+        let mut expected: Vec<String> = with_kernels().map(|entry| unit(entry)).collect();
         let full = with_kernels().filter(|entry| !entry.is_regular());
-        units.extend(full.map(|entry| unit_of_lists(entry)));
-        units.push("arrays".into());
-        units.sort();
-        let packs = PACKS.iter().map(|(name, _)| *name).filter(|name| !name.starts_with("tree"));
-        let packs: Vec<&str> = packs.collect();
-        assert_eq!(units, packs);
+        expected.extend(full.map(|entry| unit_of_lists(entry)));
+        expected.push("arrays".into());
+        expected.sort();
+        let mut found = units(PACKS);
+        found.retain(|name| !name.starts_with("tree"));
+        assert_eq!(expected, found);
     }
 }

@@ -181,14 +181,16 @@ mod tests {
             let defines = defines.collect::<Vec<_>>().join(", ");
             format!("    {{ \"name\": \"{name}\",{files} \"defines\": {{ {defines} }} }}")
         };
-        let of_lists = format!(" \"files\": [{}],", quoted(&FILES_OF_LISTS));
+        let of_lists = |order| format!(" \"pack\": \"lists_order{order}\", \"files\": [{}],", quoted(&FILES_OF_LISTS));
         let direct = with_kernels().map(|entry| unit(super::unit(entry), defines(entry), ""));
         let full = with_kernels().filter(|entry| !entry.is_regular());
-        let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists));
+        let lists =
+            full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists(entry.order as i32)));
         let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
         let of_trees =
             |unit: &str| format!(" \"files\": [{}],", quoted(&["prelude_cuda.h", "generated/constants.h", unit]));
-        let (of_tree, of_orders) = (of_trees("tree/unit.h"), of_trees("tree/expansion_unit.h"));
+        let of_tree = of_trees("tree/unit.h");
+        let of_orders = format!(" \"pack\": \"tree_orders\",{}", of_trees("tree/expansion_unit.h"));
         let orders = LOWEST_ORDER..=HIGHEST_ORDER;
         let trees = orders.map(|order| unit(unit_of_order(order), defines_of_order(order), &of_orders));
         let trees = std::iter::once(unit("tree".into(), Vec::new(), &of_tree)).chain(trees);
