@@ -25,6 +25,13 @@ const SPINS: usize = 2000;
 /// follows soon.
 const LOOKS: usize = 32;
 
+/// The most items that a thread takes at a time. Where items are small and many, threads that take
+/// one wait for one another longer than they work.
+const MOST_TAKEN: usize = 8;
+/// In how many shares each thread would take what is left: towards the end one by one, so that all
+/// of them end together.
+const SHARES: usize = 4;
+
 /// The helpers of each process and number of threads. A fork finds none of its parent's.
 type Known = HashMap<(u32, usize), Weak<Helpers>>;
 
@@ -77,12 +84,16 @@ impl Threads {
         let worker = || {
             let kept = lock(scratch).pop();
             let mut own = kept.unwrap_or_else(&new_scratch);
+            let mut taken = [const { None }; MOST_TAKEN];
             loop {
-                let next = lock(&queue).next();
-                match next {
-                    Some(item) => work(item, &mut own),
-                    None => break,
+                let mut queue = lock(&queue);
+                let count = (queue.len() / (SHARES * wanted)).clamp(1, MOST_TAKEN);
+                taken[..count].fill_with(|| queue.next());
+                drop(queue);
+                if taken[0].is_none() {
+                    break;
                 }
+                taken.iter_mut().filter_map(Option::take).for_each(|item| work(item, &mut own));
             }
             let mut all = lock(scratch);
             // Scratch that cannot be kept for want of memory is made again.
