@@ -3,19 +3,30 @@
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{
-    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, ListedSources, MASS, MAX_COEFFICIENTS, OCTET,
-    Result, Sink, Source, TAYLOR, TIME, TreeBlock, memory,
+    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, MASS, MAX_COEFFICIENTS, OCTET, Result, Sink,
+    Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use crate::hal::Backend;
-use crate::method::arrays::DeviceArrays;
+use crate::method::arrays::{Check, DeviceArrays};
 
 use super::all_sources::sink_of;
 use super::checks::{check_numbers, check_sink};
 use super::devices::Devices;
-use super::lists::{bad_address, largest_softening2};
+use super::lists::{GivenBodies, GivenLists, GivenSources, bad_address, largest_softening2};
 use super::sources::replace_all;
 use super::staging::KeptSinks;
 use super::{SinkPlace, Stage, System};
+
+/// What of lists is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listed {
+    Sinks,
+    Sources,
+    Addresses,
+}
+
+/// The name of checks in errors about memory.
+const CHECKS: &str = "checks of arrays";
 
 impl System {
     /// Returns the work of the system's device on arrays of a caller, after all that the caller
@@ -61,70 +72,113 @@ impl System {
         Ok((copied, (array.address - lowest) as usize))
     }
 
-    /// Fails unless some bodies on the device are as they should be; `check` fails for a wrong one,
-    /// whose source or sink it makes of the arrays of that body alone.
-    fn check_bodies(
+    /// Begins to check some bodies on the device, if there are any.
+    fn begin_check_of_bodies(
         &mut self,
-        bodies: &DeviceBodies,
-        count: usize,
-        check: impl FnOnce(usize, &Body) -> Result<()>,
+        listed: Listed,
+        (bodies, count): (&DeviceBodies, usize),
+        begun: &mut Vec<(Listed, Check)>,
     ) -> Result<()> {
         let arrays = self.arrays_at(&bodies.place)?;
         bodies.given().try_for_each(|array| arrays.check(&array, count))?;
         if count == 0 || bodies.given().next().is_none() {
             return Ok(());
         }
-        match arrays.find_bad_body(bodies, count)? {
-            Some(number) => check(number, &Body::read(arrays, bodies, number)?).and_then(|()| Err(unknown(number))),
-            None => Ok(()),
-        }
+        memory::reserve(begun, 1, CHECKS)?;
+        let check = Check::Bodies(*bodies, count);
+        arrays.begin_check(&check)?;
+        begun.push((listed, check));
+        Ok(())
     }
 
-    /// Checks what lies on the device of the candidate lists, all of it at once.
-    pub(super) fn check_lists_on_device(&mut self, is_batch: bool, end: usize) -> Result<()> {
+    /// Begins to check what lies on the device of the sinks and sources of lists, whose offsets are
+    /// not checked yet, and writes down what.
+    pub(super) fn begin_checks_of_lists(
+        &mut self,
+        sinks: &GivenBodies,
+        given: &GivenLists,
+        begun: &mut Vec<(Listed, Check)>,
+    ) -> Result<()> {
+        if let Some(bodies) = &sinks.on_device {
+            self.begin_check_of_bodies(Listed::Sinks, (bodies, sinks.count), begun)?;
+        }
+        match &given.sources {
+            GivenSources::Own { sources, .. } => {
+                if let Some(bodies) = &sources.on_device {
+                    self.begin_check_of_bodies(Listed::Sources, (bodies, sources.count), begun)?;
+                }
+            }
+            GivenSources::AddressesOnDevice { offsets, place, addresses } => {
+                let end = self.end;
+                let arrays = self.arrays_at(place)?;
+                check_packed(addresses)?;
+                // A wrong number is found with the other offsets.
+                let count = usize::try_from(offsets(given.groups)).unwrap_or(0);
+                arrays.check(addresses, count)?;
+                if count > 0 {
+                    memory::reserve(begun, 1, CHECKS)?;
+                    let check = Check::Addresses(*addresses, count, end);
+                    arrays.begin_check(&check)?;
+                    begun.push((Listed::Addresses, check));
+                }
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// Waits for checks that were begun, and returns the first that has found something wrong, and
+    /// its number.
+    pub(super) fn finish_checks(&mut self, begun: &[(Listed, Check)]) -> Result<Option<(Listed, Check, usize)>> {
+        if begun.is_empty() {
+            return Ok(None);
+        }
+        let found = arrays_of(&mut self.devices)?.finish_checks()?;
+        Ok(begun.iter().zip(found).find_map(|(&(listed, check), found)| Some((listed, check, found?))))
+    }
+
+    /// Fails unless what lies on the device of the candidate lists is as it should be, by what was
+    /// found there.
+    pub(super) fn check_lists_on_device(
+        &mut self,
+        is_batch: bool,
+        found: Option<(Listed, Check, usize)>,
+    ) -> Result<()> {
         let interaction = self.interaction.clone();
         let lists = &self.candidate_lists;
-        let (sinks, count, softening2) = (lists.sinks.on_device, lists.sinks.len(), lists.sinks.softening2);
-        let is_each = sinks.is_some_and(|sinks| sinks.softening2.is_some());
-        let (own, addresses) = match &lists.sources {
-            ListedSources::Own(own) => (own.on_device.map(|bodies| (bodies, own.len())), None),
-            ListedSources::Addresses(table) => (None, table.on_device.map(|on_device| (on_device, table.count))),
-            ListedSources::Ranges => (None, None),
-        };
-        if let Some(sinks) = sinks {
-            if !is_each && !(0.0..=largest_softening2(&interaction)).contains(&softening2) {
-                let sink = Sink { softening2, ..Sink::NOTHING };
-                check_sink(&interaction, (if is_batch { "body" } else { "sink" }, 0), &sink)?;
-            }
-            self.check_bodies(&sinks, count, |number, body| {
-                let whose = if is_batch { "body" } else { "sink" };
-                check_sink(&interaction, (whose, number), &body.sink(if is_each { None } else { Some(softening2) }))
-            })?;
+        let softening2 = lists.sinks.softening2;
+        let whose = if is_batch { "body" } else { "sink" };
+        let is_each = lists.sinks.on_device.is_some_and(|sinks| sinks.softening2.is_some());
+        if lists.sinks.on_device.is_some()
+            && !is_each
+            && !(0.0..=largest_softening2(&interaction)).contains(&softening2)
+        {
+            check_sink(&interaction, (whose, 0), &Sink { softening2, ..Sink::NOTHING })?;
         }
-        if let Some((bodies, count)) = own {
-            self.check_bodies(&bodies, count, |number, body| {
-                check_numbers(&interaction, &body.source(number), |what| {
+        let Some((listed, check, number)) = found else { return Ok(()) };
+        let arrays = arrays_of(&mut self.devices)?;
+        match check {
+            Check::Bodies(bodies, _) if listed == Listed::Sources => {
+                let source = Body::read(arrays, &bodies, number)?.source(number);
+                check_numbers(&interaction, &source, |what| {
                     if is_batch {
                         format!("{what} of body {number}")
                     } else {
                         format!("{what} of source {number} of the lists")
                     }
-                })
-            })?;
-        }
-        if let Some(((place, array), count)) = addresses {
-            let arrays = self.arrays_at(&place)?;
-            check_packed(&array)?;
-            arrays.check(&array, count)?;
-            if count > 0
-                && let Some(bad) = arrays.find_bad_address(&array, count, end)?
-            {
+                })?;
+            }
+            Check::Bodies(bodies, _) => {
+                let sink = Body::read(arrays, &bodies, number)?.sink(if is_each { None } else { Some(softening2) });
+                check_sink(&interaction, (whose, number), &sink)?;
+            }
+            Check::Addresses(array, _, end) => {
                 let mut address = [0i32];
-                arrays.read(&array, bad, bytemuck::cast_slice_mut(&mut address))?;
-                return Err(bad_address(&self.candidate_lists.groups, bad, address[0], end));
+                arrays.read(&array, number, bytemuck::cast_slice_mut(&mut address))?;
+                return Err(bad_address(&self.candidate_lists.groups, number, address[0], end));
             }
         }
-        Ok(())
+        Err(unknown(number))
     }
 
     /// Begins the forces on `count` sinks on the device as [`System::start`] does; those that have
@@ -184,8 +238,8 @@ impl System {
         self.start_candidates(nj, skip_own_index, scan, place)
     }
 
-    /// Waits for the forces and writes them to arrays of the caller on the device. Nothing is
-    /// written if a sum is not finite.
+    /// Waits for the forces and writes them to arrays of the caller on the device. If a sum is not
+    /// finite, some may have been written.
     pub fn wait_on_device(&mut self, forces: &DeviceForces) -> Result<()> {
         if self.stage != Stage::Started {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
@@ -227,11 +281,13 @@ impl System {
             return Ok(false);
         }
         let interaction = self.interaction.clone();
-        self.check_bodies(sources, count, |number, body| {
-            check_numbers(&interaction, &body.source(number), |what| {
-                format!("{what} of the source at address {number}")
-            })
-        })?;
+        let mut begun = Vec::new();
+        self.begin_check_of_bodies(Listed::Sources, (sources, count), &mut begun)?;
+        if let Some((_, _, number)) = self.finish_checks(&begun)? {
+            let source = Body::read(arrays_of(&mut self.devices)?, sources, number)?.source(number);
+            check_numbers(&interaction, &source, |what| format!("{what} of the source at address {number}"))?;
+            return Err(unknown(number));
+        }
         if self.last_block_is_needed() {
             self.make_lists(None)?;
         }

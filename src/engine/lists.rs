@@ -78,7 +78,7 @@ pub struct GivenBodies<'a> {
 }
 
 /// The bytes that a thread copies at a time: they are still near when it checks them.
-const BYTES_OF_JOB: usize = 24 << 10;
+const BYTES_OF_JOB: usize = 96 << 10;
 
 /// Checks the groups of a call and makes room for what it gives. `end` is the end of the addresses
 /// of the system's sources.
@@ -333,8 +333,10 @@ fn bad_last_offset(what: &str, number: usize, value: i64, (count, of): (usize, &
     }
 }
 
-/// The number of groups that a thread checks at a time.
-const GROUPS_OF_JOB: usize = 1 << 12;
+/// The fewest groups that a thread checks at a time, and the most jobs.
+const GROUPS_OF_JOB: usize = 1 << 10;
+/// See [`GROUPS_OF_JOB`].
+const JOBS_OF_GROUPS: usize = 64;
 
 /// The offsets of a call, the ends of what they divide, and the names of an offset of sinks and of
 /// sinks.
@@ -377,9 +379,10 @@ fn groups(
         return Err(bad_offset("the source offset", 0, first_source, "0".into()));
     }
     let places = Places { given, source_offset, sinks, end, names };
-    let jobs = groups.chunks_mut(GROUPS_OF_JOB).enumerate();
+    let groups_of_job = given.groups.div_ceil(JOBS_OF_GROUPS).max(GROUPS_OF_JOB);
+    let jobs = groups.chunks_mut(groups_of_job).enumerate();
     let mut pairs: Vec<Result<u64>> = memory::filled(jobs.len(), Ok(0), "pieces of lists")?;
-    threads.each(jobs.zip(&mut pairs), |((job, groups), pairs)| *pairs = places.fill(job * GROUPS_OF_JOB, groups));
+    threads.each(jobs.zip(&mut pairs), |((job, groups), pairs)| *pairs = places.fill(job * groups_of_job, groups));
     let pairs = pairs.into_iter().try_fold(0, |all, some| Ok(all + some?))?;
     let (last_sink, last_source) = ((given.sink_offsets)(given.groups), source_at(given.groups));
     if last_sink != sinks as i64 {

@@ -443,12 +443,18 @@ impl System {
             });
         }
         let end = self.end;
+        // A device checks what lies there while the offsets are checked here. Whatever is wrong, it
+        // is waited for.
+        let mut checks = Vec::new();
+        let begun = self.begin_checks_of_lists(sinks, given, &mut checks);
         let lists = &mut self.candidate_lists;
-        lists::prepare(lists, given, (sinks, is_batch), end, &interaction, &self.threads)?;
+        let prepared = lists::prepare(lists, given, (sinks, is_batch), end, &interaction, &self.threads);
+        let found = self.finish_checks(&checks);
+        prepared.and(begun)?;
         for memory in self.candidate_lists.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        self.check_lists_on_device(is_batch, end)?;
+        self.check_lists_on_device(is_batch, found?)?;
         let pairs = self.candidate_lists.pairs();
         let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
         let check = |lists: &InteractionLists, body: Checked| match body {

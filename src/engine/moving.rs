@@ -1,7 +1,7 @@
 //! Bodies that stay on the device while they move, so that a step brings nothing to the host.
 
 use crate::data::{DeviceBodies, DeviceForces, DevicePlace, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, TreeBlock};
-use crate::method::arrays::Motion;
+use crate::method::arrays::{Check, Motion};
 
 use super::device_arrays::arrays_of;
 use super::staging::{KeptSinks, Kind, Places};
@@ -80,7 +80,8 @@ impl System {
         let arrays = arrays_of(&mut self.devices)?;
         arrays.move_bodies([positions, velocities, accelerations], 3 * count, motion)?;
         let Some(softening2) = softening2 else { return Ok(true) };
-        if arrays.find_bad_body(&all, count)?.is_some() {
+        arrays.begin_check(&Check::Bodies(all, count))?;
+        if arrays.finish_checks()?.iter().any(Option::is_some) {
             return Ok(false);
         }
         let mut derivatives = [None; MAX_COEFFICIENTS];

@@ -18,14 +18,13 @@ pub const ADDRESS_RUN: usize = 1024;
 pub const MOST_BLOCKS: usize = 512;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 8] = [
     "check_bodies",
     "check_addresses",
     "pack_sinks",
     "compare_sinks",
     "pack_sources",
     "count_sizes",
-    "check_forces",
     "write_forces",
     "move_bodies",
 ];
@@ -38,7 +37,6 @@ pub struct Kernels<G: Gpu> {
     compare_sinks: G::Kernel,
     pack_sources: G::Kernel,
     count_sizes: G::Kernel,
-    check_forces: G::Kernel,
     write_forces: G::Kernel,
     move_bodies: G::Kernel,
 }
@@ -121,7 +119,6 @@ impl<G: Gpu> Kernels<G> {
             compare_sinks: next(),
             pack_sources: next(),
             count_sizes: next(),
-            check_forces: next(),
             write_forces: next(),
             move_bodies: next(),
         })
@@ -287,33 +284,7 @@ impl<G: Gpu> Kernels<G> {
         unsafe { launch((gpu, queue), &mut self.count_sizes, blocks(count, ARRAY_THREADS), &arguments) }
     }
 
-    /// Looks for sums of a piece that are not finite.
-    ///
-    /// # Safety
-    /// See [`Kernels::check_bodies`].
-    pub unsafe fn check_forces(
-        &mut self,
-        (gpu, queue): (&G, &G::Queue),
-        piece: PieceResults<Address<G>>,
-        n_outputs: usize,
-        found: Address<G>,
-    ) -> Result<()> {
-        let (count, n_outputs, first) = (piece.sinks as i32, n_outputs as i32, piece.first_sink as i32);
-        let from = piece.from as i64;
-        let arguments = [
-            Argument::Memory(piece.results),
-            Argument::Bytes(bytes_of(&from)),
-            Argument::Bytes(bytes_of(&count)),
-            Argument::Bytes(bytes_of(&n_outputs)),
-            Argument::Bytes(bytes_of(&first)),
-            Argument::Memory(found),
-        ];
-        // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch((gpu, queue), &mut self.check_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
-    }
-
-    /// Writes the forces of a piece to arrays of the caller, unless a sum was found that is not
-    /// finite.
+    /// Writes the forces of a piece to arrays of the caller, and looks for sums that are not finite.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].

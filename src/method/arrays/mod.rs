@@ -22,8 +22,21 @@ pub struct Motion {
     pub drift: f64,
 }
 
-/// The work of a device on arrays of callers in its memory. Every call returns when its work is
-/// done.
+/// Arrays of a caller to be checked.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "a call has three at most")]
+pub enum Check {
+    /// This many sources or sinks, whose numbers have to be within the bounds of the interaction.
+    Bodies(DeviceBodies, usize),
+    /// This many addresses, which have to be below an end.
+    Addresses(DeviceArray, usize, usize),
+}
+
+/// The most checks that are under way at a time.
+pub const MOST_CHECKS: usize = 3;
+
+/// The work of a device on arrays of callers in its memory. Every call but
+/// [`DeviceArrays::begin_check`] returns when its work is done.
 pub trait DeviceArrays {
     /// Lets the device's work begin after all that the caller has begun in the stream of a place.
     fn wait_for_caller(&mut self, place: &DevicePlace) -> Result<()>;
@@ -49,11 +62,13 @@ pub trait DeviceArrays {
     /// Copies a part of the staging area to the same bytes of the host's memory.
     fn fetch_staged(&mut self, memory: &mut [u8], part: Range<usize>) -> Result<()>;
 
-    /// Returns the first of some sources or sinks that is not within the bounds of the interaction.
-    fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>>;
+    /// Begins to check arrays that [`DeviceArrays::check`] has found to be there. At most
+    /// [`MOST_CHECKS`] are under way.
+    fn begin_check(&mut self, check: &Check) -> Result<()>;
 
-    /// Returns the first place of an array of addresses that are not below `end`.
-    fn find_bad_address(&mut self, addresses: &DeviceArray, count: usize, end: usize) -> Result<Option<usize>>;
+    /// Waits for the checks that were begun, and returns the number of the first wrong body or the
+    /// place of the first wrong address of each, in the order in which they were begun.
+    fn finish_checks(&mut self) -> Result<Vec<Option<usize>>>;
 
     /// Takes the sinks of the next block; those that have no softening of their own have this. It
     /// returns their summary, and the first that is wrong.
@@ -75,8 +90,9 @@ pub trait DeviceArrays {
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()>;
 
     /// Waits for the forces of the block, writes them to the arrays of the caller, and returns
-    /// true. Then nothing is at work any more. If the device does not have all forces, or a sum is
-    /// not finite, it writes nothing and returns false; the block is still to be waited for.
+    /// true. Then nothing is at work any more. If the device does not have all forces it writes
+    /// none and returns false, and if a sum is not finite it returns false too; the block is still
+    /// to be waited for.
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool>;
 
     /// Writes forces that the host has to the arrays of the caller.

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::data::sinks::{self, SinkScan};
 use crate::data::units::{Census, SIZES};
-use crate::data::{DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_DERIVATIVES, Result, memory};
+use crate::data::{DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::method::direct::gpu::launches::StoreAddresses;
 
-use super::Motion;
 use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds};
+use super::{Check, MOST_CHECKS, Motion};
 
 /// The bytes of what a search finds: a number, and whether there is a radius.
 const FLAGS: usize = 8;
@@ -21,7 +21,10 @@ const COUNTS: usize = SIZES * size_of::<[u32; 4]>();
 /// The kernels for arrays of callers, and memory of the device.
 pub struct ArrayWork<G: Gpu> {
     kernels: Kernels<G>,
-    flags: G::Memory,
+    /// What each of the checks under way finds; the first one also what other kernels find.
+    flags: [G::Memory; MOST_CHECKS],
+    /// The checks under way.
+    checks: Vec<Check>,
     largest: G::Memory,
     counts: G::Memory,
     /// What was found, on the host.
@@ -40,10 +43,11 @@ impl<G: Gpu> ArrayWork<G> {
         let memory = |bytes| gpu.allocate(bytes, "arrays of callers");
         Ok(ArrayWork {
             kernels: Kernels::new(gpu)?,
-            flags: memory(FLAGS)?,
+            flags: [memory(FLAGS)?, memory(FLAGS)?, memory(FLAGS)?],
+            checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
-            found: gpu.allocate_host(FLAGS + LARGEST.max(COUNTS), "arrays of callers")?,
+            found: gpu.allocate_host(MOST_CHECKS * FLAGS + LARGEST.max(COUNTS), "arrays of callers")?,
             staging: memory(0)?,
             sinks: memory(0)?,
             results: memory(0)?,
@@ -119,68 +123,47 @@ impl<G: Gpu> ArrayWork<G> {
         Ok(&self.results)
     }
 
-    /// Returns the first of some bodies that is not within the bounds of an interaction.
+    /// Begins a check.
     ///
     /// # Safety
-    /// The arrays have an element for each body. This holds for the other functions too.
-    pub unsafe fn find_bad_body(
-        &mut self,
-        on: On<G>,
-        interaction: &Interaction,
-        (bodies, count): (&DeviceBodies, usize),
-    ) -> Result<Option<usize>> {
-        let found = self.flags.address();
+    /// The arrays have an element for each body or address, also until the work of the queue has
+    /// ended. This holds for the other functions too.
+    pub unsafe fn begin_check(&mut self, on: On<G>, interaction: &Interaction, check: &Check) -> Result<()> {
+        let all_begun = || Error::Internal { what: format!("{MOST_CHECKS} checks are under way") };
+        memory::reserve(&mut self.checks, 1, "checks of arrays")?;
+        let flags = self.flags.get(self.checks.len()).ok_or_else(all_begun)?;
         // SAFETY: the caller's promise; what is found is waited for.
         unsafe {
-            on.0.zero(on.1, &self.flags, FLAGS)?;
-            self.kernels.check_bodies(on, (bodies, count), &bounds(interaction), found)?;
-            self.found_number((on.0, on.1))
+            on.0.zero(on.1, flags, FLAGS)?;
+            match *check {
+                Check::Bodies(bodies, count) => {
+                    self.kernels.check_bodies(on, (&bodies, count), &bounds(interaction), flags.address())?;
+                }
+                Check::Addresses(array, count, end) => {
+                    self.kernels.check_addresses(on, (&array, count), end, flags.address())?;
+                }
+            }
         }
+        self.checks.push(*check);
+        Ok(())
     }
 
-    /// Returns the first place of an address that is not below `end`.
+    /// Waits for the checks, and returns what each has found: the number of the first wrong body, or
+    /// of the first [`ADDRESS_RUN`] addresses with a wrong one.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`].
-    pub unsafe fn find_bad_address(
-        &mut self,
-        on: On<G>,
-        (addresses, count): (&DeviceArray, usize),
-        end: usize,
-    ) -> Result<Option<usize>> {
+    /// See [`ArrayWork::begin_check`].
+    pub unsafe fn finish_checks(&mut self, on: (&G, &G::Queue)) -> Result<Vec<(Check, Option<usize>)>> {
+        let checks = std::mem::take(&mut self.checks);
         // SAFETY: the caller's promise.
-        let Some(run) = (unsafe { self.find_bad_run(on, (addresses, count), end)? }) else { return Ok(None) };
-        let first = run * ADDRESS_RUN;
-        let mut some = [0i32; ADDRESS_RUN];
-        let some = &mut some[..(count - first).min(ADDRESS_RUN)];
-        // SAFETY: the caller's promise; the array is packed.
-        unsafe { read(on, addresses.row(first), bytemuck::cast_slice_mut(some))? };
-        Ok(some.iter().position(|address| address.cast_unsigned() as usize >= end).map(|place| first + place))
-    }
-
-    /// Returns the number of the first [`ADDRESS_RUN`] addresses with one that is not below `end`.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::find_bad_body`].
-    pub(super) unsafe fn find_bad_run(
-        &mut self,
-        on: On<G>,
-        (addresses, count): (&DeviceArray, usize),
-        end: usize,
-    ) -> Result<Option<usize>> {
-        let found = self.flags.address();
-        // SAFETY: the caller's promise; what is found is waited for.
-        unsafe {
-            on.0.zero(on.1, &self.flags, FLAGS)?;
-            self.kernels.check_addresses(on, (addresses, count), end, found)?;
-            self.found_number((on.0, on.1))
-        }
+        let found = unsafe { self.found_numbers(on, checks.len())? };
+        memory::collected(checks.into_iter().zip(found), "checks of arrays")
     }
 
     /// Takes sinks for a block, and returns their summary and the first that is wrong.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`].
+    /// See [`ArrayWork::begin_check`].
     pub unsafe fn take_sinks(
         &mut self,
         on: On<G>,
@@ -191,11 +174,11 @@ impl<G: Gpu> ArrayWork<G> {
         if self.sinks.bytes() < count * width * 8 {
             self.sinks = on.0.allocate(count * width * 8 + count * width, "sinks")?;
         }
-        let memory = [self.sinks.address(), self.flags.address(), self.largest.address()];
+        let memory = [self.sinks.address(), self.flags[0].address(), self.largest.address()];
         let how = (interaction.n_derivatives, width, &bounds(interaction));
         // SAFETY: the caller's promise; what is found is waited for.
         let (blocks, bad) = unsafe {
-            on.0.zero(on.1, &self.flags, FLAGS)?;
+            on.0.zero(on.1, &self.flags[0], FLAGS)?;
             let blocks = self.kernels.pack_sinks(on, (given, count, softening2), how, memory)?;
             let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS));
             on.0.copy(on.1, Place::Device(&self.largest, 0), to, blocks * MAX_DERIVATIVES * 8)?;
@@ -221,7 +204,7 @@ impl<G: Gpu> ArrayWork<G> {
     /// chunks whose slots are their numbers; their indices too, if those are compared.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`]; the store has as many sources.
+    /// See [`ArrayWork::begin_check`]; the store has as many sources.
     pub unsafe fn sinks_are_sources(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
@@ -233,8 +216,8 @@ impl<G: Gpu> ArrayWork<G> {
         let sources = (store, interaction.n_coefficients, with_indices);
         // SAFETY: the caller's promise; what is found is waited for.
         unsafe {
-            gpu.zero(queue, &self.flags, FLAGS)?;
-            self.kernels.compare_sinks((gpu, queue), sinks, sources, self.flags.address())?;
+            gpu.zero(queue, &self.flags[0], FLAGS)?;
+            self.kernels.compare_sinks((gpu, queue), sinks, sources, self.flags[0].address())?;
             Ok(self.found_number((gpu, queue))?.is_none())
         }
     }
@@ -242,7 +225,7 @@ impl<G: Gpu> ArrayWork<G> {
     /// Puts sources where the device keeps them, and counts their sizes.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`]; the store has room for them.
+    /// See [`ArrayWork::begin_check`]; the store has room for them.
     pub unsafe fn take_sources(
         &mut self,
         on: On<G>,
@@ -264,11 +247,11 @@ impl<G: Gpu> ArrayWork<G> {
         Ok(Census::of_counts(memory::collected(counts, "the sizes of sources")?))
     }
 
-    /// Writes the forces of some pieces to arrays of the caller, and returns true; unless a sum is
-    /// not finite.
+    /// Writes the forces of some pieces to arrays of the caller, and returns whether all sums are
+    /// finite.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`].
+    /// See [`ArrayWork::begin_check`].
     pub unsafe fn write_forces(
         &mut self,
         on: On<G>,
@@ -276,33 +259,65 @@ impl<G: Gpu> ArrayWork<G> {
         pieces: &[PieceResults<Address<G>>],
         forces: &DeviceForces,
     ) -> Result<bool> {
-        let (n_outputs, found) = (interaction.n_outputs, self.flags.address());
-        let filled = || pieces.iter().copied().filter(|piece| piece.sinks > 0);
+        let (n_outputs, found) = (interaction.n_outputs, self.flags[0].address());
         // SAFETY: the caller's promise; all is waited for.
         unsafe {
-            on.0.zero(on.1, &self.flags, FLAGS)?;
-            for piece in filled() {
-                self.kernels.check_forces((on.0, on.1), piece, n_outputs, found)?;
-            }
-            // No wait between: it would take longer than the kernels.
-            for piece in filled() {
+            on.0.zero(on.1, &self.flags[0], FLAGS)?;
+            for piece in pieces.iter().copied().filter(|piece| piece.sinks > 0) {
                 self.kernels.write_forces(on, piece, n_outputs, forces, found)?;
             }
             Ok(self.found_number((on.0, on.1))?.is_none())
         }
     }
 
-    /// Waits for what kernels have found: the number of the first wrong item.
+    /// Waits for what a kernel has found: the number of the first wrong item.
     ///
     /// # Safety
-    /// See [`ArrayWork::find_bad_body`].
-    unsafe fn found_number(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<Option<usize>> {
-        // SAFETY: both memories are that long; the copy is waited for.
-        unsafe { gpu.copy(queue, Place::Device(&self.flags, 0), Place::Host(self.found.as_mut_ptr()), FLAGS)? };
-        gpu.synchronize(queue)?;
-        let found = self.found.as_slice::<i32>()[0];
-        Ok((found > 0).then(|| (i32::MAX - found) as usize))
+    /// See [`ArrayWork::begin_check`].
+    unsafe fn found_number(&mut self, on: (&G, &G::Queue)) -> Result<Option<usize>> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.found_numbers(on, 1)? }[0])
     }
+
+    /// Waits for what this many kernels have found.
+    ///
+    /// # Safety
+    /// See [`ArrayWork::begin_check`].
+    unsafe fn found_numbers(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        count: usize,
+    ) -> Result<[Option<usize>; MOST_CHECKS]> {
+        for (number, flags) in self.flags[..count].iter().enumerate() {
+            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(number * FLAGS));
+            // SAFETY: both memories are that long; the copy is waited for.
+            unsafe { gpu.copy(queue, Place::Device(flags, 0), to, FLAGS)? };
+        }
+        gpu.synchronize(queue)?;
+        let found = &self.found.as_slice::<[i32; 2]>()[..count];
+        Ok(std::array::from_fn(|number| match found.get(number) {
+            Some([found, _]) if *found > 0 => Some((i32::MAX - found) as usize),
+            _ => None,
+        }))
+    }
+}
+
+/// Returns the first place of an address that is not below `end` in a run that has one.
+///
+/// # Safety
+/// The array is packed and has as many elements.
+pub unsafe fn bad_address<G: Gpu>(
+    on: On<G>,
+    (addresses, count): (&DeviceArray, usize),
+    run: usize,
+    end: usize,
+) -> Result<Option<usize>> {
+    let first = run * ADDRESS_RUN;
+    let mut some = [0i32; ADDRESS_RUN];
+    let some = &mut some[..(count - first).min(ADDRESS_RUN)];
+    // SAFETY: the caller's promise.
+    unsafe { read(on, addresses.row(first), bytemuck::cast_slice_mut(some))? };
+    Ok(some.iter().position(|address| address.cast_unsigned() as usize >= end).map(|place| first + place))
 }
 
 /// Copies bytes of the caller's memory, and waits for them.

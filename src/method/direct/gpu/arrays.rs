@@ -8,7 +8,7 @@ use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, R
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
-use crate::method::arrays::{DeviceArrays, Motion};
+use crate::method::arrays::{Check, DeviceArrays, Motion};
 
 use super::device::{GpuDevice, QUEUES};
 
@@ -109,26 +109,39 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { arrays.fetch_staged((&self.gpu, &self.queues[0]), memory, part) }
     }
 
-    fn find_bad_body(&mut self, bodies: &DeviceBodies, count: usize) -> Result<Option<usize>> {
+    fn begin_check(&mut self, check: &Check) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = at(&self.gpu, &self.queues, arrays, &bodies.place)?;
-        // SAFETY: the engine has checked the arrays. This holds for the other functions too.
-        unsafe { arrays.find_bad_body(on, &self.options.interaction, (bodies, count)) }
+        let on = match check {
+            Check::Bodies(bodies, _) => at(&self.gpu, &self.queues, arrays, &bodies.place)?,
+            Check::Addresses(..) => on(&self.gpu, &self.queues)?,
+        };
+        // SAFETY: the engine has checked that the arrays are there. This holds for the other
+        // functions too.
+        unsafe { arrays.begin_check(on, &self.options.interaction, check) }
     }
 
-    fn find_bad_address(&mut self, addresses: &DeviceArray, count: usize, end: usize) -> Result<Option<usize>> {
+    fn finish_checks(&mut self) -> Result<Vec<Option<usize>>> {
         let _caller = self.gpu.enter()?;
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
-        // SAFETY: see `find_bad_body`.
-        unsafe { arrays.find_bad_address(on, (addresses, count), end) }
+        let arrays = ready(&mut self.arrays, &self.gpu)?;
+        // SAFETY: see `begin_check`.
+        let checks = unsafe { arrays.finish_checks((&self.gpu, &self.queues[0]))? };
+        let first = |(check, found): &(Check, Option<usize>)| match (*check, *found) {
+            (Check::Addresses(array, count, end), Some(run)) => {
+                let on = on(&self.gpu, &self.queues)?;
+                // SAFETY: see `begin_check`.
+                unsafe { work::bad_address(on, (&array, count), run, end) }
+            }
+            _ => Ok(*found),
+        };
+        checks.iter().map(first).collect()
     }
 
     fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = at(&self.gpu, &self.queues, arrays, &sinks.place)?;
-        // SAFETY: see `find_bad_body`.
+        // SAFETY: see `begin_check`.
         unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
     }
 
@@ -157,7 +170,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = at(&self.gpu, &self.queues, arrays, &sources.place)?;
         let n_coefficients = self.options.interaction.n_coefficients;
-        // SAFETY: see `find_bad_body`; the store has room.
+        // SAFETY: see `begin_check`; the store has room.
         unsafe { arrays.take_sources(on, n_coefficients, (sources, count), &self.store.addresses()) }
     }
 
@@ -176,7 +189,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         }
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = at(&self.gpu, &self.queues, arrays, &forces.place)?;
-        // SAFETY: see `find_bad_body`; the pieces have ended.
+        // SAFETY: see `begin_check`; the pieces have ended.
         if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {
             return Ok(false);
         }
@@ -207,7 +220,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         }
         let sinks = sums.values.len() / interaction.n_outputs;
         let piece = PieceResults { results: results.address(), from: 0, first_sink: 0, sinks, stride: sinks };
-        // SAFETY: see `find_bad_body`.
+        // SAFETY: see `begin_check`.
         unsafe { arrays.write_forces(on, &interaction, &[piece], forces) }.map(drop)
     }
 }

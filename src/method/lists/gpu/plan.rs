@@ -89,7 +89,7 @@ impl Counts {
 /// The jobs into which groups are divided, and the fewest groups of a job.
 const JOBS: usize = 64;
 /// See [`JOBS`].
-const GROUPS_OF_JOB: usize = 64;
+const GROUPS_OF_JOB: usize = 1 << 10;
 /// The number of sizes of items: the sources of one, to a power of two.
 const SIZES: usize = 32;
 
