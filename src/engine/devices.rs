@@ -58,7 +58,7 @@ const BYTES_OF_GROUP: u64 = 128;
 /// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
 const BYTES_OF_PIECE: u64 = 8 << 20;
 /// The most pieces of the interaction lists of a device.
-const MOST_PIECES: u64 = 12;
+const MOST_PIECES: u64 = 6;
 
 /// Copies the sinks and sources of some groups from the caller's arrays.
 pub type CopyGroups<'a> = &'a mut dyn FnMut(&mut InteractionLists, &Range<usize>) -> Result<()>;

@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytemuck::Pod;
+
 use crate::data::memory;
 use crate::data::{
     AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, GroupTable, Interaction,
     InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
 };
 use crate::hal::threads::Threads;
+use crate::simd::stream;
 
 /// Copies the items of an array of the caller from a place on.
 pub type Column<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
@@ -79,6 +82,8 @@ pub struct GivenBodies<'a> {
 
 /// The bytes that a thread copies at a time: they are still near when it checks them.
 const BYTES_OF_JOB: usize = 96 << 10;
+/// From this many bytes on, what is copied for devices goes past the caches.
+const MANY_BYTES: usize = 1 << 20;
 
 /// Checks the groups of a call and makes room for what it gives. `end` is the end of the addresses
 /// of the system's sources.
@@ -179,27 +184,57 @@ impl Kind<'_> {
 }
 
 impl Job<'_> {
-    /// Copies the items, and returns whether all of them are good at first sight.
-    fn run(self) -> bool {
+    /// Copies the items, past the caches or not, and returns whether all of them are good at first
+    /// sight.
+    fn run(self, streams: bool) -> bool {
+        let (to, first) = (self.to, self.first);
         match self.kind {
-            Kind::Reals(from, _, [lowest, highest]) => {
-                let to: &mut [f64] = bytemuck::cast_slice_mut(self.to);
-                from(self.first, to);
+            Kind::Reals(from, width, [lowest, highest]) => {
                 // Without a branch, so that vectors are compared at a time.
-                to.iter().fold(true, |all, value| all & (*value >= lowest) & (*value <= highest))
+                let are_good = |values: &[f64]| {
+                    values.iter().fold(true, |all, value| all & (*value >= lowest) & (*value <= highest))
+                };
+                copy_items(to, (from, first, width), streams, are_good)
             }
-            Kind::Integers(from) => {
-                from(self.first, bytemuck::cast_slice_mut(self.to));
-                true
-            }
+            Kind::Integers(from) => copy_items(to, (from, first, 1), streams, |_| true),
             Kind::Addresses(from, end) => {
-                let to: &mut [i32] = bytemuck::cast_slice_mut(self.to);
-                from(self.first, to);
-                let largest = to.iter().fold(0, |largest, address| address.cast_unsigned().max(largest));
-                (largest as usize) < end
+                let last = i32::try_from(end).map_or(i32::MAX, |end| end - 1);
+                let are_good = |addresses: &[i32]| {
+                    // One of these is negative if the address is, or is larger than the last one.
+                    let signs = addresses.iter().fold(0, |all, address| all | address | last.wrapping_sub(*address));
+                    signs >= 0
+                };
+                copy_items(to, (from, first, 1), streams, are_good)
             }
         }
     }
+}
+
+/// The numbers that go past the caches at a time: whole rows, and whole lines of the caches.
+const STREAMED: usize = 1008;
+
+/// Copies items of a column from a row on, of this many numbers each, and returns whether all of
+/// them are good.
+fn copy_items<T: Pod>(
+    to: &mut [u8],
+    (from, first, width): (Column<T>, usize, usize),
+    streams: bool,
+    are_good: impl Fn(&[T]) -> bool,
+) -> bool {
+    let to: &mut [T] = bytemuck::cast_slice_mut(to);
+    if !streams {
+        from(first, to);
+        return are_good(to);
+    }
+    let (mut some, mut good) = ([T::zeroed(); STREAMED], true);
+    for (number, to) in to.chunks_mut(STREAMED).enumerate() {
+        let some = &mut some[..to.len()];
+        from(first + number * (STREAMED / width), some);
+        good &= are_good(some);
+        stream::copy(to, some);
+    }
+    stream::finish();
+    good
 }
 
 /// Divides bytes that a column has, those of some bodies, into jobs, and returns the bytes behind
@@ -253,13 +288,13 @@ fn jobs_of_bodies<'a>(
     Ok(())
 }
 
-/// Copies the sinks and sources of some groups. `check` fails where a body is not as it should be:
-/// the sink of a number, or the source of a number that came with the call.
+/// Copies the sinks and sources of some groups, for a device or the CPU. `check` fails where a body
+/// is not as it should be: the sink of a number, or the source of a number that came with the call.
 pub fn copy(
     lists: &mut InteractionLists,
     given: &GivenLists,
     (sinks, end): (&GivenBodies, usize),
-    some: &Range<usize>,
+    (some, for_device): (&Range<usize>, bool),
     interaction: &Interaction,
     threads: &Threads,
     check: impl Fn(&InteractionLists, Checked) -> Result<()>,
@@ -280,8 +315,9 @@ pub fn copy(
     // What lies on the device was checked there.
     let has_each = sinks.softening2_each.is_some() || sinks.on_device.is_some();
     let good = AtomicBool::new(has_each || (0.0..=largest_softening2(interaction)).contains(&sinks.softening2));
+    let streams = for_device && all.iter().map(|job| job.to.len()).sum::<usize>() >= MANY_BYTES;
     threads.each(all.into_iter(), |job| {
-        if !job.run() {
+        if !job.run(streams) {
             good.store(false, Ordering::Relaxed);
         }
     });

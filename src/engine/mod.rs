@@ -474,8 +474,9 @@ impl System {
             },
         };
         let threads = std::mem::replace(&mut self.threads, Threads::alone());
+        let for_device = !on_host && self.setup().backend != Backend::Cpu;
         let mut copy = |lists: &mut InteractionLists, groups: &Range<usize>| {
-            lists::copy(lists, given, (sinks, end), groups, &interaction, &threads, check)
+            lists::copy(lists, given, (sinks, end), (groups, for_device), &interaction, &threads, check)
         };
         // The lists come to devices while further ones are copied, unless the neighbour lists of
         // the last block may still be wanted if these turn out to be wrong.

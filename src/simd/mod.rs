@@ -21,6 +21,7 @@ mod machine_code;
 pub mod neighbours;
 pub mod portable;
 pub mod predict;
+pub mod stream;
 pub mod sum;
 pub mod tile;
 #[cfg(target_arch = "x86_64")]

@@ -342,9 +342,15 @@ impl<G: Gpu> ListSums<G> {
         let values = &mut into.values[to.start * n_outputs..to.end * n_outputs];
         let sums = &bytemuck::cast_slice::<u8, f64>(sums)[..count * n_outputs];
         let jobs = values.chunks_mut(SINKS_OF_JOB * n_outputs).zip(sums.chunks(SINKS_OF_JOB * n_outputs));
-        self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
         if nearest {
-            into.nearest[to].copy_from_slice(&bytemuck::cast_slice(rest)[..count]);
+            let (to, from) = (&mut into.nearest[to], &bytemuck::cast_slice::<u8, Nearest>(rest)[..count]);
+            let jobs = jobs.zip(to.chunks_mut(SINKS_OF_JOB).zip(from.chunks(SINKS_OF_JOB)));
+            self.threads.each(jobs, |((to, from), (to_nearest, nearest))| {
+                to.copy_from_slice(from);
+                to_nearest.copy_from_slice(nearest);
+            });
+        } else {
+            self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
         }
         Ok(Some(piece.sinks.end))
     }
