@@ -63,7 +63,7 @@ fn units_change_no_digit() {
                     (
                         potential * power(mass - length),
                         std::array::from_fn(|q| derivatives[q].map(|number| number * unit(q))),
-                        nearest.map(|nearest| Nearest { distance2: nearest.distance2 * power(2 * length), ..nearest }),
+                        nearest.map(|nearest| Nearest::new(nearest.distance2 * power(2 * length), nearest.index)),
                     )
                 });
                 let found = forces(&setup, length, mass, velocity);

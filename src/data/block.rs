@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use bytemuck::AnyBitPattern;
+use bytemuck::{Pod, Zeroable};
 
-use super::{InteractionLists, Result, SLICE_GROUPS, Sinks, TreeBlock, Units, memory};
+use super::memory::{self, Paged};
+use super::{InteractionLists, Result, SLICE_GROUPS, Sinks, TreeBlock, Units};
 
 /// The number of vectors that a sink can have: position, velocity, acceleration, jerk.
 pub const MAX_DERIVATIVES: usize = 4;
@@ -163,17 +164,30 @@ impl Block {
 
 /// The nearest source of a sink. Devices hand it in as these bytes.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, AnyBitPattern)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub struct Nearest {
     /// The squared distance without softening; infinite where there is no source.
     pub distance2: f64,
     /// The source's index; meaningless where there is no source.
     pub index: i32,
+    /// It fills the structure, with whatever a device has there.
+    rest: i32,
+}
+
+impl PartialEq for Nearest {
+    fn eq(&self, other: &Nearest) -> bool {
+        (self.distance2, self.index) == (other.distance2, other.index)
+    }
 }
 
 impl Nearest {
     /// The nearest source where there is none.
-    pub const NONE: Nearest = Nearest { distance2: f64::INFINITY, index: 0 };
+    pub const NONE: Nearest = Nearest::new(f64::INFINITY, 0);
+
+    /// Makes it of the squared distance of a source and its index.
+    pub const fn new(distance2: f64, index: i32) -> Nearest {
+        Nearest { distance2, index, rest: 0 }
+    }
 
     /// Keeps the nearer of the two sources; of equally near ones the earlier.
     pub fn update(&mut self, other: Nearest) {
@@ -183,37 +197,36 @@ impl Nearest {
     }
 }
 
-/// Sums over some sources, with a row for each sink: potential, acceleration, jerk, ...
+/// Sums over some sources, with a row for each sink: potential, acceleration, jerk, ... Devices may
+/// page-lock their memory, and copy what they have found to it.
 #[derive(Debug, Default, Clone)]
 pub struct Sums {
     /// [`Interaction::n_sums`](super::Interaction::n_sums) numbers for each sink.
-    pub values: Vec<f64>,
+    pub values: Paged<f64>,
     /// The nearest source of each sink, where the order finds one.
-    pub nearest: Vec<Nearest>,
+    pub nearest: Paged<Nearest>,
 }
 
 impl Sums {
-    /// Reserves memory for the sums of this many sinks.
+    /// Reserves memory for the sums of this many sinks. Where there was less, those that were there
+    /// are lost.
     pub fn reserve(&mut self, sinks: usize, n_outputs: usize, nearest: bool) -> Result<()> {
-        let values = sinks.saturating_mul(n_outputs);
-        let nearest = if nearest { sinks } else { 0 };
-        let (more_values, more_nearest) =
-            (values.saturating_sub(self.values.len()), nearest.saturating_sub(self.nearest.len()));
-        memory::reserve(&mut self.values, more_values, "sums")?;
-        memory::reserve(&mut self.nearest, more_nearest, "nearest sources")
+        self.values.make_room(sinks.saturating_mul(n_outputs), "sums")?;
+        self.nearest.make_room(if nearest { sinks } else { 0 }, "nearest sources")
     }
 
-    /// Resets to the sums of this many sinks over no source.
+    /// Resets to the sums of this many sinks, for which there is memory, over no source.
     pub fn reset(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
-        self.values.clear();
-        self.nearest.clear();
         self.resize(sinks, n_outputs, nearest);
+        self.values.fill(0.0);
+        self.nearest.fill(Nearest::NONE);
     }
 
-    /// Makes room for this many sinks, whose numbers are still to be written.
-    fn resize(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
-        self.values.resize(sinks * n_outputs, 0.0);
-        self.nearest.resize(if nearest { sinks } else { 0 }, Nearest::NONE);
+    /// Makes them those of this many sinks, for which there is memory. Numbers are still to be
+    /// written.
+    pub fn resize(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
+        self.values.set_length(sinks * n_outputs);
+        self.nearest.set_length(if nearest { sinks } else { 0 });
     }
 
     /// Adds some rows of sums over further sources to as many rows from `first` on.
@@ -266,7 +279,8 @@ impl PartialSums {
     pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
         debug_assert!(sets.is_power_of_two() && sets <= SLICE_GROUPS);
         self.sinks = sinks;
-        self.sets.resize_with(sets.max(1), Sums::default);
+        self.sets.truncate(sets.max(1));
+        memory::lengthen(&mut self.sets, sets, "sums", Sums::default)?;
         for set in &mut self.sets {
             set.reserve(sinks, self.n_outputs, self.nearest)?;
             set.resize(sinks, self.n_outputs, self.nearest);
@@ -308,8 +322,13 @@ mod tests {
 
     fn sums(seed: usize, sinks: usize) -> Sums {
         let number = |k: usize| ((seed * 7919 + k * 104_729) % 1009) as f64 / 997.0 - 0.5;
-        let nearest = |sink: usize| Nearest { distance2: ((seed + sink) % 3) as f64, index: seed as i32 };
-        Sums { values: (0..4 * sinks).map(number).collect(), nearest: (0..sinks).map(nearest).collect() }
+        let nearest = |sink: usize| Nearest::new(((seed + sink) % 3) as f64, seed as i32);
+        let mut sums = Sums::default();
+        sums.reserve(sinks, 4, true).unwrap();
+        sums.reset(sinks, 4, true);
+        sums.values.iter_mut().enumerate().for_each(|(k, value)| *value = number(k));
+        sums.nearest.iter_mut().enumerate().for_each(|(sink, found)| *found = nearest(sink));
+        sums
     }
 
     /// Returns the sums of all slices, merged from this many sets of slices.
@@ -320,6 +339,7 @@ mod tests {
             let mut slice_groups: Vec<Sums> = Vec::new();
             for slice_group in (set..SLICE_GROUPS).step_by(sets) {
                 let mut sum = Sums::default();
+                sum.reserve(sinks, 4, true).unwrap();
                 sum.reset(sinks, 4, true);
                 (slice_group..super::super::partition::SLICES)
                     .step_by(SLICE_GROUPS)
@@ -338,8 +358,8 @@ mod tests {
         let whole = merged(1, 20);
         for sets in [2, 4, 8] {
             let found = merged(sets, 20);
-            assert_eq!(found.values, whole.values, "{sets} sets");
-            assert_eq!(found.nearest, whole.nearest, "{sets} sets");
+            assert_eq!(found.values[..], whole.values[..], "{sets} sets");
+            assert_eq!(found.nearest[..], whole.nearest[..], "{sets} sets");
         }
     }
 
@@ -350,8 +370,8 @@ mod tests {
         partial_sums.set(0).values.copy_from_slice(&[1.0, 2.0, 3.0]);
         partial_sums.set(1).values.copy_from_slice(&[10.0, 20.0, 30.0]);
         partial_sums.merge(1..3);
-        assert_eq!(partial_sums.merged().values, [1.0, 22.0, 33.0]);
+        assert_eq!(partial_sums.merged().values[..], [1.0, 22.0, 33.0]);
         partial_sums.merge(0..1);
-        assert_eq!(partial_sums.merged().values, [11.0, 22.0, 33.0]);
+        assert_eq!(partial_sums.merged().values[..], [11.0, 22.0, 33.0]);
     }
 }

@@ -4,7 +4,9 @@
 //! Allocations that are small whatever the caller gives, such as the message of an error, are made
 //! as usual.
 
+use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
@@ -103,6 +105,83 @@ impl fmt::Debug for Pages {
     }
 }
 
+/// Numbers in whole pages, which a device may page-lock.
+pub struct Paged<T> {
+    // Before the memory, with which it goes.
+    lock: Option<Box<dyn Any + Send + Sync>>,
+    pages: Pages,
+    count: usize,
+    kind: PhantomData<T>,
+}
+
+impl<T: Pod> Paged<T> {
+    /// Page-locks all of its memory, if that was not tried before: `lock` returns what keeps it so,
+    /// which goes before the memory does.
+    pub fn lock<L: Any + Send + Sync>(&mut self, lock: impl FnOnce(&[u8]) -> L) {
+        if self.lock.is_none() && self.pages.bytes() > 0 {
+            self.lock = Some(Box::new(lock(self.pages.as_slice())));
+        }
+    }
+
+    /// Whether there is room for this many.
+    pub fn has_room(&self, count: usize) -> bool {
+        count <= self.pages.bytes() / size_of::<T>()
+    }
+
+    /// Makes room for this many. Where there was less, the memory is another one, and what it had is
+    /// lost.
+    pub fn make_room(&mut self, count: usize, what: &'static str) -> Result<()> {
+        if !self.has_room(count) {
+            // More than before by a part, as there may often be a few more.
+            let bytes = count.saturating_mul(size_of::<T>()).max(self.pages.bytes() / 4 * 5);
+            (self.count, self.lock) = (0, None);
+            self.pages = Pages::default();
+            self.pages = Pages::new(bytes, what)?;
+        }
+        Ok(())
+    }
+
+    /// Makes it as long as this. There is room; what is new is still to be written.
+    pub fn set_length(&mut self, count: usize) {
+        assert!(self.has_room(count), "room was made");
+        self.count = count;
+    }
+}
+
+impl<T> Default for Paged<T> {
+    fn default() -> Paged<T> {
+        Paged { lock: None, pages: Pages::default(), count: 0, kind: PhantomData }
+    }
+}
+
+impl<T> Clone for Paged<T> {
+    fn clone(&self) -> Paged<T> {
+        Paged { lock: None, pages: self.pages.clone(), ..*self }
+    }
+}
+
+impl<T: Pod> Deref for Paged<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.pages.0)[..self.count]
+    }
+}
+
+impl<T: Pod> DerefMut for Paged<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(&mut self.pages.0)[..self.count]
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Paged<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.debug_list().entries(self.iter()).finish()
+    }
+}
+
 /// Returns the error that there is no memory for this many items.
 #[cold]
 pub fn none<T>(count: usize, what: &'static str) -> Error {
@@ -152,6 +231,8 @@ impl<T> DerefMut for Boxed<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     const MANY: usize = usize::MAX / 16;
@@ -166,6 +247,25 @@ mod tests {
         assert_eq!(filled(MANY + 1, 7u64, "numbers"), Err(expected));
         assert_eq!(reserve(&mut numbers, usize::MAX, "numbers").unwrap_err().to_string().split(": ").count(), 2);
         assert_eq!(numbers, [7]);
+    }
+
+    #[test]
+    fn a_lock_goes_with_the_memory_that_it_was_made_for() {
+        let locks = Arc::new(());
+        let mut numbers = Paged::<f64>::default();
+        numbers.make_room(3, "numbers").unwrap();
+        numbers.set_length(3);
+        numbers.copy_from_slice(&[1.0, 2.0, 3.0]);
+        numbers.lock(|memory| (memory.len(), locks.clone()));
+        numbers.lock(|_| unreachable!("it is locked"));
+        let copy = numbers.clone();
+        numbers.make_room(PAGE / 8, "numbers").unwrap();
+        assert_eq!((&numbers[..], Arc::strong_count(&locks)), (&[1.0, 2.0, 3.0][..], 2));
+        numbers.make_room(PAGE / 8 + 1, "numbers").unwrap();
+        assert_eq!((numbers.len(), Arc::strong_count(&locks)), (0, 1));
+        numbers.lock(|memory| assert!(memory.len() > PAGE));
+        assert_eq!(copy[..], [1.0, 2.0, 3.0]);
+        assert!(numbers.make_room(MANY, "numbers").is_err() && numbers.is_empty());
     }
 
     #[test]

@@ -859,7 +859,7 @@ impl System {
                     }
                     // The caller has the forces of other devices, which may have left out other
                     // sources.
-                    if self.interaction.is_regular() && before.values != self.sums.values {
+                    if self.interaction.is_regular() && before.values[..] != self.sums.values[..] {
                         self.stage = Stage::Idle;
                         return Err(error);
                     }

@@ -174,7 +174,7 @@ impl Forces<'_> {
             derivatives: std::array::from_fn(|k| std::array::from_fn(|c| number(k, c))),
             nearest: self
                 .nearest(sink)
-                .map(|Nearest { distance2, index }| (Double { high: distance2, low: low(n_outputs) }, index)),
+                .map(|Nearest { distance2, index, .. }| (Double { high: distance2, low: low(n_outputs) }, index)),
         }
     }
 }

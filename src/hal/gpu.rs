@@ -168,7 +168,7 @@ pub trait Gpu: Send + Sync + Sized {
     /// Host memory for copies.
     type HostMemory: HostMemory<Address = Address<Self>>;
     /// Memory of another owner that is page-locked as long as this is held.
-    type Registration: Mapped<Address = Address<Self>>;
+    type Registration: Mapped<Address = Address<Self>> + Send + Sync + 'static;
     /// Work that is done in the order in which it was begun.
     type Queue: Send;
     /// A place in a queue.

@@ -162,8 +162,8 @@ impl<'a, E: Element> Summation<'a, E> {
             row.iter_mut().zip(terms).for_each(|(sum, (values, unit))| *sum += sum_of(values) * unit);
         };
         let nearest = |lanes: &LaneSums<E>, lane: usize| {
-            let Nearest { distance2, index } = lanes.nearest(lane);
-            Nearest { distance2: distance2 * self.distance2_unit, index }
+            let Nearest { distance2, index, .. } = lanes.nearest(lane);
+            Nearest::new(distance2 * self.distance2_unit, index)
         };
         let mut sink = first;
         for (unit, lanes) in units.iter().zip(lane_sums) {

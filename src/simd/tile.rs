@@ -302,7 +302,7 @@ impl<E: Element> LaneSums<E> {
 
     /// Returns the nearest source of a lane.
     pub fn nearest(&self, lane: usize) -> Nearest {
-        Nearest { distance2: self.distance2[lane].to_f64(), index: self.nearest[lane] }
+        Nearest::new(self.distance2[lane].to_f64(), self.nearest[lane])
     }
 }
 

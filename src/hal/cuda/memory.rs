@@ -160,7 +160,10 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        if self.is_owner && self.context.bind().is_ok() {
+        // It may go with its memory, outside of calls of the device.
+        if self.is_owner
+            && let Ok(_caller) = self.context.enter()
+        {
             // SAFETY: it was registered by this value. A failure means that it was lost before.
             unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
         }

@@ -127,9 +127,9 @@ impl<E: Number> Device for CpuDevice<E> {
             std::mem::swap(into, result);
         } else {
             let values = &mut into.values[sinks.start * n_outputs..sinks.end * n_outputs];
-            values.iter_mut().zip(&result.values).for_each(|(into, value)| *into = *value);
+            values.iter_mut().zip(&*result.values).for_each(|(into, value)| *into = *value);
             let nearest = into.nearest.get_mut(sinks.clone()).unwrap_or_default();
-            nearest.iter_mut().zip(&result.nearest).for_each(|(into, found)| *into = *found);
+            nearest.iter_mut().zip(&*result.nearest).for_each(|(into, found)| *into = *found);
         }
         Ok(sinks.len())
     }

@@ -68,7 +68,7 @@ impl<E> Default for DirectSums<E> {
             tasks: Vec::new(),
             wanted: 0,
             scratch: Mutex::new(Vec::new()),
-            results: vec![Sums::default(); SLICE_GROUPS],
+            results: vec![Sums::default()],
         }
     }
 }
@@ -184,6 +184,7 @@ impl<E: Element> DirectSums<E> {
     fn merge(&mut self, sinks: usize, interaction: &Interaction) -> Result<()> {
         let over_sinks = self.tasks[..self.wanted].iter().all(|task| task.slices.len() > 1);
         let slice_groups = if over_sinks { 1 } else { self.slice_groups() };
+        memory::lengthen(&mut self.results, slice_groups, "sums of slice groups", Sums::default)?;
         for result in &mut self.results[..slice_groups] {
             result.reserve(sinks, interaction.n_outputs, interaction.nearest)?;
             result.reset(sinks, interaction.n_outputs, interaction.nearest);

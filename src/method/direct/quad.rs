@@ -201,7 +201,7 @@ impl QuadDevice {
             self.nearest.extend((0..count).map(|row| {
                 let distance2 = f64::from_bits(distance2.bits(row, 0)[0]);
                 let index = index.bits(row, 0)[0] as u32;
-                if distance2.is_finite() { Nearest { distance2, index: index.cast_signed() } } else { Nearest::NONE }
+                if distance2.is_finite() { Nearest::new(distance2, index.cast_signed()) } else { Nearest::NONE }
             }));
         }
         Ok(())

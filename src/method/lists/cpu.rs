@@ -50,12 +50,15 @@ struct Scratch<E> {
 pub struct ListSums<E> {
     tasks: Vec<Task>,
     scratch: Mutex<Vec<Scratch<E>>>,
-    result: Sums,
+    /// In a box of their own, so that a device is small enough for memory that must be had.
+    result: Box<Sums>,
+    /// The number of sinks whose sums it has.
+    done: usize,
 }
 
 impl<E> Default for ListSums<E> {
     fn default() -> ListSums<E> {
-        ListSums { tasks: Vec::new(), scratch: Mutex::new(Vec::new()), result: Sums::default() }
+        ListSums { tasks: Vec::new(), scratch: Mutex::new(Vec::new()), result: Box::default(), done: 0 }
     }
 }
 
@@ -76,7 +79,8 @@ impl<E: Element> ListSums<E> {
         let Interaction { n_outputs, nearest, .. } = *interaction;
         let sinks = assignment.sinks.len();
         self.result.reserve(sinks, n_outputs, nearest)?;
-        self.result.reset(0, n_outputs, nearest);
+        self.result.resize(sinks, n_outputs, nearest);
+        self.done = 0;
         Ok(())
     }
 
@@ -105,9 +109,12 @@ impl<E: Element> ListSums<E> {
         if let Some(Err(error)) = self.tasks.iter().map(|task| &task.outcome).find(|outcome| outcome.is_err()) {
             return Err(error.clone());
         }
-        for task in &self.tasks {
-            self.result.values.extend_from_slice(&task.sums.values);
-            self.result.nearest.extend_from_slice(&task.sums.nearest);
+        let Sums { values, nearest } = &mut *self.result;
+        for Task { sums, .. } in &self.tasks {
+            let (value, sink) = (self.done * interaction.n_outputs, self.done);
+            values[value..][..sums.values.len()].copy_from_slice(&sums.values);
+            nearest.iter_mut().skip(sink).zip(&*sums.nearest).for_each(|(to, from)| *to = *from);
+            self.done += sums.values.len() / interaction.n_outputs;
         }
         Ok(())
     }

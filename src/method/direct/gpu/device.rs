@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::data::sinks::width;
 use crate::data::{
     Assignment, Block, CHUNK, Error, FoundNeighbours, Interaction, InteractionLists, ListedSources, MAX_DERIVATIVES,
-    Nearest, Neighbourhoods, PartialSums, Partition, Records, Result, SLICES, Sources, TreeBlock, TreeProfile, Updates,
-    chunks_below, memory,
+    Nearest, Neighbourhoods, PartialSums, Partition, Records, Result, SLICES, Sources, Sums, TreeBlock, TreeProfile,
+    Updates, chunks_below, memory,
 };
 use crate::hal::DeviceDescription;
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Mapped, Place};
@@ -19,6 +19,7 @@ use crate::method::{Device, DeviceOptions};
 use super::calibration::costs;
 use super::inbox::Inbox;
 use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
+use super::locks::Locks;
 use super::model::{self, CROSSOVER, Costs, PIECE, Work};
 use super::neighbour_lists::{MOST_SINKS, NeighbourLists};
 use super::outbox::Outbox;
@@ -78,6 +79,8 @@ pub struct GpuDevice<G: Gpu> {
     /// Memory of records and sinks that kernels may reach, and where it lies. There is no
     /// registration where it failed, which only costs time.
     registered: Vec<(Range<usize>, Option<G::Registration>)>,
+    /// Sums of the engine that are registered.
+    locks: Locks<G::Registration>,
     /// Records on the device, where kernels do not reach memory of the host.
     records: G::Memory,
     neighbour_lists: NeighbourLists<G>,
@@ -157,6 +160,7 @@ impl<G: Gpu> GpuDevice<G> {
             partial_sums,
             outbox: Outbox::new(&gpu)?,
             registered: Vec::new(),
+            locks: Locks::none(),
             records: gpu.allocate(0, "records")?,
             neighbour_lists: NeighbourLists::new(&gpu, &interaction)?,
             lists: ListSums::new(&gpu, options.threads)?,
@@ -250,6 +254,17 @@ impl<G: Gpu> GpuDevice<G> {
             // dropped.
             let registration = unsafe { self.gpu.register(memory) };
             self.registered.push((addresses(memory), registration.ok()));
+        }
+    }
+
+    /// Page-locks the memory of sums to which this device copies, if they are many.
+    fn lock(&mut self, sums: &mut Sums) {
+        let (gpu, locks) = (&self.gpu, &mut self.locks);
+        // SAFETY: the memory keeps its place until the lock is dropped.
+        let mut lock = |memory: &[u8]| unsafe { gpu.register(memory) }.ok().and_then(|locked| locks.add(locked));
+        if size_of_val(&sums.values[..]) > COPIED {
+            sums.values.lock(&mut lock);
+            sums.nearest.lock(&mut lock);
         }
     }
 
@@ -562,8 +577,9 @@ impl<G: Gpu> GpuDevice<G> {
     /// Hands in the sums of more sinks of interaction lists.
     fn wait_more_of_lists(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
         let interaction = self.options.interaction.clone();
-        let on = (&self.gpu, &self.queues[0]);
-        let now = self.lists.wait_more(on, &interaction, partial_sums, done).inspect_err(|_| self.give_up())?;
+        let into = partial_sums.set(0);
+        self.lock(into);
+        let now = self.lists.wait_more(&self.gpu, &interaction, into, done).inspect_err(|_| self.give_up())?;
         match now {
             Some(now) if now < self.assignment.sinks.len() => Ok(now),
             Some(_) => {
@@ -579,7 +595,7 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     pub(super) fn give_up(&mut self) {
-        for queue in &self.queues {
+        for queue in self.queues.iter().chain([self.lists.fetching()]) {
             let _ = self.gpu.synchronize(queue);
         }
         self.pieces.clear();
@@ -652,6 +668,9 @@ impl<G: Gpu> Device for GpuDevice<G> {
         let all = self.assignment.sinks.len();
         if self.has_lists {
             return self.wait_more_of_lists(partial_sums, done);
+        }
+        if self.has_tree && all > 0 {
+            self.lock(partial_sums.set(0));
         }
         if let Some(trees) = self.trees.as_mut().filter(|_| self.has_tree && all > 0) {
             let more = trees.wait_more((&self.gpu, &self.queues[0]), &mut partial_sums.set(0).values, done);
@@ -753,7 +772,6 @@ impl<G: Gpu> Device for GpuDevice<G> {
             + self.inbox.bytes()
             + self.neighbour_lists.bytes()
             + self.lists.bytes()
-            + self.trees.as_ref().map_or(0, TreeSums::bytes)
             + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
             + self.outbox.bytes()
     }
@@ -764,7 +782,7 @@ impl<G: Gpu> Drop for GpuDevice<G> {
         self.caller = self.gpu.enter().ok();
         // Memory must outlast the work that is under way in it.
         if self.caller.is_some() {
-            for queue in &self.queues {
+            for queue in self.queues.iter().chain([self.lists.fetching()]) {
                 let _ = self.gpu.synchronize(queue);
             }
         }

@@ -13,6 +13,7 @@ pub(in crate::method) mod constants;
 mod device;
 mod inbox;
 pub(in crate::method) mod launches;
+mod locks;
 pub mod model;
 mod neighbour_lists;
 #[cfg(test)]

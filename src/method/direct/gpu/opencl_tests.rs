@@ -94,7 +94,7 @@ fn compute(
     let sums = partial_sums.set(assignment.set);
     Ok(Answer {
         sums: sums.values.iter().map(|value| value.to_bits()).collect(),
-        nearest: sums.nearest.clone(),
+        nearest: sums.nearest.to_vec(),
         lists: Vec::new(),
     })
 }

@@ -56,7 +56,7 @@ fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[V
             let index = *(block_sinks as *const i32).add(2 * width * sink);
             (0..n_outputs).for_each(|k| *(sums as *mut f64).add(sink * n_outputs + k) = output(index, set, k));
             if interaction.nearest {
-                let found = Nearest { distance2: output(index, set, 8), index: index + set as i32 };
+                let found = Nearest::new(output(index, set, 8), index + set as i32);
                 *(nearest as *mut Nearest).add(sink) = found;
             }
         }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::data::memory;
-use crate::data::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, PartialSums, Result};
+use crate::data::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, Result, Sums};
 use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
 use crate::method::arrays::kernels::{PieceResults, columns as columns_on_device};
@@ -17,8 +17,6 @@ use super::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
 
 /// Rows of results of a piece are a multiple of this many.
 const STRIDE: usize = 16;
-/// The number of sinks whose results a thread copies at a time.
-const SINKS_OF_JOB: usize = 4096;
 
 /// Memory for a piece, and how far it is.
 struct Piece<G: Gpu> {
@@ -69,21 +67,23 @@ pub struct ListSums<G: Gpu> {
     count: usize,
     /// The sinks of the assignment.
     assigned: Range<usize>,
-    /// Whether results stay on the device until they are asked for.
-    keeps: bool,
+    /// The queue of the copies of results to the host: in another one they would wait for the sums of
+    /// later pieces.
+    fetching: G::Queue,
+    /// Whether results are on their way.
+    is_fetching: bool,
     /// The end of the work that predicts the sources of the system, for which all queues wait.
     predicted: Option<G::Event>,
     sinks: G::Memory,
     addresses: G::Memory,
     own: G::Memory,
     results: G::Memory,
-    found: G::HostMemory,
-    /// Threads that copy results.
+    /// Threads that divide groups.
     threads: Threads,
 }
 
 impl<G: Gpu> ListSums<G> {
-    /// Makes sums without room, whose results at most this many threads copy.
+    /// Makes sums without room, whose groups at most this many threads divide.
     pub fn new(gpu: &G, threads: usize) -> Result<ListSums<G>> {
         let memory = || gpu.allocate(0, "interaction lists");
         Ok(ListSums {
@@ -91,13 +91,13 @@ impl<G: Gpu> ListSums<G> {
             pieces: Vec::new(),
             count: 0,
             assigned: 0..0,
-            keeps: false,
+            fetching: gpu.queue()?,
+            is_fetching: false,
             predicted: None,
             sinks: memory()?,
             addresses: memory()?,
             own: memory()?,
             results: memory()?,
-            found: gpu.allocate_host(0, "results of lists")?,
             threads: Threads::for_copies(threads),
         })
     }
@@ -107,6 +107,11 @@ impl<G: Gpu> ListSums<G> {
         self.count > 0
     }
 
+    /// Returns the queue of the copies of results to the host.
+    pub fn fetching(&self) -> &G::Queue {
+        &self.fetching
+    }
+
     /// Forgets what is under way, after the queues have ended.
     pub fn forget(&mut self) {
         self.count = 0;
@@ -114,7 +119,7 @@ impl<G: Gpu> ListSums<G> {
 
     /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
-        self.found.bytes() + self.pieces.iter().map(|piece| piece.made.bytes()).sum::<usize>()
+        self.pieces.iter().map(|piece| piece.made.bytes()).sum()
     }
 
     /// Makes room for the groups of an assignment of at most this many pieces, after the work that
@@ -148,11 +153,8 @@ impl<G: Gpu> ListSums<G> {
             return Err(Error::BadCount { what, value, allowed: format!("0 to {most}") });
         }
         grow(gpu, &mut self.results, results)?;
-        if self.found.bytes() < results {
-            self.found = gpu.allocate_host(results.next_power_of_two(), "results of lists")?;
-        }
         (self.assigned, self.count) = (assigned, 0);
-        self.keeps = lists.sinks.on_device().is_some();
+        self.is_fetching = false;
         self.predicted = Some(gpu.record(queue)?);
         Ok(())
     }
@@ -283,9 +285,6 @@ impl<G: Gpu> ListSums<G> {
                 if !parts.is_empty() {
                     kernels.add(on, &step, parts.len(), &memory)?;
                 }
-                if !self.keeps {
-                    copy_results((gpu, queue), &self.results, &mut self.found, &piece.results)?;
-                }
             }
         }
         piece.ended = Some(gpu.record(queue)?);
@@ -311,64 +310,57 @@ impl<G: Gpu> ListSums<G> {
         Ok(all)
     }
 
-    /// Waits for the piece whose first sink in the assignment is `done`, hands in its sums, and
-    /// returns the end of its sinks; `None` if there is no such piece.
+    /// Waits for the piece whose first sink in the assignment is `done`, whose sums are then among
+    /// those of all, and returns the end of its sinks; `None` if there is no such piece.
     pub fn wait_more(
         &mut self,
-        on: (&G, &G::Queue),
+        gpu: &G,
         interaction: &Interaction,
-        partial_sums: &mut PartialSums,
+        into: &mut Sums,
         done: usize,
     ) -> Result<Option<usize>> {
-        let mut pieces = self.pieces[..self.count].iter_mut();
+        if !self.is_fetching {
+            self.fetch(gpu, interaction, into)?;
+        }
+        let mut pieces = self.pieces[..self.count].iter();
         let Some(piece) = pieces.find(|piece| piece.sinks.start == done && !piece.sinks.is_empty()) else {
             return Ok(None);
         };
-        if let Some(ended) = piece.ended.take() {
+        if let Some(ended) = &piece.ended {
             ended.wait()?;
-        }
-        if self.keeps {
-            // SAFETY: the piece has ended, and the copy is waited for.
-            unsafe { copy_results(on, &self.results, &mut self.found, &piece.results)? };
-            on.0.synchronize(on.1)?;
-        }
-        let Interaction { n_outputs, nearest, .. } = *interaction;
-        let count = piece.sinks.len();
-        let first = self.assigned.start;
-        let to = first + piece.sinks.start..first + piece.sinks.end;
-        let results = &self.found.as_slice::<u8>()[piece.results.clone()];
-        let (sums, rest) = results.split_at(piece.stride() * n_outputs * 8);
-        let into = partial_sums.set(0);
-        let values = &mut into.values[to.start * n_outputs..to.end * n_outputs];
-        let sums = &bytemuck::cast_slice::<u8, f64>(sums)[..count * n_outputs];
-        let jobs = values.chunks_mut(SINKS_OF_JOB * n_outputs).zip(sums.chunks(SINKS_OF_JOB * n_outputs));
-        if nearest {
-            let (to, from) = (&mut into.nearest[to], &bytemuck::cast_slice::<u8, Nearest>(rest)[..count]);
-            let jobs = jobs.zip(to.chunks_mut(SINKS_OF_JOB).zip(from.chunks(SINKS_OF_JOB)));
-            self.threads.each(jobs, |((to, from), (to_nearest, nearest))| {
-                to.copy_from_slice(from);
-                to_nearest.copy_from_slice(nearest);
-            });
-        } else {
-            self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
         }
         Ok(Some(piece.sinks.end))
     }
-}
 
-/// Begins the copy of the results of a piece to the host.
-///
-/// # Safety
-/// The host does not touch them until the queue has done this.
-unsafe fn copy_results<G: Gpu>(
-    (gpu, queue): (&G, &G::Queue),
-    results: &G::Memory,
-    found: &mut G::HostMemory,
-    bytes: &Range<usize>,
-) -> Result<()> {
-    let to = Place::Host(found.as_mut_ptr().wrapping_add(bytes.start));
-    // SAFETY: the caller's promise; both memories have room for all results.
-    unsafe { gpu.copy(queue, Place::Device(results, bytes.start), to, bytes.len()) }
+    /// Begins to bring the results of all pieces to their places among the sums, each when it has
+    /// ended.
+    fn fetch(&mut self, gpu: &G, interaction: &Interaction, into: &mut Sums) -> Result<()> {
+        let Interaction { n_outputs, nearest, .. } = *interaction;
+        let queue = &self.fetching;
+        self.is_fetching = true;
+        for piece in &mut self.pieces[..self.count] {
+            if let Some(ended) = &piece.ended {
+                gpu.wait_for(queue, ended)?;
+            }
+            let sinks = self.assigned.start + piece.sinks.start..self.assigned.start + piece.sinks.end;
+            let values: &mut [u8] =
+                bytemuck::cast_slice_mut(&mut into.values[sinks.start * n_outputs..sinks.end * n_outputs]);
+            let from = piece.results.start;
+            // SAFETY: the results are that long, and nobody reads or frees the sums before the
+            // queue has done this.
+            unsafe {
+                gpu.copy(queue, Place::Device(&self.results, from), Place::Host(values.as_mut_ptr()), values.len())?;
+                if nearest {
+                    let nearest: &mut [u8] = bytemuck::cast_slice_mut(&mut into.nearest[sinks]);
+                    let from = from + piece.stride() * n_outputs * 8;
+                    let to = Place::Host(nearest.as_mut_ptr());
+                    gpu.copy(queue, Place::Device(&self.results, from), to, nearest.len())?;
+                }
+            }
+            piece.ended = Some(gpu.record(queue)?);
+        }
+        Ok(())
+    }
 }
 
 /// Returns the bytes of the results of a sink.

@@ -7,7 +7,7 @@ use crate::data::{
     Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
     TreeBlock, TreeProfile, Units, memory, sinks,
 };
-use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
+use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
 use crate::hal::threads::Threads;
 use crate::method::CompanionDevices;
 use crate::method::arrays::kernels::PieceResults;
@@ -25,8 +25,6 @@ use super::stackless::{Walk, WalkedSinks, Walks};
 
 /// The bytes of a row of an octet.
 const ROW: i64 = 8 * OCTET as i64;
-/// The number of sinks whose forces a thread copies at a time.
-const SINKS_OF_JOB: usize = 1 << 12;
 /// The number of sinks whose forces are handed in at a time, while further ones come.
 const SINKS_OF_PIECE: usize = 1 << 18;
 /// The numbers of the force on a sink: a potential and an acceleration.
@@ -60,13 +58,13 @@ pub struct TreeSums<G: Gpu> {
     company_for_all: bool,
     of_sinks: G::Memory,
     results: G::Memory,
-    found: G::HostMemory,
-    /// The ends of the copies of pieces of them to the host.
+    /// The ends of the copies of pieces of them to the host; none where they are on the device alone.
     fetched: Vec<G::Event>,
     /// The number of sinks of the last block.
     count: usize,
-    /// Whether its forces are on the device alone.
-    is_on_device: bool,
+    /// The sources and the sinks of the last block where the host takes out of the forces those of
+    /// sources with the index of a sink, and the squared softening.
+    own: Option<(Bodies, Bodies, f64)>,
     /// The bodies of the tree of sources, as long as the sources are those that it was built from.
     built: Option<Built>,
     threads: Threads,
@@ -123,10 +121,9 @@ impl<G: Gpu> TreeSums<G> {
             company_for_all: companions.always,
             of_sinks: gpu.allocate(0, "sinks")?,
             results: gpu.allocate(0, "forces")?,
-            found: gpu.allocate_host(0, "forces")?,
             fetched: Vec::new(),
             count: 0,
-            is_on_device: false,
+            own: None,
             built: None,
             threads: Threads::for_copies(threads),
         })
@@ -156,51 +153,42 @@ impl<G: Gpu> TreeSums<G> {
         }
     }
 
-    /// Returns the forces of the last block where they are on the device alone.
+    /// Returns the forces of the last block where they are on the device alone, and complete.
     pub fn results_on_device(&self) -> Option<PieceResults<Address<G>>> {
         let (results, sinks) = (self.results.address(), self.count);
-        self.is_on_device.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
+        let is_there = self.fetched.is_empty() && self.own.is_none();
+        is_there.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
     }
 
-    /// Hands in the forces of the last block on more sinks, where those of the first `done` were
-    /// handed in, and returns how many were handed in now.
+    /// Brings the forces of the last block on more sinks to their places, where those of the first
+    /// `done` are there, and returns how many are there now.
     pub fn wait_more(&mut self, on: (&G, &G::Queue), into: &mut [f64], done: usize) -> Result<usize> {
-        if self.is_on_device {
-            self.begin_to_fetch(on)?;
+        if self.fetched.is_empty() {
+            self.fetch(on, into)?;
         }
-        let more = done..self.count.min(done + SINKS_OF_PIECE);
         if let Some(fetched) = self.fetched.get(done / SINKS_OF_PIECE) {
             fetched.wait()?;
         }
-        let numbers = NUMBERS * more.start..NUMBERS * more.end;
-        let (to, from) = (&mut into[numbers.clone()], &self.found.as_slice()[numbers]);
-        let jobs = to.chunks_mut(SINKS_OF_JOB * NUMBERS).zip(from.chunks(SINKS_OF_JOB * NUMBERS));
-        self.threads.each(jobs, |(to, from)| to.copy_from_slice(from));
-        Ok(more.end)
+        Ok(self.count.min(done + SINKS_OF_PIECE))
     }
 
     /// Begins to bring the forces of the last block to the host, a piece after the other.
-    fn begin_to_fetch(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<()> {
-        let bytes = 8 * NUMBERS * self.count;
-        self.fetched.clear();
+    fn fetch(&mut self, (gpu, queue): (&G, &G::Queue), into: &mut [f64]) -> Result<()> {
         memory::reserve(&mut self.fetched, self.count.div_ceil(SINKS_OF_PIECE), "the table of pieces")?;
-        if self.found.bytes() < bytes {
-            self.found = gpu.allocate_host(bytes.next_power_of_two(), "forces")?;
-        }
-        self.is_on_device = false;
-        for first in (0..bytes).step_by(8 * NUMBERS * SINKS_OF_PIECE) {
-            let length = (bytes - first).min(8 * NUMBERS * SINKS_OF_PIECE);
-            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(first));
-            // SAFETY: both memories have so many bytes, and each copy is waited for.
-            unsafe { gpu.copy(queue, Place::Device(&self.results, first), to, length)? };
+        let forces = &mut into[..NUMBERS * self.count];
+        for (number, piece) in forces.chunks_mut(NUMBERS * SINKS_OF_PIECE).enumerate() {
+            let from = Place::Device(&self.results, number * 8 * NUMBERS * SINKS_OF_PIECE);
+            let to = Place::Host(piece.as_mut_ptr().cast());
+            // SAFETY: the results have so many bytes, and nobody reads or frees the piece before the
+            // copy was waited for.
+            unsafe { gpu.copy(queue, from, to, size_of_val(piece))? };
             self.fetched.push(gpu.record(queue)?);
         }
+        if let Some((bodies, sinks, softening2)) = self.own.take() {
+            gpu.synchronize(queue)?;
+            bodies.leave_out_own(&sinks, softening2, forces)?;
+        }
         Ok(())
-    }
-
-    /// Returns the bytes of host memory.
-    pub fn bytes(&self) -> usize {
-        self.found.bytes()
     }
 
     /// Sums the forces of a block by a tree of the sources that a device has in octets, those at
@@ -218,7 +206,8 @@ impl<G: Gpu> TreeSums<G> {
         self.clocks().for_each(|clock| clock.profile = TreeProfile::default());
         let count = block.sinks.len();
         let bytes = 8 * NUMBERS * count;
-        (self.count, self.is_on_device) = (count, true);
+        (self.count, self.own) = (count, None);
+        self.fetched.clear();
         if self.results.bytes() < bytes {
             self.results = gpu.allocate(bytes + bytes / 4, "forces")?;
         }
@@ -296,13 +285,10 @@ impl<G: Gpu> TreeSums<G> {
                 }
             }
         }
-        let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) else {
-            return gpu.synchronize(queue);
-        };
-        self.begin_to_fetch(on)?;
-        gpu.synchronize(queue)?;
-        let forces = &mut self.found.as_mut_slice()[..NUMBERS * count];
-        bodies.leave_out_own(&sinks, softening2, forces)
+        if let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) {
+            self.own = Some((bodies, sinks, softening2));
+        }
+        gpu.synchronize(queue)
     }
 
     /// Sums the forces of sources on themselves together with companions. Returns false where there
