@@ -124,7 +124,7 @@ impl<T: Pod> Paged<T> {
     }
 
     /// Whether there is room for this many.
-    pub fn has_room(&self, count: usize) -> bool {
+    fn has_room(&self, count: usize) -> bool {
         count <= self.pages.bytes() / size_of::<T>()
     }
 
@@ -141,7 +141,7 @@ impl<T: Pod> Paged<T> {
         Ok(())
     }
 
-    /// Makes it as long as this. There is room; what is new is still to be written.
+    /// Makes it as long as this, for which room was made. New items are still to be written.
     pub fn set_length(&mut self, count: usize) {
         assert!(self.has_room(count), "room was made");
         self.count = count;

@@ -83,6 +83,26 @@ pub(super) fn check_numbers(interaction: &Interaction, source: &Source, name: im
     within("the mass", source.mass, largest.mass)
 }
 
+/// Fails unless a call of interaction lists may have this source, or one of a batch this body.
+pub(super) fn check_listed_source(
+    interaction: &Interaction,
+    (is_batch, number): (bool, usize),
+    source: &Source,
+) -> Result<()> {
+    check_numbers(interaction, source, |what| {
+        if is_batch { format!("{what} of body {number}") } else { format!("{what} of source {number} of the lists") }
+    })
+}
+
+/// Fails unless a call of interaction lists may have this sink, or one of a batch this body.
+pub(super) fn check_listed_sink(
+    interaction: &Interaction,
+    (is_batch, number): (bool, usize),
+    sink: &Sink,
+) -> Result<()> {
+    check_sink(interaction, (if is_batch { "body" } else { "sink" }, number), sink)
+}
+
 /// Fails unless a block may have this sink. `whose` says what sinks are to the caller.
 pub(super) fn check_sink(interaction: &Interaction, (whose, number): (&str, usize), sink: &Sink) -> Result<()> {
     let name = |what: &str| format!("{what} of {whose} {number}");

@@ -10,14 +10,14 @@ use crate::hal::Backend;
 use crate::method::arrays::{Check, DeviceArrays};
 
 use super::all_sources::sink_of;
-use super::checks::{check_numbers, check_sink};
+use super::checks::{check_listed_sink, check_listed_source, check_numbers, check_sink};
 use super::devices::Devices;
 use super::lists::{GivenBodies, GivenLists, GivenSources, bad_address, largest_softening2};
 use super::sources::replace_all;
 use super::staging::KeptSinks;
 use super::{SinkPlace, Stage, System};
 
-/// What of lists is checked.
+/// The arrays of a call that a check is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
     Sinks,
@@ -91,8 +91,8 @@ impl System {
         Ok(())
     }
 
-    /// Begins to check what lies on the device of the sinks and sources of lists, whose offsets are
-    /// not checked yet, and writes down what.
+    /// Begins to check the sinks and sources of lists that lie on the device, and appends each check
+    /// to `begun`. The offsets are not checked yet.
     pub(super) fn begin_checks_of_lists(
         &mut self,
         sinks: &GivenBodies,
@@ -147,30 +147,23 @@ impl System {
         let interaction = self.interaction.clone();
         let lists = &self.candidate_lists;
         let softening2 = lists.sinks.softening2;
-        let whose = if is_batch { "body" } else { "sink" };
         let is_each = lists.sinks.on_device.is_some_and(|sinks| sinks.softening2.is_some());
         if lists.sinks.on_device.is_some()
             && !is_each
             && !(0.0..=largest_softening2(&interaction)).contains(&softening2)
         {
-            check_sink(&interaction, (whose, 0), &Sink { softening2, ..Sink::NOTHING })?;
+            check_listed_sink(&interaction, (is_batch, 0), &Sink { softening2, ..Sink::NOTHING })?;
         }
         let Some((listed, check, number)) = found else { return Ok(()) };
         let arrays = arrays_of(&mut self.devices)?;
         match check {
             Check::Bodies(bodies, _) if listed == Listed::Sources => {
                 let source = Body::read(arrays, &bodies, number)?.source(number);
-                check_numbers(&interaction, &source, |what| {
-                    if is_batch {
-                        format!("{what} of body {number}")
-                    } else {
-                        format!("{what} of source {number} of the lists")
-                    }
-                })?;
+                check_listed_source(&interaction, (is_batch, number), &source)?;
             }
             Check::Bodies(bodies, _) => {
                 let sink = Body::read(arrays, &bodies, number)?.sink(if is_each { None } else { Some(softening2) });
-                check_sink(&interaction, (whose, number), &sink)?;
+                check_listed_sink(&interaction, (is_batch, number), &sink)?;
             }
             Check::Addresses(array, _, end) => {
                 let mut address = [0i32];

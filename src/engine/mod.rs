@@ -37,7 +37,7 @@ use crate::method::direct::gpu::shapes::ForcedShape;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
-use checks::{check_numbers, check_sink};
+use checks::{check_listed_sink, check_listed_source, check_sink};
 use devices::{CopyGroups, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
 use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
@@ -458,18 +458,9 @@ impl System {
         let pairs = self.candidate_lists.pairs();
         let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
         let check = |lists: &InteractionLists, body: Checked| match body {
-            Checked::Sink(number) => {
-                let whose = if is_batch { "body" } else { "sink" };
-                check_sink(&interaction, (whose, number), &lists.sinks.sink(number))
-            }
+            Checked::Sink(number) => check_listed_sink(&interaction, (is_batch, number), &lists.sinks.sink(number)),
             Checked::Source(number) => match &lists.sources {
-                ListedSources::Own(own) => check_numbers(&interaction, &own.source(number), |what| {
-                    if is_batch {
-                        format!("{what} of body {number}")
-                    } else {
-                        format!("{what} of source {number} of the lists")
-                    }
-                }),
+                ListedSources::Own(own) => check_listed_source(&interaction, (is_batch, number), &own.source(number)),
                 _ => Ok(()),
             },
         };

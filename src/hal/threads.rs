@@ -28,8 +28,8 @@ const LOOKS: usize = 32;
 /// The most items that a thread takes at a time. Where items are small and many, threads that take
 /// one wait for one another longer than they work.
 const MOST_TAKEN: usize = 8;
-/// In how many shares each thread would take what is left: towards the end one by one, so that all
-/// of them end together.
+/// The number of shares in which a thread would take its part of the items that are left. Shares
+/// become smaller towards the end, so that all threads end together.
 const SHARES: usize = 4;
 
 /// The helpers of each process and number of threads. A fork finds none of its parent's.

@@ -21,7 +21,7 @@ const COUNTS: usize = SIZES * size_of::<[u32; 4]>();
 /// The kernels for arrays of callers, and memory of the device.
 pub struct ArrayWork<G: Gpu> {
     kernels: Kernels<G>,
-    /// What each of the checks under way finds; the first one also what other kernels find.
+    /// The findings of the checks under way. Kernels that are waited for at once use the first.
     flags: [G::Memory; MOST_CHECKS],
     /// The checks under way.
     checks: Vec<Check>,

@@ -670,11 +670,12 @@ impl<G: Gpu> Device for GpuDevice<G> {
             return self.wait_more_of_lists(partial_sums, done);
         }
         if self.has_tree && all > 0 {
-            self.lock(partial_sums.set(0));
-        }
-        if let Some(trees) = self.trees.as_mut().filter(|_| self.has_tree && all > 0) {
-            let more = trees.wait_more((&self.gpu, &self.queues[0]), &mut partial_sums.set(0).values, done);
-            return more.inspect_err(|_| self.give_up());
+            let into = partial_sums.set(0);
+            self.lock(into);
+            if let Some(trees) = &mut self.trees {
+                let more = trees.wait_more((&self.gpu, &self.queues[0]), &mut into.values, done);
+                return more.inspect_err(|_| self.give_up());
+            }
         }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
             Some(piece) => {

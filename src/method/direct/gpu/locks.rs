@@ -8,7 +8,7 @@ type Shared<R> = Arc<Mutex<Option<R>>>;
 /// the device, whichever is first.
 pub struct Locks<R>(Vec<Shared<R>>);
 
-/// What the owner of registered memory keeps and drops before the memory.
+/// The end of a registration for the owner of the memory, who drops it before the memory.
 pub struct Lock<R>(Shared<R>);
 
 impl<R> Locks<R> {
