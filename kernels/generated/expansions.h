@@ -3,6 +3,7 @@
 #if ORDER == 2
 #define COMPONENTS 10
 #define TERMS 7
+#define PLAIN_TERMS 1
 #define RECORD 12
 
 FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])
@@ -120,7 +121,8 @@ FUNCTION void find_values(float x, float y, float z, const float expansion[COMPO
 #if ORDER == 3
 #define COMPONENTS 20
 #define TERMS 17
-#define RECORD 20
+#define PLAIN_TERMS 1
+#define RECORD 12
 
 FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])
 {
@@ -376,7 +378,8 @@ FUNCTION void find_values(float x, float y, float z, const float expansion[COMPO
 #if ORDER == 4
 #define COMPONENTS 35
 #define TERMS 32
-#define RECORD 36
+#define PLAIN_TERMS 1
+#define RECORD 20
 
 FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])
 {
@@ -896,7 +899,8 @@ FUNCTION void find_values(float x, float y, float z, const float expansion[COMPO
 #if ORDER == 5
 #define COMPONENTS 56
 #define TERMS 53
-#define RECORD 60
+#define PLAIN_TERMS 7
+#define RECORD 36
 
 FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])
 {
@@ -1881,7 +1885,8 @@ FUNCTION void find_values(float x, float y, float z, const float expansion[COMPO
 #if ORDER == 6
 #define COMPONENTS 84
 #define TERMS 81
-#define RECORD 84
+#define PLAIN_TERMS 17
+#define RECORD 52
 
 FUNCTION void add_body(float x, float y, float z, float m, float terms[TERMS])
 {

@@ -3,8 +3,7 @@
 #define LEVELS 42
 #define LEVELS_OF_WORD 21
 #define LOWEST_EXPONENT (-900)
-#define LEAF 16
-#define MOST_NEAR 512
+#define LEAF 32
 #define BOX_THREADS 256
 #define KEY_THREADS 256
 #define SORT_THREADS 256
@@ -20,11 +19,15 @@
 #define LEAF_THREADS 128
 #define INNER_THREADS 64
 #define CHILDREN 8
-#define EXACT_RADIUS 512
+#define DIRECT_MOMENTS 256
+#define CELLS_OF_BLOCK 8
+#define MOST_PAIRS 8192
+#define MOST_COUNTED 65535
 #define MOST_ALIKE 512
 #define CROWD 32
 #define SELECT_THREADS 256
 #define SHIFT_THREADS 64
+#define VALUE_THREADS 128
 #define LEVELS_OF_SINKS 3
 #define SINKS_0 4096
 #define SINKS_1 512
@@ -32,7 +35,8 @@
 #define WALK_STACK 1024
 #define WALK_RESERVE 336
 #define WALK_BUFFER 256
-#define NEAR_THREADS 128
+#define MOST_OF_PART 128
+#define PART_SUMS 5
 #define NEIGHBOUR_THREADS 128
 #define MOST_WORDS 3221225472
 #define SIDE_EXPONENT 10
@@ -67,12 +71,11 @@ typedef struct {
     float4 high, low;
 } CellPlace;
 
-// The sum of |m| |x|^2, `rho` of the criterion, the children, and whether it has more than MOST_NEAR
-// bodies.
+// The sum of |m| |x|^2, `rho` of the criterion, the children, and the bodies, as far as 16 bits go.
 typedef struct {
     float second, rho;
     uint first_child;
-    unsigned short children, is_large;
+    unsigned short children, bodies;
 } CellReach;
 
 // A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.

@@ -4,7 +4,6 @@
 // of the softened inverse distance at R, and the potential at x from the centre -sum L_b x^b / b!.
 
 #define LOCAL_STRIDE ((COMPONENTS + 3) / 4 * 4)
-#define SUMMED_STRIDE (LANES + 1)
 
 // The place of the local expansion of a sink: those of groups follow those of two levels.
 FUNCTION long local_place(GLOBAL const uint *sink_counts, int level, uint number)
@@ -41,17 +40,14 @@ add_far(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GL
             for (; entry < end; entry += LANES) {
                 const uint next = entry + LANES < end ? lists[entry + LANES] : 0;
                 const float4 low = places[source].low;
-                float record[RECORD];
-                UNROLL
-                for (int k = 0; k < RECORD / 4; ++k) {
-                    const float4 part = moments[(long)source * (RECORD / 4) + k];
-                    record[4 * k] = part.x, record[4 * k + 1] = part.y, record[4 * k + 2] = part.z, record[4 * k + 3] = part.w;
-                }
+                float record[RECORD], terms[TERMS];
+                read_record(moments, source, record);
+                unpack_terms(record, terms);
                 const float x = (centre.high.x - record[0]) + (centre.low.x - low.x);
                 const float y = (centre.high.y - record[1]) + (centre.low.y - low.y);
                 const float z = (centre.high.z - record[2]) + (centre.low.z - low.z);
                 const float inverse = INVERSE_SQRT_32(fma(x, x, fma(y, y, fma(z, z, softening2))));
-                add_products(x, y, z, inverse, &record[3], expansion);
+                add_products(x, y, z, inverse, terms, expansion);
                 source = next;
             }
         }
@@ -71,6 +67,16 @@ add_far(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GL
     }
 }
 
+// Reads a local expansion, and what stands behind it up to the next.
+FUNCTION void read_local(GLOBAL const float4 *from, float expansion[LOCAL_STRIDE])
+{
+    UNROLL
+    for (int k = 0; k < LOCAL_STRIDE / 4; ++k) {
+        const float4 part = from[k];
+        expansion[4 * k] = part.x, expansion[4 * k + 1] = part.y, expansion[4 * k + 2] = part.z, expansion[4 * k + 3] = part.w;
+    }
+}
+
 // Adds the local expansions of the sinks around to those of a level. A thread has a sink.
 KERNEL(SHIFT_THREADS, 2)
 shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
@@ -85,16 +91,50 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_high
         const Sink sink = sinks[(long)level * room + number];
         const uint parent = numbers[(long)before * room + sink.around];
         const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows), from = sink_places[sink.around];
-        GLOBAL const float *const around = locals + local_place(sink_counts, before, parent);
-        GLOBAL float *const own = locals + local_place(sink_counts, level, number);
-        float expansion[COMPONENTS];
-        UNROLL
-        for (int k = 0; k < COMPONENTS; ++k)
-            expansion[k] = around[k];
+        GLOBAL const float4 *const around = (GLOBAL const float4 *)(locals + local_place(sink_counts, before, parent));
+        GLOBAL float4 *const own = (GLOBAL float4 *)(locals + local_place(sink_counts, level, number));
+        float expansion[LOCAL_STRIDE];
+        read_local(around, expansion);
         shift_local(APART(centre.high, centre.low, from.high, from.low, x), APART(centre.high, centre.low, from.high, from.low, y),
             APART(centre.high, centre.low, from.high, from.low, z), expansion);
         UNROLL
-        for (int k = 0; k < COMPONENTS; ++k)
-            own[k] += expansion[k];
+        for (int k = 0; k < LOCAL_STRIDE / 4; ++k) {
+            const float4 part = own[k];
+            own[k] = FLOAT4(part.x + expansion[4 * k], part.y + expansion[4 * k + 1], part.z + expansion[4 * k + 2],
+                part.w + expansion[4 * k + 3]);
+        }
+    }
+}
+
+// The forces on the sinks of groups by their local expansions, which go to the numbers of the sinks,
+// or, where they are the share of another device, to their places in it. `adds` says that other
+// forces are there. Every 32 threads have a group.
+KERNEL(VALUE_THREADS, ORDER < 5 ? 8 : 4)
+find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
+    GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const float *locals,
+    GLOBAL double *forces, GLOBAL const double *frame, double mass_factor, uint room, int adds, int is_share)
+{
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const double unit = frame[CUBE_TO_UNITS], factor = 1.0 / mass_factor;
+    const uint count = sink_counts[LEVELS_OF_SINKS], step = BLOCKS * (VALUE_THREADS / LANES);
+    for (uint number = BLOCK * (VALUE_THREADS / LANES) + WARP; number < count; number += step) {
+        const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
+        const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        GLOBAL const float4 *const of_group = (GLOBAL const float4 *)(locals + local_place(sink_counts, LEVELS_OF_SINKS, number));
+        for (uint place = LANE; place < group.bodies; place += LANES) {
+            const uint sink = group.first_body + place;
+            const float4 high = sink_highs[sink], low = sink_lows[sink];
+            float values[4], expansion[LOCAL_STRIDE];
+            read_local(of_group, expansion);
+            find_values(APART(high, low, centre.high, centre.low, x), APART(high, low, centre.high, centre.low, y),
+                APART(high, low, centre.high, centre.low, z), expansion, values);
+            const long to = 4 * (long)(is_share ? sink - sink_counts[SHARE] : sink_numbers[sink]);
+            UNROLL
+            for (int q = 0; q < 4; ++q) {
+                const double force = values[q] * ((q == 0 ? -unit : unit * unit) * factor);
+                forces[to + q] = adds ? forces[to + q] + force : force;
+            }
+        }
     }
 }

@@ -143,6 +143,10 @@ FUNCTION void sum_field(float field[FIELD_NUMBERS], LOCAL_POINTER float *scratch
 // Marks a cell of a list that has children, but is not opened.
 #define IS_CLOSED 0x80000000u
 
+// Leaves of sinks that 32 threads have at a time, and the threads that share one.
+#define LEAVES_AT_A_TIME 4
+#define SHARING (LANES / LEAVES_AT_A_TIME)
+
 // The field at the middle of a leaf of sinks, by the field at the centre of the cell around it and
 // the cells of sources of a list, which are near. These are as soft as they and the leaf are large;
 // leaves of sources as large as the leaf would be noise in the tide.
@@ -156,7 +160,7 @@ FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const Ce
     const float radius = at->high.w, soft2 = fma(radius, radius, softening2);
     for (; segment != NO_SEGMENT; segment = lists[segment + 1]) {
         const uint entries = lists[segment];
-        for (uint entry = THREAD; entry < entries; entry += LANES) {
+        for (uint entry = THREAD % SHARING; entry < entries; entry += SHARING) {
             const uint source = lists[segment + 2 + entry];
             const CellPlace place = places[source & ~IS_CLOSED];
             const float x = APART(place.high, place.low, at->high, at->low, x);
@@ -167,7 +171,21 @@ FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const Ce
             add_point(x, y, z, s2, place.low.w, is_in_tide ? place.low.w : 0.0f, field);
         }
     }
-    sum_field(field, scratch);
+    // The sums of the threads that share the leaf, in their order.
+    SYNC_32;
+    UNROLL
+    for (int k = 0; k < FIELD_NUMBERS; ++k)
+        scratch[k * FIELD_STRIDE + LANE] = field[k];
+    SYNC_32;
+    const int first = THREAD / SHARING * SHARING;
+    for (int k = THREAD % SHARING; k < FIELD_NUMBERS; k += SHARING) {
+        float sum = 0.0f;
+        UNROLL
+        for (int lane = 0; lane < SHARING; ++lane)
+            sum += scratch[k * FIELD_STRIDE + first + lane];
+        scratch[k * FIELD_STRIDE + first] = sum;
+    }
+    SYNC_32;
     float moved[FIELD_NUMBERS];
     UNROLL
     for (int k = 0; k < FIELD_NUMBERS; ++k)
@@ -176,7 +194,7 @@ FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const Ce
         APART(at->high, at->low, centre->high, centre->low, z), moved);
     UNROLL
     for (int k = 0; k < FIELD_NUMBERS; ++k)
-        field[k] += moved[k];
+        field[k] = scratch[k * FIELD_STRIDE + first] + moved[k];
 }
 
 FUNCTION float acceleration_of(const float field[FIELD_NUMBERS])
@@ -276,7 +294,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
                 kept[writer.waiting + before] = is_last && reach.children > 0 ? source | IS_CLOSED : source;
             writer.waiting += all;
             open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
-            flush(&writer, WALK_BUFFER - LANES, kept, &at, lists, used, list_room);
+            flush(&writer, WALK_BUFFER - LANES, kept, &at, lists, used, list_room, 0);
         }
         sum_field(field, field_scratch);
         if (level > 0) {
@@ -292,7 +310,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
                 field[k] += of_parent[k];
         }
         // Nothing waits for a body alone.
-        flush(&writer, 0, kept, &at, lists, used, list_room);
+        flush(&writer, 0, kept, &at, lists, used, list_room, 0);
         if (is_alone) {
             if (THREAD == 0) {
                 const uint body = sink.first_body;
@@ -313,20 +331,27 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
         }
         // Leaves of sinks, each with the leaves of sources that are near.
         SYNC;
-        for (uint body = sink.first_body; body < sink.first_body + sink.bodies;) {
-            const uint leaf = leaves[body], bodies = cells[leaf].bodies;
-            const CellPlace middle = sink_places[leaf];
-            float own[FIELD_NUMBERS];
-            find_field(lists, writer.first, places, &middle, &centre, field, softening2, field_scratch, own);
-            const float acceleration = acceleration_of(own), tide = tide_of(own), radius = middle.high.w;
-            const float ratio = fmin(tide > 0.0f ? tide / acceleration : 0.0f, MOST_RATIO);
-            // For the centre of a symmetric system.
-            const float floor_of_leaf = FLOOR * tide * radius;
-            for (uint other = body + THREAD; other < body + bodies; other += LANES) {
-                accelerations[other] = fmax(acceleration, floor_of_leaf);
-                ratios[other] = ratio;
+        const uint end = sink.first_body + sink.bodies;
+        for (uint begin = sink.first_body; begin < end; begin += LANES) {
+            const uint body = begin + THREAD, leaf_of_body = leaves[body < end ? body : begin];
+            const int is_first = body < end && cells[leaf_of_body].first_body == body;
+            const uint starting = choose(is_first, leaf_of_body, kept, scratch);
+            for (uint turn = 0; turn < starting; turn += LEAVES_AT_A_TIME) {
+                const uint place = turn + THREAD / SHARING, leaf = kept[place < starting ? place : turn];
+                const CellPlace middle = sink_places[leaf];
+                float own[FIELD_NUMBERS];
+                find_field(lists, writer.first, places, &middle, &centre, field, softening2, field_scratch, own);
+                const float acceleration = acceleration_of(own), tide = tide_of(own), radius = middle.high.w;
+                const float ratio = fmin(tide > 0.0f ? tide / acceleration : 0.0f, MOST_RATIO);
+                // For the centre of a symmetric system.
+                const float floor_of_leaf = FLOOR * tide * radius;
+                const uint first = cells[leaf].first_body, end_of_leaf = place < starting ? first + cells[leaf].bodies : first;
+                for (uint other = first + THREAD % SHARING; other < end_of_leaf; other += SHARING) {
+                    accelerations[other] = fmax(acceleration, floor_of_leaf);
+                    ratios[other] = ratio;
+                }
             }
-            body += bodies;
+            SYNC_32;
         }
     }
 }

@@ -35,6 +35,18 @@ FUNCTION uint count_before(int condition, LOCAL_POINTER uint *scratch, uint *all
 #endif
 }
 
+// Puts the numbers of the threads for which a condition holds one after another; returns how many.
+FUNCTION uint choose(int condition, uint number, LOCAL_POINTER uint *chosen, LOCAL_POINTER uint *scratch)
+{
+    uint all;
+    const uint before = count_before(condition, scratch, &all);
+    SYNC_32;
+    if (condition)
+        chosen[before] = number;
+    SYNC_32;
+    return all;
+}
+
 // The sum of the values, below 16, of the threads before this one, and of all.
 FUNCTION uint small_sum_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
 {
@@ -60,25 +72,25 @@ typedef struct {
     uint first, last, waiting;
 } Writer;
 
-// Writes what waits if it is more than `most`. `used` counts the words of all lists, for which
-// there is `room`. It goes no further than MOST_WORDS and what the blocks at work add at once, so
-// that it does not begin again.
+// Writes what waits if it is more than `most`, with `spare` words behind it. `used` counts the words
+// of all lists, for which there is `room`. It goes no further than MOST_WORDS and what the blocks at
+// work add at once, so that it does not begin again.
 FUNCTION void flush(Writer *writer, uint most, LOCAL_POINTER const uint *buffer, LOCAL_POINTER uint *place,
-    GLOBAL uint *lists, GLOBAL uint *used, uint room)
+    GLOBAL uint *lists, GLOBAL uint *used, uint room, uint spare)
 {
     const int is_due = writer->waiting > most;
     if (IN_STEP && !is_due)
         return;
     SYNC_32;
     if (is_due && THREAD == 0) {
-        const uint words = writer->waiting + 2, before = ATOMIC_ADD(used, words);
+        const uint words = writer->waiting + 2 + spare, before = ATOMIC_ADD(used, words);
         if (before > MOST_WORDS)
             ATOMIC_ADD(used, 0u - words);
         *place = before;
     }
     SYNC_32;
     const uint at = *place;
-    if (is_due && at < room && room - at >= writer->waiting + 2) {
+    if (is_due && at < room && room - at >= writer->waiting + 2 + spare) {
         if (THREAD == 0) {
             lists[at] = writer->waiting;
             lists[at + 1] = NO_SEGMENT;

@@ -51,6 +51,45 @@ FUNCTION float reach_of_angle(const Cell *of, const Summary *summary, float thet
     return of->bodies > 1 ? (float)(side / theta + sqrt(offset2)) : 0.0f;
 }
 
+// The terms of a record behind the first PLAIN_TERMS are the upper 16 bits of numbers, to the
+// nearest, two in a word.
+FUNCTION uint upper_half(float value)
+{
+    const uint bits = BITS_OF_FLOAT(value);
+    return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+FUNCTION void pack_terms(const float terms[TERMS], float record[RECORD])
+{
+    UNROLL
+    for (int k = 0; k < RECORD - 3; ++k) {
+        const int low = PLAIN_TERMS + 2 * (k - PLAIN_TERMS), high = low + 1;
+        const uint halves = k < PLAIN_TERMS ? 0u
+            : (low < TERMS ? upper_half(terms[low]) : 0u) | (high < TERMS ? upper_half(terms[high]) << 16 : 0u);
+        record[3 + k] = k < PLAIN_TERMS ? terms[k] : FLOAT_OF_BITS(halves);
+    }
+}
+
+FUNCTION void unpack_terms(const float record[RECORD], float terms[TERMS])
+{
+    UNROLL
+    for (int k = 0; k < TERMS; ++k) {
+        const int halves = k - PLAIN_TERMS;
+        const uint bits = BITS_OF_FLOAT(record[3 + (halves < 0 ? k : PLAIN_TERMS + halves / 2)]);
+        terms[k] = FLOAT_OF_BITS(halves < 0 ? bits : halves % 2 == 0 ? bits << 16 : bits & 0xffff0000u);
+    }
+}
+
+// Reads the record of a cell.
+FUNCTION void read_record(GLOBAL const float4 *moments, uint cell, float record[RECORD])
+{
+    UNROLL
+    for (int k = 0; k < RECORD / 4; ++k) {
+        const float4 part = moments[(long)cell * (RECORD / 4) + k];
+        record[4 * k] = part.x, record[4 * k + 1] = part.y, record[4 * k + 2] = part.z, record[4 * k + 3] = part.w;
+    }
+}
+
 // Writes a cell; with an opening angle above 0 its distance stands in the place of `rho`.
 FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint cell,
     const Cell *of, const Summary *summary, const float terms[TERMS], float theta)
@@ -63,7 +102,7 @@ FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GL
     reach.second = summary->second;
     reach.first_child = of->first_child;
     reach.children = of->children;
-    reach.is_large = of->bodies > MOST_NEAR;
+    reach.bodies = of->bodies < MOST_COUNTED ? of->bodies : MOST_COUNTED;
     if (theta > 0.0f)
         reach.rho = reach_of_angle(of, summary, theta);
     else
@@ -71,9 +110,7 @@ FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GL
     reaches[cell] = reach;
     float record[RECORD];
     record[0] = summary->high.x, record[1] = summary->high.y, record[2] = summary->high.z;
-    UNROLL
-    for (int k = 0; k < RECORD - 3; ++k)
-        record[3 + k] = k < TERMS ? terms[k] : 0.0f;
+    pack_terms(terms, record);
     UNROLL
     for (int k = 0; k < RECORD / 4; ++k)
         moments[(long)cell * (RECORD / 4) + k] = FLOAT4(record[4 * k], record[4 * k + 1], record[4 * k + 2], record[4 * k + 3]);
@@ -130,7 +167,99 @@ sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const fl
     }
 }
 
-// Inner cells of a generation, from their children: CHILDREN threads share one.
+// The sum of numbers of 32 threads, those of `some` of them, in their order; `sums` has a row of
+// SUMMED_STRIDE places for each number, and gets the sums at the begin of the rows.
+#define SUMMED_STRIDE (LANES + 1)
+FUNCTION void sum_rows(LOCAL_POINTER float *sums, int rows, uint some)
+{
+    SYNC_32;
+    for (int row = THREAD; row < rows; row += LANES) {
+        float sum = 0.0f;
+        for (uint lane = 0; lane < some; ++lane)
+            sum += sums[row * SUMMED_STRIDE + lane];
+        sums[row * SUMMED_STRIDE] = sum;
+    }
+    SYNC_32;
+}
+
+// Inner cells of at most DIRECT_MOMENTS bodies, from these. A block of 32 threads looks for such
+// cells among CELLS_OF_BLOCK, and sums them one after another.
+#define ROWS (TERMS + 2 > 7 ? TERMS + 2 : 7)
+KERNEL(LANES, 16)
+sum_bodies(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
+    GLOBAL CellReach *reaches, GLOBAL float4 *moments, GLOBAL const uint *found, float theta)
+{
+    LOCAL float sums[ROWS * SUMMED_STRIDE], farthest[LANES];
+    LOCAL uint chosen[LANES], scratch[LANES];
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const uint count = found[FOUND_STARTS + GENERATIONS], place = BLOCK * CELLS_OF_BLOCK + THREAD;
+    const int is_there = THREAD < CELLS_OF_BLOCK && place < count;
+    const Cell looked_at = cells[is_there ? place : 0];
+    const int is_summed = is_there && looked_at.children > 0 && looked_at.bodies <= DIRECT_MOMENTS;
+    const uint all = choose(is_summed, place, chosen, scratch);
+    for (uint turn = 0; turn < all; ++turn) {
+        const uint number = chosen[turn];
+        const Cell cell = cells[number];
+        const uint some = cell.bodies < LANES ? cell.bodies : LANES, end_of_bodies = cell.first_body + cell.bodies;
+        float4 high = highs[cell.first_body], low = lows[cell.first_body];
+        float sum[7] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        for (uint body = cell.first_body + THREAD; body < end_of_bodies; body += LANES) {
+            const float4 at = highs[body], rest = lows[body];
+            const float weight = fabs(at.w);
+            const float x = APART(at, rest, high, low, x), y = APART(at, rest, high, low, y), z = APART(at, rest, high, low, z);
+            sum[0] = fma(weight, x, sum[0]), sum[1] = fma(weight, y, sum[1]), sum[2] = fma(weight, z, sum[2]);
+            sum[3] += weight;
+            sum[4] += x, sum[5] += y, sum[6] += z;
+        }
+        UNROLL
+        for (int k = 0; k < 7; ++k)
+            sums[k * SUMMED_STRIDE + THREAD] = sum[k];
+        sum_rows(sums, 7, some);
+        const float mass = sums[3 * SUMMED_STRIDE];
+        const int of_centre = mass > 0.0f ? 0 : 4;
+        const float inverse = 1.0f / (mass > 0.0f ? mass : (float)cell.bodies);
+        move_place(&high, &low, sums[of_centre * SUMMED_STRIDE] * inverse, sums[(of_centre + 1) * SUMMED_STRIDE] * inverse,
+            sums[(of_centre + 2) * SUMMED_STRIDE] * inverse);
+        float terms[TERMS], farthest2 = 0.0f, second = 0.0f, power = 0.0f;
+        UNROLL
+        for (int k = 0; k < TERMS; ++k)
+            terms[k] = 0.0f;
+        for (uint body = cell.first_body + THREAD; body < end_of_bodies; body += LANES) {
+            const float4 at = highs[body], rest = lows[body];
+            const float x = APART(at, rest, high, low, x), y = APART(at, rest, high, low, y), z = APART(at, rest, high, low, z);
+            const float distance2 = fma(x, x, fma(y, y, z * z)), weighted = fabs(at.w) * distance2;
+            farthest2 = fmax(farthest2, distance2);
+            second += weighted;
+            power = fma(weighted, integer_power(sqrt(distance2), ORDER - 2), power);
+            add_body(-x, -y, -z, at.w, terms);
+        }
+        SYNC_32;
+        UNROLL
+        for (int k = 0; k < TERMS; ++k)
+            sums[k * SUMMED_STRIDE + THREAD] = terms[k];
+        sums[TERMS * SUMMED_STRIDE + THREAD] = second;
+        sums[(TERMS + 1) * SUMMED_STRIDE + THREAD] = power;
+        farthest[THREAD] = farthest2;
+        sum_rows(sums, TERMS + 2, some);
+        if (THREAD == 0) {
+            UNROLL
+            for (int lane = 1; lane < LANES; ++lane)
+                farthest2 = fmax(farthest2, farthest[lane]);
+            Summary summary;
+            summary.high = high, summary.low = low;
+            summary.radius = sqrt(farthest2), summary.mass = mass;
+            summary.second = sums[TERMS * SUMMED_STRIDE], summary.power = sums[(TERMS + 1) * SUMMED_STRIDE];
+            UNROLL
+            for (int k = 0; k < TERMS; ++k)
+                terms[k] = sums[k * SUMMED_STRIDE];
+            write_cell(places, reaches, moments, number, &cell, &summary, terms, theta);
+        }
+        SYNC_32;
+    }
+}
+
+// Larger cells of a generation, from their children: CHILDREN threads share one.
 #define INNER_CELLS (INNER_THREADS / CHILDREN)
 #define SUMS (TERMS > 6 ? TERMS : 6)
 
@@ -154,16 +283,25 @@ FUNCTION float most_of_children(LOCAL_POINTER const float *values)
 }
 
 KERNEL(INNER_THREADS, 8)
-sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL CellPlace *places,
-    GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint first, uint end, float theta)
+sum_children(GLOBAL const Cell *cells, GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GLOBAL float4 *moments,
+    uint first, uint end, float theta)
 {
     LOCAL float sums[SUMS][INNER_THREADS];
+    LOCAL int is_needed;
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const int child = THREAD % CHILDREN, base = THREAD - child;
     const uint number = first + BLOCK * INNER_CELLS + THREAD / CHILDREN;
     const Cell cell = cells[number < end ? number : first];
-    const int children = number < end ? cell.children : 0;
+    const int children = number < end && cell.bodies > DIRECT_MOMENTS ? cell.children : 0;
+    if (THREAD == 0)
+        is_needed = 0;
+    SYNC;
+    if (children > 0)
+        is_needed = 1;
+    SYNC;
+    if (!is_needed)
+        return;
     const int is = child < children;
     const uint own = cell.first_child + child;
 
@@ -179,14 +317,8 @@ sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const 
         second = reaches[own].second;
         weight_by_count = (float)cells[own].bodies;
         float record[RECORD];
-        UNROLL
-        for (int k = 0; k < RECORD / 4; ++k) {
-            const float4 part = moments[(long)own * (RECORD / 4) + k];
-            record[4 * k] = part.x, record[4 * k + 1] = part.y, record[4 * k + 2] = part.z, record[4 * k + 3] = part.w;
-        }
-        UNROLL
-        for (int k = 0; k < TERMS; ++k)
-            terms[k] = record[3 + k];
+        read_record(moments, own, record);
+        unpack_terms(record, terms);
     }
 
     // The centre, from the first child's.
@@ -201,39 +333,22 @@ sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const 
     SYNC;
     const float inverse = 1.0f / (total > 0.0f ? total : (float)cell.bodies);
     Summary summary;
-    // Threads without a child have their part in the search for the radius.
-    summary.high = places[children > 0 ? cell.first_child : first].high;
-    summary.low = places[children > 0 ? cell.first_child : first].low;
+    summary.high = of_first;
+    summary.low = rest_of_first;
     const float to_centre[3] = {
         sum_of_children(&sums[1][base]) * inverse, sum_of_children(&sums[2][base]) * inverse, sum_of_children(&sums[3][base]) * inverse};
     move_place(&summary.high, &summary.low, to_centre[0], to_centre[1], to_centre[2]);
     summary.mass = total;
     SYNC;
 
-    // How far the bodies are from it.
-    const int is_exact = cell.bodies <= EXACT_RADIUS;
+    // How far the bodies are from it, at most.
     const float x = APART(high, low, summary.high, summary.low, x), y = APART(high, low, summary.high, summary.low, y);
     const float z = APART(high, low, summary.high, summary.low, z), distance2 = fma(x, x, fma(y, y, z * z));
-    float farthest = is ? radius + sqrt(distance2) : 0.0f, power = 0.0f;
-    if (is_exact && children > 0) {
-        farthest = 0.0f;
-        UNROLL_BY(4)
-        for (uint body = cell.first_body + child; body < cell.first_body + cell.bodies; body += CHILDREN) {
-            const float4 at = highs[body], rest = lows[body];
-            const float dx = APART(at, rest, summary.high, summary.low, x), dy = APART(at, rest, summary.high, summary.low, y);
-            const float dz = APART(at, rest, summary.high, summary.low, z), apart2 = fma(dx, dx, fma(dy, dy, dz * dz));
-            farthest = fmax(farthest, apart2);
-            power = fma(fabs(at.w), integer_power(sqrt(apart2), ORDER), power);
-        }
-        farthest = sqrt(farthest);
-    }
     sums[0][THREAD] = is ? fma(mass, distance2, second) : 0.0f;
-    sums[1][THREAD] = farthest;
-    sums[2][THREAD] = power;
+    sums[1][THREAD] = is ? radius + sqrt(distance2) : 0.0f;
     SYNC;
     summary.second = sum_of_children(&sums[0][base]);
     summary.radius = most_of_children(&sums[1][base]);
-    summary.power = sum_of_children(&sums[2][base]);
     SYNC;
 
     // Moments about the centre.
@@ -261,8 +376,7 @@ sum_children(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const 
         UNROLL
         for (int k = 0; k < TERMS; ++k)
             terms[k] = sums[k][base];
-        if (!is_exact)
-            summary.power = fmin(power_of_moments(terms, summary.second, summary.radius), summary.second * integer_power(summary.radius, ORDER - 2));
+        summary.power = fmin(power_of_moments(terms, summary.second, summary.radius), summary.second * integer_power(summary.radius, ORDER - 2));
         write_cell(places, reaches, moments, number, &cell, &summary, terms, theta);
     }
 }

@@ -12,3 +12,4 @@
 #include "tree/stackless.h"
 #include "tree/lists.h"
 #include "tree/field.h"
+#include "tree/near.h"

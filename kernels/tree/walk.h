@@ -14,14 +14,24 @@ FUNCTION float least_acceleration(GLOBAL const float *accelerations, const Sink 
     return least_of_32(least, scratch);
 }
 
+// Makes the last segment of a group's list of near cells a part. `used` counts the words of all
+// lists, then the parts.
+FUNCTION void add_part(const Writer *writer, uint number, GLOBAL uint *used, GLOBAL uint *parts, uint room_of_parts)
+{
+    const uint part = ATOMIC_ADD(&used[1], 1u);
+    if (part < room_of_parts)
+        parts[2 * part] = number, parts[2 * part + 1] = writer->last;
+}
+
 // `by_angle` says that `rho` of a cell is the distance from which on it is accepted by an opening
 // angle.
 KERNEL(LANES, 24)
 find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
     GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL const Sink *sinks, GLOBAL const uint *numbers,
     GLOBAL const uint *sink_counts, GLOBAL uint *far_heads, GLOBAL uint *near_heads, GLOBAL uint *lists,
-    GLOBAL uint *used, GLOBAL const float *accelerations, GLOBAL const double *frame, double softening2_given,
-    float tolerance, float cut2, int by_angle, uint room, uint list_room, int level)
+    GLOBAL uint *used, GLOBAL uint *parts, GLOBAL const float *accelerations, GLOBAL const double *frame,
+    double softening2_given, float tolerance, float cut2, int by_angle, uint room, uint list_room, uint room_of_parts,
+    int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
@@ -51,40 +61,49 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
         Writer far_writer, near_writer;
         far_writer.first = far_writer.last = near_writer.first = near_writer.last = NO_SEGMENT;
         far_writer.waiting = near_writer.waiting = 0;
-        uint tested;
-        uint source;
-        while ((tested = take(&pending, lists, stack, &source)) > 0) {
-            const int is = THREAD < (int)tested;
-            const CellPlace place = places[source];
-            const CellReach reach = reaches[source];
-            const float x = APART(place.high, place.low, centre.high, centre.low, x);
-            const float y = APART(place.high, place.low, centre.high, centre.low, y);
-            const float z = APART(place.high, place.low, centre.high, centre.low, z);
-            const float s2 = fma(x, x, fma(y, y, fma(z, z, softening2))), sum = place.high.w + own_radius;
-            const float ratio = (reach.rho + own_radius) * INVERSE_SQRT_32(s2);
-            const float error = 8.0f * fmax(place.high.w, own_radius) * (place.low.w * integer_power(ratio, ORDER));
-            const float least = reach.rho + own_radius;
-            // Not larger, so that cells without mass or without extent are accepted.
-            const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
-            const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
-            const int may_open = place.high.w >= own_radius || is_last && (by_angle || reach.is_large);
-            const int is_opened = is && !is_far && reach.children > 0 && may_open;
-            const int is_kept = is && !is_far && !is_opened;
-            uint all;
-            uint before = count_before(is_far, scratch, &all);
-            if (is_far)
-                accepted[far_writer.waiting + before] = source;
-            far_writer.waiting += all;
-            before = count_before(is_kept, scratch, &all);
-            if (is_kept)
-                kept[near_writer.waiting + before] = source;
-            near_writer.waiting += all;
-            open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
-            flush(&far_writer, WALK_BUFFER - LANES, accepted, &at, lists, used, list_room);
-            flush(&near_writer, WALK_BUFFER - LANES, kept, &at, lists, used, list_room);
-        }
-        flush(&far_writer, 0, accepted, &at, lists, used, list_room);
-        flush(&near_writer, 0, kept, &at, lists, used, list_room);
+        int is_end;
+        do {
+            uint source;
+            const uint tested = take(&pending, lists, stack, &source);
+            is_end = tested == 0;
+            if (!is_end) {
+                const int is = THREAD < (int)tested;
+                const CellPlace place = places[source];
+                const CellReach reach = reaches[source];
+                const float x = APART(place.high, place.low, centre.high, centre.low, x);
+                const float y = APART(place.high, place.low, centre.high, centre.low, y);
+                const float z = APART(place.high, place.low, centre.high, centre.low, z);
+                const float s2 = fma(x, x, fma(y, y, fma(z, z, softening2))), sum = place.high.w + own_radius;
+                const float ratio = (reach.rho + own_radius) * INVERSE_SQRT_32(s2);
+                const float error = 8.0f * fmax(place.high.w, own_radius) * (place.low.w * integer_power(ratio, ORDER));
+                const float least = reach.rho + own_radius;
+                // Not larger, so that cells without mass or without extent are accepted.
+                const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
+                const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
+                const int is_worth = reach.bodies * sink.bodies > MOST_PAIRS && own_radius * own_radius < cut2 * s2;
+                const int may_open = place.high.w >= own_radius || is_last && (by_angle || is_worth);
+                const int is_opened = is && !is_far && reach.children > 0 && may_open;
+                const int is_kept = is && !is_far && !is_opened;
+                uint all;
+                uint before = count_before(is_far, scratch, &all);
+                if (is_far)
+                    accepted[far_writer.waiting + before] = source;
+                far_writer.waiting += all;
+                before = count_before(is_kept, scratch, &all);
+                if (is_kept)
+                    kept[near_writer.waiting + before] = source;
+                near_writer.waiting += all;
+                open(&pending, stack, is_opened, reach.first_child, reach.children, scratch);
+            }
+            flush(&far_writer, is_end ? 0 : WALK_BUFFER - LANES, accepted, &at, lists, used, list_room, 0);
+            // A list of a group that is longer than a part is summed in parts, a segment each, which
+            // have room for the sums of the group behind their entries.
+            const uint most = is_end ? 0 : is_last ? MOST_OF_PART - LANES : WALK_BUFFER - LANES, last = near_writer.last;
+            const int is_part = is_last && (!is_end || last != NO_SEGMENT);
+            flush(&near_writer, most, kept, &at, lists, used, list_room, is_part ? PART_SUMS * sink.bodies : 0);
+            if (is_part && near_writer.last != last && THREAD == 0)
+                add_part(&near_writer, number, used, parts, room_of_parts);
+        } while (!is_end);
         if (THREAD == 0) {
             far_heads[(long)level * room + number] = far_writer.first;
             near_heads[(long)level * room + number] = near_writer.first;

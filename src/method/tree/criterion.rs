@@ -26,8 +26,9 @@
 //! errors would have one sign and add up to what was refused. So it is left to the children of B, or
 //! to direct sums if B is a group of sinks, which is not divided any more. A group in the outskirts
 //! of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`] bodies is opened
-//! for a group, however small it is, and the acceleration over a group must vary little
-//! ([`variation`]). The test by an angle does not depend on masses: there a group opens every cell
+//! for a group, however small it is (on a GPU, where direct sums cost more beside expansions, one that
+//! has more than 8192 pairs with the group and is outside its extent), and the acceleration over a
+//! group must vary little ([`variation`]). The test by an angle does not depend on masses: there a group opens every cell
 //! that it does not accept.
 
 /// The largest sum of the radii of two cells whose expansions are used, over their distance.

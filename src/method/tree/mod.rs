@@ -21,6 +21,6 @@ pub mod gpu;
 pub mod neighbours;
 
 /// A leaf has at most this many bodies, unless they have the same key.
-pub const LEAF: usize = 16;
+pub const LEAF: usize = 32;
 /// Sinks that share their lists of near sources are at most this many, unless a leaf has more.
 pub const GROUP: usize = 64;

@@ -4,9 +4,10 @@ use bytemuck::{bytes_of, cast_slice};
 
 use super::clock::Clock;
 use super::constants::{
-    BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND, FOUND_CROWDED,
-    FOUND_DEEP, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS, LEAF_THREADS,
-    LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS, defines_of_order, record, unit_of_order,
+    BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND,
+    FOUND_CROWDED, FOUND_DEEP, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS,
+    LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS, defines_of_order, record,
+    unit_of_order,
 };
 use crate::data::{Error, Result, TreePhase};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
@@ -54,8 +55,8 @@ kernels!(Kernels:
     link_next, find_neighbours, add_points
 );
 kernels!(ShareKernels: pack_bodies, take_share);
-kernels!(SinkKernels: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups);
-kernels!(Expansions: sum_leaves, sum_children, find_interactions, add_far, shift_locals, add_near);
+kernels!(SinkKernels: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts);
+kernels!(Expansions: sum_leaves, sum_bodies, sum_children, find_interactions, add_far, shift_locals, find_forces);
 
 impl<G: Gpu> ShareKernels<G> {
     /// Loads the kernels for shares.
@@ -512,6 +513,7 @@ impl<G: Gpu> Tree<G> {
         unsafe {
             let arguments = [cells, high, low, places, reaches, moments, self.found.at(), theta];
             launch_after_copies(on, &mut kernels.sum_leaves, (all.div_ceil(LEAF_THREADS), LEAF_THREADS), &arguments)?;
+            launch(on, &mut kernels.sum_bodies, (all.div_ceil(CELLS_OF_BLOCK), LANES), &arguments)?;
             for generation in (0..GENERATIONS).rev() {
                 let (first, end) = (self.starts[generation], self.starts[generation + 1]);
                 // The last generation has no children.
@@ -520,7 +522,7 @@ impl<G: Gpu> Tree<G> {
                 }
                 let blocks = ((end - first) as usize).div_ceil(INNER_THREADS / CHILDREN);
                 let [first, end] = [bytes_of(&first), bytes_of(&end)].map(Argument::Bytes);
-                let arguments = [cells, high, low, places, reaches, moments, first, end, theta];
+                let arguments = [cells, places, reaches, moments, first, end, theta];
                 launch(on, &mut kernels.sum_children, (blocks, INNER_THREADS), &arguments)?;
             }
         }

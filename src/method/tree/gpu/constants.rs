@@ -5,6 +5,8 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::method::tree::cube::LEVELS;
 
+/// Threads that have a sink, or a cell of sources, together.
+pub const LANES: usize = 32;
 /// Threads of a block that looks for the box of all bodies.
 pub const BOX_THREADS: usize = 256;
 /// The most such blocks.
@@ -35,8 +37,15 @@ pub const LEAF_THREADS: usize = 128;
 pub const INNER_THREADS: usize = 64;
 /// Threads that share an inner cell, one for each child.
 pub const CHILDREN: usize = 8;
-/// Bodies of a cell up to which its radius is found among the bodies.
-pub const EXACT_RADIUS: usize = 512;
+/// Bodies of a cell up to which its moments are summed from the bodies.
+pub const DIRECT_MOMENTS: usize = 256;
+/// Cells of a thread block that sums moments from the bodies of inner cells.
+pub const CELLS_OF_BLOCK: usize = 8;
+/// The most pairs of bodies of a group and a cell that are summed directly though the cell could be
+/// opened, and is so far that its children might be accepted.
+pub const MOST_PAIRS: usize = 8192;
+/// The most bodies of a cell that walks know of.
+pub const MOST_COUNTED: usize = u16::MAX as usize;
 /// Bodies that may agree in all bits that the sort compares.
 pub const MOST_ALIKE: usize = 512;
 /// Bodies beside one that make the search for its place slow, if they agree in these bits.
@@ -45,6 +54,8 @@ pub const CROWD: usize = 32;
 pub const SELECT_THREADS: usize = 256;
 /// Threads of a block that shifts local expansions.
 pub const SHIFT_THREADS: usize = 64;
+/// Threads of a block that finds forces by local expansions.
+pub const VALUE_THREADS: usize = 128;
 /// Levels of cells of sinks, of which the last is divided further into groups.
 pub const LEVELS_OF_SINKS: usize = 3;
 /// The most sinks of a cell of each level.
@@ -55,8 +66,10 @@ pub const WALK_STACK: usize = 1024;
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
 pub const WALK_BUFFER: usize = 256;
-/// Threads that have a group together in the sums over near cells.
-pub const NEAR_THREADS: usize = 128;
+/// The most near cells of a group that 32 threads sum; longer lists are summed in parts.
+pub const MOST_OF_PART: usize = 128;
+/// Words for a sink's sums over a part: potential, acceleration, and whether it was itself there.
+pub const PART_SUMS: usize = 5;
 /// Threads of a block that looks for neighbours.
 pub const NEIGHBOUR_THREADS: usize = 128;
 /// The most words of all lists. They are counted by 32 bits, beyond this no further.
@@ -136,10 +149,21 @@ pub const fn terms(order: usize) -> usize {
     crate::law::indices::components(order) - 3
 }
 
-/// Returns the number of 32-bit numbers of the record of a cell's moments: its centre and the
-/// terms, in an odd number of pieces of 16 bytes, which spread over the banks of a cache.
+/// Returns the number of terms of a record that have 32 bits; the others have the upper 16 of them.
+/// Their errors are a thousandth of the tolerance of their order, as cells are far from one another.
+pub const fn plain_terms(order: usize) -> usize {
+    match order {
+        ..=4 => 1,
+        5 => 7,
+        _ => 17,
+    }
+}
+
+/// Returns the number of 32-bit words of the record of a cell's moments: its centre and the terms,
+/// in an odd number of pieces of 16 bytes, which spread over the banks of a cache.
 pub const fn record(order: usize) -> usize {
-    let pieces = (3 + terms(order)).div_ceil(4);
+    let plain = plain_terms(order);
+    let pieces = (3 + plain + (terms(order) - plain).div_ceil(2)).div_ceil(4);
     4 * if pieces.is_multiple_of(2) { pieces + 1 } else { pieces }
 }
 
@@ -160,7 +184,7 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::tree::LEAF;
-    use crate::method::tree::criterion::{FLOOR, MOST_NEAR};
+    use crate::method::tree::criterion::FLOOR;
     use crate::method::tree::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT};
     use crate::method::tree::gpu::expansions;
 
@@ -172,7 +196,6 @@ mod tests {
             ("LEVELS_OF_WORD", LEVELS_OF_WORD.into()),
             ("LOWEST_EXPONENT", LOWEST_EXPONENT.into()),
             ("LEAF", LEAF as i64),
-            ("MOST_NEAR", MOST_NEAR.into()),
             ("BOX_THREADS", BOX_THREADS as i64),
             ("KEY_THREADS", KEY_THREADS as i64),
             ("SORT_THREADS", SORT_THREADS as i64),
@@ -188,11 +211,15 @@ mod tests {
             ("LEAF_THREADS", LEAF_THREADS as i64),
             ("INNER_THREADS", INNER_THREADS as i64),
             ("CHILDREN", CHILDREN as i64),
-            ("EXACT_RADIUS", EXACT_RADIUS as i64),
+            ("DIRECT_MOMENTS", DIRECT_MOMENTS as i64),
+            ("CELLS_OF_BLOCK", CELLS_OF_BLOCK as i64),
+            ("MOST_PAIRS", MOST_PAIRS as i64),
+            ("MOST_COUNTED", MOST_COUNTED as i64),
             ("MOST_ALIKE", MOST_ALIKE as i64),
             ("CROWD", CROWD as i64),
             ("SELECT_THREADS", SELECT_THREADS as i64),
             ("SHIFT_THREADS", SHIFT_THREADS as i64),
+            ("VALUE_THREADS", VALUE_THREADS as i64),
             ("LEVELS_OF_SINKS", LEVELS_OF_SINKS as i64),
             ("SINKS_0", SINKS[0] as i64),
             ("SINKS_1", SINKS[1] as i64),
@@ -200,7 +227,8 @@ mod tests {
             ("WALK_STACK", WALK_STACK as i64),
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
-            ("NEAR_THREADS", NEAR_THREADS as i64),
+            ("MOST_OF_PART", MOST_OF_PART as i64),
+            ("PART_SUMS", PART_SUMS as i64),
             ("NEIGHBOUR_THREADS", NEIGHBOUR_THREADS as i64),
             ("MOST_WORDS", MOST_WORDS as i64),
             ("SIDE_EXPONENT", SIDE_EXPONENT.into()),
@@ -242,12 +270,11 @@ typedef struct {
     float4 high, low;
 } CellPlace;
 
-// The sum of |m| |x|^2, `rho` of the criterion, the children, and whether it has more than MOST_NEAR
-// bodies.
+// The sum of |m| |x|^2, `rho` of the criterion, the children, and the bodies, as far as 16 bits go.
 typedef struct {
     float second, rho;
     uint first_child;
-    unsigned short children, is_large;
+    unsigned short children, bodies;
 } CellReach;
 
 // A cell of sinks, or one body of it, the cell around it of the level before, and its bodies.

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-use super::constants::{record, terms};
+use super::constants::{plain_terms, record, terms};
 use crate::law::indices::{components, place, powers};
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
@@ -217,7 +217,12 @@ pub fn header(orders: RangeInclusive<usize>) -> String {
     let mut text = "// Made from src/method/tree/gpu/expansions.rs.\n".to_owned();
     for order in orders {
         write!(text, "\n#if ORDER == {order}\n").unwrap();
-        let numbers = [("COMPONENTS", components(order)), ("TERMS", terms(order)), ("RECORD", record(order))];
+        let numbers = [
+            ("COMPONENTS", components(order)),
+            ("TERMS", terms(order)),
+            ("PLAIN_TERMS", plain_terms(order)),
+            ("RECORD", record(order)),
+        ];
         for (name, number) in numbers {
             writeln!(text, "#define {name} {number}").unwrap();
         }

@@ -6,7 +6,9 @@ use bytemuck::bytes_of;
 
 use super::builder::{Expansions, SinkKernels, Tree, launch, launch_after_copies, scan};
 use super::clock::Clock;
-use super::constants::{LEVELS_OF_SINKS, MOST_WORDS, NEAR_THREADS, SELECT_THREADS, SHIFT_THREADS};
+use super::constants::{
+    LANES, LEVELS_OF_SINKS, MOST_OF_PART, MOST_WORDS, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS,
+};
 use crate::data::{Error, Result, TreePhase, TreeProfile};
 use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
 use crate::hal::room::Room;
@@ -14,8 +16,6 @@ use crate::law::indices::components;
 use crate::method::tree::cells::Cell;
 use crate::method::tree::criterion::{CUT, Criterion, variation};
 
-/// Threads that have a sink together.
-const LANES: usize = 32;
 /// The number of levels, and of groups as one more.
 const ALL_LEVELS: usize = LEVELS_OF_SINKS + 1;
 /// The numbers that the host reads: of words, of the sinks of each level, and the ends of the share.
@@ -24,10 +24,25 @@ const REPORTED: usize = 1 + ALL_LEVELS + 2;
 const WALKED: [usize; 3] = [0, 1, LEVELS_OF_SINKS];
 /// The most thread blocks for sinks whose number only the device knows.
 const MOST_BLOCKS: usize = 1 << 15;
+/// Thread blocks for sinks whose number is not known: one for so many bodies in each level, since
+/// blocks without a sink take time, too, but no fewer than these.
+const BODIES_OF_SINKS: [usize; LEVELS_OF_SINKS] = [256, 64, 8];
+/// The fewest such thread blocks.
+const LEAST_BLOCKS: usize = 1 << 10;
+/// The most thread blocks that look for bodies alone among groups.
+const MOST_LOOKING: usize = 1 << 13;
+/// The most thread blocks that join the parts of groups.
+const MOST_JOINING: usize = 1 << 11;
 /// Words of lists for a body, at first.
 const WORDS: usize = 24;
 /// Words of lists of every call.
 const LEAST_WORDS: usize = 1 << 16;
+
+/// Returns the number of parts of groups' lists that there may be in so many words: all but the last
+/// of a list are longer than this.
+fn parts_of(words: usize) -> usize {
+    2 * words.div_ceil(MOST_OF_PART - LANES)
+}
 
 /// A share of the sinks: the cells of level 0 that begin at some places of the sorted bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +89,10 @@ pub struct Forces<G: Gpu> {
     far_heads: Room<G>,
     near_heads: Room<G>,
     lists: Room<G>,
+    /// The number of words of lists, then of parts.
     used: Room<G>,
+    /// Of each part of a group's list of near cells the group and the segment.
+    parts: Room<G>,
     accelerations: Room<G>,
     /// Tides over accelerations.
     ratios: Room<G>,
@@ -118,6 +136,7 @@ impl<G: Gpu> Forces<G> {
             near_heads: room()?,
             lists: room()?,
             used: room()?,
+            parts: room()?,
             accelerations: room()?,
             ratios: room()?,
             alike: room()?,
@@ -166,7 +185,7 @@ impl<G: Gpu> Forces<G> {
         self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
         self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
         self.field_heads.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
-        self.used.see_to(gpu, 4)?;
+        self.used.see_to(gpu, 8)?;
         self.accelerations.see_to(gpu, 4 * count)?;
         self.ratios.see_to(gpu, 4 * count)?;
         self.alike.see_to(gpu, 4 * cells)?;
@@ -180,6 +199,7 @@ impl<G: Gpu> Forces<G> {
             let sinks = LEVELS_OF_SINKS * room + self.room_of_groups;
             let rooms = [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)];
             let seen_to = rooms.into_iter().try_for_each(|(room, bytes)| room.see_to(gpu, bytes * sinks));
+            let seen_to = seen_to.and_then(|()| self.parts.see_to(gpu, 8 * parts_of(self.room)));
             if let Err(error) = seen_to {
                 break Err(error);
             }
@@ -240,8 +260,9 @@ impl<G: Gpu> Forces<G> {
         let by_angle = i32::from(matches!(asked.criterion, Criterion::Angle { .. }));
         let limits = [tolerance, cut * cut, varies].map(|limit| limit as f32);
         let [tolerance, cut2, variation] = limits.each_ref().map(|limit| Argument::Bytes(bytes_of(limit)));
-        let rooms = [room, self.room_of_groups, self.room].map(|room| room as u32);
-        let [room_, room_of_groups, list_room] = rooms.each_ref().map(|room| Argument::Bytes(bytes_of(room)));
+        let rooms = [room, self.room_of_groups, self.room, parts_of(self.room)].map(|room| room as u32);
+        let [room_, room_of_groups, list_room, room_of_parts] =
+            rooms.each_ref().map(|room| Argument::Bytes(bytes_of(room)));
         let softening2 = Argument::Bytes(bytes_of(&asked.softening2));
         let frame = tree.cube.at();
         let (sink_cells, parents, leaves) = (of_sinks.cells.at(), of_sinks.parents.at(), of_sinks.leaves.at());
@@ -249,17 +270,16 @@ impl<G: Gpu> Forces<G> {
         let (found, groups, alike) = (of_sinks.found.at(), self.groups.at(), self.alike.at());
         let (sinks, numbers, sink_counts) = (self.sinks.at(), self.numbers.at(), self.sink_counts.at());
         let (counts, totals, accelerations) = (self.counts.at(), self.totals.at(), self.accelerations.at());
-        let (lists, used) = (self.lists.at(), self.used.at());
+        let (lists, used, parts) = (self.lists.at(), self.used.at(), self.parts.at());
         let (sink_highs, sink_lows, ratios) = (of_sinks.high.at(), of_sinks.low.at(), self.ratios.at());
         let [far_heads, near_heads] = [&self.far_heads, &self.near_heads].map(Room::at);
         let [fields, field_heads] = [&self.fields, &self.field_heads].map(Room::at);
         let level_numbers: [i32; ALL_LEVELS] = std::array::from_fn(|level| level as i32);
         let level_of = |level: usize| Argument::Bytes(bytes_of(&level_numbers[level]));
-        let blocks = cells.min(MOST_BLOCKS);
         self.clock.begin(on)?;
         // SAFETY: the caller's promise.
         unsafe {
-            gpu.zero(queue, &self.used.0, 4)?;
+            gpu.zero(queue, &self.used.0, 8)?;
             let select = |of_groups: i32, kernels: &mut SinkKernels<G>| {
                 let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
                 let is = Argument::Bytes(bytes_of(&is));
@@ -313,7 +333,10 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
             };
-            (0..LEVELS_OF_SINKS).try_for_each(|level| find_fields(level, blocks, sink_kernels))?;
+            for (level, bodies) in BODIES_OF_SINKS.into_iter().enumerate() {
+                let blocks = (of_sinks.bodies / bodies).clamp(LEAST_BLOCKS.min(cells), MOST_BLOCKS.min(cells));
+                find_fields(level, blocks, sink_kernels)?;
+            }
             let shape = (tiles, SELECT_THREADS);
             let arguments = [sink_cells, sink_places, ratios, alike, found, variation];
             launch(on, &mut sink_kernels.find_groups, shape, &arguments)?;
@@ -327,9 +350,9 @@ impl<G: Gpu> Forces<G> {
                 return Ok(needed);
             }
             let blocks = |level: usize| (sink_counts_[level] as usize).clamp(1, MOST_BLOCKS);
-            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS), sink_kernels)?;
+            find_fields(LEVELS_OF_SINKS, blocks(LEVELS_OF_SINKS).min(MOST_LOOKING), sink_kernels)?;
             self.clock.end(on, TreePhase::FirstPass)?;
-            gpu.zero(queue, &self.used.0, 4)?;
+            gpu.zero(queue, &self.used.0, 8)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
             self.locals.see_to(gpu, all * 4 * components(order).next_multiple_of(4))?;
             let locals = self.locals.at();
@@ -347,6 +370,7 @@ impl<G: Gpu> Forces<G> {
                     near_heads,
                     lists,
                     used,
+                    parts,
                     accelerations,
                     frame,
                     softening2,
@@ -355,6 +379,7 @@ impl<G: Gpu> Forces<G> {
                     Argument::Bytes(bytes_of(&by_angle)),
                     room_,
                     list_room,
+                    room_of_parts,
                     level_of(level),
                 ];
                 launch_after_copies(on, &mut kernels.find_interactions, (blocks(level), LANES), &arguments)?;
@@ -384,30 +409,72 @@ impl<G: Gpu> Forces<G> {
                 let shape = (blocks(*level).div_ceil(SHIFT_THREADS), SHIFT_THREADS);
                 launch(on, &mut kernels.shift_locals, shape, &arguments)?;
             }
+            let numbers_of_sinks = Argument::Memory(of_sinks.sorted_numbers());
+            let (to, mass_factor) = (Argument::Memory(to), Argument::Bytes(bytes_of(&asked.mass_factor)));
+            let choices = [are_sources, adds, is_share];
+            let [are_sources, adds, is_share] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
+            let arguments = [
+                sink_places,
+                sink_highs,
+                sink_lows,
+                numbers_of_sinks,
+                sinks,
+                sink_counts,
+                locals,
+                to,
+                frame,
+                mass_factor,
+                room_,
+                adds,
+                is_share,
+            ];
+            let shape = (blocks(LEVELS_OF_SINKS).div_ceil(VALUE_THREADS / LANES), VALUE_THREADS);
+            launch(on, &mut kernels.find_forces, shape, &arguments)?;
             self.clock.end(on, TreePhase::Expansions)?;
             let arguments = [
                 tree.cells.at(),
                 sink_places,
                 sink_highs,
                 sink_lows,
-                Argument::Memory(of_sinks.sorted_numbers()),
+                numbers_of_sinks,
                 tree.high.at(),
                 tree.low.at(),
                 sinks,
                 sink_counts,
                 near_heads,
                 lists,
-                locals,
-                Argument::Memory(to),
+                used,
+                parts,
+                to,
                 frame,
                 softening2,
-                Argument::Bytes(bytes_of(&asked.mass_factor)),
+                mass_factor,
                 room_,
-                Argument::Bytes(bytes_of(&are_sources)),
-                Argument::Bytes(bytes_of(&adds)),
-                Argument::Bytes(bytes_of(&is_share)),
+                room_of_parts,
+                are_sources,
+                is_share,
             ];
-            launch(on, &mut kernels.add_near, (blocks(LEVELS_OF_SINKS), NEAR_THREADS), &arguments)?;
+            launch(on, &mut sink_kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
+            let arguments = [
+                sink_highs,
+                numbers_of_sinks,
+                sinks,
+                sink_counts,
+                near_heads,
+                lists,
+                used,
+                parts,
+                to,
+                frame,
+                softening2,
+                mass_factor,
+                room_,
+                room_of_parts,
+                are_sources,
+                is_share,
+            ];
+            let shape = (blocks(LEVELS_OF_SINKS).min(MOST_JOINING), LANES);
+            launch(on, &mut sink_kernels.join_parts, shape, &arguments)?;
             let (words, ..) = self.report(on)?;
             self.clock.end(on, TreePhase::NearSums)?;
             if self.clock.is_wanted() && words <= self.room {
