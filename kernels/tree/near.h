@@ -1,13 +1,11 @@
-// The forces on groups: direct sums over the cells of their lists, and their local expansions. A
-// block of 32 threads has a group. A thread has up to four of its sinks, and the threads that have
-// the same sinks share the sources in strands.
+// The forces on groups by direct sums over the cells of their lists, which are added to the forces
+// that are there. A block of 32 threads has a group. A thread has up to four of its sinks, and the
+// threads that have the same sinks share the sources in strands. A list of several segments is
+// summed by several blocks, a segment each, and then their sums are.
 //
-// A list of several segments is summed by several blocks, a segment each, and then their sums are.
-//
-// `adds` says that other forces are there. The order of addition: up to NEAR_PIECE sources of a
-// segment are a piece, and those of a strand in it are added in single precision; then strands and
-// pieces in double precision; then the segments in double precision, after their sums were rounded
-// to single.
+// The order of addition: up to NEAR_PIECE sources of a segment are a piece, and those of a strand in
+// it are added in single precision; then strands and pieces in double precision; then the segments
+// in double precision, after their sums were rounded to single.
 
 #define NEAR_TILE (4 * LANES)
 #define NEAR_PIECE (8 * NEAR_TILE)
