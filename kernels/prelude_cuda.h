@@ -42,8 +42,6 @@ typedef unsigned long long ulong;
 #define FLOAT4(x, y, z, w) make_float4(x, y, z, w)
 #define DOUBLE2(x, y) make_double2(x, y)
 #define INFINITY_32 __int_as_float(0x7f800000)
-#define BITS_OF_FLOAT(value) __float_as_uint(value)
-#define FLOAT_OF_BITS(bits) __uint_as_float(bits)
 #define BITS_OF_DOUBLE(value) ((ulong)__double_as_longlong(value))
 #define COUNT_BITS(value) __popc(value)
 #define LEADING_ZEROS_64(value) __clzll((long long)(value))

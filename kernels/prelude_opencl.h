@@ -26,8 +26,6 @@
 #define FLOAT4(x, y, z, w) ((float4)((x), (y), (z), (w)))
 #define DOUBLE2(x, y) ((double2)((x), (y)))
 #define INFINITY_32 INFINITY
-#define BITS_OF_FLOAT(value) as_uint(value)
-#define FLOAT_OF_BITS(bits) as_float(bits)
 #define BITS_OF_DOUBLE(value) as_ulong(value)
 // Earlier writes are seen before later ones, by the device or by the host too: OpenCL C 1.2
 // promises neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or

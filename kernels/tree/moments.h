@@ -53,10 +53,16 @@ FUNCTION float reach_of_angle(const Cell *of, const Summary *summary, float thet
 
 // The terms of a record behind the first PLAIN_TERMS are the upper 16 bits of numbers, to the
 // nearest, two in a word.
+typedef union {
+    float value;
+    uint bits;
+} Word;
+
 FUNCTION uint upper_half(float value)
 {
-    const uint bits = BITS_OF_FLOAT(value);
-    return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    Word word;
+    word.value = value;
+    return (word.bits + 0x7fffu + (word.bits >> 16 & 1u)) >> 16;
 }
 
 FUNCTION void pack_terms(const float terms[TERMS], float record[RECORD])
@@ -64,9 +70,12 @@ FUNCTION void pack_terms(const float terms[TERMS], float record[RECORD])
     UNROLL
     for (int k = 0; k < RECORD - 3; ++k) {
         const int low = PLAIN_TERMS + 2 * (k - PLAIN_TERMS), high = low + 1;
-        const uint halves = k < PLAIN_TERMS ? 0u
-            : (low < TERMS ? upper_half(terms[low]) : 0u) | (high < TERMS ? upper_half(terms[high]) << 16 : 0u);
-        record[3 + k] = k < PLAIN_TERMS ? terms[k] : FLOAT_OF_BITS(halves);
+        Word word;
+        if (k < PLAIN_TERMS)
+            word.value = terms[k];
+        else
+            word.bits = (low < TERMS ? upper_half(terms[low]) : 0u) | (high < TERMS ? upper_half(terms[high]) << 16 : 0u);
+        record[3 + k] = word.value;
     }
 }
 
@@ -75,8 +84,11 @@ FUNCTION void unpack_terms(const float record[RECORD], float terms[TERMS])
     UNROLL
     for (int k = 0; k < TERMS; ++k) {
         const int halves = k - PLAIN_TERMS;
-        const uint bits = BITS_OF_FLOAT(record[3 + (halves < 0 ? k : PLAIN_TERMS + halves / 2)]);
-        terms[k] = FLOAT_OF_BITS(halves < 0 ? bits : halves % 2 == 0 ? bits << 16 : bits & 0xffff0000u);
+        Word word;
+        word.value = record[3 + (halves < 0 ? k : PLAIN_TERMS + halves / 2)];
+        if (halves >= 0)
+            word.bits = halves % 2 == 0 ? word.bits << 16 : word.bits & 0xffff0000u;
+        terms[k] = word.value;
     }
 }
 

@@ -56,7 +56,7 @@ impl Method {
 /// Each is kept on Plummer's and Hernquist's models, a uniform sphere, a collapsed sphere of clumps
 /// and a cosmological sphere, of 5000 to 1.3 10^5 bodies, with small and large softenings.
 const EFFORTS: [(f64, Effort); 7] = [
-    (1e-2, Effort { order: 3, tolerance: 3.6e-2 }),
+    (1e-2, Effort { order: 3, tolerance: 3.2e-2 }),
     (3e-3, Effort { order: 4, tolerance: 1.1e-2 }),
     (1e-3, Effort { order: 4, tolerance: 2.8e-3 }),
     (3e-4, Effort { order: 4, tolerance: 5e-4 }),
