@@ -211,6 +211,8 @@ fn assert_accurate(
     let stride = (sinks.positions.len() / 2000).max(1);
     let numbers: Vec<usize> = (0..sinks.positions.len()).step_by(stride).collect();
     let expected = direct(sources, sinks, &numbers, softening2);
+    let wrong = found.iter().position(|force| !force.iter().all(|number| number.is_finite()));
+    assert_eq!(wrong, None, "{what}: a sink whose force is no number, asked for {accuracy:.0e}");
     let [median, _, most, _] = errors(found, &numbers, &expected);
     assert!(
         median <= accuracy && most <= 5.0 * accuracy,

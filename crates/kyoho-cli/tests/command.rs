@@ -341,6 +341,16 @@ fn h5py_reads_snapshots_and_writes_inputs() {
     let read: Vec<Vec<f64>> =
         read.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     assert_eq!(read, text);
+    // Numbers of more bodies stand in several chunks, and sizes of chunks in one byte or in two.
+    for bodies in [255, 256, 70_000] {
+        run(&format!("model random {bodies} --format hdf5 --output {}", folder.join("many.h5").display()));
+        let shapes = python(
+            "import h5py\n\
+             with h5py.File('many.h5', 'r') as file:\n\
+             \x20   print(*[file[name][:].shape for name in ['masses', 'positions', 'velocities']])\n",
+        );
+        assert_eq!(shapes.trim(), format!("({bodies},) ({bodies}, 3) ({bodies}, 3)"));
+    }
     // A file that h5py writes is an input if it has a mass, a position and a velocity for each
     // body.
     python(

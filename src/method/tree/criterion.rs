@@ -58,6 +58,9 @@ pub const FIRST_CUT: f64 = 0.9;
 pub const FLOOR: f64 = 0.2;
 /// The most bodies of a cell that is summed directly for a group though it could be opened.
 pub const MOST_NEAR: u32 = 512;
+/// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4, 5 and
+/// 6, the largest of them `(2 order - 1)!! / s^(2 order + 1)`, are in the range of 32 bits.
+const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 2.4;
 
@@ -66,6 +69,12 @@ const ADDED_ERRORS: f64 = 2.4;
 /// sign and add up, however small each is: as the power `order` of the radius over the distance.
 pub fn variation(tolerance: f64, order: usize) -> f64 {
     2.0 * (ADDED_ERRORS * tolerance).powf(1.0 / order as f64)
+}
+
+/// Returns the least squared distance at which expansions of an order are used in numbers of 32
+/// bits, if it is more than that of all orders.
+pub fn least_s2(order: usize) -> f64 {
+    order.checked_sub(4).map_or(0.0, |place| LEAST_S2_OF_ORDERS[place])
 }
 
 /// Whether the acceleration, with derivatives of the size `tide`, varies by no more than that over

@@ -135,16 +135,18 @@ impl<E: Number> TreeSums<'_, E> {
         counts.cells = of_sources.tree.cells.len() as u64;
         let first = &[0];
         let softening2 = settings.softening2 * units.length * units.length;
-        let tests = |cut: f64| Tests {
+        let tests = |cut: f64, least2: f64| Tests {
             softening2: E::from_f64(softening2),
             cut2: E::from_f64(cut * cut),
-            least2: E::from_f64(units.least2),
+            least2: E::from_f64(least2),
             by_angle: matches!(settings.criterion, Criterion::Angle { .. }),
         };
         let (cut, tolerance, variation) = match settings.criterion {
             Criterion::Error { tolerance } => (CUT, tolerance, criterion::variation(tolerance, settings.order)),
             Criterion::Angle { theta } => (CUT * theta.min(1.0), 0.0, theta / 2.0),
         };
+        let of_order = if size_of::<E>() == 4 { criterion::least_s2(settings.order) } else { 0.0 };
+        let least2 = units.least2.max(of_order);
         let mut accelerations = memory::filled(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
         let coarse = Coarse {
             sources: &of_sources,
@@ -152,7 +154,7 @@ impl<E: Number> TreeSums<'_, E> {
             tree: sink_tree,
             extents: &extents,
             positions,
-            tests: tests(FIRST_CUT),
+            tests: tests(FIRST_CUT, units.least2),
             variation,
         };
         let walked = walk::walk(&coarse, sink_tree, first, &mut accelerations, threads)?;
@@ -168,7 +170,7 @@ impl<E: Number> TreeSums<'_, E> {
             extents: &extents,
             positions,
             places: &places,
-            tests: tests(cut),
+            tests: tests(cut, least2),
             accelerations: &accelerations,
             tolerance,
             softening2,
