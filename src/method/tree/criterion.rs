@@ -23,13 +23,13 @@
 //!
 //! A cell that is not accepted is opened if it is as large as B. The error of a smaller one is that
 //! of B's own extent: its parts would be accepted one by one, as each has little mass, and their
-//! errors would have one sign and add up to what was refused. So it is left to the children of B, or
-//! to direct sums if B is a group of sinks, which is not divided any more. A group in the outskirts
-//! of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`] bodies is opened
-//! for a group, however small it is (on a GPU, where direct sums cost more beside expansions, one that
-//! has more than 8192 pairs with the group and is outside its extent), and the acceleration over a
-//! group must vary little ([`variation`]). The test by an angle does not depend on masses: there a group opens every cell
-//! that it does not accept.
+//! errors would have one sign and add up to what was refused. So it is left to the children of B,
+//! or to direct sums if B is a group of sinks, which is not divided any more. A group in the
+//! outskirts of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`]
+//! bodies is opened for a group, however small it is (on a GPU, where direct sums cost more beside
+//! expansions, one that has more than 8192 pairs with the group and is outside its extent), and the
+//! acceleration over a group must vary little ([`variation`]). The test by an angle does not depend
+//! on masses: there a group opens every cell that it does not accept.
 
 /// The largest sum of the radii of two cells whose expansions are used, over their distance.
 pub const CUT: f64 = 0.8;
@@ -58,8 +58,9 @@ pub const FIRST_CUT: f64 = 0.9;
 pub const FLOOR: f64 = 0.2;
 /// The most bodies of a cell that is summed directly for a group though it could be opened.
 pub const MOST_NEAR: u32 = 512;
-/// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4, 5 and
-/// 6, the largest of them `(2 order - 1)!! / s^(2 order + 1)`, are in the range of 32 bits.
+/// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4 to 6
+/// are in the range of 32 bits. The largest of them is `(2 order - 1)!! / s^(2 order + 1)`. The
+/// kernels have these numbers too (`kernels/tree/walk.h`).
 const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 2.4;

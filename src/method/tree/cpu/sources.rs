@@ -29,7 +29,7 @@ pub struct TreeUnits {
     pub length: f64,
     /// The factor of masses.
     pub mass: f64,
-    /// The least squared distance at which expansions are used.
+    /// The least squared distance at which expansions of orders up to 4 are used.
     pub least2: f64,
     /// The largest radius of a cell whose expansion is used.
     pub largest: f64,
@@ -58,7 +58,8 @@ impl TreeUnits {
             2 * deeper >= all.max(1)
         });
         let depth = median.unwrap_or(0) as i32;
-        // Derivatives of the order 6, moments of the order 6 and sums of 2^31 bodies stay in range.
+        // Derivatives of the order 4, moments of the order 6 and sums of 2^31 bodies stay in range.
+        // Higher orders have a least distance of their own in single precision (`least_s2`).
         let (low, high) = if size_of::<E>() == 4 { (-11, 14) } else { (-100, 100) };
         // Coordinates and the softening stay in range too.
         let softening = exponent_of(softening2) / 2;
