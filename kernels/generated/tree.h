@@ -21,7 +21,7 @@
 #define CHILDREN 8
 #define DIRECT_MOMENTS 256
 #define CELLS_OF_BLOCK 8
-#define MOST_PAIRS 8192
+#define MOST_PAIRS 1024
 #define MOST_COUNTED 65535
 #define MOST_ALIKE 512
 #define CROWD 32
@@ -53,7 +53,11 @@
 #define CUBE_TO_UNITS 4
 #define FIELD_CUT2 0.81f
 #define FLOOR 0.2f
+#define MOST_PARTS 16.0f
 #define LEAST_S2 9.313226e-10f
+#define LEAST_S2_OF_ORDER_4 1.5e-8f
+#define LEAST_S2_OF_ORDER_5 9.6e-7f
+#define LEAST_S2_OF_ORDER_6 7.7e-6f
 
 typedef struct {
     long position, position_octet, position_body, position_component;

@@ -1,9 +1,16 @@
 // The walk: which cells of sources have their expansions used for a cell of sinks, and which are
 // left to the sinks in it, or, in groups, summed directly, all of their bodies.
 
-// The squared distance beyond which the derivatives of the order, (2 ORDER - 1)!! / s^(2 ORDER + 1)
-// the largest of them, are in the range of 32 bits.
-#define LEAST_S2_OF_ORDER (ORDER < 4 ? LEAST_S2 : ORDER == 4 ? 1.5e-8f : ORDER == 5 ? 9.6e-7f : 7.7e-6f)
+// The squared distance beyond which the derivatives of the order are in the range of 32 bits.
+#if ORDER == 4
+#define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_4
+#elif ORDER == 5
+#define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_5
+#elif ORDER == 6
+#define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_6
+#else
+#define LEAST_S2_OF_ORDER LEAST_S2
+#endif
 
 // The least acceleration of the bodies of a sink.
 FUNCTION float least_acceleration(GLOBAL const float *accelerations, const Sink *sink, LOCAL_POINTER float *scratch)
@@ -75,10 +82,13 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
                 const float z = APART(place.high, place.low, centre.high, centre.low, z);
                 const float s2 = fma(x, x, fma(y, y, fma(z, z, softening2))), sum = place.high.w + own_radius;
                 const float ratio = (reach.rho + own_radius) * INVERSE_SQRT_32(s2);
-                const float error = 8.0f * fmax(place.high.w, own_radius) * (place.low.w * integer_power(ratio, ORDER));
+                // The error of a cell that is smaller than the sink counts `larger / part` times.
+                const float larger = fmax(place.high.w, own_radius);
+                const float part = fmax(place.high.w, own_radius / MOST_PARTS);
+                const float error = 8.0f * larger * larger * (place.low.w * integer_power(ratio, ORDER));
                 const float least = reach.rho + own_radius;
                 // Not larger, so that cells without mass or without extent are accepted.
-                const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) < error);
+                const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) * part < error);
                 const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
                 const int is_worth = reach.bodies * sink.bodies > MOST_PAIRS && own_radius * own_radius < cut2 * s2;
                 const int may_open = place.high.w >= own_radius || is_last && (by_angle || is_worth);

@@ -51,6 +51,8 @@ pub struct SinkCell<E> {
     /// The radius of a sphere around the centre that holds the sinks; infinite for a cell that has
     /// no expansion.
     pub radius: E,
+    /// The radius over the most times that the error of a smaller cell of sources counts.
+    pub least_part: E,
     /// The tolerance times the least acceleration.
     pub bound: E,
     /// Cells of sources whose `opening` is at least this are opened where they are not accepted.
@@ -283,6 +285,7 @@ fn test<L: Lanes, const ORDER: usize>(
 ) -> [usize; 3] {
     let [mut accepted, mut opened, mut kept] = [0; 3];
     let (radius, bound, opens) = (L::splat(sink.radius), L::splat(sink.bound), L::splat(sink.opens));
+    let least_part = L::splat(sink.least_part);
     for some in list.chunks(L::COUNT) {
         let rows = Rows::new(records, some, L::COUNT);
         let (high, low, rest) = (rows.columns::<L>(0), rows.columns::<L>(4), rows.columns::<L>(8));
@@ -305,9 +308,11 @@ fn test<L: Lanes, const ORDER: usize>(
                 _ => squared * squared * squared,
             };
             let larger = L::select(its_radius.less(radius), radius, its_radius);
-            let error = (larger * number(8.0)) * (mass * power);
+            // The error of a cell that is smaller than the sink counts `larger / part` times.
+            let part = L::select(its_radius.less(least_part), least_part, its_radius);
+            let error = (larger * larger * number(8.0)) * (mass * power);
             // Not greater, so that cells without mass or without extent are accepted.
-            L::bits(is_far) & !L::bits((bound * (s2 * sum)).less(error))
+            L::bits(is_far) & !L::bits((bound * (s2 * sum) * part).less(error))
         };
         let all = (1_u32 << rows.count) - 1;
         let opens = L::bits(opening.less(opens)) ^ all;

@@ -56,12 +56,12 @@ impl Method {
 /// Each is kept on Plummer's and Hernquist's models, a uniform sphere, a collapsed sphere of clumps
 /// and a cosmological sphere, of 5000 to 1.3 10^5 bodies, with small and large softenings.
 const EFFORTS: [(f64, Effort); 7] = [
-    (1e-2, Effort { order: 3, tolerance: 3.2e-2 }),
-    (3e-3, Effort { order: 4, tolerance: 1.1e-2 }),
-    (1e-3, Effort { order: 4, tolerance: 2.8e-3 }),
-    (3e-4, Effort { order: 4, tolerance: 5e-4 }),
-    (1e-4, Effort { order: 5, tolerance: 2.6e-4 }),
-    (1e-5, Effort { order: 6, tolerance: 2.4e-5 }),
+    (1e-2, Effort { order: 3, tolerance: 4e-2 }),
+    (3e-3, Effort { order: 4, tolerance: 1.5e-2 }),
+    (1e-3, Effort { order: 4, tolerance: 4.2e-3 }),
+    (3e-4, Effort { order: 5, tolerance: 1.2e-3 }),
+    (1e-4, Effort { order: 5, tolerance: 3e-4 }),
+    (1e-5, Effort { order: 6, tolerance: 3e-5 }),
     (1e-6, Effort { order: 6, tolerance: 1e-6 }),
 ];
 

@@ -8,10 +8,11 @@
 //!
 //! ```text
 //! r_A + r_B < 0.8 s    and
-//! 8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
+//! n 8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
 //! ```
 //!
-//! where `a_B` is the least acceleration of a sink of B. This is the criterion of Dehnen (2014,
+//! where `a_B` is the least acceleration of a sink of B, and `n` is 1 where A is at least as large as
+//! B. Without `n` this is the criterion of Dehnen (2014,
 //! Computational Astrophysics and Cosmology 1, 1), with `M (rho + r_B)^p` in the place of the sum
 //! over `k` of `C(p, k) P_k r_B^(p - k)`, which it bounds from above, since `P_k = sum |m| |y|^k`
 //! is at most `M rho^k`.
@@ -21,13 +22,16 @@
 //! most 1, so that a derivative of the order `n` is at most `n! s^(-n-1)`, as it is of `1 / d`
 //! without softening.
 //!
-//! A cell that is not accepted is opened if it is as large as B. The error of a smaller one is that
-//! of B's own extent: its parts would be accepted one by one, as each has little mass, and their
-//! errors would have one sign and add up to what was refused. So it is left to the children of B,
-//! or to direct sums if B is a group of sinks, which is not divided any more. A group in the
-//! outskirts of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`]
+//! The error of a cell smaller than B is that of B's own extent. Cells of its size beside one another
+//! have little mass each, and would be accepted one by one, but their errors have one sign and add
+//! up: a row of `r_B / r_A` of them is as long as B. So the error of each counts `n = r_B / r_A`
+//! times, at most [`MOST_PARTS`] times.
+//!
+//! A cell that is not accepted is opened if it is as large as B. A smaller one is left to the
+//! children of B, or to direct sums if B is a group of sinks, which is not divided any more. A group
+//! in the outskirts of a galaxy would sum all of it in that way. So a cell of more than [`MOST_NEAR`]
 //! bodies is opened for a group, however small it is (on a GPU, where direct sums cost more beside
-//! expansions, one that has more than 8192 pairs with the group and is outside its extent), and the
+//! expansions, one that has more than 1024 pairs with the group and is outside its extent), and the
 //! acceleration over a group must vary little ([`variation`]). The test by an angle does not depend
 //! on masses: there a group opens every cell that it does not accept.
 
@@ -58,10 +62,11 @@ pub const FIRST_CUT: f64 = 0.9;
 pub const FLOOR: f64 = 0.2;
 /// The most bodies of a cell that is summed directly for a group though it could be opened.
 pub const MOST_NEAR: u32 = 512;
+/// The most times that the error of a cell of sources counts that is smaller than the cell of sinks.
+pub const MOST_PARTS: f64 = 16.0;
 /// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4 to 6
-/// are in the range of 32 bits. The largest of them is `(2 order - 1)!! / s^(2 order + 1)`. The
-/// kernels have these numbers too (`kernels/tree/walk.h`).
-const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
+/// are in the range of 32 bits. The largest of them is `(2 order - 1)!! / s^(2 order + 1)`.
+pub const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 2.4;
 

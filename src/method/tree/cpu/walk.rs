@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use crate::data::{Result, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::cells::Cell;
+use crate::method::tree::criterion::MOST_PARTS;
 use crate::simd::expansions::{CellRecord, Expansions, Number, SinkCell, Sorted, Tests};
 
 use super::octree::Octree;
@@ -233,6 +234,7 @@ pub fn sink_cell<E: Number>(center: [f64; 3], radius: f64, bound: f64, is_last: 
         center: high,
         center_low: std::array::from_fn(|k| E::from_f64(center[k] - high[k].to_f64())),
         radius: E::from_f64(radius),
+        least_part: E::from_f64(radius / MOST_PARTS),
         bound: E::from_f64(bound),
         opens: E::from_f64(if is_last { 0.0 } else { radius }),
     }

@@ -43,7 +43,7 @@ pub const DIRECT_MOMENTS: usize = 256;
 pub const CELLS_OF_BLOCK: usize = 8;
 /// The most pairs of bodies of a group and a cell that are summed directly though the cell could be
 /// opened, and is so far that its children might be accepted.
-pub const MOST_PAIRS: usize = 8192;
+pub const MOST_PAIRS: usize = 1024;
 /// The most bodies of a cell that walks know of.
 pub const MOST_COUNTED: usize = u16::MAX as usize;
 /// Bodies that may agree in all bits that the sort compares.
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::tree::LEAF;
-    use crate::method::tree::criterion::FLOOR;
+    use crate::method::tree::criterion::{FLOOR, LEAST_S2_OF_ORDERS, MOST_PARTS};
     use crate::method::tree::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT};
     use crate::method::tree::gpu::expansions;
 
@@ -246,7 +246,16 @@ mod tests {
             let number = if number < 0 { format!("({number})") } else { number.to_string() };
             writeln!(text, "#define {name} {number}").unwrap();
         }
-        let reals = [("FIELD_CUT2", FIELD_CUT2), ("FLOOR", FLOOR), ("LEAST_S2", LEAST_S2)];
+        let [order4, order5, order6] = LEAST_S2_OF_ORDERS;
+        let reals = [
+            ("FIELD_CUT2", FIELD_CUT2),
+            ("FLOOR", FLOOR),
+            ("MOST_PARTS", MOST_PARTS),
+            ("LEAST_S2", LEAST_S2),
+            ("LEAST_S2_OF_ORDER_4", order4),
+            ("LEAST_S2_OF_ORDER_5", order5),
+            ("LEAST_S2_OF_ORDER_6", order6),
+        ];
         for (name, number) in reals {
             writeln!(text, "#define {name} {:?}f", number as f32).unwrap();
         }
