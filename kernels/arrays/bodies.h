@@ -82,7 +82,7 @@ pack_sinks(const Columns columns, const Column radii2, const Column steps, const
                 && is_within(step, LARGEST_DOUBLE)))
             bad = LARGEST_INDEX - (int)sink;
         has_radius |= radius2 > 0.0;
-        ((GLOBAL int *)row)[0] = columns.indices.stride == 0 ? 0 : index_of(origin, &columns, sink);
+        ((GLOBAL int *)row)[0] = index_of_sink(origin, &columns, sink);
         ((GLOBAL int *)row)[1] = 0;
         row[1] = columns.softening2.stride == 0 ? softening2 : real_of(origin, columns.softening2, sink, 0);
         row[2] = radius2;
@@ -119,19 +119,19 @@ pack_sinks(const Columns columns, const Column radii2, const Column steps, const
     }
 }
 
-// Whether sinks, as pack_sinks writes them, are not the sources at their numbers: then `found` is 1.
+// Whether sinks are not the sources at their numbers: then `found` is 1.
 KERNEL(ARRAY_THREADS, 2)
-compare_sinks(GLOBAL const double *sinks, const int width, const int count, GLOBAL const double *octets,
+compare_sinks(const Columns columns, GLOBAL const char *origin, const int count, GLOBAL const double *octets,
     GLOBAL const int *indices, const int n_coefficients, const int with_indices, GLOBAL int *found)
 {
     const int rows = 2 + 3 * n_coefficients;
     int differs = 0;
     for (long sink = BLOCK * ARRAY_THREADS + THREAD; sink < count && !differs; sink += BLOCKS * ARRAY_THREADS) {
-        GLOBAL const double *row = sinks + sink * width, *octet = octets + sink / OCTET * OCTET * rows + sink % OCTET;
+        GLOBAL const double *octet = octets + sink / OCTET * OCTET * rows + sink % OCTET;
         UNROLL
         for (int component = 0; component < 3; ++component)
-            differs |= row[3 + component] != octet[(2 + component) * OCTET];
-        differs |= with_indices && ((GLOBAL const int *)row)[0] != indices[sink];
+            differs |= real_of(origin, columns.positions, sink, component) != octet[(2 + component) * OCTET];
+        differs |= with_indices && index_of_sink(origin, &columns, sink) != indices[sink];
     }
     if (differs)
         ATOMIC_MAX(found, 1);

@@ -106,17 +106,14 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_high
     }
 }
 
-// The forces on the sinks of groups by their local expansions, which go to the numbers of the sinks,
-// or, where they are the share of another device, to their places in it. `adds` says that other
-// forces are there. Every 32 threads have a group.
+// The potentials, with their sign turned, and accelerations of the sinks of groups by their local
+// expansions. Every 32 threads have a group.
 KERNEL(VALUE_THREADS, ORDER < 5 ? 8 : 4)
 find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
-    GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const float *locals,
-    GLOBAL double *forces, GLOBAL const double *frame, double mass_factor, uint room, int adds, int is_share)
+    GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const float *locals, GLOBAL float4 *far_sums, uint room)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
-    const double unit = frame[CUBE_TO_UNITS], factor = 1.0 / mass_factor;
     const uint count = sink_counts[LEVELS_OF_SINKS], step = BLOCKS * (VALUE_THREADS / LANES);
     for (uint number = BLOCK * (VALUE_THREADS / LANES) + WARP; number < count; number += step) {
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
@@ -129,12 +126,7 @@ find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs
             read_local(of_group, expansion);
             find_values(APART(high, low, centre.high, centre.low, x), APART(high, low, centre.high, centre.low, y),
                 APART(high, low, centre.high, centre.low, z), expansion, values);
-            const long to = 4 * (long)(is_share ? sink - sink_counts[SHARE] : sink_numbers[sink]);
-            UNROLL
-            for (int q = 0; q < 4; ++q) {
-                const double force = values[q] * ((q == 0 ? -unit : unit * unit) * factor);
-                forces[to + q] = adds ? forces[to + q] + force : force;
-            }
+            far_sums[sink] = FLOAT4(values[0], values[1], values[2], values[3]);
         }
     }
 }

@@ -1,5 +1,5 @@
-// The forces on groups by direct sums over the cells of their lists, which are added to the forces
-// that are there. A block of 32 threads has a group. A thread has up to four of its sinks, and the
+// The forces on groups by direct sums over the cells of their lists, to which the sums over far cells
+// are added. A block of 32 threads has a group. A thread has up to four of its sinks, and the
 // threads that have the same sinks share the sources in strands. A list of several segments is
 // summed by several blocks, a segment each, and then their sums are.
 //
@@ -64,20 +64,24 @@ FUNCTION uint sinks_of_thread(uint of_turn)
     return each;
 }
 
-// Adds the sum over near cells to the force on a sink, which stands at the number of the sink, or,
-// where it is of the share of another device, at its place in it.
-FUNCTION void add_sum(double sum[4], int is_seen, uint sink, GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers,
-    GLOBAL double *forces, float softening2, double unit, double mass_factor, int are_sources, int is_share,
-    uint first_of_share)
+// Writes the force on a sink, the sums over far and near cells, to the number of the sink, or, where
+// it is of the share of another device, to its place in it. `adds` says that other forces are there.
+FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers,
+    GLOBAL const float4 *far_sums, GLOBAL double *forces, float softening2, double unit, double mass_factor, int adds,
+    int are_sources, int is_share, uint first_of_share)
 {
     // With a softening the source that is the sink itself may be part of an expansion.
     if (are_sources && !is_seen && softening2 > 0.0f)
         sum[0] -= sink_highs[sink].w * INVERSE_SQRT_32(softening2);
     const double factor = 1.0 / mass_factor;
     const long to = 4 * (long)(is_share ? sink - first_of_share : sink_numbers[sink]);
+    const float4 far_sum = far_sums[sink];
+    const float of_far[4] = {far_sum.x, far_sum.y, far_sum.z, far_sum.w};
     UNROLL
-    for (int q = 0; q < 4; ++q)
-        forces[to + q] += sum[q] * ((q == 0 ? -unit : unit * unit) * factor);
+    for (int q = 0; q < 4; ++q) {
+        const double scale = (q == 0 ? -unit : unit * unit) * factor, force = of_far[q] * scale;
+        forces[to + q] = (adds ? forces[to + q] + force : force) + sum[q] * scale;
+    }
 }
 
 // The parts, then the groups whose lists are no longer than parts end up with.
@@ -86,8 +90,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL uint *lists, GLOBAL const uint *used, GLOBAL const uint *parts,
-    GLOBAL double *forces, GLOBAL const double *frame, double softening2_given, double mass_factor, uint room,
-    uint room_of_parts, int are_sources, int is_share)
+    GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame, double softening2_given,
+    double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_share)
 {
     // Between pieces the sums of the threads are there.
     LOCAL float4 tile[MOST_SINKS * STRAND_STRIDE > NEAR_TILE ? MOST_SINKS * STRAND_STRIDE : NEAR_TILE];
@@ -231,8 +235,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                     UNROLL
                     for (int q = 0; q < 4; ++q)
                         sum[q] = totals[4 * place + q];
-                    add_sum(sum, seen[place] > 0, group.first_body + begin + place, sink_highs, sink_numbers, forces, softening2,
-                        unit, mass_factor, are_sources, is_share, sink_counts[SHARE]);
+                    write_sums(sum, seen[place] > 0, group.first_body + begin + place, sink_highs, sink_numbers, far_sums, forces,
+                        softening2, unit, mass_factor, adds, are_sources, is_share, sink_counts[SHARE]);
                 }
             }
             SYNC_32;
@@ -244,8 +248,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
 KERNEL(LANES, 16)
 join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks,
     GLOBAL const uint *sink_counts, GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL const uint *used,
-    GLOBAL const uint *parts, GLOBAL double *forces, GLOBAL const double *frame, double softening2_given, double mass_factor,
-    uint room, uint room_of_parts, int are_sources, int is_share)
+    GLOBAL const uint *parts, GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame,
+    double softening2_given, double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_share)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -267,8 +271,8 @@ join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLO
                     sum[q] += from[q];
                 is_seen |= from[4] > 0.0f;
             }
-            add_sum(sum, is_seen, group.first_body + place, sink_highs, sink_numbers, forces, softening2, unit, mass_factor,
-                are_sources, is_share, sink_counts[SHARE]);
+            write_sums(sum, is_seen, group.first_body + place, sink_highs, sink_numbers, far_sums, forces, softening2, unit,
+                mass_factor, adds, are_sources, is_share, sink_counts[SHARE]);
         }
     }
 }

@@ -87,6 +87,12 @@ impl DeviceBodies {
         }
     }
 
+    /// Whether they have positions alone, and indices or none.
+    pub fn are_positions(&self) -> bool {
+        let [positions, ..] = self.derivatives;
+        positions.is_some() && self.given().count() == 1 + usize::from(self.indices.is_some())
+    }
+
     /// Returns the arrays that are there.
     pub fn given(&self) -> impl Iterator<Item = DeviceArray> {
         let others = [self.masses, self.times, self.indices, self.softening2, self.radii2, self.steps];

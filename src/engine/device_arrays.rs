@@ -194,10 +194,26 @@ impl System {
         if !is_each && count > 0 && !(0.0..=largest_softening2(&interaction)).contains(&softening2) {
             check_sink(&interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
         }
+        let pairs = (count as u64).saturating_mul(nj as u64);
+        let tree = self.tree_of_pairs(pairs);
+        let end = nj.min(self.journal.sources().on_device());
         self.candidates.places(count, &interaction)?;
-        self.kept_sinks = KeptSinks::Nowhere;
         let arrays = self.arrays_at(&sinks.place)?;
         sinks.given().try_for_each(|array| arrays.check(&array, count))?;
+        let are_sources = tree.is_some()
+            && !is_each
+            && count > 0
+            && count == end
+            && arrays.sinks_are_sources(sinks, count, skip_own_index)?;
+        if let Some(accuracy) = tree.filter(|_| are_sources && sinks.are_positions()) {
+            // The device needs no copy of them.
+            self.kept_sinks = KeptSinks::Sources(softening2);
+            let tree = TreeBlock { accuracy, softening2, are_sources: Some(true) };
+            let place = SinkPlace::Device(Some(tree));
+            return self.start_candidates(nj, skip_own_index, self.scan_of_all(softening2), place);
+        }
+        self.kept_sinks = KeptSinks::Nowhere;
+        let arrays = self.arrays_at(&sinks.place)?;
         let scan = if count == 0 {
             SinkScan::NOTHING
         } else {
@@ -209,21 +225,14 @@ impl System {
             }
             scan
         };
-        let pairs = (count as u64).saturating_mul(nj as u64);
-        let place = match self.tree_of_pairs(pairs) {
+        let place = match tree {
             None => SinkPlace::Device(None),
             Some(_) if is_each || count == 0 => SinkPlace::Host,
-            Some(accuracy) => {
-                let end = nj.min(self.journal.sources().on_device());
-                let are_sources =
-                    count == end && arrays_of(&mut self.devices)?.sinks_are_sources(count, skip_own_index)?;
-                if are_sources || end > 0 && !skip_own_index {
-                    SinkPlace::Device(Some(TreeBlock { accuracy, softening2, are_sources: Some(are_sources) }))
-                } else {
-                    // Sources are left out by their index on the host.
-                    SinkPlace::Host
-                }
+            Some(accuracy) if are_sources || end > 0 && !skip_own_index => {
+                SinkPlace::Device(Some(TreeBlock { accuracy, softening2, are_sources: Some(are_sources) }))
             }
+            // Sources are left out by their index on the host.
+            Some(_) => SinkPlace::Host,
         };
         if place == SinkPlace::Host && count > 0 {
             arrays_of(&mut self.devices)?.fetch_sinks(self.candidates.numbers_mut())?;

@@ -91,13 +91,18 @@ impl System {
             return Ok(false);
         }
         self.candidates.places(count, &self.interaction)?;
-        self.kept_sinks = KeptSinks::Nowhere;
-        let sinks = DeviceBodies { masses: None, ..sources };
-        let (scan, bad) = arrays_of(&mut self.devices)?.take_sinks(&sinks, count, softening2)?;
-        if bad.is_some() {
+        let tree = self.tree_of_pairs((count as u64).saturating_mul(count as u64));
+        let scan = if tree.is_some() {
+            self.kept_sinks = KeptSinks::Sources(softening2);
+            self.scan_of_all(softening2)
+        } else {
+            self.kept_sinks = KeptSinks::Nowhere;
+            let sinks = DeviceBodies { masses: None, ..sources };
+            arrays_of(&mut self.devices)?.take_sinks(&sinks, count, softening2)?.0
+        };
+        if !scan.good {
             return Ok(false);
         }
-        let tree = self.tree_of_pairs((count as u64).saturating_mul(count as u64));
         let tree = tree.map(|accuracy| TreeBlock { accuracy, softening2, are_sources: Some(true) });
         self.start_candidates(count, true, scan, SinkPlace::Device(tree))?;
         if !self.moving.is_current {

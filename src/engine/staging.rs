@@ -472,8 +472,10 @@ impl System {
         // Indices are compared only where sinks leave out sources by them.
         let sinks = if skip_own_index { sinks } else { DeviceBodies { indices: None, ..sinks } };
         staged.send(arrays, staged.bodies.columns.indices.filter(|_| skip_own_index), 4)?;
-        let (scan, _) = arrays.take_sinks(&sinks, count, staged.bodies.softening2)?;
-        let are_sources = count == end && arrays.sinks_are_sources(count, skip_own_index)?;
+        let are_sources = count == end && arrays.sinks_are_sources(&sinks, count, skip_own_index)?;
+        if !are_sources && !skip_own_index {
+            arrays.take_sinks(&sinks, count, staged.bodies.softening2)?;
+        }
         Ok((are_sources || !skip_own_index).then_some((scan, are_sources)))
     }
 

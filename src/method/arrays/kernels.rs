@@ -206,22 +206,22 @@ impl<G: Gpu> Kernels<G> {
         Ok(blocks)
     }
 
-    /// Looks for a packed sink, of this many numbers, that is not the source at its number.
+    /// Looks for a sink that is not the source at its number.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
     pub unsafe fn compare_sinks(
         &mut self,
-        (gpu, queue): (&G, &G::Queue),
-        (sinks, width, count): (Address<G>, usize, usize),
+        (gpu, queue, origin): On<G>,
+        (sinks, count): (&DeviceBodies, usize),
         (store, n_coefficients, with_indices): (&StoreAddresses<Address<G>>, usize, bool),
         found: Address<G>,
     ) -> Result<()> {
-        let (width, number, n_coefficients) = (width as i32, count as i32, n_coefficients as i32);
+        let (columns, number, n_coefficients) = (columns(sinks), count as i32, n_coefficients as i32);
         let with_indices = i32::from(with_indices);
         let arguments = [
-            Argument::Memory(sinks),
-            Argument::Bytes(bytes_of(&width)),
+            Argument::Bytes(bytes_of(&columns)),
+            Argument::Memory(origin),
             Argument::Bytes(bytes_of(&number)),
             Argument::Memory(store.octets),
             Argument::Memory(store.indices),

@@ -74,9 +74,9 @@ pub trait DeviceArrays {
     /// returns their summary, and the first that is wrong.
     fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)>;
 
-    /// Whether this many sinks, those that it took last, are the sources at their numbers, of which
-    /// it has all; their indices too, if those are compared.
-    fn sinks_are_sources(&mut self, count: usize, with_indices: bool) -> Result<bool>;
+    /// Whether this many sinks are the sources at their numbers, of which it has all; their indices
+    /// too, if those are compared.
+    fn sinks_are_sources(&mut self, sinks: &DeviceBodies, count: usize, with_indices: bool) -> Result<bool>;
 
     /// Copies the numbers of the sinks that it took last.
     fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()>;

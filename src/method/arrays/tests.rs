@@ -182,9 +182,9 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
 
         let are_sources = |work: &mut ArrayWork<OpenCl>| {
             [false, true].map(|with_indices| {
-                let on = (&caller.gpu, &caller.queue);
+                let compared = (&sinks, COUNT, with_indices);
                 // SAFETY: as above; the store has as many sources.
-                unsafe { work.sinks_are_sources(on, interaction, (COUNT, with_indices), &kept).unwrap() }
+                unsafe { work.sinks_are_sources(caller.on(), interaction, compared, &kept).unwrap() }
             })
         };
         assert_eq!(are_sources(&mut work), [true, true], "{}", interaction.name());
@@ -192,8 +192,6 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
         for (number, at, value, expected) in [(COUNT - 1, 5, 0.5, [true, false]), (300, 8, 7.0, [false, false])] {
             others[number][at] = value;
             caller.put(others.as_flattened());
-            // SAFETY: as above.
-            unsafe { work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap() };
             assert_eq!(are_sources(&mut work), expected, "{}", interaction.name());
         }
 

@@ -200,25 +200,24 @@ impl<G: Gpu> ArrayWork<G> {
         Ok((scan, bad))
     }
 
-    /// Whether the sinks that were taken are the sources at their numbers, which the device has in
-    /// chunks whose slots are their numbers; their indices too, if those are compared.
+    /// Whether sinks are the sources at their numbers, which the device has in chunks whose slots are
+    /// their numbers; their indices too, if those are compared.
     ///
     /// # Safety
     /// See [`ArrayWork::begin_check`]; the store has as many sources.
     pub unsafe fn sinks_are_sources(
         &mut self,
-        (gpu, queue): (&G, &G::Queue),
+        on: On<G>,
         interaction: &Interaction,
-        (count, with_indices): (usize, bool),
+        (sinks, count, with_indices): (&DeviceBodies, usize, bool),
         store: &StoreAddresses<Address<G>>,
     ) -> Result<bool> {
-        let sinks = (self.sinks.address(), sinks::width(interaction), count);
         let sources = (store, interaction.n_coefficients, with_indices);
         // SAFETY: the caller's promise; what is found is waited for.
         unsafe {
-            gpu.zero(queue, &self.flags[0], FLAGS)?;
-            self.kernels.compare_sinks((gpu, queue), sinks, sources, self.flags[0].address())?;
-            Ok(self.found_number((gpu, queue))?.is_none())
+            on.0.zero(on.1, &self.flags[0], FLAGS)?;
+            self.kernels.compare_sinks(on, (sinks, count), sources, self.flags[0].address())?;
+            Ok(self.found_number((on.0, on.1))?.is_none())
         }
     }
 

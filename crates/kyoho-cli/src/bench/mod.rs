@@ -67,7 +67,7 @@ pub struct Arguments {
     speedup: bool,
     /// Measure forces by a tree on all bodies, with their errors, beside direct sums; shown as a
     /// table and two pictures: the time against the number of bodies and against the error
-    #[arg(long, group = "drawn", conflicts_with_all = ["ni", "regular"])]
+    #[arg(long, groups = ["drawn", "placed"], conflicts_with_all = ["ni", "regular"])]
     tree: bool,
     /// The accuracies of --tree: relative errors of accelerations, 1e-6 to 1e-2 [default:
     /// 1e-2,1e-3,1e-4]
@@ -87,10 +87,10 @@ pub struct Arguments {
     phases: bool,
     /// Measure interaction lists: groups of sinks, on which only the sources of their own lists
     /// act; of addresses, of sources that come with the call, and of ranges of addresses
-    #[arg(long, group = "grouped", conflicts_with_all = ["n", "ni", "regular", "drawn"])]
+    #[arg(long, groups = ["grouped", "placed"], conflicts_with_all = ["n", "ni", "regular", "drawn"])]
     lists: bool,
     /// Measure batches of many systems, of 3 to 4096 bodies each
-    #[arg(long, group = "grouped", conflicts_with_all = ["ni", "regular", "drawn"])]
+    #[arg(long, groups = ["grouped", "placed"], conflicts_with_all = ["ni", "regular", "drawn"])]
     batch: bool,
     /// The number of groups of each row with --lists [default: 1000 to 32768 on GPUs, 62 to 2048 on
     /// CPUs]
@@ -100,9 +100,9 @@ pub struct Arguments {
     /// bodies on GPUs, 65536 on CPUs]
     #[arg(long, requires = "batch", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     systems: Option<u32>,
-    /// With --lists or --batch, take the arrays from the memory of the CUDA device that computes,
-    /// and leave the forces there
-    #[arg(long, requires = "grouped")]
+    /// With --lists, --batch or --tree, take the arrays from the memory of the CUDA device that
+    /// computes, and leave the forces there
+    #[arg(long, requires = "placed")]
     on_device: bool,
     /// The file of the picture; an older file of this name is replaced [default: kyoho-bench.svg;
     /// with --speedup kyoho-speedup.svg; with --tree
@@ -158,9 +158,23 @@ impl Arguments {
     /// whatever fails and however small a block is.
     fn setup(&self, settings: &Settings, interaction: &Interaction) -> Result<Setup> {
         let setup = settings.setup(interaction.order, interaction.precision)?;
+        self.check_place(&setup)?;
         let scope = interaction.scope;
         let shape = self.shape.map(|place| ForcedShape { place: place.into(), everywhere: false });
         Ok(Setup { scope, shape, crossover: Some(0), fall_back: false, ..setup })
+    }
+
+    /// Fails where arrays on the device are asked for and cannot be measured.
+    fn check_place(&self, setup: &Setup) -> Result<()> {
+        let devices = setup.devices.len();
+        if !self.on_device || setup.backend == Backend::Cuda && (devices == 1 || self.tree) {
+            return Ok(());
+        }
+        Err(Failure::Argument {
+            option: "--on-device",
+            value: format!("with backend {} and {devices} devices", setup.backend.name()),
+            allowed: "backend cuda and one device, or several with --tree".into(),
+        })
     }
 }
 
@@ -180,16 +194,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     } else if arguments.tree {
         trees::run(arguments, &setup()?)
     } else if arguments.lists || arguments.batch {
-        let setup = setup()?;
-        if arguments.on_device && (setup.backend != Backend::Cuda || setup.devices.len() != 1) {
-            let devices = setup.devices.len();
-            return Err(Failure::Argument {
-                option: "--on-device",
-                value: format!("with backend {} and {devices} devices", setup.backend.name()),
-                allowed: "backend cuda and one device".into(),
-            });
-        }
-        groups::run(arguments, &setup)
+        groups::run(arguments, &setup()?)
     } else {
         table::run(arguments, &settings, &interactions)
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::bench::arrays::Received;
-use crate::bench::measure::{self, Bench, Particle};
+use crate::bench::arrays::{Bodies, Received};
+use crate::bench::device::DeviceMemory;
+use crate::bench::measure::{self, Bench, Particle, SOFTENING};
 use crate::bench::plot::{self, Axis, Curve, DECADES, Picture};
 use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
@@ -13,7 +14,7 @@ use crate::bench::{Arguments, given};
 use crate::failure::{Failure, Result};
 use crate::machine::named;
 use kyoho::data::error::shown;
-use kyoho::data::{Order, SinkOrder, TreeAccuracy, TreePhase, memory};
+use kyoho::data::{DeviceBodies, DeviceForces, Order, SinkOrder, TreeAccuracy, TreePhase, memory};
 use kyoho::engine::TreeErrors;
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
@@ -178,7 +179,10 @@ fn of_bodies(
     let mut direct = Bench::new(arguments.seconds, setup, &bodies)?;
     // Trees are measured where direct sums would be faster, too.
     bench.system().set_tree_crossover(Some(0));
-    let caller = Caller::new(&bodies, bench.system())?;
+    let mut caller = Caller::new(&bodies, bench.system())?;
+    if arguments.on_device {
+        caller.move_to(setup.devices[0], bench.system())?;
+    }
     for asked in all_asked {
         bench.system().set_tree(Some(*asked))?;
         let mut calls: [&mut dyn FnMut() -> Result<()>; 2] =
@@ -200,6 +204,7 @@ fn of_bodies(
             error_median: Some(errors.median),
             error_percentile_99: Some(errors.percentile_99),
             of_direct: Some(seconds_of_direct / median.0),
+            on_device: Some(arguments.on_device),
             ..bench.row(work, [n, n], median)
         });
         let measured = Measured { asked: *asked, whole, forces, direct };
@@ -218,6 +223,15 @@ fn of_bodies(
 pub struct Caller<'a> {
     bodies: &'a [Particle],
     forces: Received,
+    on_device: Option<OnDevice>,
+}
+
+/// The arrays of such a program that lie on the device.
+struct OnDevice {
+    _memory: DeviceMemory,
+    sources: DeviceBodies,
+    sinks: DeviceBodies,
+    forces: DeviceForces,
 }
 
 /// The phases of a call.
@@ -238,7 +252,18 @@ impl Profile {
 impl<'a> Caller<'a> {
     /// Makes the arrays.
     pub fn new(bodies: &'a [Particle], system: &System) -> Result<Caller<'a>> {
-        Ok(Caller { bodies, forces: Received::new(bodies.len(), system.interaction())? })
+        Ok(Caller { bodies, forces: Received::new(bodies.len(), system.interaction())?, on_device: None })
+    }
+
+    /// Copies the arrays to a device, from which all calls take them from now on.
+    fn move_to(&mut self, number: usize, system: &System) -> Result<()> {
+        let mut memory = DeviceMemory::new(number)?;
+        let bodies = Bodies::new(self.bodies, 0..self.bodies.len(), system.interaction())?;
+        let sources = memory.bodies(&bodies, true, true)?;
+        let forces = memory.forces(self.bodies.len(), system.interaction())?;
+        let sinks = DeviceBodies { masses: None, ..sources };
+        self.on_device = Some(OnDevice { _memory: memory, sources, sinks, forces });
+        Ok(())
     }
 
     /// Writes all sources, computes the forces on all bodies, and receives them.
@@ -273,19 +298,30 @@ impl<'a> Caller<'a> {
     /// Writes all sources.
     fn write(&self, system: &mut System) -> Result<()> {
         let bodies: &[Particle] = self.bodies;
+        if let Some(arrays) = &self.on_device {
+            let are_taken = system.set_sources_on_device(&arrays.sources, bodies.len())?;
+            debug_assert!(are_taken, "no block is under way, and there were no more sources before");
+            return Ok(());
+        }
         Ok(system.set_sources(bodies.len(), |number| bodies[number].source(Order::Second, number, 0.0))?)
     }
 
     /// Computes the forces on all bodies, and receives them.
     fn force(&self, system: &mut System) -> Result<()> {
         let bodies = self.bodies;
+        if let Some(arrays) = &self.on_device {
+            let sinks = (&arrays.sinks, bodies.len());
+            system.start_on_device(bodies.len(), true, sinks, SOFTENING * SOFTENING)?;
+            return Ok(system.wait_on_device(&arrays.forces)?);
+        }
         system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, 0.0))?;
         Ok(system.wait_each_on_threads(|first, forces| self.forces.write(first, &forces))?)
     }
 }
 
 fn print_header(measured: &Measured) -> Result<()> {
-    out!("{}; forces on all of N bodies by a tree, beside direct sums", measured.whole.title())?;
+    let arrays = if measured.whole.on_device == Some(true) { ", arrays on the device" } else { "" };
+    out!("{}; forces on all of N bodies by a tree{arrays}, beside direct sums", measured.whole.title())?;
     let times = format!("{:>15}  {:>15}  {:>15}  {:>8}", "milliseconds", "sources stay", "direct sums", "ratio");
     let (asked, _) = number_of(measured.asked);
     out!("{:>9}  {asked:>8}  {:>12}  {:>10}  {times}", "N", "median error", "99 % error")

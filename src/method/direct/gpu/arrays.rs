@@ -145,11 +145,12 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
     }
 
-    fn sinks_are_sources(&mut self, count: usize, with_indices: bool) -> Result<bool> {
+    fn sinks_are_sources(&mut self, sinks: &DeviceBodies, count: usize, with_indices: bool) -> Result<bool> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let (on, compared) = ((&self.gpu, &self.queues[0]), (count, with_indices));
-        // SAFETY: it took as many sinks and sources.
+        let on = at(&self.gpu, &self.queues, arrays, &sinks.place)?;
+        let compared = (sinks, count, with_indices);
+        // SAFETY: see `begin_check`; it took as many sources.
         unsafe { arrays.sinks_are_sources(on, &self.options.interaction, compared, &self.store.addresses()) }
     }
 

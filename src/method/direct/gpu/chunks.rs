@@ -62,15 +62,17 @@ impl Chunks {
     /// Takes this many chunks, whose slots are their numbers, in the place of all.
     pub fn take_dense(&mut self, chunks: usize) -> Result<()> {
         let table = chunks.max(self.slots.len());
-        memory::lengthen(&mut self.slots, table, "the table of slots", || NOWHERE)?;
         memory::lengthen(&mut self.stamps, chunks, "the stamps of chunks", || 0)?;
+        self.changed |= table > self.slots.len();
+        memory::lengthen(&mut self.slots, table, "the table of slots", || NOWHERE)?;
         for (number, slot) in self.slots.iter_mut().enumerate() {
-            *slot = if number < chunks { number as i32 } else { NOWHERE };
+            let new = if number < chunks { number as i32 } else { NOWHERE };
+            self.changed |= *slot != new;
+            *slot = new;
         }
         self.stamps.truncate(chunks);
         self.stamps.fill(0);
         self.in_place = chunks;
-        self.changed = true;
         Ok(())
     }
 
@@ -141,6 +143,20 @@ mod tests {
         sources.all_is_written();
         assert_eq!(stale(&mut chunks, &mut sources), [(0, 0), (1, 1)]);
         assert!(chunks.table().1);
+    }
+
+    #[test]
+    fn the_table_has_changed_where_other_chunks_than_before_are_dense() {
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(1));
+        for (count, expected) in [(3, true), (3, false), (5, true), (5, false)] {
+            chunks.take_dense(count).unwrap();
+            assert_eq!((chunks.table().1, chunks.count(), chunks.is_dense()), (expected, count, true), "{count}");
+        }
+        [9, 7].into_iter().for_each(|chunk| write(&mut sources, chunk));
+        stale(&mut chunks, &mut sources);
+        assert!(chunks.table().1);
+        chunks.take_dense(10).unwrap();
+        assert!(chunks.table().1 && chunks.is_dense());
     }
 
     #[test]

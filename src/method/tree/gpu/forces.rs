@@ -99,6 +99,8 @@ pub struct Forces<G: Gpu> {
     alike: Room<G>,
     groups: Room<G>,
     locals: Room<G>,
+    /// The sums by expansions, in the order of the sorted bodies.
+    far_sums: Room<G>,
     report: G::HostMemory,
     /// Words of lists that there is room for.
     room: usize,
@@ -142,6 +144,7 @@ impl<G: Gpu> Forces<G> {
             alike: room()?,
             groups: room()?,
             locals: room()?,
+            far_sums: room()?,
             report: gpu.allocate_host(4 * REPORTED, "trees")?,
             room: 0,
             room_of_groups: 0,
@@ -188,6 +191,7 @@ impl<G: Gpu> Forces<G> {
         self.used.see_to(gpu, 8)?;
         self.accelerations.see_to(gpu, 4 * count)?;
         self.ratios.see_to(gpu, 4 * count)?;
+        self.far_sums.see_to(gpu, 16 * count)?;
         self.alike.see_to(gpu, 4 * cells)?;
         self.groups.see_to(gpu, 4 * cells)?;
         let words = (WORDS * count + LEAST_WORDS).min(self.most_words);
@@ -413,21 +417,8 @@ impl<G: Gpu> Forces<G> {
             let (to, mass_factor) = (Argument::Memory(to), Argument::Bytes(bytes_of(&asked.mass_factor)));
             let choices = [are_sources, adds, is_share];
             let [are_sources, adds, is_share] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
-            let arguments = [
-                sink_places,
-                sink_highs,
-                sink_lows,
-                numbers_of_sinks,
-                sinks,
-                sink_counts,
-                locals,
-                to,
-                frame,
-                mass_factor,
-                room_,
-                adds,
-                is_share,
-            ];
+            let far_sums = self.far_sums.at();
+            let arguments = [sink_places, sink_highs, sink_lows, sinks, sink_counts, locals, far_sums, room_];
             let shape = (blocks(LEVELS_OF_SINKS).div_ceil(VALUE_THREADS / LANES), VALUE_THREADS);
             launch(on, &mut kernels.find_forces, shape, &arguments)?;
             self.clock.end(on, TreePhase::Expansions)?;
@@ -445,12 +436,14 @@ impl<G: Gpu> Forces<G> {
                 lists,
                 used,
                 parts,
+                far_sums,
                 to,
                 frame,
                 softening2,
                 mass_factor,
                 room_,
                 room_of_parts,
+                adds,
                 are_sources,
                 is_share,
             ];
@@ -464,12 +457,14 @@ impl<G: Gpu> Forces<G> {
                 lists,
                 used,
                 parts,
+                far_sums,
                 to,
                 frame,
                 softening2,
                 mass_factor,
                 room_,
                 room_of_parts,
+                adds,
                 are_sources,
                 is_share,
             ];
