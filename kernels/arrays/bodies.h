@@ -59,6 +59,12 @@ check_addresses(GLOBAL const char *origin, const Column column, const long count
     }
 }
 
+// Sinks that were given no indices have the index 0.
+FUNCTION int given_index(GLOBAL const char *bodies, const Columns *columns, long sink)
+{
+    return columns->indices.stride == 0 ? 0 : index_of(bodies, columns, sink);
+}
+
 // Puts sinks where a block has them: the index in the lower half of 64 bits, the squared softening
 // and the squared radius, the vectors and, where steps are wanted, the step. It finds the first
 // that is not good (as check_bodies does), whether one has a radius, and the largest component of
@@ -82,7 +88,7 @@ pack_sinks(const Columns columns, const Column radii2, const Column steps, const
                 && is_within(step, LARGEST_DOUBLE)))
             bad = LARGEST_INDEX - (int)sink;
         has_radius |= radius2 > 0.0;
-        ((GLOBAL int *)row)[0] = index_of_sink(origin, &columns, sink);
+        ((GLOBAL int *)row)[0] = given_index(origin, &columns, sink);
         ((GLOBAL int *)row)[1] = 0;
         row[1] = columns.softening2.stride == 0 ? softening2 : real_of(origin, columns.softening2, sink, 0);
         row[2] = radius2;
@@ -131,7 +137,7 @@ compare_sinks(const Columns columns, GLOBAL const char *origin, const int count,
         UNROLL
         for (int component = 0; component < 3; ++component)
             differs |= real_of(origin, columns.positions, sink, component) != octet[(2 + component) * OCTET];
-        differs |= with_indices && index_of_sink(origin, &columns, sink) != indices[sink];
+        differs |= with_indices && given_index(origin, &columns, sink) != indices[sink];
     }
     if (differs)
         ATOMIC_MAX(found, 1);

@@ -13,12 +13,6 @@ FUNCTION int index_of(GLOBAL const char *bodies, const Columns *columns, long bo
     return column.stride == 0 ? (int)body : *(GLOBAL const int *)(bodies + column.offset + body * column.stride);
 }
 
-// Sinks that were given no indices have the index 0.
-FUNCTION int index_of_sink(GLOBAL const char *bodies, const Columns *columns, long sink)
-{
-    return columns->indices.stride == 0 ? 0 : index_of(bodies, columns, sink);
-}
-
 // The exponent of a number as its bits have it.
 FUNCTION int exponent_of(double number)
 {

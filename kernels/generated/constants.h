@@ -16,6 +16,11 @@
 #define LIST_THREADS 32
 #define LIST_STRANDS 8
 #define LIST_SEGMENT 1024
+#define LIST_LANE_CHOICES 4
+#define LIST_COSTS { 1.0, 1.03, 1.08, 1.2 }
+#define LIST_PART 32
+#define LIST_ROW 33
+#define LIST_JOB 34
 #define ARRAY_THREADS 256
 #define ADDRESS_RUN 1024
 #define SIZES 512

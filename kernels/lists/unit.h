@@ -5,4 +5,5 @@
 #include "direct/step.h"
 #include "arrays/columns.h"
 #include "lists/sources.h"
+#include "lists/divide.h"
 #include "lists/sum.h"

@@ -106,7 +106,9 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
-    use crate::method::lists::gpu::plan::{LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN};
+    use crate::method::lists::gpu::plan::{
+        LIST_COSTS, LIST_JOB, LIST_PART, LIST_ROW, LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN,
+    };
     use crate::method::tree::gpu::constants::{defines_of_order, unit_of_order};
 
     /// The files of each translation unit for CUDA, in their order.
@@ -143,6 +145,11 @@ mod tests {
             ("LIST_THREADS", LIST_THREADS.to_string()),
             ("LIST_STRANDS", LIST_STRANDS.to_string()),
             ("LIST_SEGMENT", LIST_SEGMENT.to_string()),
+            ("LIST_LANE_CHOICES", LIST_COSTS.len().to_string()),
+            ("LIST_COSTS", format!("{{ {} }}", LIST_COSTS.map(|cost| format!("{cost:?}")).join(", "))),
+            ("LIST_PART", LIST_PART.to_string()),
+            ("LIST_ROW", LIST_ROW.to_string()),
+            ("LIST_JOB", LIST_JOB.to_string()),
             ("ARRAY_THREADS", ARRAY_THREADS.to_string()),
             ("ADDRESS_RUN", ADDRESS_RUN.to_string()),
             ("SIZES", units::SIZES.to_string()),

@@ -8,14 +8,15 @@ use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{Columns, Step};
 
-use super::plan::LIST_THREADS;
+use super::plan::{LIST_THREADS, Plan};
 
 /// The names of the kernels.
-pub const NAMES: [&str; 3] = ["choose_units", "sum_lists", "add_segments"];
+pub const NAMES: [&str; 4] = ["choose_units", "divide_groups", "sum_lists", "add_segments"];
 
 /// The kernels of an interaction.
 pub struct Kernels<G: Gpu> {
     choose: G::Kernel,
+    divide: G::Kernel,
     sum: G::Kernel,
     add: G::Kernel,
 }
@@ -28,10 +29,12 @@ pub struct PieceAddresses<A> {
     pub items: A,
     /// The parts.
     pub parts: A,
-    /// The groups, where their sources came with the call.
+    /// The groups.
     pub groups: A,
-    /// The units of these.
+    /// The units of those whose sources came with the call.
     pub units: A,
+    /// Where the items and parts of each job begin.
+    pub firsts: A,
     /// The table of addresses.
     pub addresses: A,
     /// The sources that came with the call.
@@ -49,7 +52,7 @@ impl<G: Gpu> Kernels<G> {
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
         let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter();
         let mut next = || kernels.next().expect("a kernel for each name");
-        Ok(Kernels { choose: next(), sum: next(), add: next() })
+        Ok(Kernels { choose: next(), divide: next(), sum: next(), add: next() })
     }
 
     /// Chooses the units of some groups, whose sources came with the call.
@@ -76,6 +79,32 @@ impl<G: Gpu> Kernels<G> {
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch(on, &mut self.choose, groups, &arguments) }
+    }
+
+    /// Divides some groups into the items and parts of a plan.
+    ///
+    /// # Safety
+    /// See [`Kernels::choose_units`].
+    pub unsafe fn divide(
+        &mut self,
+        on: (&G, &G::Queue),
+        (plan, groups): (&Plan, usize),
+        memory: &PieceAddresses<Address<G>>,
+    ) -> Result<()> {
+        let [groups, of_job] = [groups, plan.groups_of_job].map(|count| count as i32);
+        let [divides, sorts] = [plan.divides, plan.sorts].map(i32::from);
+        let arguments = [
+            Argument::Memory(memory.groups),
+            Argument::Bytes(bytes_of(&groups)),
+            Argument::Bytes(bytes_of(&of_job)),
+            Argument::Memory(memory.firsts),
+            Argument::Bytes(bytes_of(&divides)),
+            Argument::Bytes(bytes_of(&sorts)),
+            Argument::Memory(memory.items),
+            Argument::Memory(memory.parts),
+        ];
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch(on, &mut self.divide, plan.jobs(), &arguments) }
     }
 
     /// Sums the pairs of some items.

@@ -6,3 +6,5 @@
 pub mod kernels;
 pub mod plan;
 pub mod sums;
+#[cfg(test)]
+mod tests;

@@ -9,11 +9,11 @@ use crate::hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::threads::Threads;
 use crate::method::arrays::kernels::{PieceResults, columns as columns_on_device};
 use crate::method::direct::gpu::launches::StoreAddresses;
-use crate::method::direct::gpu::step::{Column, Columns, ListItem, Step};
+use crate::method::direct::gpu::step::{Column, Columns, ListItem, ListPart, Step};
 use crate::method::direct::gpu::tuning;
 
 use super::kernels::{Kernels, PieceAddresses};
-use super::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
+use super::plan::{LIST_JOB, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
 
 /// Rows of results of a piece are a multiple of this many.
 const STRIDE: usize = 16;
@@ -24,9 +24,9 @@ struct Piece<G: Gpu> {
     sinks: Range<usize>,
     /// The bytes of its results.
     results: Range<usize>,
-    plan: Plan,
-    /// The items on the host.
+    /// Where the items and parts of each job begin, on the host.
     made: G::HostMemory,
+    firsts: G::Memory,
     items: G::Memory,
     parts: G::Memory,
     groups: G::Memory,
@@ -41,8 +41,8 @@ impl<G: Gpu> Piece<G> {
         Ok(Piece {
             sinks: 0..0,
             results: 0..0,
-            plan: Plan::default(),
-            made: gpu.allocate_host(0, "items of lists")?,
+            made: gpu.allocate_host(0, "interaction lists")?,
+            firsts: memory()?,
             items: memory()?,
             parts: memory()?,
             groups: memory()?,
@@ -78,7 +78,7 @@ pub struct ListSums<G: Gpu> {
     addresses: G::Memory,
     own: G::Memory,
     results: G::Memory,
-    /// Threads that divide groups.
+    /// Threads that count groups.
     threads: Threads,
 }
 
@@ -223,22 +223,10 @@ impl<G: Gpu> ListSums<G> {
                 ListedSources::Own(own) => bring_bodies((gpu, queue), own, &lists.sources_of(&groups), &self.own)?,
             }
         }
+        grow(gpu, &mut piece.groups, size_of_val(members))?;
+        grow(gpu, &mut piece.units, if is_own { 12 * members.len() } else { 0 })?;
         let tuning = tuning::of(interaction).list(interaction);
         let resident = gpu.properties().multiprocessors * tuning.resident;
-        piece.plan = Plan::new(members, (tuning.sinks, resident), &self.threads)?;
-        let bytes_of_items = piece.plan.items * size_of::<ListItem>();
-        if piece.made.bytes() < bytes_of_items {
-            piece.made = gpu.allocate_host(bytes_of_items + bytes_of_items / 4, "items of lists")?;
-        }
-        piece.plan.fill(members, &mut piece.made.as_mut_slice()[..piece.plan.items], &self.threads)?;
-        let Plan { items, parts, rows, .. } = &piece.plan;
-        grow(gpu, &mut piece.items, bytes_of_items)?;
-        grow(gpu, &mut piece.parts, size_of_val(&parts[..]))?;
-        grow(gpu, &mut piece.partial_sums, rows * (interaction.n_outputs + 2) * 8)?;
-        if is_own {
-            grow(gpu, &mut piece.groups, size_of_val(members))?;
-            grow(gpu, &mut piece.units, 12 * members.len())?;
-        }
         let of_caller = |address: u64| {
             let none = || Error::Internal { what: "lists have arrays on a device where callers have none".into() };
             gpu.address_of_caller(address).ok_or_else(none)
@@ -248,12 +236,13 @@ impl<G: Gpu> ListSums<G> {
             Some(_) => of_caller(0),
             None => Ok(copied.address()),
         };
-        let memory = PieceAddresses {
+        let mut memory = PieceAddresses {
             store,
             items: piece.items.address(),
             parts: piece.parts.address(),
             groups: piece.groups.address(),
             units: piece.units.address(),
+            firsts: piece.firsts.address(),
             addresses: match &lists.sources {
                 ListedSources::Addresses(table) => match table.on_device() {
                     Some(array) => of_caller(array.address)?,
@@ -271,19 +260,32 @@ impl<G: Gpu> ListSums<G> {
         };
         let kernels = self.kernels.as_mut().expect("the kernels were loaded");
         let (on, with) = ((gpu, queue), (&step, &columns));
-        // SAFETY: the caller's promise; groups, items, parts and results are not touched before the
-        // piece has ended.
+        // SAFETY: the caller's promise; groups, the table of jobs and results are not touched before
+        // the piece has ended.
         unsafe {
-            if *items > 0 {
+            if !piece.sinks.is_empty() {
+                bring_all(on, members, &piece.groups)?;
                 if is_own {
-                    bring_all(on, members, &piece.groups)?;
                     kernels.choose_units(on, with, members.len(), &memory)?;
                 }
-                bring(on, piece.made.as_slice(), 0..bytes_of_items, &piece.items)?;
-                bring_all(on, parts, &piece.parts)?;
-                kernels.sum(on, with, *items, &memory)?;
-                if !parts.is_empty() {
-                    kernels.add(on, &step, parts.len(), &memory)?;
+                // The host counts while this goes on.
+                let plan = Plan::new(members, (tuning.sinks, resident), &self.threads)?;
+                let bytes = 4 * LIST_JOB * plan.jobs();
+                if piece.made.bytes() < bytes {
+                    piece.made = gpu.allocate_host(bytes + bytes / 4, "interaction lists")?;
+                }
+                plan.write_firsts(&mut piece.made.as_mut_slice()[..LIST_JOB * plan.jobs()]);
+                grow(gpu, &mut piece.firsts, bytes)?;
+                grow(gpu, &mut piece.items, plan.items * size_of::<ListItem>())?;
+                grow(gpu, &mut piece.parts, plan.parts * size_of::<ListPart>())?;
+                grow(gpu, &mut piece.partial_sums, plan.rows * (interaction.n_outputs + 2) * 8)?;
+                (memory.firsts, memory.items) = (piece.firsts.address(), piece.items.address());
+                (memory.parts, memory.partial_sums) = (piece.parts.address(), piece.partial_sums.address());
+                bring(on, piece.made.as_slice(), 0..bytes, &piece.firsts)?;
+                kernels.divide(on, (&plan, members.len()), &memory)?;
+                kernels.sum(on, with, plan.items, &memory)?;
+                if plan.parts > 0 {
+                    kernels.add(on, &step, plan.parts, &memory)?;
                 }
             }
         }
