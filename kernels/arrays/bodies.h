@@ -144,11 +144,14 @@ compare_sinks(const Columns columns, GLOBAL const char *origin, const int count,
 }
 
 // Puts sources where a device keeps them, as the host packs a chunk: octets of rows, indices, and
-// the range of these. A thread block has a chunk; places behind the last source are far away.
+// the range of these. A thread block has a chunk; places behind the last source are far away. Where
+// a check has found a wrong source, nothing is written.
 KERNEL(CHUNK, 2)
 pack_sources(const Columns columns, GLOBAL const char *origin, const int count, const int n_coefficients,
-    GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges)
+    GLOBAL const int *found, GLOBAL double *octets, GLOBAL int *indices, GLOBAL int *ranges)
 {
+    if (*found > 0)
+        return;
     const double factorials[8] = {1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0};
     LOCAL int lowest, highest;
     if (THREAD == 0)

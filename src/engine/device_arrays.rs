@@ -7,7 +7,7 @@ use crate::data::{
     Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use crate::hal::Backend;
-use crate::method::arrays::{Check, DeviceArrays};
+use crate::method::arrays::{Check, DeviceArrays, Taken};
 
 use super::all_sources::sink_of;
 use super::checks::{check_listed_sink, check_listed_source, check_numbers, check_sink};
@@ -283,31 +283,34 @@ impl System {
             return Ok(false);
         }
         let interaction = self.interaction.clone();
-        let mut begun = Vec::new();
-        self.begin_check_of_bodies(Listed::Sources, (sources, count), &mut begun)?;
-        if let Some((_, _, number)) = self.finish_checks(&begun)? {
-            let source = Body::read(arrays_of(&mut self.devices)?, sources, number)?.source(number);
-            check_numbers(&interaction, &source, |what| format!("{what} of the source at address {number}"))?;
-            return Err(unknown(number));
-        }
+        let arrays = self.arrays_at(&sources.place)?;
+        sources.given().try_for_each(|array| arrays.check(&array, count))?;
         if self.last_block_is_needed() {
             self.make_lists(None)?;
         }
-        self.take_sources(sources, count)
+        let Some(bad) = self.take_sources((sources, count), true)? else { return Ok(true) };
+        let source = Body::read(arrays_of(&mut self.devices)?, sources, bad)?.source(bad);
+        check_numbers(&interaction, &source, |what| format!("{what} of the source at address {bad}"))?;
+        Err(unknown(bad))
     }
 
-    /// Lets the device take good sources in the place of all others. Returns false where it cannot.
-    pub(super) fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<bool> {
+    /// Lets the device take sources in the place of all others. If `checks` and one is wrong, it
+    /// takes none and returns its number.
+    pub(super) fn take_sources(
+        &mut self,
+        (sources, count): (&DeviceBodies, usize),
+        checks: bool,
+    ) -> Result<Option<usize>> {
         self.journal.spill()?;
         self.journal.settle()?;
-        let Some(arrays) = self.devices.arrays() else { return Ok(false) };
-        match arrays.take_sources(sources, count) {
-            Ok(census) => {
+        match arrays_of(&mut self.devices)?.take_sources(sources, count, checks) {
+            Ok(Taken::None(number)) => Ok(Some(number)),
+            Ok(Taken::All(census)) => {
                 self.journal.leave_to_device(count, census);
                 self.staged_sources.is_current = false;
                 self.end = count;
                 self.statistics.writes += count as u64;
-                Ok(true)
+                Ok(None)
             }
             Err(error) => {
                 // The device has lost its own, and fetches those of the host again, if there are

@@ -1,7 +1,7 @@
 //! Bodies that stay on the device while they move, so that a step brings nothing to the host.
 
 use crate::data::{DeviceBodies, DeviceForces, DevicePlace, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, TreeBlock};
-use crate::method::arrays::{Check, Motion};
+use crate::method::arrays::Motion;
 
 use super::device_arrays::arrays_of;
 use super::staging::{KeptSinks, Kind, Places};
@@ -80,14 +80,10 @@ impl System {
         let arrays = arrays_of(&mut self.devices)?;
         arrays.move_bodies([positions, velocities, accelerations], 3 * count, motion)?;
         let Some(softening2) = softening2 else { return Ok(true) };
-        arrays.begin_check(&Check::Bodies(all, count))?;
-        if arrays.finish_checks()?.iter().any(Option::is_some) {
-            return Ok(false);
-        }
         let mut derivatives = [None; MAX_COEFFICIENTS];
         derivatives[0] = all.derivatives[0];
         let sources = DeviceBodies { derivatives, ..all };
-        if !self.take_sources(&sources, count)? {
+        if self.take_sources((&sources, count), true)?.is_some() {
             return Ok(false);
         }
         self.candidates.places(count, &self.interaction)?;

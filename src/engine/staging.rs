@@ -310,13 +310,12 @@ impl System {
             Err(error) => return self.without_staging(error),
         }
         let sources = self.spare_sources.on_device();
-        match self.take_sources(&sources, count) {
-            Ok(true) => {
+        match self.take_sources((&sources, count), false) {
+            Ok(_) => {
                 std::mem::swap(&mut self.staged_sources, &mut self.spare_sources);
                 self.staged_sources.is_current = true;
                 Ok(true)
             }
-            Ok(false) => Ok(false),
             Err(error) => self.without_staging(error),
         }
     }

@@ -233,7 +233,7 @@ impl<G: Gpu> Kernels<G> {
         unsafe { launch((gpu, queue), &mut self.compare_sinks, blocks(count, ARRAY_THREADS), &arguments) }
     }
 
-    /// Puts sources where the device keeps them.
+    /// Puts sources where the device keeps them, if a check before has found all good.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
@@ -242,6 +242,7 @@ impl<G: Gpu> Kernels<G> {
         (gpu, queue, origin): On<G>,
         (sources, count): (&DeviceBodies, usize),
         n_coefficients: usize,
+        found: Address<G>,
         store: &StoreAddresses<Address<G>>,
     ) -> Result<()> {
         let (columns, number, n_coefficients) = (columns(sources), count as i32, n_coefficients as i32);
@@ -250,6 +251,7 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(origin),
             Argument::Bytes(bytes_of(&number)),
             Argument::Bytes(bytes_of(&n_coefficients)),
+            Argument::Memory(found),
             Argument::Memory(store.octets),
             Argument::Memory(store.indices),
             Argument::Memory(store.ranges),

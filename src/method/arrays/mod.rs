@@ -32,6 +32,14 @@ pub enum Check {
     Addresses(DeviceArray, usize, usize),
 }
 
+/// What became of sources that a device was to take.
+pub enum Taken {
+    /// It has taken all, and counted their sizes.
+    All(Census),
+    /// It has taken none, as the source of this number, the first such, is wrong.
+    None(usize),
+}
+
 /// The most checks that are under way at a time.
 pub const MOST_CHECKS: usize = 3;
 
@@ -81,9 +89,10 @@ pub trait DeviceArrays {
     /// Copies the numbers of the sinks that it took last.
     fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()>;
 
-    /// Takes good sources in the place of all others, at addresses from 0 on, and counts their
-    /// sizes. No block is under way. After an error it has none of them.
-    fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<Census>;
+    /// Takes sources in the place of all others, at addresses from 0 on, and counts their sizes. If
+    /// `checks`, it looks for wrong ones, and takes none if there are any; otherwise all are good.
+    /// No block is under way. After an error it has none of them.
+    fn take_sources(&mut self, sources: &DeviceBodies, count: usize, checks: bool) -> Result<Taken>;
 
     /// Hands over the sources that it has, chunk by chunk: the number of the chunk, its rows in
     /// octets, and its indices.

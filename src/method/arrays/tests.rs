@@ -1,6 +1,7 @@
 //! The kernels on the first OpenCL device of this machine. The arrays of the caller lie in one
 //! buffer, whose first byte has address 0 for the kernels.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::data::units::Census;
@@ -15,9 +16,9 @@ use crate::law::catalogue::with_kernels;
 use crate::method::direct::gpu::pack;
 use crate::method::direct::gpu::store::Store;
 
-use super::Check;
 use super::kernels::{On, PieceResults};
 use super::work::ArrayWork;
+use super::{Check, Taken};
 
 /// The number of bodies: some chunks, and a part of one.
 const COUNT: usize = 3 * CHUNK + 40;
@@ -163,22 +164,23 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
         rows.iter().enumerate().for_each(|(address, row)| on_host.write(address, &source(row)).unwrap());
         let mut store = Store::<OpenCl>::new(&caller.gpu, Arc::clone(interaction), 2).unwrap();
         store.take_dense(&caller.gpu, &caller.queue, COUNT).unwrap();
-        let (kept, given) = (store.addresses(), (&sources, COUNT));
+        let (kept, given) = (store.addresses(), (&sources, COUNT, true));
         // SAFETY: as above, and the store has room.
-        let census = unsafe { work.take_sources(caller.on(), interaction.n_coefficients, given, &kept).unwrap() };
+        let taken = unsafe { work.take_sources(caller.on(), interaction, given, &kept).unwrap() };
+        let Taken::All(census) = taken else { panic!("a good source is found wrong") };
         let units =
             |census: &Census| census.units(&[0.0; MAX_DERIVATIVES], &interaction.bounds, interaction.n_derivatives);
         assert_eq!(units(&census), on_host.units(&[0.0; MAX_DERIVATIVES], interaction));
-        let mut chunks = 0;
-        let check = &mut |number: usize, octets: &[f64], indices: &[i32]| {
+        let chunks = Cell::new(0);
+        let mut check = |number: usize, octets: &[f64], indices: &[i32]| {
             let (mut numbers, mut names) = (vec![0.0; octets.len()], [0; CHUNK]);
             pack::chunk(interaction, on_host.chunk(number).unwrap(), &mut numbers, &mut names);
             assert!(numbers == octets && names == indices, "chunk {number}");
-            chunks += 1;
+            chunks.set(chunks.get() + 1);
             Ok(())
         };
-        store.fetch(&caller.gpu, &caller.queue, COUNT, check).unwrap();
-        assert_eq!(chunks, COUNT.div_ceil(CHUNK));
+        store.fetch(&caller.gpu, &caller.queue, COUNT, &mut check).unwrap();
+        assert_eq!(chunks.get(), COUNT.div_ceil(CHUNK));
 
         let are_sources = |work: &mut ArrayWork<OpenCl>| {
             [false, true].map(|with_indices| {
@@ -203,13 +205,28 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
             wrong[(number + 1).min(COUNT - 1)][at] = value;
             caller.put(wrong.as_flattened());
             // SAFETY: as above.
-            let (found, (scan, of_sinks)) = unsafe {
+            let (found, (scan, of_sinks), taken) = unsafe {
                 let found = find_bad(&mut work, &caller, interaction, Check::Bodies(sources, COUNT));
-                (found, work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap())
+                let of_sinks = work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap();
+                (found, of_sinks, work.take_sources(caller.on(), interaction, given, &kept).unwrap())
             };
             let is_wrong = interaction.bounds.position < 1e300 || at != 6;
             let expected = if is_wrong { Some(number) } else { None };
             assert_eq!((found, of_sinks, scan.good), (expected, expected, !is_wrong), "{value}");
+            match taken {
+                Taken::None(number) => assert_eq!(Some(number), expected),
+                Taken::All(_) => assert!(!is_wrong),
+            }
+            if is_wrong {
+                // Those that it had are still there.
+                chunks.set(0);
+                store.fetch(&caller.gpu, &caller.queue, COUNT, &mut check).unwrap();
+                assert_eq!(chunks.get(), COUNT.div_ceil(CHUNK));
+            } else {
+                caller.put(rows.as_flattened());
+                // SAFETY: as above.
+                unsafe { work.take_sources(caller.on(), interaction, given, &kept).unwrap() };
+            }
         }
     }
 }

@@ -9,10 +9,12 @@ use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::method::direct::gpu::launches::StoreAddresses;
 
 use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds};
-use super::{Check, MOST_CHECKS, Motion};
+use super::{Check, MOST_CHECKS, Motion, Taken};
 
 /// The bytes of what a search finds: a number, and whether there is a radius.
 const FLAGS: usize = 8;
+/// The bytes of what all checks find, in front of what else kernels find.
+const FLAGS_FOUND: usize = (MOST_CHECKS * FLAGS).next_multiple_of(16);
 /// The bytes of the largest components that thread blocks find.
 const LARGEST: usize = MOST_BLOCKS * MAX_DERIVATIVES * 8;
 /// The bytes of the counts of sizes.
@@ -47,7 +49,7 @@ impl<G: Gpu> ArrayWork<G> {
             checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
-            found: gpu.allocate_host(MOST_CHECKS * FLAGS + LARGEST.max(COUNTS), "arrays of callers")?,
+            found: gpu.allocate_host(FLAGS_FOUND + LARGEST.max(COUNTS), "arrays of callers")?,
             staging: memory(0)?,
             sinks: memory(0)?,
             results: memory(0)?,
@@ -221,29 +223,40 @@ impl<G: Gpu> ArrayWork<G> {
         }
     }
 
-    /// Puts sources where the device keeps them, and counts their sizes.
+    /// Puts sources where the device keeps them, and counts their sizes. Where they are checked and
+    /// one is wrong, it writes nothing.
     ///
     /// # Safety
     /// See [`ArrayWork::begin_check`]; the store has room for them.
     pub unsafe fn take_sources(
         &mut self,
         on: On<G>,
-        n_coefficients: usize,
-        (sources, count): (&DeviceBodies, usize),
+        interaction: &Interaction,
+        (sources, count, checks): (&DeviceBodies, usize, bool),
         store: &StoreAddresses<Address<G>>,
-    ) -> Result<Census> {
-        // SAFETY: the caller's promise; the counts are waited for.
-        unsafe {
+    ) -> Result<Taken> {
+        let (given, n_coefficients) = ((sources, count), interaction.n_coefficients);
+        let flags = self.flags[0].address();
+        // SAFETY: the caller's promise; what is found and the counts are waited for.
+        let bad = unsafe {
+            on.0.zero(on.1, &self.flags[0], FLAGS)?;
             on.0.zero(on.1, &self.counts, COUNTS)?;
             if count > 0 {
-                self.kernels.pack_sources(on, (sources, count), n_coefficients, store)?;
-                self.kernels.count_sizes(on, (sources, count), n_coefficients, self.counts.address())?;
+                if checks {
+                    self.kernels.check_bodies(on, given, &bounds(interaction), flags)?;
+                }
+                self.kernels.pack_sources(on, given, n_coefficients, flags, store)?;
+                self.kernels.count_sizes(on, given, n_coefficients, self.counts.address())?;
             }
-            on.0.copy(on.1, Place::Device(&self.counts, 0), Place::Host(self.found.as_mut_ptr()), COUNTS)?;
+            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS_FOUND));
+            on.0.copy(on.1, Place::Device(&self.counts, 0), to, COUNTS)?;
+            self.found_number((on.0, on.1))?
+        };
+        if let Some(number) = bad {
+            return Ok(Taken::None(number));
         }
-        on.0.synchronize(on.1)?;
-        let counts = self.found.as_slice::<[u32; 4]>()[..SIZES].iter().copied();
-        Ok(Census::of_counts(memory::collected(counts, "the sizes of sources")?))
+        let counts = self.found.as_slice::<[u32; 4]>()[FLAGS_FOUND / 16..][..SIZES].iter().copied();
+        Ok(Taken::All(Census::of_counts(memory::collected(counts, "the sizes of sources")?)))
     }
 
     /// Writes the forces of some pieces to arrays of the caller, and returns whether all sums are

@@ -230,7 +230,6 @@ pub struct Caller<'a> {
 struct OnDevice {
     _memory: DeviceMemory,
     sources: DeviceBodies,
-    sinks: DeviceBodies,
     forces: DeviceForces,
 }
 
@@ -261,8 +260,7 @@ impl<'a> Caller<'a> {
         let bodies = Bodies::new(self.bodies, 0..self.bodies.len(), system.interaction())?;
         let sources = memory.bodies(&bodies, true, true)?;
         let forces = memory.forces(self.bodies.len(), system.interaction())?;
-        let sinks = DeviceBodies { masses: None, ..sources };
-        self.on_device = Some(OnDevice { _memory: memory, sources, sinks, forces });
+        self.on_device = Some(OnDevice { _memory: memory, sources, forces });
         Ok(())
     }
 
@@ -306,15 +304,12 @@ impl<'a> Caller<'a> {
         Ok(system.set_sources(bodies.len(), |number| bodies[number].source(Order::Second, number, 0.0))?)
     }
 
-    /// Computes the forces on all bodies, and receives them.
+    /// Computes the forces of all bodies on one another, and receives them.
     fn force(&self, system: &mut System) -> Result<()> {
-        let bodies = self.bodies;
+        system.start_all(self.bodies.len(), SOFTENING * SOFTENING)?;
         if let Some(arrays) = &self.on_device {
-            let sinks = (&arrays.sinks, bodies.len());
-            system.start_on_device(bodies.len(), true, sinks, SOFTENING * SOFTENING)?;
             return Ok(system.wait_on_device(&arrays.forces)?);
         }
-        system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, 0.0))?;
         Ok(system.wait_each_on_threads(|first, forces| self.forces.write(first, &forces))?)
     }
 }

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use crate::data::sinks::SinkScan;
-use crate::data::units::Census;
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
-use crate::method::arrays::{Check, DeviceArrays, Motion};
+use crate::method::arrays::{Check, DeviceArrays, Motion, Taken};
 
 use super::device::{GpuDevice, QUEUES};
 
@@ -164,15 +163,23 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         self.gpu.synchronize(queue)
     }
 
-    fn take_sources(&mut self, sources: &DeviceBodies, count: usize) -> Result<Census> {
+    fn take_sources(&mut self, sources: &DeviceBodies, count: usize, checks: bool) -> Result<Taken> {
+        // Places for other sources are made only when these are known to be good.
+        let is_ready = self.store.has_places(count);
+        if checks && !is_ready && count > 0 {
+            self.begin_check(&Check::Bodies(*sources, count))?;
+            if let [Some(number)] = self.finish_checks()?[..] {
+                return Ok(Taken::None(number));
+            }
+        }
         let _caller = self.gpu.enter()?;
         self.sources_have_changed();
         self.store.take_dense(&self.gpu, &self.queues[0], count)?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = at(&self.gpu, &self.queues, arrays, &sources.place)?;
-        let n_coefficients = self.options.interaction.n_coefficients;
+        let given = (sources, count, checks && is_ready);
         // SAFETY: see `begin_check`; the store has room.
-        unsafe { arrays.take_sources(on, n_coefficients, (sources, count), &self.store.addresses()) }
+        unsafe { arrays.take_sources(on, &self.options.interaction, given, &self.store.addresses()) }
     }
 
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()> {
@@ -194,9 +201,6 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {
             return Ok(false);
         }
-        // A block without pieces has records to be put in their places, whose memory may then be
-        // written again.
-        self.gpu.synchronize(&self.queues[0])?;
         self.pieces.clear();
         self.lists.forget();
         Ok(true)

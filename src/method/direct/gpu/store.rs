@@ -98,6 +98,12 @@ impl<G: Gpu> Store<G> {
         sent.map(|()| any)
     }
 
+    /// Whether it has places for sources at this many addresses from 0 on and for no others, in
+    /// chunks whose slots are their numbers.
+    pub fn has_places(&self, addresses: usize) -> bool {
+        self.is_dense() && self.chunks.count() == chunks_below(addresses)
+    }
+
     /// Makes room for sources at this many addresses from 0 on, in chunks whose slots are their
     /// numbers. They are yet to be written, and all others are forgotten.
     pub fn take_dense(&mut self, gpu: &G, queue: &G::Queue, addresses: usize) -> Result<()> {

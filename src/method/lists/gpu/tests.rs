@@ -3,7 +3,7 @@
 use super::kernels::{Kernels, PieceAddresses};
 use super::plan::{LIST_JOB, Plan};
 use crate::data::{Interaction, SinkGroup};
-use crate::hal::gpu::{DeviceMemory, Gpu, Place};
+use crate::hal::gpu::{Gpu, Place};
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Memory, OpenCl};
 use crate::hal::threads::Threads;

@@ -282,13 +282,14 @@ impl<G: Gpu> TreeSums<G> {
                 Method::Stackless { theta, sinks: order } => {
                     let walk = Walk { theta, softening2, mass_factor, skip_own, adds: false };
                     self.sum_by_walks(on, &given, (sinks, count, order), &walk)?;
+                    gpu.synchronize(queue)?;
                 }
             }
         }
         if let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) {
             self.own = Some((bodies, sinks, softening2));
         }
-        gpu.synchronize(queue)
+        Ok(())
     }
 
     /// Sums the forces of sources on themselves together with companions. Returns false where there
