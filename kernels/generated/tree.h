@@ -46,8 +46,9 @@
 #define FOUND_DEEP 1
 #define FOUND_CROWDED 2
 #define FOUND_NEGATIVE 4
-#define FOUND_STARTS 5
-#define FOUND 49
+#define FOUND_LARGE 5
+#define FOUND_STARTS 6
+#define FOUND 50
 #define CUBE_LOW 0
 #define CUBE_TO_KEYS 3
 #define CUBE_TO_UNITS 4

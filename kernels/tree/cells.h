@@ -318,14 +318,19 @@ write_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL const ulo
         children[starts[GENERATIONS]] = starts[GENERATIONS];
 }
 
-// Completes the cells: where the children and the bodies of each end.
+// Completes the cells: where the children and the bodies of each end. It finds the end of those
+// whose moments are summed from their children.
 KERNEL(LINK_THREADS, 6)
 link_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL Cell *cells, GLOBAL const uint *children,
-    GLOBAL const uint *found, uint count, uint room, int words)
+    GLOBAL uint *found, uint count, uint room, int words)
 {
+    LOCAL uint end_of_large;
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const uint all = found[FOUND_STARTS + GENERATIONS], end = all < room ? all : 0;
+    if (THREAD == 0)
+        end_of_large = 0;
+    SYNC;
     for (uint number = BLOCK * LINK_THREADS + THREAD; number < end; number += BLOCKS * LINK_THREADS) {
         Cell cell = cells[number];
         const uint first = children[number], after = children[number + 1];
@@ -351,7 +356,12 @@ link_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL Cell *cell
         if (is_divided) {
             cell.first_child = first;
             cell.children = (unsigned short)(after - first);
+            if (cell.bodies > DIRECT_MOMENTS)
+                ATOMIC_MAX(&end_of_large, number + 1);
         }
         cells[number] = cell;
     }
+    SYNC;
+    if (THREAD == 0 && end_of_large > 0)
+        ATOMIC_MAX(&found[FOUND_LARGE], end_of_large);
 }

@@ -5,9 +5,9 @@ use bytemuck::{bytes_of, cast_slice};
 use super::clock::Clock;
 use super::constants::{
     BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND,
-    FOUND_CROWDED, FOUND_DEEP, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS,
-    LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS, defines_of_order, record,
-    unit_of_order,
+    FOUND_CROWDED, FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS,
+    KEY_THREADS, LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS,
+    defines_of_order, record, unit_of_order,
 };
 use crate::data::{Error, Result, TreePhase};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
@@ -131,11 +131,15 @@ pub struct Tree<G: Gpu> {
     pub(super) moments: Room<G>,
     /// Cells that there is room for.
     room: usize,
+    /// Cells whose moments there is room for.
+    room_of_summed: usize,
     /// Passes of the sort, once known. They decide how long it takes and nothing else.
     passes: Option<usize>,
     words: i32,
     pub(super) bodies: usize,
     pub(super) starts: Vec<u32>,
+    /// The end of the cells whose moments are summed from their children.
+    end_of_large: u32,
     has_negative: bool,
     /// The order and the opening angle, if there is one, of the moments that were summed.
     summed: Option<(usize, f32)>,
@@ -171,10 +175,12 @@ impl<G: Gpu> Tree<G> {
             reaches: room()?,
             moments: room()?,
             room: 0,
+            room_of_summed: 0,
             passes: None,
             words: 1,
             bodies: 0,
             starts: Vec::new(),
+            end_of_large: 0,
             has_negative: false,
             summed: None,
             clock: Clock::default(),
@@ -270,6 +276,7 @@ impl<G: Gpu> Tree<G> {
                     }
                     self.starts.extend_from_slice(&report[FOUND_STARTS..]);
                     self.has_negative = report[FOUND_NEGATIVE] != 0;
+                    self.end_of_large = report[FOUND_LARGE];
                     return self.clock.end(on, TreePhase::Cells);
                 }
                 self.make_cells(on)?;
@@ -500,24 +507,26 @@ impl<G: Gpu> Tree<G> {
             let source = (SOURCE_OF_ORDERS, &defines_of_order(order)[..]);
             self.expansions = Some((order, Expansions::load(on.0, &unit_of_order(order), source)?));
         }
-        self.places.see_to(on.0, 32 * self.room)?;
-        self.reaches.see_to(on.0, 16 * self.room)?;
-        self.moments.see_to(on.0, 4 * record(order) * self.room)?;
+        let all = *self.starts.last().expect("there are starts") as usize;
+        if self.room_of_summed < all {
+            self.room_of_summed = all + all / 8;
+        }
+        self.places.see_to(on.0, 32 * self.room_of_summed)?;
+        self.reaches.see_to(on.0, 16 * self.room_of_summed)?;
+        self.moments.see_to(on.0, 4 * record(order) * self.room_of_summed)?;
         self.clock.begin(on)?;
         let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
         let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
         let [places, reaches, moments] = [self.places.at(), self.reaches.at(), self.moments.at()];
         let theta = Argument::Bytes(bytes_of(&theta));
-        let all = *self.starts.last().expect("there are starts") as usize;
         // SAFETY: the caller's promise.
         unsafe {
             let arguments = [cells, high, low, places, reaches, moments, self.found.at(), theta];
             launch_after_copies(on, &mut kernels.sum_leaves, (all.div_ceil(LEAF_THREADS), LEAF_THREADS), &arguments)?;
             launch(on, &mut kernels.sum_bodies, (all.div_ceil(CELLS_OF_BLOCK), LANES), &arguments)?;
             for generation in (0..GENERATIONS).rev() {
-                let (first, end) = (self.starts[generation], self.starts[generation + 1]);
-                // The last generation has no children.
-                if end == first || end as usize == all {
+                let (first, end) = (self.starts[generation], self.starts[generation + 1].min(self.end_of_large));
+                if end <= first {
                     continue;
                 }
                 let blocks = ((end - first) as usize).div_ceil(INNER_THREADS / CHILDREN);

@@ -102,8 +102,10 @@ pub const FOUND_DEEP: usize = 1;
 pub const FOUND_CROWDED: usize = 2;
 /// Whether some mass is negative.
 pub const FOUND_NEGATIVE: usize = 4;
+/// The end of the cells that have more bodies than [`DIRECT_MOMENTS`].
+pub const FOUND_LARGE: usize = 5;
 /// The first cell of each generation, and the number of all.
-pub const FOUND_STARTS: usize = 5;
+pub const FOUND_STARTS: usize = 6;
 /// The count of the numbers that are found.
 pub const FOUND: usize = FOUND_STARTS + GENERATIONS + 1;
 
@@ -238,6 +240,7 @@ mod tests {
             ("FOUND_DEEP", FOUND_DEEP as i64),
             ("FOUND_CROWDED", FOUND_CROWDED as i64),
             ("FOUND_NEGATIVE", FOUND_NEGATIVE as i64),
+            ("FOUND_LARGE", FOUND_LARGE as i64),
             ("FOUND_STARTS", FOUND_STARTS as i64),
             ("FOUND", FOUND as i64),
         ];
