@@ -278,8 +278,9 @@ impl<'a> Caller<'a> {
     }
 
     /// Measures the phases of a call, each of which is waited for. The whole is that of a call
-    /// before, in which interactions are not counted.
+    /// before, in which interactions are not counted, and which follows one of its kind.
     pub fn profile(&self, system: &mut System) -> Result<Profile> {
+        self.call(system)?;
         let began = Instant::now();
         self.call(system)?;
         let whole = began.elapsed().as_secs_f64();
