@@ -141,7 +141,9 @@ fn sum_with<E: Near>(
     let kernel = E::kernel(settings.level, interaction);
     let threads = Threads::new(threads);
     let tree = TreeSums { kernel: &*kernel, interaction, threads: &threads };
-    tree.sum(sources.points(), sinks.points(), settings)
+    let mut forces = vec![[f64::NAN; 4]; sinks.positions.len()];
+    let counts = tree.sum(sources.points(), sinks.points(), settings, &mut forces)?;
+    Ok((forces, counts))
 }
 
 fn sum(

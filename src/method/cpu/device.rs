@@ -88,10 +88,10 @@ impl<E: Number> Device for CpuDevice<E> {
         self.assignment = assignment.clone();
         self.has_lists = block.lists.is_some();
         let with = (&*self.kernel, &*self.options.interaction);
-        self.of_tree = None;
+        let before = self.of_tree.take();
         if let Some(asked) = block.tree {
             let on = (&*self.threads, self.options.level);
-            let forces = self.of_tree.insert(Box::default());
+            let forces = self.of_tree.insert(before.unwrap_or_default());
             let summed = tree::cpu::block::sum(with, on, of, asked, &mut forces.sums);
             forces.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
             return Ok(());

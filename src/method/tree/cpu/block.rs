@@ -22,27 +22,27 @@ pub fn sum<E: Number>(
     let of_sources = Bodies::sources(sources, block.nj)?;
     let of_sinks = Bodies::sinks(block.sinks.all())?;
     let skip_own_index = block.skip_own_index;
+    let count = block.sinks.len();
+    into.reserve(count, interaction.n_outputs, false)?;
+    into.resize(count, interaction.n_outputs, false);
+    let (values, _) = into.values.as_chunks_mut();
     let mut profile = TreeProfile::default();
-    let forces = match Method::of(accuracy) {
+    match Method::of(accuracy) {
         Method::Cells { order, criterion } => {
             let settings = Settings { order, criterion, softening2, skip_own_index, level };
             let sums = TreeSums { kernel, interaction, threads };
-            let (forces, counts) = sums.sum(points(&of_sources), points(&of_sinks), &settings)?;
+            let counts = sums.sum(points(&of_sources), points(&of_sinks), &settings, values)?;
             let phases = [TreePhase::Sort, TreePhase::Moments, TreePhase::FirstPass, TreePhase::Walk];
             phases.iter().zip(counts.seconds).for_each(|(phase, seconds)| profile.seconds[*phase as usize] = seconds);
             (profile.near, profile.far) = (counts.near, counts.far_of_sinks);
-            forces
         }
         Method::Stackless { theta, sinks } => {
             let walk = Walk { theta, sinks, softening2, skip_own_index };
             let (forces, found) = stackless::sum(&of_sources, &of_sinks, &walk, threads)?;
             profile = found;
-            forces
+            values.copy_from_slice(&forces);
         }
-    };
-    into.reserve(forces.len(), interaction.n_outputs, false)?;
-    into.reset(forces.len(), interaction.n_outputs, false);
-    into.values.copy_from_slice(forces.as_flattened());
+    }
     Ok(profile)
 }
 

@@ -97,11 +97,12 @@ pub struct TreeSums<'a, E> {
 }
 
 impl<E: Number> TreeSums<'_, E> {
-    /// Returns the potential and the acceleration of each sink.
-    pub fn sum(&self, sources: Points, sinks: Points, settings: &Settings) -> Result<(Vec<[f64; 4]>, Counts)> {
+    /// Writes the potential and the acceleration of each sink.
+    pub fn sum(&self, sources: Points, sinks: Points, settings: &Settings, forces: &mut [[f64; 4]]) -> Result<Counts> {
         let mut counts = Counts::default();
         if sources.positions.is_empty() || sinks.positions.is_empty() {
-            return Ok((memory::filled(sinks.positions.len(), [0.0; 4], "forces")?, counts));
+            forces.fill([0.0; 4]);
+            return Ok(counts);
         }
         let begin = Instant::now();
         let threads = self.threads;
@@ -183,12 +184,11 @@ impl<E: Number> TreeSums<'_, E> {
             counts.tests += scratch.counts.tests;
             counts.groups += scratch.counts.groups;
         }
-        let mut forces = memory::filled(sinks.positions.len(), [0.0; 4], "forces")?;
         for (sink, force) in sink_tree.order.iter().zip(&sorted) {
             forces[*sink as usize] = *force;
         }
         counts.seconds[3] = begin.elapsed().as_secs_f64();
-        Ok((forces, counts))
+        Ok(counts)
     }
 }
 
