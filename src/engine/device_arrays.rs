@@ -213,7 +213,7 @@ impl System {
             return self.start_candidates(nj, skip_own_index, self.scan_of_all(softening2), place);
         }
         self.kept_sinks = KeptSinks::Nowhere;
-        let arrays = self.arrays_at(&sinks.place)?;
+        let arrays = arrays_of(&mut self.devices)?;
         let scan = if count == 0 {
             SinkScan::NOTHING
         } else {
