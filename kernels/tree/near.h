@@ -1,5 +1,5 @@
-// The forces on groups by direct sums over the cells of their lists, to which the sums over far cells
-// are added. A block of 32 threads has a group. A thread has up to four of its sinks, and the
+// The forces on groups by direct sums over the cells of their lists, to which the sums over far
+// cells are added. A block of 32 threads has a group. A thread has up to four of its sinks, and the
 // threads that have the same sinks share the sources in strands. A list of several segments is
 // summed by several blocks, a segment each, and then their sums are.
 //
@@ -64,8 +64,9 @@ FUNCTION uint sinks_of_thread(uint of_turn)
     return each;
 }
 
-// Writes the force on a sink, the sums over far and near cells, to the number of the sink, or, where
-// it is of the share of another device, to its place in it. `adds` says that other forces are there.
+// Writes the force on a sink, the sums over far and near cells, to the number of the sink, or,
+// where it is of the share of another device, to its place in it. `adds` says that other forces are
+// there.
 FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *far_sums, GLOBAL double *forces, float softening2, double unit, double mass_factor, int adds,
     int are_sources, int is_share, uint first_of_share)

@@ -8,14 +8,13 @@
 //!
 //! ```text
 //! r_A + r_B < 0.8 s    and
-//! n 8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
+//! w 8 max(r_A, r_B) / (r_A + r_B) M / s^2 ((rho_A + r_B) / s)^p <= tolerance a_B
 //! ```
 //!
-//! where `a_B` is the least acceleration of a sink of B, and `n` is 1 where A is at least as large as
-//! B. Without `n` this is the criterion of Dehnen (2014,
-//! Computational Astrophysics and Cosmology 1, 1), with `M (rho + r_B)^p` in the place of the sum
-//! over `k` of `C(p, k) P_k r_B^(p - k)`, which it bounds from above, since `P_k = sum |m| |y|^k`
-//! is at most `M rho^k`.
+//! where `a_B` is the least acceleration of a sink of B, and `w` is 1 where A is at least as large
+//! as B. Without `w` this is the criterion of Dehnen (2014, Computational Astrophysics and Cosmology
+//! 1, 1), with `M (rho + r_B)^p` in the place of the sum over `k` of `C(p, k) P_k r_B^(p - k)`, which
+//! it bounds from above, since `P_k = sum |m| |y|^k` is at most `M rho^k`.
 //!
 //! The softened distance may stand for the distance: along any line `f(x + t u) = (s^2 + 2 t x.u +
 //! t^2)^(-1/2)` is the generating function of the Legendre polynomials of `-x.u / s`, which is at
@@ -24,7 +23,7 @@
 //!
 //! The error of a cell smaller than B is that of B's own extent. Cells of its size beside one another
 //! have little mass each, and would be accepted one by one, but their errors have one sign and add
-//! up: a row of `r_B / r_A` of them is as long as B. So the error of each counts `n = r_B / r_A`
+//! up: a row of `r_B / r_A` of them is as long as B. So the error of each counts `w = r_B / r_A`
 //! times, at most [`MOST_PARTS`] times.
 //!
 //! A cell that is not accepted is opened if it is as large as B. A smaller one is left to the

@@ -60,10 +60,10 @@ impl Divider {
         let plan = Plan::new(groups, (self.sinks_of_thread, resident), &Threads::new(2)).unwrap();
         let mut firsts = vec![0; LIST_JOB * plan.jobs()];
         plan.write_firsts(&mut firsts);
-        let [groups_, firsts] = [self.put(groups), self.put(&firsts)];
+        let [copied, firsts] = [self.put(groups), self.put(&firsts)];
         let items = self.put(&vec![ListItem { sinks: -1, ..ListItem::default() }; plan.items]);
         let parts = self.put(&vec![ListPart { sinks: -1, ..ListPart::default() }; plan.parts]);
-        let of_none = || groups_.address();
+        let of_none = || copied.address();
         let store = StoreAddresses {
             octets: of_none(),
             indices: of_none(),
@@ -75,7 +75,7 @@ impl Divider {
             store,
             items: items.address(),
             parts: parts.address(),
-            groups: groups_.address(),
+            groups: copied.address(),
             units: of_none(),
             firsts: firsts.address(),
             addresses: of_none(),
