@@ -203,6 +203,12 @@ pub trait Gpu: Send + Sync + Sized {
     /// Makes an empty queue.
     fn queue(&self) -> Result<Self::Queue>;
 
+    /// Makes an empty queue whose thread blocks begin before those of other queues that wait for a
+    /// place on the device, if it knows such queues.
+    fn urgent_queue(&self) -> Result<Self::Queue> {
+        self.queue()
+    }
+
     /// Loads or compiles code, and returns its kernels of these names.
     fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Self::Kernel>>;
 

@@ -351,7 +351,7 @@ functions! {
         std::ptr::write_bytes(address as *mut u8, value, bytes);
         SUCCESS
     }
-    fn cuStreamCreate(stream: *mut *mut c_void, flags: u32) {
+    fn cuStreamCreateWithPriority(stream: *mut *mut c_void, flags: u32, _priority: i32) {
         *stream = give(0) as *mut c_void;
         state(|state| state.flags = flags);
         SUCCESS

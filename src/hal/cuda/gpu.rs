@@ -8,6 +8,7 @@ use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
 use super::{
     Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
+    stream,
 };
 
 /// The most threads of a thread block on every GPU.
@@ -139,7 +140,11 @@ impl Gpu for Cuda {
     }
 
     fn queue(&self) -> Result<Stream> {
-        Stream::new(&self.context)
+        Stream::new(&self.context, 0)
+    }
+
+    fn urgent_queue(&self) -> Result<Stream> {
+        Stream::new(&self.context, stream::MOST_URGENT)
     }
 
     fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Kernel>> {

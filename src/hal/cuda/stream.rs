@@ -9,9 +9,12 @@ use crate::data::{Error, Result};
 
 use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 
-/// Flag of `cuStreamCreate`: neither this stream nor the default stream waits for the other
+/// Flag of `cuStreamCreateWithPriority`: neither this stream nor the default stream waits for the other
 /// implicitly.
 const NON_BLOCKING: u32 = 1;
+/// A priority before all others: the driver takes the nearest that the device has. That of streams
+/// without is 0.
+pub const MOST_URGENT: i32 = i32::MIN;
 /// Flag of `cuEventCreate`: the event records no time.
 const DISABLE_TIMING: u32 = 2;
 
@@ -28,13 +31,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Makes an empty stream.
-    pub fn new(context: &Arc<Context>) -> Result<Stream> {
+    /// Makes an empty stream, whose thread blocks begin before those of streams of a higher number
+    /// for the priority.
+    pub fn new(context: &Arc<Context>, priority: i32) -> Result<Stream> {
         context.bind()?;
         let mut handle = Handle::NONE;
         // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (context.driver.table.cuStreamCreate)(&mut handle.0, NON_BLOCKING) };
-        context.check(code, "cuStreamCreate")?;
+        let code = unsafe { (context.driver.table.cuStreamCreateWithPriority)(&mut handle.0, NON_BLOCKING, priority) };
+        context.check(code, "cuStreamCreateWithPriority")?;
         Ok(Stream { context: context.clone(), handle })
     }
 

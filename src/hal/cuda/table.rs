@@ -39,7 +39,7 @@ functions! {
     cuMemcpyDtoDAsync_v2(u64, u64, usize, *mut c_void) -> i32;
     cuMemcpyPeerAsync(u64, *mut c_void, u64, *mut c_void, usize, *mut c_void) -> i32;
     cuMemsetD8Async(u64, u8, usize, *mut c_void) -> i32;
-    cuStreamCreate(*mut *mut c_void, u32) -> i32;
+    cuStreamCreateWithPriority(*mut *mut c_void, u32, i32) -> i32;
     cuStreamDestroy_v2(*mut c_void) -> i32;
     cuStreamSynchronize(*mut c_void) -> i32;
     cuStreamQuery(*mut c_void) -> i32;

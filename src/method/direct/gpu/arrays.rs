@@ -9,21 +9,16 @@ use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
 use crate::method::arrays::{Check, DeviceArrays, Motion, Taken};
 
-use super::device::{GpuDevice, QUEUES};
+use super::device::GpuDevice;
 
 /// Returns the device, its first queue, and the argument for memory of callers from address 0 on.
-fn on<'a, G: Gpu>(gpu: &'a G, queues: &'a [G::Queue; QUEUES]) -> Result<On<'a, G>> {
+fn on<'a, G: Gpu>(gpu: &'a G, queues: &'a [G::Queue]) -> Result<On<'a, G>> {
     let none = || Error::Internal { what: "callers have no memory on this device".into() };
     Ok((gpu, &queues[0], gpu.address_of_caller(0).ok_or_else(none)?))
 }
 
 /// Returns what [`on`] returns for arrays at this place.
-fn at<'a, G: Gpu>(
-    gpu: &'a G,
-    queues: &'a [G::Queue; QUEUES],
-    arrays: &ArrayWork<G>,
-    place: &DevicePlace,
-) -> Result<On<'a, G>> {
+fn at<'a, G: Gpu>(gpu: &'a G, queues: &'a [G::Queue], arrays: &ArrayWork<G>, place: &DevicePlace) -> Result<On<'a, G>> {
     if *place == DevicePlace::STAGING { Ok((gpu, &queues[0], arrays.staging().address())) } else { on(gpu, queues) }
 }
 
@@ -46,7 +41,7 @@ impl<G: Gpu> GpuDevice<G> {
         }
         let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
         for (number, piece) in self.pieces.iter().enumerate() {
-            self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, piece.sequence)?;
+            self.wait_for_piece(number)?;
             let results = match &mut self.arrays {
                 Some(arrays) if self.keeps_results => arrays.results(&self.gpu, piece.results.end)?.address(),
                 _ => self.outbox.addresses(number)[0],

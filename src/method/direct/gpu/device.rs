@@ -39,8 +39,9 @@ const PARTIAL_SUMS_BYTES: usize = 256 << 20;
 const SMALL_PIECE: usize = 1024;
 /// The pairs from which on a tree is faster.
 const TREE_CROSSOVER: u64 = 1 << 31;
-/// The number of queues, which take pieces in turn.
-pub(super) const QUEUES: usize = 2;
+/// The number of queues, which take pieces in turn: so many that the sums of further pieces wait for
+/// a place on the device while those of the first ones end.
+const QUEUES: usize = 4;
 /// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
 
@@ -68,13 +69,16 @@ type Choice = (usize, usize, usize, usize, bool);
 
 /// A GPU that sums forces in one order and precision.
 pub struct GpuDevice<G: Gpu> {
-    pub(super) queues: [G::Queue; QUEUES],
+    pub(super) queues: Vec<G::Queue>,
+    /// The queue that adds up the partial sums of pieces where a block has several. Its kernels go
+    /// before the sums of later pieces, so that results come while these are made.
+    ending: G::Queue,
     kernels: Kernels<G>,
     costs: Costs,
     pub(super) options: DeviceOptions,
     pub(super) store: Store<G>,
     inbox: Inbox<G>,
-    partial_sums: [PartialSumsMemory<G>; QUEUES],
+    partial_sums: Vec<PartialSumsMemory<G>>,
     pub(super) outbox: Outbox<G>,
     /// Memory of records and sinks that kernels may reach, and where it lies. There is no
     /// registration where it failed, which only costs time.
@@ -135,7 +139,7 @@ impl<G: Gpu> GpuDevice<G> {
     /// Makes the device on a GPU whose driver this thread may call.
     fn new(gpu: G, options: DeviceOptions) -> Result<GpuDevice<G>> {
         let interaction = options.interaction.clone();
-        let queues = [gpu.queue()?, gpu.queue()?];
+        let queues = (0..QUEUES).map(|_| gpu.queue()).collect::<Result<Vec<_>>>()?;
         let partial_sums = || -> Result<PartialSumsMemory<G>> {
             let memory = |bytes, what| gpu.allocate(bytes, what);
             let ticket = memory(4, "tickets")?;
@@ -148,11 +152,12 @@ impl<G: Gpu> GpuDevice<G> {
                 ticket,
             })
         };
-        let partial_sums = [partial_sums()?, partial_sums()?];
+        let partial_sums = queues.iter().map(|_| partial_sums()).collect::<Result<Vec<_>>>()?;
         gpu.synchronize(&queues[0])?;
         let mut kernels = Kernels::new(&gpu, &interaction)?;
         let costs = costs(&gpu, &mut kernels, &interaction);
         let mut device = GpuDevice {
+            ending: gpu.urgent_queue()?,
             kernels,
             costs,
             store: Store::new(&gpu, interaction.clone(), options.threads)?,
@@ -339,6 +344,9 @@ impl<G: Gpu> GpuDevice<G> {
         // The end of the work that brings the sources and the first sinks, for which pieces in
         // other queues wait.
         let mut fetched: Option<G::Event> = None;
+        // The ends of the last pieces, before which their partial sums are still needed.
+        let mut ended: [Option<G::Event>; QUEUES] = Default::default();
+        let is_alone = self.pieces.len() == 1;
         for number_of_piece in 0..self.pieces.len() {
             let piece = &self.pieces[number_of_piece];
             let results_of_piece = piece.results.clone();
@@ -407,12 +415,22 @@ impl<G: Gpu> GpuDevice<G> {
                 } else if let Some(fetched) = fetched.as_ref().filter(|_| number_of_piece < QUEUES) {
                     self.gpu.wait_for(on.1, fetched)?;
                 }
+                if let Some(ended) = ended[place].take() {
+                    self.gpu.wait_for(on.1, &ended)?;
+                }
                 self.kernels.force(on, number, &step, &memory, overlaps)?;
+                let queue_of_end = if is_alone { on.1 } else { &self.ending };
+                if !is_alone {
+                    self.gpu.wait_for(queue_of_end, &self.gpu.record(on.1)?)?;
+                }
                 if !(shape.ends && self.gpu.properties().has_fences) {
-                    self.kernels.end(on, &step, &memory, true)?;
+                    self.kernels.end((&self.gpu, queue_of_end), &step, &memory, is_alone)?;
                 }
                 if taken.is_none() {
-                    self.outbox.send(on.0, on.1, number_of_piece, results_of_piece)?;
+                    self.outbox.send(&self.gpu, queue_of_end, number_of_piece, results_of_piece)?;
+                }
+                if number_of_piece + QUEUES < self.pieces.len() {
+                    ended[place] = Some(self.gpu.record(queue_of_end)?);
                 }
             }
         }
@@ -535,13 +553,27 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
+    /// Returns the queue in which the pieces of the block under way end, where a piece has this
+    /// number.
+    fn queue_of_end(&self, number: usize) -> &G::Queue {
+        if self.pieces.len() > 1 { &self.ending } else { &self.queues[number % QUEUES] }
+    }
+
+    /// Waits for a piece of the block under way.
+    pub(super) fn wait_for_piece(&self, number: usize) -> Result<()> {
+        let sequence = self.pieces[number].sequence;
+        self.outbox.wait(&self.gpu, self.queue_of_end(number), number, sequence)
+    }
+
+    /// Iterates over all queues.
+    fn all_queues(&self) -> impl Iterator<Item = &G::Queue> {
+        self.queues.iter().chain([&self.ending, self.lists.fetching()])
+    }
+
     /// Hands in the sums of a piece.
     fn take(&mut self, number: usize, partial_sums: &mut PartialSums) -> Result<()> {
-        let Piece { sinks, stride, sequence, results } = &self.pieces[number];
-        if let Err(error) = self.outbox.wait(&self.gpu, &self.queues[number % QUEUES], number, *sequence) {
-            self.give_up();
-            return Err(error);
-        }
+        self.wait_for_piece(number).inspect_err(|_| self.give_up())?;
+        let Piece { sinks, stride, results, .. } = &self.pieces[number];
         if self.keeps_results
             && let Some(arrays) = &mut self.arrays
         {
@@ -595,7 +627,7 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     pub(super) fn give_up(&mut self) {
-        for queue in self.queues.iter().chain([self.lists.fetching()]) {
+        for queue in self.all_queues() {
             let _ = self.gpu.synchronize(queue);
         }
         self.pieces.clear();
@@ -783,7 +815,7 @@ impl<G: Gpu> Drop for GpuDevice<G> {
         self.caller = self.gpu.enter().ok();
         // Memory must outlast the work that is under way in it.
         if self.caller.is_some() {
-            for queue in self.queues.iter().chain([self.lists.fetching()]) {
+            for queue in self.all_queues() {
                 let _ = self.gpu.synchronize(queue);
             }
         }

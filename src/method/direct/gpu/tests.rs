@@ -291,7 +291,7 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
         let calls = script.get().calls.clone();
-        assert_eq!(calls[..2], ["synchronize"; 2], "{calls:?}");
+        assert!(calls.iter().take_while(|call| **call == "synchronize").count() >= device.queues.len(), "{calls:?}");
         wait(&mut device, &interaction, &small, &whole(&small)).unwrap();
     }
 }
