@@ -126,7 +126,7 @@ find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs
             read_local(of_group, expansion);
             find_values(APART(high, low, centre.high, centre.low, x), APART(high, low, centre.high, centre.low, y),
                 APART(high, low, centre.high, centre.low, z), expansion, values);
-            far_sums[sink] = FLOAT4(values[0], values[1], values[2], values[3]);
+            far_sums[sink - sink_counts[SHARE]] = FLOAT4(values[0], values[1], values[2], values[3]);
         }
     }
 }

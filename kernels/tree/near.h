@@ -64,19 +64,19 @@ FUNCTION uint sinks_of_thread(uint of_turn)
     return each;
 }
 
-// Writes the force on a sink, the sums over far and near cells, to the number of the sink, or,
-// where it is of the share of another device, to its place in it. `adds` says that other forces are
-// there.
+// Writes the force on a sink, the sums over far and near cells, to the number of the sink, or, with
+// `is_sorted`, to its place behind the `done` sinks of earlier calls. `place` is that among the
+// sinks of this call. `adds` says that other forces are there.
 FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *far_sums, GLOBAL double *forces, float softening2, double unit, double mass_factor, int adds,
-    int are_sources, int is_share, uint first_of_share)
+    int are_sources, int is_sorted, uint done, uint place)
 {
     // With a softening the source that is the sink itself may be part of an expansion.
     if (are_sources && !is_seen && softening2 > 0.0f)
         sum[0] -= sink_highs[sink].w * INVERSE_SQRT_32(softening2);
     const double factor = 1.0 / mass_factor;
-    const long to = 4 * (long)(is_share ? sink - first_of_share : sink_numbers[sink]);
-    const float4 far_sum = far_sums[sink];
+    const long to = 4 * (long)(is_sorted ? done + place : sink_numbers[sink]);
+    const float4 far_sum = far_sums[place];
     const float of_far[4] = {far_sum.x, far_sum.y, far_sum.z, far_sum.w};
     UNROLL
     for (int q = 0; q < 4; ++q) {
@@ -92,7 +92,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL uint *lists, GLOBAL const uint *used, GLOBAL const uint *parts,
     GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame, double softening2_given,
-    double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_share)
+    double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_sorted,
+    uint done)
 {
     // Between pieces the sums of the threads are there.
     LOCAL float4 tile[MOST_SINKS * STRAND_STRIDE > NEAR_TILE ? MOST_SINKS * STRAND_STRIDE : NEAR_TILE];
@@ -236,8 +237,9 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                     UNROLL
                     for (int q = 0; q < 4; ++q)
                         sum[q] = totals[4 * place + q];
-                    write_sums(sum, seen[place] > 0, group.first_body + begin + place, sink_highs, sink_numbers, far_sums, forces,
-                        softening2, unit, mass_factor, adds, are_sources, is_share, sink_counts[SHARE]);
+                    const uint sink = group.first_body + begin + place;
+                    write_sums(sum, seen[place] > 0, sink, sink_highs, sink_numbers, far_sums, forces, softening2, unit,
+                        mass_factor, adds, are_sources, is_sorted, done, sink - sink_counts[SHARE]);
                 }
             }
             SYNC_32;
@@ -250,7 +252,8 @@ KERNEL(LANES, 16)
 join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks,
     GLOBAL const uint *sink_counts, GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL const uint *used,
     GLOBAL const uint *parts, GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame,
-    double softening2_given, double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_share)
+    double softening2_given, double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_sorted,
+    uint done)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -272,8 +275,9 @@ join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLO
                     sum[q] += from[q];
                 is_seen |= from[4] > 0.0f;
             }
-            write_sums(sum, is_seen, group.first_body + place, sink_highs, sink_numbers, far_sums, forces, softening2, unit,
-                mass_factor, adds, are_sources, is_share, sink_counts[SHARE]);
+            const uint sink = group.first_body + place;
+            write_sums(sum, is_seen, sink, sink_highs, sink_numbers, far_sums, forces, softening2, unit, mass_factor, adds,
+                are_sources, is_sorted, done, sink - sink_counts[SHARE]);
         }
     }
 }

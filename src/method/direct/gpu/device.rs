@@ -34,7 +34,7 @@ const COPIED: usize = 32 << 10;
 /// The most records that the force kernel puts in their places itself.
 const RECORDS_OF_FORCE: usize = 64;
 /// The most bytes that the partial sums of a piece may take.
-const PARTIAL_SUMS_BYTES: usize = 256 << 20;
+const PARTIAL_SUMS_BYTES: usize = 128 << 20;
 /// The number of sinks of the last piece of a block in pieces.
 const SMALL_PIECE: usize = 1024;
 /// The pairs from which on a tree is faster.
@@ -333,6 +333,7 @@ impl<G: Gpu> GpuDevice<G> {
             accumulators: plan.accumulators as i32,
             ..Step::of(block)
         };
+        self.store.make_room_for_predicted(&self.gpu)?;
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
         // Without sinks, all records are put in their places at once.
@@ -472,6 +473,7 @@ impl<G: Gpu> GpuDevice<G> {
             self.sources_have_changed();
         }
         self.inbox.make_room(&self.gpu, 0, missed.lines().len() + fresh.lines().len())?;
+        self.store.make_room_for_predicted(&self.gpu)?;
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         for records in [missed, fresh].into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
@@ -732,6 +734,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let batch = block.sinks.range(sinks);
+        self.store.make_room_for_predicted(&self.gpu)?;
         let (target, store) = (PredictionTarget::of(block), self.store.addresses());
         let step = Step {
             ni: batch.len() as i32,

@@ -230,11 +230,19 @@ impl<G: Gpu> Store<G> {
         gpu.synchronize(queue)
     }
 
+    /// Makes room for predicted sources, of which trees have none.
+    pub fn make_room_for_predicted(&mut self, gpu: &G) -> Result<()> {
+        let bytes = self.room * pack::rows(&self.interaction) * pack::ROW * CHUNK;
+        if self.predicted.bytes() < bytes {
+            self.predicted = gpu.allocate(bytes, "predicted sources")?;
+        }
+        Ok(())
+    }
+
     /// Makes room for all chunks, and half as many to come.
     fn grow(&mut self, gpu: &G, queue: &G::Queue) -> Result<()> {
         let room = self.chunks.count() + self.room / 2;
         let numbers = pack::chunk_numbers(&self.interaction);
-        let body = pack::rows(&self.interaction) * pack::ROW * CHUNK;
         let larger = |old: &G::Memory, bytes: usize, what| -> Result<G::Memory> {
             let new = gpu.allocate(room * bytes, what)?;
             // SAFETY: the new memory is longer than the old one; the copy is waited for.
@@ -246,7 +254,7 @@ impl<G: Gpu> Store<G> {
         let octets = larger(&self.octets, numbers * 8, "sources")?;
         let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
         let ranges = larger(&self.ranges, 8, "ranges of indices")?;
-        let predicted = gpu.allocate(room * body, "predicted sources")?;
+        let predicted = gpu.allocate(0, "predicted sources")?;
         gpu.synchronize(queue)?;
         (self.octets, self.indices, self.ranges, self.predicted, self.room) =
             (octets, indices, ranges, predicted, room);

@@ -209,7 +209,9 @@ impl<G: Gpu> TreeSums<G> {
         (self.count, self.own) = (count, None);
         self.fetched.clear();
         if self.results.bytes() < bytes {
-            self.results = gpu.allocate(bytes + bytes / 4, "forces")?;
+            // What is too small goes first, so that both need not fit.
+            self.results = gpu.allocate(0, "forces")?;
+            self.results = gpu.allocate(bytes, "forces")?;
         }
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
         let compare = || is_dense && are_sources(sources, block, &self.threads);

@@ -28,6 +28,8 @@ const ALL_PASSES: usize = 64 / DIGIT_BITS;
 const FEW_KEYS: usize = 1 << 19;
 /// One body of so many may be crowded before the sort compares more bits.
 const CROWDED: usize = 64;
+/// One cell for so many bodies is there room for, at first.
+const CELLS: usize = 6;
 /// The most blocks of a kernel that goes through cells, whose number only the device knows.
 const CELL_BLOCKS: usize = 1 << 12;
 
@@ -301,8 +303,8 @@ impl<G: Gpu> Tree<G> {
         self.low.see_to(gpu, 16 * bodies)?;
         self.paths.see_to(gpu, 16 * cell_tiles)?;
         self.leaves.see_to(gpu, 4 * bodies)?;
-        if self.room < bodies / 3 + 64 {
-            self.make_room_for_cells(gpu, bodies / 3 + 64)?;
+        if self.room < bodies / CELLS + 64 {
+            self.make_room_for_cells(gpu, bodies / CELLS + 64)?;
         }
         Ok(())
     }
@@ -509,7 +511,7 @@ impl<G: Gpu> Tree<G> {
         }
         let all = *self.starts.last().expect("there are starts") as usize;
         if self.room_of_summed < all {
-            self.room_of_summed = all + all / 8;
+            self.room_of_summed = all + all / 32;
         }
         self.places.see_to(on.0, 32 * self.room_of_summed)?;
         self.reaches.see_to(on.0, 16 * self.room_of_summed)?;

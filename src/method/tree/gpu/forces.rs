@@ -33,8 +33,11 @@ const LEAST_BLOCKS: usize = 1 << 10;
 const MOST_LOOKING: usize = 1 << 13;
 /// The most thread blocks that join the parts of groups.
 const MOST_JOINING: usize = 1 << 11;
-/// Words of lists for a body, at first.
+/// Words of lists for a sink, at first.
 const WORDS: usize = 24;
+/// Sinks whose lists are there at a time: fewer by up to a third, or more by up to a half, so that
+/// all calls have as many. Their lists take as much memory as all else of a tree.
+const SINKS_AT_A_TIME: usize = 1 << 23;
 /// Words of lists of every call.
 const LEAST_WORDS: usize = 1 << 16;
 
@@ -99,7 +102,7 @@ pub struct Forces<G: Gpu> {
     alike: Room<G>,
     groups: Room<G>,
     locals: Room<G>,
-    /// The sums by expansions, in the order of the sorted bodies.
+    /// The sums by expansions for the sinks of the call, in the order of the sorted bodies.
     far_sums: Room<G>,
     report: G::HostMemory,
     /// Words of lists that there is room for.
@@ -108,6 +111,8 @@ pub struct Forces<G: Gpu> {
     room_of_groups: usize,
     /// The most words of lists.
     pub(super) most_words: usize,
+    /// See [`SINKS_AT_A_TIME`].
+    pub(super) sinks_at_a_time: usize,
     pub(super) clock: Clock,
 }
 
@@ -149,6 +154,7 @@ impl<G: Gpu> Forces<G> {
             room: 0,
             room_of_groups: 0,
             most_words: MOST_WORDS,
+            sinks_at_a_time: SINKS_AT_A_TIME,
             clock: Clock::default(),
         })
     }
@@ -187,56 +193,72 @@ impl<G: Gpu> Forces<G> {
         self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
         self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
         self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
-        self.field_heads.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
+        self.field_heads.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 4)?;
         self.used.see_to(gpu, 8)?;
         self.accelerations.see_to(gpu, 4 * count)?;
         self.ratios.see_to(gpu, 4 * count)?;
-        self.far_sums.see_to(gpu, 16 * count)?;
         self.alike.see_to(gpu, 4 * cells)?;
         self.groups.see_to(gpu, 4 * cells)?;
-        let words = (WORDS * count + LEAST_WORDS).min(self.most_words);
+        let share = asked.share.unwrap_or(Share { begin: 0, end: count, is_sorted: false });
+        let of_share = share.end - share.begin;
+        let pieces = ((of_share + self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1);
+        let words = (WORDS * of_share.div_ceil(pieces) + LEAST_WORDS).min(self.most_words);
         if self.room < words {
             self.room = words;
             self.lists.see_to(gpu, 4 * self.room)?;
         }
-        let outcome = loop {
-            let sinks = LEVELS_OF_SINKS * room + self.room_of_groups;
-            let rooms = [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)];
-            let seen_to = rooms.into_iter().try_for_each(|(room, bytes)| room.see_to(gpu, bytes * sinks));
-            let seen_to = seen_to.and_then(|()| self.parts.see_to(gpu, 8 * parts_of(self.room)));
-            if let Err(error) = seen_to {
-                break Err(error);
-            }
-            // SAFETY: the caller's promise; there is room for so many cells and bodies.
-            let outcome = unsafe {
-                self.begin(
-                    on,
-                    (tree, tree_of_sinks),
-                    (&mut sink_kernels, &mut kernels),
-                    (loaded, asked),
-                    to,
-                    (cells, room, tiles),
-                )
-            };
-            match outcome {
-                Ok(Needed { groups, .. }) if groups > self.room_of_groups => self.room_of_groups = groups + groups / 4,
-                Ok(Needed { words, .. }) if words > self.most_words => {
-                    let (what, most) = ("the number of words of a tree's lists on one GPU", self.most_words);
-                    let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
-                    break Err(Error::BadCount { what, value: words as i64, allowed });
-                }
-                Ok(Needed { words, .. }) if words > self.room => {
-                    self.room = (words + words / 4).min(self.most_words);
-                    if let Err(error) = self.lists.see_to(gpu, 4 * self.room) {
-                        break Err(error);
-                    }
-                }
-                other => break other.map(|needed| needed.sinks),
-            }
+        let border = |piece: usize| share.begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
+        let mut sum_piece = |summed: Range<usize>, piece: usize| {
+            let share = Share { begin: border(piece), end: border(piece + 1), ..share };
+            let (of, with) = ((&*tree, tree_of_sinks), (&mut sink_kernels, &mut kernels));
+            // SAFETY: the caller's promise.
+            let sinks = unsafe { self.sum_share(on, of, with, (loaded, asked), (share, summed.len()), to)? };
+            Ok(if piece == 0 { sinks } else { summed.start..sinks.end })
         };
+        let outcome = (0..pieces).try_fold(0..0, &mut sum_piece);
         tree.expansions = Some((loaded, kernels));
         self.sink_kernels = Some(sink_kernels);
         outcome
+    }
+
+    /// Sums the forces on a share of the sinks, after those on some others before it. Returns which
+    /// of the sorted bodies these are.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`].
+    unsafe fn sum_share(
+        &mut self,
+        on: (&G, &G::Queue),
+        (tree, of_sinks): (&Tree<G>, &Tree<G>),
+        (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
+        (order, asked): (usize, &Asked),
+        (share, done): (Share, usize),
+        to: Address<G>,
+    ) -> Result<Range<usize>> {
+        loop {
+            let sinks = LEVELS_OF_SINKS * of_sinks.cells() + self.room_of_groups;
+            for (room, bytes) in [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)] {
+                room.see_to(on.0, bytes * sinks)?;
+            }
+            self.parts.see_to(on.0, 8 * parts_of(self.room))?;
+            // SAFETY: the caller's promise; there is room for so many cells and bodies.
+            let needed = unsafe {
+                self.begin(on, (tree, of_sinks), (sink_kernels, kernels), (order, asked), (share, done), to)?
+            };
+            let Needed { words, groups, sinks } = needed;
+            if groups > self.room_of_groups {
+                self.room_of_groups = groups + groups / 4;
+            } else if words > self.most_words {
+                let (what, most) = ("the number of words of a tree's lists on one GPU", self.most_words);
+                let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
+                return Err(Error::BadCount { what, value: words as i64, allowed });
+            } else if words > self.room {
+                self.room = (words + words / 4).min(self.most_words);
+                self.lists.see_to(on.0, 4 * self.room)?;
+            } else {
+                return Ok(sinks);
+            }
+        }
     }
 
     /// Sums all forces, if there is room, and returns what is needed.
@@ -246,15 +268,16 @@ impl<G: Gpu> Forces<G> {
         (tree, of_sinks): (&Tree<G>, &Tree<G>),
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
         (order, asked): (usize, &Asked),
+        (share, done): (Share, usize),
         to: Address<G>,
-        (cells, room, tiles): (usize, usize, usize),
     ) -> Result<Needed> {
         let (gpu, queue) = on;
+        let (cells, room) = (of_sinks.cells(), of_sinks.cells());
+        let tiles = cells.div_ceil(SELECT_THREADS);
         let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
         let adds = i32::from(asked.adds);
         let bodies = of_sinks.bodies;
-        let share = asked.share.unwrap_or(Share { begin: 0, end: bodies, is_sorted: false });
-        let is_share = i32::from(share.is_sorted);
+        let (is_sorted, done) = (i32::from(share.is_sorted), done as u32);
         let borders = [share.begin, share.end, bodies].map(|place| place as u32);
         let [begin, end, bodies] = borders.each_ref().map(|place| Argument::Bytes(bytes_of(place)));
         let (tolerance, cut, varies) = match asked.criterion {
@@ -338,7 +361,8 @@ impl<G: Gpu> Forces<G> {
                 launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
             };
             for (level, bodies) in BODIES_OF_SINKS.into_iter().enumerate() {
-                let blocks = (of_sinks.bodies / bodies).clamp(LEAST_BLOCKS.min(cells), MOST_BLOCKS.min(cells));
+                let blocks =
+                    ((share.end - share.begin) / bodies).clamp(LEAST_BLOCKS.min(cells), MOST_BLOCKS.min(cells));
                 find_fields(level, blocks, sink_kernels)?;
             }
             let shape = (tiles, SELECT_THREADS);
@@ -415,8 +439,10 @@ impl<G: Gpu> Forces<G> {
             }
             let numbers_of_sinks = Argument::Memory(of_sinks.sorted_numbers());
             let (to, mass_factor) = (Argument::Memory(to), Argument::Bytes(bytes_of(&asked.mass_factor)));
-            let choices = [are_sources, adds, is_share];
-            let [are_sources, adds, is_share] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
+            let choices = [are_sources, adds, is_sorted];
+            let [are_sources, adds, is_sorted] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
+            let done = Argument::Bytes(bytes_of(&done));
+            self.far_sums.see_to(gpu, 16 * needed.sinks.len())?;
             let far_sums = self.far_sums.at();
             let arguments = [sink_places, sink_highs, sink_lows, sinks, sink_counts, locals, far_sums, room_];
             let shape = (blocks(LEVELS_OF_SINKS).div_ceil(VALUE_THREADS / LANES), VALUE_THREADS);
@@ -445,7 +471,8 @@ impl<G: Gpu> Forces<G> {
                 room_of_parts,
                 adds,
                 are_sources,
-                is_share,
+                is_sorted,
+                done,
             ];
             launch(on, &mut sink_kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
             let arguments = [
@@ -466,7 +493,8 @@ impl<G: Gpu> Forces<G> {
                 room_of_parts,
                 adds,
                 are_sources,
-                is_share,
+                is_sorted,
+                done,
             ];
             let shape = (blocks(LEVELS_OF_SINKS).min(MOST_JOINING), LANES);
             launch(on, &mut sink_kernels.join_parts, shape, &arguments)?;

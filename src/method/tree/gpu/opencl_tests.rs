@@ -308,6 +308,9 @@ fn forces_are_those_of_direct_sums() {
     let found = sums.of((&bodies, &masses), Some(&points), &asked).unwrap();
     let [median, rare] = errors(&found, &direct(&bodies, &masses, &points, 1e-2, false));
     assert!(median < 1e-4 && rare < 5e-2, "{median:e} {rare:e}");
+    sums.forces.sinks_at_a_time = 100;
+    assert!(sums.of((&bodies, &masses), Some(&points), &asked).unwrap() == found, "other forces of few at a time");
+    sums.forces.sinks_at_a_time = 1 << 20;
     let signed: Vec<f64> = masses.iter().enumerate().map(|(k, mass)| if k % 5 == 0 { -mass } else { *mass }).collect();
     let found = sums.of((&bodies, &signed), None, &asked).unwrap();
     let [median, rare] = errors(&found, &direct(&bodies, &signed, &bodies, 1e-2, true));
@@ -345,6 +348,7 @@ fn companions_change_no_bit() {
     let (softening2, mass_factor) = (1e-4, 1.0);
     let asked = Asked { order: 4, criterion, softening2, mass_factor, skip_own: true, adds: false, share: None };
     let signed = |count: usize| (0..count).map(|k| if k % 7 == 0 { -0.5 } else { 1.0 }).collect::<Vec<f64>>();
+    companions.all[0].forces.sinks_at_a_time = 400;
     for (name, bodies, masses) in [
         ("a Plummer model", plummer(5000), vec![1.0; 5000]),
         ("masses of both signs", plummer(3000), signed(3000)),
@@ -353,6 +357,12 @@ fn companions_change_no_bit() {
         ("one body", vec![[1.0, 2.0, 3.0]], vec![1.0]),
     ] {
         let expected = sums.of((&bodies, &masses), None, &asked).unwrap();
+        // Sinks that are summed a few at a time have the same forces.
+        for sinks in [300, 2000] {
+            sums.forces.sinks_at_a_time = sinks;
+            assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected, "{name}: other forces of {sinks}");
+        }
+        sums.forces.sinks_at_a_time = 1 << 20;
         let given = sums.sources.build((&bodies, &masses), softening2, None).unwrap();
         companions.forget();
         // Later blocks have the trees of the first, and other shares.
