@@ -20,7 +20,7 @@ use super::calibration::costs;
 use super::inbox::Inbox;
 use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
 use super::locks::Locks;
-use super::model::{self, CROSSOVER, Costs, PIECE, Work};
+use super::model::{self, CROSSOVER, Costs, Work};
 use super::neighbour_lists::{MOST_SINKS, NeighbourLists};
 use super::outbox::Outbox;
 use super::reduction::{self, ReductionPlan};
@@ -35,8 +35,11 @@ const COPIED: usize = 32 << 10;
 const RECORDS_OF_FORCE: usize = 64;
 /// The most bytes that the partial sums of a piece may take.
 const PARTIAL_SUMS_BYTES: usize = 128 << 20;
+/// The number of sinks of a piece. Large blocks are computed in pieces, so that the host hands over
+/// the sums of one while the device sums others.
+const PIECE: usize = 2048;
 /// The number of sinks of the last piece of a block in pieces.
-const SMALL_PIECE: usize = 1024;
+const SMALL_PIECE: usize = 512;
 /// The pairs from which on a tree is faster.
 const TREE_CROSSOVER: u64 = 1 << 31;
 /// The number of queues, which take pieces in turn: so many that the sums of further pieces wait for

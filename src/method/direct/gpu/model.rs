@@ -57,9 +57,9 @@ pub struct Work<'a> {
 /// The number of pairs below which one thread of a CPU has computed a block, prediction included,
 /// while a GPU is still being told of it.
 pub const CROSSOVER: u64 = 8192;
-/// The number of sinks of a piece. Large blocks are computed in pieces, so that the host packs one
-/// while the device sums another.
-pub const PIECE: usize = 4096;
+/// The most sinks of a block whose partial sums are added while nothing else is summed. Plans depend
+/// on it, so it is not the number of sinks of a piece.
+const ENDED_ALONE: usize = 4096;
 /// The fraction of a multiprocessor's thread blocks that keeps it busy.
 const BUSY: f64 = 0.85;
 /// How much longer the slowest multiprocessor takes than the mean where all thread blocks begin at
@@ -157,7 +157,7 @@ pub fn seconds(costs: &Costs, shape: usize, work: Work) -> f64 {
         costs.sinks_ended * ni.div_ceil(END_SINKS) as f64 + 8.0 * bytes / costs.bandwidth
     } else {
         // Of a block in pieces, only the last one is ended while nothing is summed.
-        costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (PIECE as f64 / ni as f64).min(1.0)
+        costs.kernel + 2.5e-6 + bytes / costs.bandwidth * (ENDED_ALONE as f64 / ni as f64).min(1.0)
     };
     costs.launch + ni as f64 * costs.sink + predicting + sums + ending
 }
