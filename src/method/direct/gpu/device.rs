@@ -35,11 +35,14 @@ const COPIED: usize = 32 << 10;
 const RECORDS_OF_FORCE: usize = 64;
 /// The most bytes that the partial sums of a piece may take.
 const PARTIAL_SUMS_BYTES: usize = 128 << 20;
-/// The number of sinks of a piece. Large blocks are computed in pieces, so that the host hands over
-/// the sums of one while the device sums others.
-const PIECE: usize = 2048;
-/// The number of sinks of the last piece of a block in pieces.
-const SMALL_PIECE: usize = 512;
+/// The least and the most sinks of a piece. Large blocks are computed in pieces, so that the host
+/// hands over the sums of one while the device sums others.
+const PIECE: [usize; 2] = [2048, 4096];
+/// The pairs of a piece, as far as the number of its sinks allows: enough that the device takes
+/// longer than the host, which begins a piece in some 10 us.
+const PAIRS_OF_PIECE: usize = 1 << 26;
+/// The last piece of a block in pieces has a part of the sinks of others.
+const PARTS_OF_PIECE: usize = 4;
 /// The pairs from which on a tree is faster.
 const TREE_CROSSOVER: u64 = 1 << 31;
 /// The number of queues, which take pieces in turn: so many that the sums of further pieces wait for
@@ -228,19 +231,20 @@ impl<G: Gpu> GpuDevice<G> {
         reduction::shape(&self.costs, work, self.options.shape.map(|shape| shape.place))
     }
 
-    /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
-    /// them.
-    fn divide_into_pieces(&mut self, ni: usize, segments: usize) -> Result<()> {
+    /// Divides the sinks of the assignment, of which there are `ni`, into pieces, whose partial sums
+    /// fit in the memory for them.
+    fn divide_into_pieces(&mut self, ni: usize, chunks: usize, segments: usize) -> Result<()> {
         let bytes = segments * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
-        let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, PIECE);
-        let length = if ni <= most + most / 2 && most == PIECE { ni } else { most };
+        let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
+        let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, piece);
+        let length = if ni <= most + most / 2 && most == piece { ni } else { most };
         let Interaction { n_outputs, nearest, .. } = *self.options.interaction;
         self.pieces.clear();
         let (mut first, mut start) = (0, 0);
         while first < ni {
             let left = ni - first;
             // The last pieces are smaller, since what the host does with the last one nothing hides.
-            let halves = first > 0 && left <= length && left > SMALL_PIECE;
+            let halves = first > 0 && left <= length && left > piece / PARTS_OF_PIECE;
             let length = if halves { (left / 2).next_multiple_of(64) } else { length };
             let sinks = first..ni.min(first + length);
             let stride = sinks.len().next_multiple_of(STRIDE);
@@ -307,7 +311,7 @@ impl<G: Gpu> GpuDevice<G> {
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
-        self.divide_into_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, plan.segments)?;
+        self.divide_into_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, chunks, plan.segments)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&self.gpu, bytes_of_results, self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
