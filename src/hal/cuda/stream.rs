@@ -9,8 +9,8 @@ use crate::data::{Error, Result};
 
 use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 
-/// Flag of `cuStreamCreateWithPriority`: neither this stream nor the default stream waits for the other
-/// implicitly.
+/// Flag of `cuStreamCreateWithPriority`: neither this stream nor the default stream waits for the
+/// other implicitly.
 const NON_BLOCKING: u32 = 1;
 /// A priority before all others: the driver takes the nearest that the device has. That of streams
 /// without is 0.
