@@ -45,8 +45,8 @@ const PAIRS_OF_PIECE: usize = 1 << 26;
 const PARTS_OF_PIECE: usize = 4;
 /// The pairs from which on a tree is faster.
 const TREE_CROSSOVER: u64 = 1 << 31;
-/// The number of queues, which take pieces in turn: so many that the sums of further pieces wait for
-/// a place on the device while those of the first ones end.
+/// The number of queues, which take pieces in turn: so many that the sums of further pieces wait
+/// for a place on the device while those of the first ones end.
 const QUEUES: usize = 4;
 /// Rows of partial sums are a multiple of this many sinks apart.
 pub const STRIDE: usize = 16;
@@ -231,8 +231,8 @@ impl<G: Gpu> GpuDevice<G> {
         reduction::shape(&self.costs, work, self.options.shape.map(|shape| shape.place))
     }
 
-    /// Divides the sinks of the assignment, of which there are `ni`, into pieces, whose partial sums
-    /// fit in the memory for them.
+    /// Divides the sinks of the assignment, of which there are `ni`, into pieces, whose partial
+    /// sums fit in the memory for them.
     fn divide_into_pieces(&mut self, ni: usize, chunks: usize, segments: usize) -> Result<()> {
         let bytes = segments * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
         let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
