@@ -8,7 +8,6 @@ use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
 
 use super::{
     Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
-    stream,
 };
 
 /// The most threads of a thread block on every GPU.
@@ -140,11 +139,11 @@ impl Gpu for Cuda {
     }
 
     fn queue(&self) -> Result<Stream> {
-        Stream::new(&self.context, 0)
+        Stream::new(&self.context)
     }
 
     fn urgent_queue(&self) -> Result<Stream> {
-        Stream::new(&self.context, stream::MOST_URGENT)
+        Stream::urgent(&self.context)
     }
 
     fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Kernel>> {

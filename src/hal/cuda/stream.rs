@@ -12,9 +12,10 @@ use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 /// Flag of `cuStreamCreateWithPriority`: neither this stream nor the default stream waits for the
 /// other implicitly.
 const NON_BLOCKING: u32 = 1;
-/// A priority before all others: the driver takes the nearest that the device has. That of streams
-/// without is 0.
-pub const MOST_URGENT: i32 = i32::MIN;
+/// The priority of streams that were given none.
+const USUAL: i32 = 0;
+/// The priority before all others: the driver takes the nearest that the device has.
+const MOST_URGENT: i32 = i32::MIN;
 /// Flag of `cuEventCreate`: the event records no time.
 const DISABLE_TIMING: u32 = 2;
 
@@ -31,9 +32,17 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Makes an empty stream, whose thread blocks begin before those of streams of a higher number
-    /// for the priority.
-    pub fn new(context: &Arc<Context>, priority: i32) -> Result<Stream> {
+    /// Makes an empty stream.
+    pub fn new(context: &Arc<Context>) -> Result<Stream> {
+        Stream::of_priority(context, USUAL)
+    }
+
+    /// Makes an empty stream whose thread blocks begin before those of usual streams.
+    pub fn urgent(context: &Arc<Context>) -> Result<Stream> {
+        Stream::of_priority(context, MOST_URGENT)
+    }
+
+    fn of_priority(context: &Arc<Context>, priority: i32) -> Result<Stream> {
         context.bind()?;
         let mut handle = Handle::NONE;
         // SAFETY: the pointer is to a local variable.

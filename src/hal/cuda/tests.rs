@@ -101,7 +101,7 @@ fn a_device_that_is_not_there_fails_by_its_number() {
 
 #[test]
 fn a_failure_has_device_call_name_code_and_text() {
-    let stream = Stream::new(&context(1), 0).unwrap();
+    let stream = Stream::new(&context(1)).unwrap();
     fail_once("cuStreamSynchronize", 700);
     assert_eq!(
         failed(stream.synchronize()),
@@ -114,7 +114,7 @@ fn a_failure_has_device_call_name_code_and_text() {
 #[test]
 fn codes_that_the_driver_has_no_name_for_are_told_as_numbers() {
     let context = context(0);
-    let stream = Stream::new(&context, 0).unwrap();
+    let stream = Stream::new(&context).unwrap();
     let module = Module::new(&context, CUBIN).unwrap();
     let function = module.function("kyoho_force").unwrap();
     for code in [12345, -1, i32::MAX] {
@@ -151,7 +151,7 @@ fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
     assert!(failed(Memory::new(&context, 1, "the sources")).contains("cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS"));
     // Only calls that ask for memory know its purpose.
     fail_once("cuStreamCreateWithPriority", 2);
-    assert!(failed(Stream::new(&context, 0)).contains("cuStreamCreateWithPriority: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    assert!(failed(Stream::new(&context)).contains("cuStreamCreateWithPriority: CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn everything_is_given_back_once() {
     let context = context(0);
     let words = [0u64; 4];
     {
-        let _stream = Stream::new(&context, 0).unwrap();
+        let _stream = Stream::new(&context).unwrap();
         let _event = Event::new(&context, true).unwrap();
         let _memory = Memory::new(&context, 0, "nothing").unwrap();
         let _pinned = Pinned::new(&context, 0, "nothing").unwrap();
@@ -208,7 +208,7 @@ fn a_dead_context_can_be_dropped() {
     let frees = ["cuMemFree_v2", "cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2"];
     for (dead, tried) in [(&frees[..], &frees[..]), (&["cuCtxSetCurrent"], &frees[2..])] {
         let context = context(0);
-        let stream = Stream::new(&context, 0).unwrap();
+        let stream = Stream::new(&context).unwrap();
         let memory = Memory::new(&context, 8, "the sources").unwrap();
         state(|state| state.calls.clear());
         dead.iter().for_each(|call| fail(call, 700));
@@ -238,7 +238,7 @@ fn a_fork_is_told_so_and_calls_nothing() {
             Err(error @ Error::DeviceFailed { .. }) => error.to_string().contains("device 0 (Fake 0)"),
             _ => false,
         };
-        let told = told && Stream::new(&context, 0).is_err() && Memory::new(&context, 8, "numbers").is_err();
+        let told = told && Stream::new(&context).is_err() && Memory::new(&context, 8, "numbers").is_err();
         drop((memory, context));
         let silent = state(|state| state.calls.len()) == calls;
         // SAFETY: the child ends here.
@@ -256,7 +256,7 @@ fn a_fork_is_told_so_and_calls_nothing() {
 #[test]
 fn bytes_go_where_they_are_sent() {
     let context = context(0);
-    let stream = Stream::new(&context, 0).unwrap();
+    let stream = Stream::new(&context).unwrap();
     assert_eq!(state(|state| state.flags), 1, "streams do not wait for the default stream");
     let (one, two) = (Memory::new(&context, 32, "one").unwrap(), Memory::new(&context, 32, "two").unwrap());
     assert_eq!(one.bytes(), 32);
@@ -299,7 +299,7 @@ fn copies_go_from_one_device_to_another() {
 #[test]
 fn failing_copies_are_named() {
     let context = context(0);
-    let stream = Stream::new(&context, 0).unwrap();
+    let stream = Stream::new(&context).unwrap();
     let names = ["cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemsetD8Async"];
     for name in ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async"] {
         fail(name, 700);
@@ -323,7 +323,7 @@ fn failing_copies_are_named() {
 #[test]
 fn queries_tell_what_is_not_ready_from_what_failed() {
     let context = context(0);
-    let stream = Stream::new(&context, 0).unwrap();
+    let stream = Stream::new(&context).unwrap();
     let (earlier, later) = (Event::new(&context, false).unwrap(), Event::new(&context, true).unwrap());
     assert_eq!(state(|state| state.flags), 0);
     earlier.record(&stream).unwrap();
@@ -355,7 +355,7 @@ fn kernels_overlap_where_asked_and_able() {
         (1, false, "cuLaunchKernel"),
     ] {
         let context = context(number);
-        let stream = Stream::new(&context, 0).unwrap();
+        let stream = Stream::new(&context).unwrap();
         let module = Module::new(&context, CUBIN).unwrap();
         let function = module.function("kyoho_force").unwrap();
         // SAFETY: the fake launches nothing.

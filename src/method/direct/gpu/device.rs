@@ -41,7 +41,7 @@ const PIECE: [usize; 2] = [2048, 4096];
 /// The pairs of a piece, as far as the number of its sinks allows: enough that the device takes
 /// longer than the host, which begins a piece in some 10 us.
 const PAIRS_OF_PIECE: usize = 1 << 26;
-/// The last piece of a block in pieces has a part of the sinks of others.
+/// The last pieces of a block have fewer sinks, down to one of so many parts of a piece.
 const PARTS_OF_PIECE: usize = 4;
 /// The pairs from which on a tree is faster.
 const TREE_CROSSOVER: u64 = 1 << 31;
@@ -122,6 +122,11 @@ pub struct GpuDevice<G: Gpu> {
 
 /// The number of choices that are remembered.
 const CHOICES: usize = 64;
+
+/// Returns the queue in which a piece ends: that of its sums, if it is alone, or that of all ends.
+fn queue_of_end<'a, Q>(of_sums: &'a Q, ending: &'a Q, is_alone: bool) -> &'a Q {
+    if is_alone { of_sums } else { ending }
+}
 
 /// Returns the trees of a device, which are made when they are first needed.
 fn ready<'a, G: Gpu>(
@@ -231,9 +236,10 @@ impl<G: Gpu> GpuDevice<G> {
         reduction::shape(&self.costs, work, self.options.shape.map(|shape| shape.place))
     }
 
-    /// Divides the sinks of the assignment, of which there are `ni`, into pieces, whose partial
-    /// sums fit in the memory for them.
-    fn divide_into_pieces(&mut self, ni: usize, chunks: usize, segments: usize) -> Result<()> {
+    /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
+    /// them. Without chunks of sources there are none.
+    fn divide_into_pieces(&mut self, chunks: usize, segments: usize) -> Result<()> {
+        let ni = if chunks == 0 { 0 } else { self.assignment.sinks.len() };
         let bytes = segments * self.assignment.slices().len() * (8 * self.options.interaction.n_outputs + 12);
         let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
         let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, piece);
@@ -311,7 +317,7 @@ impl<G: Gpu> GpuDevice<G> {
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
         let shape = SHAPES[number];
-        self.divide_into_pieces(if chunks == 0 { 0 } else { assignment.sinks.len() }, chunks, plan.segments)?;
+        self.divide_into_pieces(chunks, plan.segments)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&self.gpu, bytes_of_results, self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
@@ -427,7 +433,7 @@ impl<G: Gpu> GpuDevice<G> {
                     self.gpu.wait_for(on.1, &ended)?;
                 }
                 self.kernels.force(on, number, &step, &memory, overlaps)?;
-                let queue_of_end = if is_alone { on.1 } else { &self.ending };
+                let queue_of_end = queue_of_end(on.1, &self.ending, is_alone);
                 if !is_alone {
                     self.gpu.wait_for(queue_of_end, &self.gpu.record(on.1)?)?;
                 }
@@ -562,16 +568,11 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    /// Returns the queue in which the pieces of the block under way end, where a piece has this
-    /// number.
-    fn queue_of_end(&self, number: usize) -> &G::Queue {
-        if self.pieces.len() > 1 { &self.ending } else { &self.queues[number % QUEUES] }
-    }
-
     /// Waits for a piece of the block under way.
     pub(super) fn wait_for_piece(&self, number: usize) -> Result<()> {
         let sequence = self.pieces[number].sequence;
-        self.outbox.wait(&self.gpu, self.queue_of_end(number), number, sequence)
+        let queue = queue_of_end(&self.queues[number % QUEUES], &self.ending, self.pieces.len() == 1);
+        self.outbox.wait(&self.gpu, queue, number, sequence)
     }
 
     /// Iterates over all queues.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{CHUNK, Error, Interaction, Result, Sources, TakeChunk, chunks_below};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use crate::hal::room::Room;
 use crate::hal::threads::Threads;
 
 use super::chunks::Chunks;
@@ -25,7 +26,7 @@ pub struct Store<G: Gpu> {
     octets: G::Memory,
     indices: G::Memory,
     ranges: G::Memory,
-    predicted: G::Memory,
+    predicted: Room<G>,
     slots: G::Memory,
     staging: G::HostMemory,
     /// The chunks that the staging area has room for.
@@ -44,7 +45,7 @@ impl<G: Gpu> Store<G> {
             octets: memory(0, "sources")?,
             indices: memory(0, "indices of sources")?,
             ranges: memory(0, "ranges of indices")?,
-            predicted: memory(0, "predicted sources")?,
+            predicted: Room::new(gpu, "predicted sources")?,
             slots: memory(0, "the table of slots")?,
             staging: staging(gpu, &interaction, AT_ONCE[0])?,
             at_once: AT_ONCE[0],
@@ -61,7 +62,7 @@ impl<G: Gpu> Store<G> {
             indices: self.indices.address(),
             ranges: self.ranges.address(),
             slots: self.slots.address(),
-            predicted: self.predicted.address(),
+            predicted: self.predicted.0.address(),
         }
     }
 
@@ -232,11 +233,7 @@ impl<G: Gpu> Store<G> {
 
     /// Makes room for predicted sources, of which trees have none.
     pub fn make_room_for_predicted(&mut self, gpu: &G) -> Result<()> {
-        let bytes = self.room * pack::rows(&self.interaction) * pack::ROW * CHUNK;
-        if self.predicted.bytes() < bytes {
-            self.predicted = gpu.allocate(bytes, "predicted sources")?;
-        }
-        Ok(())
+        self.predicted.see_to(gpu, self.room * pack::rows(&self.interaction) * pack::ROW * CHUNK)
     }
 
     /// Makes room for all chunks, and half as many to come.
@@ -254,10 +251,8 @@ impl<G: Gpu> Store<G> {
         let octets = larger(&self.octets, numbers * 8, "sources")?;
         let indices = larger(&self.indices, CHUNK * 4, "indices of sources")?;
         let ranges = larger(&self.ranges, 8, "ranges of indices")?;
-        let predicted = gpu.allocate(0, "predicted sources")?;
         gpu.synchronize(queue)?;
-        (self.octets, self.indices, self.ranges, self.predicted, self.room) =
-            (octets, indices, ranges, predicted, room);
+        (self.octets, self.indices, self.ranges, self.room) = (octets, indices, ranges, room);
         Ok(())
     }
 }

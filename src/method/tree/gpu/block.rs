@@ -8,6 +8,7 @@ use crate::data::{
     TreeBlock, TreeProfile, Units, memory, sinks,
 };
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
+use crate::hal::room::Room;
 use crate::hal::threads::Threads;
 use crate::method::CompanionDevices;
 use crate::method::arrays::kernels::PieceResults;
@@ -57,7 +58,7 @@ pub struct TreeSums<G: Gpu> {
     /// Whether they have a share in the forces of however few bodies.
     company_for_all: bool,
     of_sinks: G::Memory,
-    results: G::Memory,
+    results: Room<G>,
     /// The ends of the copies of pieces of them to the host; none where they are on the device alone.
     fetched: Vec<G::Event>,
     /// The number of sinks of the last block.
@@ -120,7 +121,7 @@ impl<G: Gpu> TreeSums<G> {
             company: Company::Closed(companions.clone()),
             company_for_all: companions.always,
             of_sinks: gpu.allocate(0, "sinks")?,
-            results: gpu.allocate(0, "forces")?,
+            results: Room::new(gpu, "forces")?,
             fetched: Vec::new(),
             count: 0,
             own: None,
@@ -155,7 +156,7 @@ impl<G: Gpu> TreeSums<G> {
 
     /// Returns the forces of the last block where they are on the device alone, and complete.
     pub fn results_on_device(&self) -> Option<PieceResults<Address<G>>> {
-        let (results, sinks) = (self.results.address(), self.count);
+        let (results, sinks) = (self.results.0.address(), self.count);
         let is_there = self.fetched.is_empty() && self.own.is_none();
         is_there.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
     }
@@ -177,7 +178,7 @@ impl<G: Gpu> TreeSums<G> {
         memory::reserve(&mut self.fetched, self.count.div_ceil(SINKS_OF_PIECE), "the table of pieces")?;
         let forces = &mut into[..NUMBERS * self.count];
         for (number, piece) in forces.chunks_mut(NUMBERS * SINKS_OF_PIECE).enumerate() {
-            let from = Place::Device(&self.results, number * 8 * NUMBERS * SINKS_OF_PIECE);
+            let from = Place::Device(&self.results.0, number * 8 * NUMBERS * SINKS_OF_PIECE);
             let to = Place::Host(piece.as_mut_ptr().cast());
             // SAFETY: the results have so many bytes, and nobody reads or frees the piece before the
             // copy was waited for.
@@ -208,11 +209,7 @@ impl<G: Gpu> TreeSums<G> {
         let bytes = 8 * NUMBERS * count;
         (self.count, self.own) = (count, None);
         self.fetched.clear();
-        if self.results.bytes() < bytes {
-            // What is too small goes first, so that both need not fit.
-            self.results = gpu.allocate(0, "forces")?;
-            self.results = gpu.allocate(bytes, "forces")?;
-        }
+        self.results.see_to(gpu, bytes)?;
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
         let compare = || is_dense && are_sources(sources, block, &self.threads);
         let are_sources = asked.are_sources.unwrap_or_else(compare);
@@ -228,7 +225,7 @@ impl<G: Gpu> TreeSums<G> {
         };
         if bodies == 0 || count == 0 {
             // SAFETY: there are so many bytes.
-            return unsafe { gpu.zero(queue, &self.results, bytes) };
+            return unsafe { gpu.zero(queue, &self.results.0, bytes) };
         }
         if !is_dense && bodies < sources.count() {
             return Err(Error::Unsupported {
@@ -279,7 +276,7 @@ impl<G: Gpu> TreeSums<G> {
                     };
                     let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
                     let with = (&mut self.sources, &mut self.forces);
-                    sum_by_cells(on, with, sinks, (&given, &asked), self.results.address())?;
+                    sum_by_cells(on, with, sinks, (&given, &asked), self.results.0.address())?;
                 }
                 Method::Stackless { theta, sinks: order } => {
                     let walk = Walk { theta, softening2, mass_factor, skip_own, adds: false };
@@ -321,7 +318,7 @@ impl<G: Gpu> TreeSums<G> {
                 }
             },
         };
-        let to = self.results.address();
+        let to = self.results.0.address();
         // SAFETY: the caller's promise.
         let outcome = unsafe {
             companions.sum(on, (given, asked), to, |asked| {
@@ -365,13 +362,13 @@ impl<G: Gpu> TreeSums<G> {
             let sinks = WalkedSinks { memory, layout, count, order };
             self.sources.sum_cells(on)?;
             self.sources.link_next(on)?;
-            self.walks.sum(on, &mut self.sources, &sinks, walk, self.results.address())?;
+            self.walks.sum(on, &mut self.sources, &sinks, walk, self.results.0.address())?;
             if self.sources.has_negative() {
                 let mass_factor = -walk.mass_factor;
                 self.sources.turn_masses(on, &Given { mass_factor, ..*given })?;
                 self.sources.sum_cells(on)?;
                 let walk = Walk { mass_factor, adds: true, ..*walk };
-                self.walks.sum(on, &mut self.sources, &sinks, &walk, self.results.address())?;
+                self.walks.sum(on, &mut self.sources, &sinks, &walk, self.results.0.address())?;
             }
         }
         Ok(())

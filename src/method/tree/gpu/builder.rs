@@ -28,7 +28,7 @@ const ALL_PASSES: usize = 64 / DIGIT_BITS;
 const FEW_KEYS: usize = 1 << 19;
 /// One body of so many may be crowded before the sort compares more bits.
 const CROWDED: usize = 64;
-/// One cell for so many bodies is there room for, at first.
+/// Bodies for each cell that there is room for, at first.
 const CELLS: usize = 6;
 /// The most blocks of a kernel that goes through cells, whose number only the device knows.
 const CELL_BLOCKS: usize = 1 << 12;

@@ -35,8 +35,8 @@ const MOST_LOOKING: usize = 1 << 13;
 const MOST_JOINING: usize = 1 << 11;
 /// Words of lists for a sink, at first.
 const WORDS: usize = 24;
-/// Sinks whose lists are there at a time: fewer by up to a third, or more by up to a half, so that
-/// all calls have as many. Their lists take as much memory as all else of a tree.
+/// About so many sinks have lists at a time, since these take nearly as much memory as all else of a
+/// tree: more sinks are divided into equal shares of three quarters to one and a half of it.
 const SINKS_AT_A_TIME: usize = 1 << 23;
 /// Words of lists of every call.
 const LEAST_WORDS: usize = 1 << 16;
@@ -116,6 +116,21 @@ pub struct Forces<G: Gpu> {
     pub(super) clock: Clock,
 }
 
+/// The forces that are summed at a time.
+struct Turn<'a, G: Gpu> {
+    on: (&'a G, &'a G::Queue),
+    tree: &'a Tree<G>,
+    of_sinks: &'a Tree<G>,
+    asked: &'a Asked,
+    /// The order of the kernels of expansions that are loaded.
+    order: usize,
+    /// The sinks, some of those that are asked for.
+    share: Share,
+    /// The number of sinks of the turns before.
+    done: usize,
+    to: Address<G>,
+}
+
 /// What the sums need room for.
 struct Needed {
     /// Words of lists.
@@ -185,15 +200,14 @@ impl<G: Gpu> Forces<G> {
         let (loaded, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
         let tree_of_sinks = sinks.unwrap_or(tree);
         let cells = tree_of_sinks.cells();
-        let room = cells;
         let tiles = cells.div_ceil(SELECT_THREADS);
-        self.room_of_groups = self.room_of_groups.max(room);
-        self.numbers.see_to(gpu, LEVELS_OF_SINKS * room * 4)?;
+        self.room_of_groups = self.room_of_groups.max(cells);
+        self.numbers.see_to(gpu, LEVELS_OF_SINKS * cells * 4)?;
         self.sink_counts.see_to(gpu, (ALL_LEVELS + 2) * 4)?;
         self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
         self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
-        self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 36)?;
-        self.field_heads.see_to(gpu, (LEVELS_OF_SINKS - 1) * room * 4)?;
+        self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * cells * 36)?;
+        self.field_heads.see_to(gpu, (LEVELS_OF_SINKS - 1) * cells * 4)?;
         self.used.see_to(gpu, 8)?;
         self.accelerations.see_to(gpu, 4 * count)?;
         self.ratios.see_to(gpu, 4 * count)?;
@@ -210,9 +224,10 @@ impl<G: Gpu> Forces<G> {
         let border = |piece: usize| share.begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
         let mut sum_piece = |summed: Range<usize>, piece: usize| {
             let share = Share { begin: border(piece), end: border(piece + 1), ..share };
-            let (of, with) = ((&*tree, tree_of_sinks), (&mut sink_kernels, &mut kernels));
+            let (tree, of_sinks) = (&*tree, tree_of_sinks);
+            let turn = Turn { on, tree, of_sinks, asked, order: loaded, share, done: summed.len(), to };
             // SAFETY: the caller's promise.
-            let sinks = unsafe { self.sum_share(on, of, with, (loaded, asked), (share, summed.len()), to)? };
+            let sinks = unsafe { self.sum_share(&turn, (&mut sink_kernels, &mut kernels))? };
             Ok(if piece == 0 { sinks } else { summed.start..sinks.end })
         };
         let outcome = (0..pieces).try_fold(0..0, &mut sum_piece);
@@ -221,31 +236,24 @@ impl<G: Gpu> Forces<G> {
         outcome
     }
 
-    /// Sums the forces on a share of the sinks, after those on some others before it. Returns which
-    /// of the sorted bodies these are.
+    /// Sums the forces of a turn. Returns which of the sorted bodies these are.
     ///
     /// # Safety
     /// As for [`Forces::sum`].
     unsafe fn sum_share(
         &mut self,
-        on: (&G, &G::Queue),
-        (tree, of_sinks): (&Tree<G>, &Tree<G>),
+        turn: &Turn<G>,
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
-        (order, asked): (usize, &Asked),
-        (share, done): (Share, usize),
-        to: Address<G>,
     ) -> Result<Range<usize>> {
+        let gpu = turn.on.0;
         loop {
-            let sinks = LEVELS_OF_SINKS * of_sinks.cells() + self.room_of_groups;
+            let sinks = LEVELS_OF_SINKS * turn.of_sinks.cells() + self.room_of_groups;
             for (room, bytes) in [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)] {
-                room.see_to(on.0, bytes * sinks)?;
+                room.see_to(gpu, bytes * sinks)?;
             }
-            self.parts.see_to(on.0, 8 * parts_of(self.room))?;
+            self.parts.see_to(gpu, 8 * parts_of(self.room))?;
             // SAFETY: the caller's promise; there is room for so many cells and bodies.
-            let needed = unsafe {
-                self.begin(on, (tree, of_sinks), (sink_kernels, kernels), (order, asked), (share, done), to)?
-            };
-            let Needed { words, groups, sinks } = needed;
+            let Needed { words, groups, sinks } = unsafe { self.begin(turn, (sink_kernels, kernels))? };
             if groups > self.room_of_groups {
                 self.room_of_groups = groups + groups / 4;
             } else if words > self.most_words {
@@ -254,23 +262,20 @@ impl<G: Gpu> Forces<G> {
                 return Err(Error::BadCount { what, value: words as i64, allowed });
             } else if words > self.room {
                 self.room = (words + words / 4).min(self.most_words);
-                self.lists.see_to(on.0, 4 * self.room)?;
+                self.lists.see_to(gpu, 4 * self.room)?;
             } else {
                 return Ok(sinks);
             }
         }
     }
 
-    /// Sums all forces, if there is room, and returns what is needed.
+    /// Sums the forces of a turn, if there is room, and returns what is needed.
     unsafe fn begin(
         &mut self,
-        on: (&G, &G::Queue),
-        (tree, of_sinks): (&Tree<G>, &Tree<G>),
+        turn: &Turn<G>,
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
-        (order, asked): (usize, &Asked),
-        (share, done): (Share, usize),
-        to: Address<G>,
     ) -> Result<Needed> {
+        let Turn { on, tree, of_sinks, asked, order, share, done, to } = *turn;
         let (gpu, queue) = on;
         let (cells, room) = (of_sinks.cells(), of_sinks.cells());
         let tiles = cells.div_ceil(SELECT_THREADS);
