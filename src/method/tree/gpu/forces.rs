@@ -218,8 +218,7 @@ impl<G: Gpu> Forces<G> {
         let pieces = ((of_share + self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1);
         let words = (WORDS * of_share.div_ceil(pieces) + LEAST_WORDS).min(self.most_words);
         if self.room < words {
-            self.room = words;
-            self.lists.see_to(gpu, 4 * self.room)?;
+            self.make_room_for_words(gpu, words)?;
         }
         let border = |piece: usize| share.begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
         let mut sum_piece = |summed: Range<usize>, piece: usize| {
@@ -234,6 +233,14 @@ impl<G: Gpu> Forces<G> {
         tree.expansions = Some((loaded, kernels));
         self.sink_kernels = Some(sink_kernels);
         outcome
+    }
+
+    /// Makes room for lists. There is none if memory is refused.
+    fn make_room_for_words(&mut self, gpu: &G, words: usize) -> Result<()> {
+        self.room = 0;
+        self.lists.see_to(gpu, 4 * words)?;
+        self.room = words;
+        Ok(())
     }
 
     /// Sums the forces of a turn. Returns which of the sorted bodies these are.
@@ -261,8 +268,7 @@ impl<G: Gpu> Forces<G> {
                 let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
                 return Err(Error::BadCount { what, value: words as i64, allowed });
             } else if words > self.room {
-                self.room = (words + words / 4).min(self.most_words);
-                self.lists.see_to(gpu, 4 * self.room)?;
+                self.make_room_for_words(gpu, (words + words / 4).min(self.most_words))?;
             } else {
                 return Ok(sinks);
             }

@@ -290,6 +290,22 @@ fn forces_are_those_of_direct_sums() {
     sums.forces.most_words = MOST_WORDS;
     assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected);
 
+    // So is memory that is refused.
+    sums.forces = Forces::new(&gpu).unwrap();
+    hooks::fail(0..0);
+    sums.of((&bodies, &masses), None, &asked).unwrap();
+    let calls = hooks::calls();
+    let memory = (0..calls.len()).filter(|place| calls[*place] == "clCreateBuffer");
+    let mut refusals = 0;
+    for place in memory {
+        sums.forces = Forces::new(&gpu).unwrap();
+        hooks::fail(place..place + 1);
+        refusals += usize::from(sums.of((&bodies, &masses), None, &asked).is_err());
+        hooks::fail(0..0);
+        assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected, "call {place} was refused");
+    }
+    assert!(refusals > 10, "{refusals}");
+
     // Bodies that coincide exert no force on one another, also where each of a leaf is a sink alone.
     // Three at each place do not fit into tiles without a rest.
     let triples: Vec<[f64; 3]> = plummer(700).into_iter().flat_map(|body| [body; 3]).collect();
