@@ -117,6 +117,9 @@ pub struct Block {
     pub units: Units,
     /// The rule by which a source is a neighbour, where neighbours are left out of the sums.
     pub neighbour_criterion: NeighbourCriterion,
+    /// Whether the sinks are copied after the block was started, part after part: from the first of
+    /// each assignment on. There is room for all of them here.
+    pub in_parts: bool,
     /// Whether the sinks are on the device alone, which took them from arrays of the caller. There
     /// is room for them here.
     pub sinks_on_device: bool,

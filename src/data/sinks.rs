@@ -210,13 +210,12 @@ impl Sinks {
         Ok(scan)
     }
 
-    /// Makes room for `count` sinks. Returns their numbers, which are to be written, and how many
-    /// of them a sink has.
-    pub(crate) fn places(&mut self, count: usize, interaction: &Interaction) -> Result<(&mut [f64], usize)> {
+    /// Makes room for `count` sinks, which are to be written.
+    pub(crate) fn make_room(&mut self, count: usize, interaction: &Interaction) -> Result<()> {
         let width = self.empty(interaction);
         self.reserve(count, width)?;
         self.count = count;
-        Ok((&mut self.pages.as_mut_slice()[..count * width], width))
+        Ok(())
     }
 
     /// Forgets the sinks; returns how many numbers a sink to come has.

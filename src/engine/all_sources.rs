@@ -66,7 +66,7 @@ impl System {
         }
         let scan = self.scan_of_all(softening2);
         self.kept_sinks = KeptSinks::Sources(softening2);
-        self.candidates.places(nj, &self.interaction)?;
+        self.candidates.make_room(nj, &self.interaction)?;
         let tree = TreeBlock { accuracy, softening2, are_sources: Some(true) };
         self.start_candidates(nj, true, scan, SinkPlace::Device(Some(tree)))?;
         Ok(true)

@@ -2,7 +2,7 @@
 
 use crate::data::forces::are_finite;
 use crate::data::records::Numbers;
-use crate::data::{Error, Interaction, MAX_COEFFICIENTS, Result, Sink, Source};
+use crate::data::{Error, Interaction, MAX_COEFFICIENTS, Result, Sink, Sinks, Source};
 
 use super::System;
 
@@ -101,6 +101,12 @@ pub(super) fn check_listed_sink(
     sink: &Sink,
 ) -> Result<()> {
     check_sink(interaction, (if is_batch { "body" } else { "sink" }, number), sink)
+}
+
+/// Fails at the first sink that a block may not have.
+pub(super) fn check_sinks(interaction: &Interaction, sinks: &Sinks) -> Result<()> {
+    let mut all = sinks.all().iter().enumerate();
+    all.try_for_each(|(number, sink)| check_sink(interaction, ("sink", number), &sink))
 }
 
 /// Fails unless a block may have this sink. `whose` says what sinks are to the caller.

@@ -197,7 +197,7 @@ impl System {
         let pairs = (count as u64).saturating_mul(nj as u64);
         let tree = self.tree_of_pairs(pairs);
         let end = nj.min(self.journal.sources().on_device());
-        self.candidates.places(count, &interaction)?;
+        self.candidates.make_room(count, &interaction)?;
         let arrays = self.arrays_at(&sinks.place)?;
         sinks.given().try_for_each(|array| arrays.check(&array, count))?;
         let are_sources = tree.is_some()

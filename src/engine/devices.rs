@@ -11,7 +11,7 @@ use crate::data::{
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
 use crate::method::arrays::DeviceArrays;
-use crate::method::{CompanionDevices, Device, DeviceOptions, Machine};
+use crate::method::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
 
 use super::Setup;
 use super::journal::{RecordRoom, UpdateJournal};
@@ -60,14 +60,21 @@ const BYTES_OF_PIECE: u64 = 8 << 20;
 /// The most pieces of the interaction lists of a device.
 const MOST_PIECES: u64 = 6;
 
-/// Copies the sinks and sources of some groups from the caller's arrays.
-pub type CopyGroups<'a> = &'a mut dyn FnMut(&mut InteractionLists, &Range<usize>) -> Result<()>;
+/// The number of sinks of a part of a block for each one of the part before.
+const GROWTH_OF_PARTS: usize = 4;
+
+/// Copies a part of a block from the caller's arrays: the sinks and sources of some groups of its
+/// interaction lists, or some sinks.
+pub type CopyPart<'a> = &'a mut dyn FnMut(&mut Block, &Range<usize>) -> Result<()>;
+
+/// A part of a block, and the places of the devices that sum it.
+type Part = (Range<usize>, Range<usize>);
 
 /// The reason why a block could not be begun.
 pub enum NotStarted {
     /// A device failed.
     Failed(Error),
-    /// The caller's lists are not as they should be.
+    /// The caller's lists or sinks are not as they should be.
     Refused(Error),
 }
 
@@ -369,14 +376,14 @@ impl Devices {
     }
 
     /// Begins a block, with the records of the journal or from the host's copy alone. `copy` copies
-    /// some groups of its interaction lists, if they are not copied yet. After an error none is at
-    /// work, and all groups are copied unless that failed.
+    /// parts of it, if they are not copied yet. After an error none is at work, and all parts are
+    /// copied unless that failed.
     pub fn start(
         &mut self,
         journal: &mut UpdateJournal,
         with_records: bool,
         block: &mut Block,
-        copy: Option<CopyGroups>,
+        copy: Option<CopyPart>,
     ) -> std::result::Result<(), NotStarted> {
         let (ni, nj) = (block.count(), block.nj);
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
@@ -405,7 +412,11 @@ impl Devices {
         self.failed.clear();
         self.knows_block = false;
         self.progress.begin(partition, parties, ni);
-        let pieces = self.divide_lists(block, partition.ranges);
+        let parts = match &block.lists {
+            Some(lists) => self.divide_lists(lists, partition.ranges),
+            None if block.in_parts => self.divide_sinks(partition),
+            None => Vec::new(),
+        };
         self.partial_sums.reset(ni, partition.sets)?;
         let updates = journal.updates(parties, with_records);
         let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
@@ -419,15 +430,14 @@ impl Devices {
         if begun.is_ok() && !self.on_host {
             journal.keep_for_others(parties, all, with_records);
         }
-        self.start_pieces(block, pieces, begun, copy).inspect_err(|_| self.drain())?;
+        self.start_parts(block, parts, begun, copy).inspect_err(|_| self.drain())?;
         self.knows_block = true;
         Ok(())
     }
 
     /// Gives each device groups of a block with interaction lists, and returns the pieces of these
-    /// with their devices, in the order in which they are begun.
-    fn divide_lists(&mut self, block: &Block, devices: usize) -> Vec<(usize, Range<usize>)> {
-        let Some(lists) = &block.lists else { return Vec::new() };
+    /// in the order in which they are begun.
+    fn divide_lists(&mut self, lists: &InteractionLists, devices: usize) -> Vec<Part> {
         let of_devices = lists.divided(0..lists.groups.len(), devices);
         for (assignment, groups) in self.progress.assignments.iter_mut().zip(&of_devices) {
             *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
@@ -445,27 +455,50 @@ impl Devices {
             all.extend(divided.map(|(number, groups)| (number, device, groups)));
         }
         all.sort_by_key(|(number, device, _)| (*number, *device));
-        all.into_iter().map(|(_, device, groups)| (device, groups)).collect()
+        all.into_iter().map(|(_, device, groups)| (groups, device..device + 1)).collect()
     }
 
-    /// Copies the pieces of interaction lists and begins their sums, unless the devices have
-    /// failed.
-    fn start_pieces(
+    /// Returns the parts of the sinks of each range in the order in which they are begun. Each has
+    /// [`GROWTH_OF_PARTS`] times as many as the one before, so that the devices begin soon, and parts
+    /// are few.
+    fn divide_sinks(&self, partition: Partition) -> Vec<Part> {
+        let range = |number: usize| {
+            let places = number * partition.sets..(number + 1) * partition.sets;
+            (self.progress.assignments[places.start].sinks.clone(), places)
+        };
+        let ranges: Vec<Part> = (0..partition.ranges).map(range).collect();
+        let longest = ranges.iter().map(|(sinks, _)| sinks.len()).max().unwrap_or(0);
+        let (mut parts, mut done, mut next) = (Vec::new(), 0, FIRST_PART);
+        while done < longest {
+            let of_ranges = ranges.iter().map(|(sinks, places)| {
+                let at = |number: usize| sinks.end.min(sinks.start + number);
+                (at(done)..at(done + next), places.clone())
+            });
+            parts.extend(of_ranges.filter(|(sinks, _)| !sinks.is_empty()));
+            (done, next) = (done + next, GROWTH_OF_PARTS * next);
+        }
+        parts
+    }
+
+    /// Copies the parts of a block and begins their sums, unless the devices have failed.
+    fn start_parts(
         &mut self,
         block: &mut Block,
-        pieces: Vec<(usize, Range<usize>)>,
+        parts: Vec<Part>,
         mut begun: Result<()>,
-        mut copy: Option<CopyGroups>,
+        mut copy: Option<CopyPart>,
     ) -> std::result::Result<(), NotStarted> {
-        for (place, groups) in pieces {
-            if let (Some(copy), Some(lists)) = (&mut copy, &mut block.lists) {
-                copy(lists, &groups).map_err(NotStarted::Refused)?;
+        for (part, places) in parts {
+            if let Some(copy) = &mut copy {
+                copy(block, &part).map_err(NotStarted::Refused)?;
             }
-            let device = if self.on_host { &mut self.host[place] } else { &mut self.all[place] };
-            if begun.is_ok() && !groups.is_empty() {
-                begun = device.sum_groups(block, groups);
-                if begun.is_err() && !self.on_host {
-                    self.failed.push(self.setup.devices[place]);
+            for place in places {
+                let device = if self.on_host { &mut self.host[place] } else { &mut self.all[place] };
+                if begun.is_ok() && !part.is_empty() {
+                    begun = device.sum_part(block, part.clone());
+                    if begun.is_err() && !self.on_host {
+                        self.failed.push(self.setup.devices[place]);
+                    }
                 }
             }
         }
@@ -541,7 +574,7 @@ impl Devices {
     }
 
     /// Waits until no device is at work, whatever errors come.
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let Progress { assignments, done, ranges, idle, .. } = &mut self.progress;
         let all = at_work.iter_mut().zip(&*assignments).zip(&mut *done);

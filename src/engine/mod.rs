@@ -11,6 +11,7 @@ pub mod lists;
 pub mod moving;
 mod neighbours;
 mod partitions;
+mod parts;
 pub mod quad;
 mod sinks;
 mod sources;
@@ -26,9 +27,9 @@ use crate::data::forces::check_finite;
 use crate::data::records::Numbers;
 use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
-    Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS,
-    MAX_DERIVATIVES, NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope,
-    Sink, Sinks, Source, Sums, TreeAccuracy, TreeBlock,
+    Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, MAX_COEFFICIENTS, MAX_DERIVATIVES,
+    NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
+    Sums, TreeAccuracy, TreeBlock,
 };
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
@@ -37,10 +38,10 @@ use crate::method::direct::gpu::shapes::ForcedShape;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
-use checks::{check_listed_sink, check_listed_source, check_sink};
-use devices::{CopyGroups, Devices, NotStarted};
+use checks::check_sinks;
+use devices::{CopyPart, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
-use lists::{Checked, GivenBodies, GivenLists, GivenSources, Offsets};
+use lists::{GivenBodies, GivenLists, GivenSources, Offsets};
 use neighbours::Lists;
 use staging::{KeptSinks, Staged};
 
@@ -133,6 +134,8 @@ pub struct System {
     low_candidates: Sinks,
     /// Threads that copy sinks, the caller's included.
     threads: Threads,
+    /// Whether the units of a block in parts turned out to depend on its sinks.
+    units_of_sinks: bool,
     /// The sources, if they are on a device and no arrays of the caller there.
     staged_sources: Staged,
     /// Memory for the next ones.
@@ -198,6 +201,7 @@ impl System {
             candidates: Sinks::default(),
             low_candidates: Sinks::default(),
             threads,
+            units_of_sinks: false,
             staged_sources: Staged::default(),
             spare_sources: Staged::default(),
             staged_sinks: Staged::default(),
@@ -388,6 +392,9 @@ impl System {
         if self.start_staged(nj, skip_own_index, count, given)? {
             return Ok(());
         }
+        if self.start_in_parts(nj, skip_own_index, count, given)? {
+            return Ok(());
+        }
         let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
         self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
     }
@@ -426,62 +433,6 @@ impl System {
         self.start_given(true, (&sinks, true), &given)
     }
 
-    /// Checks and copies the lists of a call and begins its forces.
-    fn start_given(
-        &mut self,
-        skip_own_index: bool,
-        (sinks, is_batch): (&GivenBodies, bool),
-        given: &GivenLists,
-    ) -> Result<()> {
-        self.require_no_block("start")?;
-        let interaction = self.interaction.clone();
-        if interaction.is_regular() || interaction.has_low_limbs() {
-            return Err(Error::Unsupported {
-                backend: self.setup().backend.name(),
-                forces: format!("interaction lists of {}", interaction.name()),
-                allowed: "full forces in single, mixed, double".into(),
-            });
-        }
-        let end = self.end;
-        // A device checks what lies there while the offsets are checked here. Whatever is wrong, it
-        // is waited for.
-        let mut checks = Vec::new();
-        let begun = self.begin_checks_of_lists(sinks, given, &mut checks);
-        let lists = &mut self.candidate_lists;
-        let prepared = lists::prepare(lists, given, (sinks, is_batch), end, &interaction, &self.threads);
-        let found = self.finish_checks(&checks);
-        prepared.and(begun)?;
-        for memory in self.candidate_lists.take_outgrown() {
-            self.devices.unregister(memory.as_slice())?;
-        }
-        self.check_lists_on_device(is_batch, found?)?;
-        let pairs = self.candidate_lists.pairs();
-        let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
-        let check = |lists: &InteractionLists, body: Checked| match body {
-            Checked::Sink(number) => check_listed_sink(&interaction, (is_batch, number), &lists.sinks.sink(number)),
-            Checked::Source(number) => match &lists.sources {
-                ListedSources::Own(own) => check_listed_source(&interaction, (is_batch, number), &own.source(number)),
-                _ => Ok(()),
-            },
-        };
-        let threads = std::mem::replace(&mut self.threads, Threads::alone());
-        let for_device = !on_host && self.setup().backend != Backend::Cpu;
-        let mut copy = |lists: &mut InteractionLists, groups: &Range<usize>| {
-            lists::copy(lists, given, (sinks, end), (groups, for_device), &interaction, &threads, check)
-        };
-        // The lists come to devices while further ones are copied, unless the neighbour lists of
-        // the last block may still be wanted if these turn out to be wrong.
-        let keeps_last = self.stage == Stage::Done && self.lists_wanted;
-        let groups = 0..self.candidate_lists.groups.len();
-        let mut outcome = if keeps_last { copy(&mut self.candidate_lists, &groups) } else { Ok(()) };
-        if outcome.is_ok() {
-            let copy: Option<CopyGroups> = if keeps_last { None } else { Some(&mut copy) };
-            outcome = self.begin_lists(skip_own_index, on_host, copy);
-        }
-        self.threads = threads;
-        outcome
-    }
-
     /// Chooses whether the CPU computes the next block in place of the devices. It computes none of
     /// the caller's sources or sinks on a device.
     fn choose(&mut self, pairs: u64, is_on_device: bool, in_groups: bool) -> Result<bool> {
@@ -492,49 +443,6 @@ impl System {
             self.fetch_sources()?;
         }
         Ok(on_host)
-    }
-
-    /// Begins the block of the candidate lists, of which `copy` copies some groups, if they are not
-    /// copied yet.
-    fn begin_lists(&mut self, skip_own_index: bool, on_host: bool, copy: Option<CopyGroups>) -> Result<()> {
-        self.devices.make_room(&mut self.journal)?;
-        self.journal.prepare(self.devices.take_records(), on_host)?;
-        let mut block = Block {
-            skip_own_index,
-            time: self.time,
-            low_time: self.low_time,
-            predicts: self.predicts,
-            nj: self.end,
-            neighbour_criterion: self.neighbour_criterion,
-            // The forces of a group do not depend on the sinks of others.
-            units: self.journal.sources().units(&[0.0; MAX_DERIVATIVES], &self.interaction),
-            lists: Some(std::mem::take(&mut self.candidate_lists)),
-            sinks: Sinks::default(),
-            low_sinks: Sinks::default(),
-            sinks_on_device: false,
-            tree: None,
-        };
-        std::mem::swap(&mut self.block, &mut block);
-        let stage = std::mem::replace(&mut self.stage, Stage::Idle);
-        match self.begin(copy) {
-            Ok(()) => {
-                // The memory of sinks and lists is kept for the next ones.
-                std::mem::swap(&mut self.block.sinks, &mut block.sinks);
-                self.candidate_lists = block.lists.unwrap_or_default();
-                self.lists.reset();
-                self.lists_wanted = false;
-                self.stage = Stage::Started;
-                Ok(())
-            }
-            Err(not_started) => {
-                std::mem::swap(&mut self.block, &mut block);
-                self.candidate_lists = block.lists.unwrap_or_default();
-                if matches!(not_started, NotStarted::Refused(_)) {
-                    self.stage = stage;
-                }
-                Err(not_started.into_error())
-            }
-        }
     }
 
     fn require_no_block(&self, call: &'static str) -> Result<()> {
@@ -550,8 +458,7 @@ impl System {
             self.devices.unregister(memory.as_slice())?;
         }
         if !scan.good {
-            let mut all = self.candidates.all().iter().enumerate();
-            all.try_for_each(|(number, sink)| check_sink(&self.interaction, ("sink", number), &sink))?;
+            check_sinks(&self.interaction, &self.candidates)?;
         }
         let pairs = (self.candidates.len() as u64).saturating_mul(nj as u64);
         let on_device = place != SinkPlace::Host;
@@ -576,7 +483,7 @@ impl System {
             self.spare_lists(lists)?;
         }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
-        self.block.sinks_on_device = on_device;
+        (self.block.in_parts, self.block.sinks_on_device) = (false, on_device);
         self.block.skip_own_index = skip_own_index;
         (self.block.time, self.block.low_time) = (self.time, self.low_time);
         self.block.predicts = self.predicts;
@@ -597,9 +504,8 @@ impl System {
         lists.memory().try_for_each(|memory| self.devices.unregister(memory))
     }
 
-    /// Starts the block on the devices. `copy` copies some groups of its interaction lists, if they
-    /// are not copied yet.
-    fn begin(&mut self, copy: Option<CopyGroups>) -> std::result::Result<(), NotStarted> {
+    /// Starts the block on the devices. `copy` copies parts of it, if they are not copied yet.
+    fn begin(&mut self, copy: Option<CopyPart>) -> std::result::Result<(), NotStarted> {
         if self.devices.on_host() {
             let begun = self.devices.start(&mut self.journal, false, &mut self.block, copy);
             self.journal.reopen();
@@ -630,6 +536,7 @@ impl System {
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
         self.journal.settle()?;
         self.moving.is_current = false;
+        self.block.in_parts = false;
         if self.fetch_block().is_err() {
             return Err(error);
         }

@@ -86,7 +86,7 @@ impl System {
         if self.take_sources((&sources, count), true)?.is_some() {
             return Ok(false);
         }
-        self.candidates.places(count, &self.interaction)?;
+        self.candidates.make_room(count, &self.interaction)?;
         let tree = self.tree_of_pairs((count as u64).saturating_mul(count as u64));
         let scan = if tree.is_some() {
             self.kept_sinks = KeptSinks::Sources(softening2);

@@ -418,7 +418,7 @@ impl System {
                 (scan, are_sources, self.staged_sinks.bodies.softening2)
             }
         };
-        self.candidates.places(count, &self.interaction)?;
+        self.candidates.make_room(count, &self.interaction)?;
         let tree = TreeBlock { accuracy, softening2, are_sources: Some(are_sources) };
         self.start_candidates(nj, skip_own_index, scan, SinkPlace::Device(Some(tree)))?;
         Ok(true)

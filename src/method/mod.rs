@@ -49,6 +49,9 @@ pub struct CompanionDevices {
     pub always: bool,
 }
 
+/// The number of sinks of the first part of a block whose sinks come in parts.
+pub const FIRST_PART: usize = 1 << 11;
+
 /// One device, opened for one order and precision.
 ///
 /// For each block that a device has a part in the engine calls `start`, then `wait_more` until it
@@ -78,16 +81,18 @@ pub trait Device: Send {
     }
 
     /// Fetches what was written, predicts the sources of its assignment to the block's time and
-    /// begins the sums.
+    /// begins the sums, unless `sum_part` is to begin them.
     ///
     /// Records are given only to a device that takes them, and name only addresses of chunks that
     /// the host's copy has. Until all was handed in, the device may read them.
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
 
     /// Begins the sums of some groups of its assignment, after `start` of a block with interaction
-    /// lists: of those that follow the groups of the last call. Their sinks and sources are copied.
-    fn sum_groups(&mut self, _block: &Block, _groups: std::ops::Range<usize>) -> Result<()> {
-        Err(Error::Internal { what: "a device without interaction lists was given some".into() })
+    /// lists, or of some sinks of a block whose sinks come in parts: of those that follow the last
+    /// call's. Sinks and sources of the part are copied. A block that is given up before the last
+    /// part is waited for as others are, and its sums mean nothing.
+    fn sum_part(&mut self, _block: &Block, _part: std::ops::Range<usize>) -> Result<()> {
+        Err(Error::Internal { what: "a device that takes no parts of a block was given one".into() })
     }
 
     /// Returns the device's work on arrays of callers in its memory, if callers can have such.

@@ -315,7 +315,7 @@ fn several_devices_share_whole_groups_of_about_as_many_pairs() {
 #[test]
 fn devices_that_are_left_and_other_backends_go_on_with_lists() {
     let sources = grid(3, 600);
-    for at in [At::Start, At::Groups, At::Wait] {
+    for at in [At::Start, At::Part, At::Wait] {
         for devices in [vec![0], vec![0, 1]] {
             for count in 0..8 {
                 let fakes = Fakes::new(50).with_pieces_of(8);
@@ -336,10 +336,10 @@ fn devices_that_are_left_and_other_backends_go_on_with_lists() {
 #[test]
 fn a_device_that_was_asked_for_fails_with_its_error_and_nothing_is_lost() {
     let sources = grid(4, 600);
-    for at in [At::Start, At::Groups, At::Wait] {
+    for at in [At::Start, At::Part, At::Wait] {
         for how in [How::Breaks, How::HasADefect] {
             // Each step starts six times, of which four have groups.
-            for count in 0..if at == At::Groups { 4 } else { 6 } {
+            for count in 0..if at == At::Part { 4 } else { 6 } {
                 let fakes = Fakes::new(50);
                 let mut findings = Findings::default();
                 let mut twin = twin(&fakes, &on_fakes(&[0], false), &sources);

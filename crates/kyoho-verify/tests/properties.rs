@@ -218,7 +218,7 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 fn failure() -> impl Strategy<Value = (At, How)> {
-    let at = prop::sample::select(vec![At::Open, At::Register, At::Start, At::Groups, At::Wait, At::Neighbours]);
+    let at = prop::sample::select(vec![At::Open, At::Register, At::Start, At::Part, At::Wait, At::Neighbours]);
     (at, prop::sample::select(vec![How::Breaks, How::RunsOutOfMemory]))
 }
 

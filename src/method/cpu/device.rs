@@ -108,7 +108,7 @@ impl<E: Number> Device for CpuDevice<E> {
         begun.inspect_err(|_| self.assignment = Assignment::whole(0))
     }
 
-    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
+    fn sum_part(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
         let Some(lists) = &block.lists else { return Ok(()) };
         let threads = if lists.pairs() < ALONE as u64 { &self.alone } else { &self.threads };
         let with = (&*self.kernel, &*self.options.interaction);
@@ -227,6 +227,7 @@ mod tests {
                 neighbour_criterion: NeighbourCriterion::ByMass,
                 predicts: true,
                 lists: None,
+                in_parts: false,
                 sinks_on_device: false,
                 tree: None,
             };

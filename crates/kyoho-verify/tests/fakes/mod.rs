@@ -23,7 +23,7 @@ pub enum At {
     Open,
     Register,
     Start,
-    Groups,
+    Part,
     Wait,
     Neighbours,
 }
@@ -221,8 +221,8 @@ impl Device for Observed {
         self.cpu.start(updates, block, assignment)
     }
 
-    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
-        self.cpu.sum_groups(block, groups)
+    fn sum_part(&mut self, block: &Block, part: Range<usize>) -> Result<()> {
+        self.cpu.sum_part(block, part)
     }
 
     fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
@@ -242,7 +242,7 @@ impl Device for Observed {
 struct Work {
     block: Block,
     /// The groups of the block that were begun.
-    groups: Range<usize>,
+    part: Range<usize>,
     assignment: Assignment,
     /// For each part of the journal, the address of the records, their lines, and the lines of one
     /// record.
@@ -357,12 +357,12 @@ impl Gpu {
     /// Computes the block that was started.
     fn finish(&mut self, parts: &mut PartialSums) -> Result<()> {
         self.read_records();
-        let Some(Work { block, groups, assignment, .. }) = self.work.take() else { return Ok(()) };
+        let Some(Work { block, part, assignment, .. }) = self.work.take() else { return Ok(()) };
         let called = self.fakes.notes().call(At::Wait, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())?;
         self.cpu.start(&Updates::of(&self.copy), &block, &assignment)?;
-        if !groups.is_empty() {
-            self.cpu.sum_groups(&block, groups)?;
+        if !part.is_empty() {
+            self.cpu.sum_part(&block, part)?;
         }
         self.cpu.wait_more(parts, 0)?;
         (self.left, self.handed_in) = (assignment.sinks.len(), 0);
@@ -413,7 +413,7 @@ impl Device for Gpu {
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
         self.lock(block);
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
-        let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, .. } = *block;
+        let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, in_parts, .. } = *block;
         let (sinks, lists) = (block.sinks.clone(), block.lists.clone());
         let (sinks_on_device, tree) = (false, None);
         let block = Block {
@@ -426,25 +426,33 @@ impl Device for Gpu {
             nj,
             units,
             neighbour_criterion,
+            in_parts,
             sinks_on_device,
             tree,
             lists,
         };
-        self.work = Some(Work { block, groups: 0..0, assignment: assignment.clone(), records });
+        self.work = Some(Work { block, part: 0..0, assignment: assignment.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
     }
 
-    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
-        let work = self.work.as_mut().expect("groups of a block that was started");
-        if work.groups.is_empty() {
-            work.groups = groups.start..groups.start;
+    fn sum_part(&mut self, block: &Block, part: Range<usize>) -> Result<()> {
+        let work = self.work.as_mut().expect("a part of a block that was started");
+        if work.part.is_empty() {
+            work.part = part.start..part.start;
         }
-        assert_eq!(work.groups.end, groups.start, "groups follow one another");
-        work.groups.end = groups.end;
-        // The lists of these groups were copied meanwhile.
-        work.block.lists = block.lists.clone();
-        let called = self.fakes.notes().call(At::Groups, self.backend, self.number);
+        assert_eq!(work.part.end, part.start, "parts follow one another");
+        work.part.end = part.end;
+        // The lists or sinks of this part were copied meanwhile.
+        match &block.lists {
+            Some(lists) => work.block.lists = Some(lists.clone()),
+            None => {
+                assert!(work.block.in_parts, "a part of a block that was there as a whole");
+                assert!(work.assignment.sinks.start <= part.start && part.end <= work.assignment.sinks.end);
+                work.block.sinks = block.sinks.clone();
+            }
+        }
+        let called = self.fakes.notes().call(At::Part, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
     }
 

@@ -14,7 +14,7 @@ use crate::method::arrays::DeviceArrays;
 use crate::method::arrays::work::ArrayWork;
 use crate::method::lists::gpu::sums::ListSums;
 use crate::method::tree::gpu::block::TreeSums;
-use crate::method::{Device, DeviceOptions};
+use crate::method::{Device, DeviceOptions, FIRST_PART};
 
 use super::calibration::costs;
 use super::inbox::Inbox;
@@ -37,7 +37,7 @@ const RECORDS_OF_FORCE: usize = 64;
 const PARTIAL_SUMS_BYTES: usize = 128 << 20;
 /// The least and the most sinks of a piece. Large blocks are computed in pieces, so that the host
 /// hands over the sums of one while the device sums others.
-const PIECE: [usize; 2] = [2048, 4096];
+const PIECE: [usize; 2] = [FIRST_PART, 2 * FIRST_PART];
 /// The pairs of a piece, as far as the number of its sinks allows: enough that the device takes
 /// longer than the host, which begins a piece in some 10 us.
 const PAIRS_OF_PIECE: usize = 1 << 26;
@@ -67,6 +67,23 @@ struct PartialSumsMemory<G: Gpu> {
     distances: G::Memory,
     accumulators: G::Memory,
     ticket: G::Memory,
+}
+
+/// A block of which some pieces may still have to be begun.
+struct Begun<G: Gpu> {
+    /// What is the same for all pieces.
+    step: Step,
+    /// The place of the launch shape.
+    shape: usize,
+    /// Where sinks that are on the device lie, and where their results go.
+    on_device: Option<[Address<G>; 2]>,
+    /// The number of pieces that were begun.
+    pieces: usize,
+    /// The end of the work that brings the sources and the first sinks, for which pieces in other
+    /// queues wait.
+    fetched: Option<G::Event>,
+    /// The ends of the last pieces, before which their partial sums are still needed.
+    ended: [Option<G::Event>; QUEUES],
 }
 
 /// The key of a choice of plan and shape: rounded sinks of the block and of the assignment, sets of
@@ -107,6 +124,7 @@ pub struct GpuDevice<G: Gpu> {
     /// Whether the results of the last block stay on the device until they are asked for.
     pub(super) keeps_results: bool,
     pub(super) pieces: Vec<Piece>,
+    begun: Option<Begun<G>>,
     /// The assignment of the device in the block under way.
     pub(super) assignment: Assignment,
     sequence: u32,
@@ -186,6 +204,7 @@ impl<G: Gpu> GpuDevice<G> {
             arrays: None,
             keeps_results: false,
             pieces: Vec::new(),
+            begun: None,
             assignment: Assignment::whole(0),
             sequence: 0,
             predicted: None,
@@ -249,7 +268,9 @@ impl<G: Gpu> GpuDevice<G> {
         let (mut first, mut start) = (0, 0);
         while first < ni {
             let left = ni - first;
-            // The last pieces are smaller, since what the host does with the last one nothing hides.
+            // What the host does with the first piece and with the last ones nothing hides, so they
+            // are smaller.
+            let length = if first == 0 && length < ni { length.min(PIECE[0]) } else { length };
             let halves = first > 0 && left <= length && left > piece / PARTS_OF_PIECE;
             let length = if halves { (left / 2).next_multiple_of(64) } else { length };
             let sinks = first..ni.min(first + length);
@@ -302,9 +323,9 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
-    /// Puts all work of a block in the queues of the device.
+    /// Puts all work of a block in the queues of the device; if its sinks come in parts, that of its
+    /// records alone.
     fn enqueue(&mut self, updates: &Updates, block: &Block) -> Result<()> {
-        let interaction = &self.options.interaction.clone();
         let Updates { sources, everything, missed, fresh } = *updates;
         let assignment = self.assignment.clone();
         let chunks = sources.chunks_below(block.nj);
@@ -316,25 +337,24 @@ impl<G: Gpu> GpuDevice<G> {
         let is_predicted =
             self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment));
         let (plan, number) = self.choose(block.sinks.len().max(1), &assignment, chunks.max(1), is_predicted);
-        let shape = SHAPES[number];
         self.divide_into_pieces(chunks, plan.segments)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&self.gpu, bytes_of_results, self.pieces.len())?;
         self.room_for_partial_sums(plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
-        let taken = match &mut self.arrays {
+        let on_device = match &mut self.arrays {
             Some(arrays) if block.sinks_on_device => {
                 let results = arrays.results(&self.gpu, bytes_of_results)?.address();
-                Some((arrays.sinks().address(), results))
+                Some([arrays.sinks().address(), results])
             }
             _ => None,
         };
-        if taken.is_none() {
+        if on_device.is_none() {
             self.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
         }
-        self.inbox.make_room(&self.gpu, if taken.is_some() { 0 } else { assignment.sinks.len() }, lines)?;
+        self.inbox.make_room(&self.gpu, if on_device.is_some() { 0 } else { assignment.sinks.len() }, lines)?;
 
-        let mut step = Step {
+        let step = Step {
             chunks: chunks as i32,
             first_slice: assignment.set as i32,
             slice_step: assignment.sets as i32,
@@ -347,105 +367,126 @@ impl<G: Gpu> GpuDevice<G> {
             ..Step::of(block)
         };
         self.store.make_room_for_predicted(&self.gpu)?;
+        // Fresh records come with the first sinks, if there are some already.
+        let waits = self.pieces.is_empty() || block.in_parts;
+        let (at_once, later) = if waits { ([missed, fresh], Records::NONE) } else { ([missed, Records::NONE], fresh) };
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
-        let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && self.pieces.len() == 1;
-        // Without sinks, all records are put in their places at once.
-        let at_once = if self.pieces.is_empty() { [missed, fresh] } else { [missed, Records::NONE] };
         for records in at_once.into_iter().filter(|records| !records.is_empty()) {
             // SAFETY: the records and the inbox stay there until the block was waited for.
             unsafe { self.bring(0, &store, is_dense, (0..0, None), records)? };
         }
-        // The end of the work that brings the sources and the first sinks, for which pieces in
-        // other queues wait.
-        let mut fetched: Option<G::Event> = None;
-        // The ends of the last pieces, before which their partial sums are still needed.
-        let mut ended: [Option<G::Event>; QUEUES] = Default::default();
-        let is_alone = self.pieces.len() == 1;
-        for number_of_piece in 0..self.pieces.len() {
-            let piece = &self.pieces[number_of_piece];
-            let results_of_piece = piece.results.clone();
-            let (is_first, place) = (number_of_piece == 0, number_of_piece % QUEUES);
-            step.ni = piece.sinks.len() as i32;
-            step.stride = piece.stride as i32;
-            step.sequence = piece.sequence;
-            step.blocks = piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32;
-            step.records = 0;
-            let sinks = block.sinks.range(assignment.sinks.clone()).range(piece.sinks.clone());
-            let numbers: &[u8] = if taken.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
-            let at = self.inbox.place(numbers.len());
-            let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
-            let is_one_copy = is_first && by_force && is_small && taken.is_none();
-            let in_place = registered(&self.registered, numbers).filter(|_| !is_small);
-            if in_place.is_none() {
-                self.inbox.put(&at, numbers);
+        let (fetched, ended) = (None, Default::default());
+        self.begun = Some(Begun { step, shape: number, on_device, pieces: 0, fetched, ended });
+        if block.in_parts { Ok(()) } else { self.sum_pieces(block, later, assignment.sinks.len()) }
+    }
+
+    /// Begins the pieces that have none but the first `sinks` sinks of the assignment, after those
+    /// that were begun, and brings records with the first one.
+    fn sum_pieces(&mut self, block: &Block, fresh: Records, sinks: usize) -> Result<()> {
+        let Some(mut begun) = self.begun.take() else { return Ok(()) };
+        while self.pieces.get(begun.pieces).is_some_and(|piece| piece.sinks.end <= sinks) {
+            self.sum_piece(&mut begun, block, fresh)?;
+            begun.pieces += 1;
+        }
+        self.begun = Some(begun);
+        Ok(())
+    }
+
+    /// Begins the next piece of a block.
+    fn sum_piece(&mut self, begun: &mut Begun<G>, block: &Block, fresh: Records) -> Result<()> {
+        let interaction = &self.options.interaction.clone();
+        let shape = SHAPES[begun.shape];
+        let (number, on_device) = (begun.pieces, begun.on_device);
+        let (is_first, place, is_alone) = (number == 0, number % QUEUES, self.pieces.len() == 1);
+        let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
+        let is_predicted = begun.step.is_predicted != 0;
+        let piece = &self.pieces[number];
+        let results_of_piece = piece.results.clone();
+        let sinks = block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone());
+        let numbers: &[u8] = if on_device.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
+        let at = self.inbox.place(numbers.len());
+        let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && is_alone;
+        let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
+        let is_one_copy = is_first && by_force && is_small && on_device.is_none();
+        let in_place = registered(&self.registered, numbers).filter(|_| !is_small);
+        if in_place.is_none() {
+            self.inbox.put(&at, numbers);
+        }
+        let sinks_from = match on_device {
+            Some(_) => piece.sinks.start * width(interaction),
+            None => at.start / size_of::<f64>(),
+        };
+        let mut step = Step {
+            ni: piece.sinks.len() as i32,
+            stride: piece.stride as i32,
+            sequence: piece.sequence,
+            blocks: piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32,
+            records: if is_one_copy { fresh.len() as i32 } else { 0 },
+            sinks_from: sinks_from as i32,
+            results_from: (piece.results.start / 8) as i32,
+            ..begun.step
+        };
+        let [results, flag] = self.outbox.addresses(number);
+        let [sinks, results] = on_device.unwrap_or([self.inbox.address(), results]);
+        let partial_sums = &self.partial_sums[place];
+        let memory = BlockAddresses {
+            store,
+            sinks,
+            partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
+                .map(DeviceMemory::address),
+            ticket: partial_sums.ticket.address(),
+            results,
+            flag,
+        };
+        let mut overlaps = false;
+        // SAFETY: the store, the inbox, the partial sums and the results have room for what the
+        // step says, the records and the inbox are not written until the block was waited for,
+        // and memory is freed only when no block is under way.
+        unsafe {
+            if is_one_copy {
+                let records = self.inbox.put_records(fresh);
+                self.inbox.copy(&self.gpu, &self.queues[place], at.start..records.end)?;
+            } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
+                self.bring(place, &store, is_dense, (at, in_place), fresh)?;
+                overlaps = true;
+            } else if on_device.is_some() {
+                // They are there.
+            } else if in_place.is_some() {
+                self.inbox.copy_from(numbers, &self.gpu, &self.queues[place], at)?;
+            } else {
+                self.inbox.copy(&self.gpu, &self.queues[place], at)?;
             }
-            step.sinks_from = match taken {
-                Some(_) => (piece.sinks.start * width(interaction)) as i32,
-                None => (at.start / size_of::<f64>()) as i32,
-            };
-            step.results_from = (piece.results.start / 8) as i32;
-            let [results, flag] = self.outbox.addresses(number_of_piece);
-            let (sinks, results) = taken.unwrap_or((self.inbox.address(), results));
-            let partial_sums = &self.partial_sums[place];
-            let memory = BlockAddresses {
-                store,
-                sinks,
-                partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
-                    .map(DeviceMemory::address),
-                ticket: partial_sums.ticket.address(),
-                results,
-                flag,
-            };
-            let mut overlaps = false;
-            // SAFETY: the store, the inbox, the partial sums and the results have room for what the
-            // step says, the records and the inbox are not written until the block was waited for,
-            // and memory is freed only when no block is under way.
-            unsafe {
-                if is_one_copy {
-                    let records = self.inbox.put_records(fresh);
-                    step.records = fresh.len() as i32;
-                    self.inbox.copy(&self.gpu, &self.queues[place], at.start..records.end)?;
-                } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
-                    self.bring(place, &store, is_dense, (at, in_place), fresh)?;
-                    overlaps = true;
-                } else if taken.is_some() {
-                    // They are there.
-                } else if in_place.is_some() {
-                    self.inbox.copy_from(numbers, &self.gpu, &self.queues[place], at)?;
-                } else {
-                    self.inbox.copy(&self.gpu, &self.queues[place], at)?;
-                }
-                let on = (&self.gpu, &self.queues[place]);
-                if is_first && !shape.fused && !is_predicted {
-                    self.kernels.predict(on, &step, &store, overlaps)?;
-                    self.predicted = Some((target, assignment.clone()));
-                    overlaps = true;
-                }
-                if is_first {
-                    step.is_predicted = i32::from(is_predicted || !shape.fused);
-                    if self.pieces.len() > 1 {
-                        fetched = Some(self.gpu.record(on.1)?);
-                    }
-                } else if let Some(fetched) = fetched.as_ref().filter(|_| number_of_piece < QUEUES) {
-                    self.gpu.wait_for(on.1, fetched)?;
-                }
-                if let Some(ended) = ended[place].take() {
-                    self.gpu.wait_for(on.1, &ended)?;
-                }
-                self.kernels.force(on, number, &step, &memory, overlaps)?;
-                let queue_of_end = queue_of_end(on.1, &self.ending, is_alone);
+            let on = (&self.gpu, &self.queues[place]);
+            if is_first && !shape.fused && !is_predicted {
+                self.kernels.predict(on, &step, &store, overlaps)?;
+                self.predicted = Some((step.target, self.assignment.clone()));
+                overlaps = true;
+            }
+            if is_first {
+                step.is_predicted = i32::from(is_predicted || !shape.fused);
+                begun.step.is_predicted = step.is_predicted;
                 if !is_alone {
-                    self.gpu.wait_for(queue_of_end, &self.gpu.record(on.1)?)?;
+                    begun.fetched = Some(self.gpu.record(on.1)?);
                 }
-                if !(shape.ends && self.gpu.properties().has_fences) {
-                    self.kernels.end((&self.gpu, queue_of_end), &step, &memory, is_alone)?;
-                }
-                if taken.is_none() {
-                    self.outbox.send(&self.gpu, queue_of_end, number_of_piece, results_of_piece)?;
-                }
-                if number_of_piece + QUEUES < self.pieces.len() {
-                    ended[place] = Some(self.gpu.record(queue_of_end)?);
-                }
+            } else if let Some(fetched) = begun.fetched.as_ref().filter(|_| number < QUEUES) {
+                self.gpu.wait_for(on.1, fetched)?;
+            }
+            if let Some(ended) = begun.ended[place].take() {
+                self.gpu.wait_for(on.1, &ended)?;
+            }
+            self.kernels.force(on, begun.shape, &step, &memory, overlaps)?;
+            let queue_of_end = queue_of_end(on.1, &self.ending, is_alone);
+            if !is_alone {
+                self.gpu.wait_for(queue_of_end, &self.gpu.record(on.1)?)?;
+            }
+            if !(shape.ends && self.gpu.properties().has_fences) {
+                self.kernels.end((&self.gpu, queue_of_end), &step, &memory, is_alone)?;
+            }
+            if on_device.is_none() {
+                self.outbox.send(&self.gpu, queue_of_end, number, results_of_piece)?;
+            }
+            if number + QUEUES < self.pieces.len() {
+                begun.ended[place] = Some(self.gpu.record(queue_of_end)?);
             }
         }
         Ok(())
@@ -641,6 +682,7 @@ impl<G: Gpu> GpuDevice<G> {
             let _ = self.gpu.synchronize(queue);
         }
         self.pieces.clear();
+        self.begun = None;
         self.lists.forget();
         self.sources_have_changed();
         self.store.forget();
@@ -690,14 +732,17 @@ impl<G: Gpu> Device for GpuDevice<G> {
         begun
     }
 
-    fn sum_groups(&mut self, block: &Block, groups: Range<usize>) -> Result<()> {
-        let Some(lists) = &block.lists else { return Ok(()) };
+    fn sum_part(&mut self, block: &Block, part: Range<usize>) -> Result<()> {
         let _caller = self.gpu.enter()?;
+        let Some(lists) = &block.lists else {
+            let sinks = part.end - self.assignment.sinks.start;
+            return self.sum_pieces(block, Records::NONE, sinks).inspect_err(|_| self.give_up());
+        };
         let (interaction, on) = (&*self.options.interaction, (&self.gpu, &self.queues[..]));
         let store = (self.store.addresses(), self.store.is_dense());
         // SAFETY: the engine keeps the block until it was waited for, and the store grows only when
         // no block is under way.
-        let begun = unsafe { self.lists.sum(on, interaction, store, (block, lists), groups) };
+        let begun = unsafe { self.lists.sum(on, interaction, store, (block, lists), part) };
         begun.inspect_err(|_| self.give_up())
     }
 
@@ -720,6 +765,8 @@ impl<G: Gpu> Device for GpuDevice<G> {
             }
         }
         match self.pieces.iter().position(|piece| piece.sinks.start == done) {
+            // The engine gave the block up before all sinks were there.
+            Some(piece) if self.begun.as_ref().is_none_or(|begun| begun.pieces <= piece) => self.give_up(),
             Some(piece) => {
                 self.take(piece, partial_sums)?;
                 let now = self.pieces[piece].sinks.end;

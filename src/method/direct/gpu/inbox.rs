@@ -12,8 +12,10 @@ pub struct Inbox<G: Gpu> {
     host: G::HostMemory,
     /// On the device.
     device: G::Memory,
-    /// Bytes in use.
+    /// The end of the sinks that have a place.
     filled: usize,
+    /// The end of the records, which lie behind the places of all sinks.
+    end: usize,
     bytes_of_sink: usize,
 }
 
@@ -25,6 +27,7 @@ impl<G: Gpu> Inbox<G> {
             host: gpu.allocate_host(bytes, "sinks")?,
             device: gpu.allocate(bytes, "sinks")?,
             filled: 0,
+            end: 0,
             bytes_of_sink: 8 * sinks::width(interaction),
         })
     }
@@ -36,8 +39,8 @@ impl<G: Gpu> Inbox<G> {
 
     /// Forgets the last block and makes room for this many sinks and lines of records.
     pub fn make_room(&mut self, gpu: &G, sinks: usize, lines: usize) -> Result<()> {
-        let wanted = self.bytes_of_sink * sinks + lines * size_of::<RecordLine>();
-        self.filled = 0;
+        (self.filled, self.end) = (0, self.bytes_of_sink * sinks);
+        let wanted = self.end + lines * size_of::<RecordLine>();
         if self.host.bytes() < wanted {
             let bytes = wanted.next_power_of_two();
             // Both grow or none, or the next block would find room in one and not in the other.
@@ -58,13 +61,13 @@ impl<G: Gpu> Inbox<G> {
         self.host.as_mut_slice::<u8>()[at.clone()].copy_from_slice(sinks);
     }
 
-    /// Copies records behind the sinks, and returns where they are.
+    /// Copies records behind the places of all sinks, and returns where they are.
     pub fn put_records(&mut self, records: Records) -> Range<usize> {
         let bytes: &[u8] = bytemuck::cast_slice(records.lines());
-        let start = self.filled;
-        self.filled += bytes.len();
-        self.host.as_mut_slice::<u8>()[start..self.filled].copy_from_slice(bytes);
-        start..self.filled
+        let start = self.end;
+        self.end += bytes.len();
+        self.host.as_mut_slice::<u8>()[start..self.end].copy_from_slice(bytes);
+        start..self.end
     }
 
     /// Returns the device's memory.

@@ -62,6 +62,7 @@ fn block(ni: usize, nj: usize) -> Block {
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
+        in_parts: false,
         sinks_on_device: false,
         tree: None,
     }

@@ -122,6 +122,7 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
         units: Units::CALLERS,
         neighbour_criterion: NeighbourCriterion::ByMass,
         lists: None,
+        in_parts: false,
         sinks_on_device: false,
         tree: None,
     }
@@ -218,6 +219,39 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_with_every_assignment
             assert!(script.get().is_clean());
         }
     }
+}
+
+#[test]
+fn sinks_that_come_in_parts_get_their_own_sums_and_a_block_may_be_given_up_between_parts() {
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    let (script, sources, lines) = (script(&interaction), sources(&interaction, 3000), record_lines(&interaction, 200));
+    for maps_host in MAPS_HOST {
+        let mut device = open(&script, maps_host, &interaction).unwrap();
+        for partition in [Partition::WHOLE, Partition { ranges: 3, sets: 1 }, Partition { ranges: 2, sets: 8 }] {
+            for (place, ni) in (0..partition.devices()).zip([9000, 20_000, 2500, 8192, 1].into_iter().cycle()) {
+                let block = Block { in_parts: true, ..block(&interaction, ni, 3000) };
+                let assignment = partition.assignment(place, ni);
+                let Assignment { sinks, .. } = assignment.clone();
+                let part = |from: usize, to: usize| sinks.end.min(sinks.start + from)..sinks.end.min(sinks.start + to);
+                let start = |device: &mut FakeDevice| {
+                    start(device, &sources, Records::new(&lines, 1), &block, &assignment).unwrap();
+                    device.sum_part(&block, part(0, 2000)).unwrap();
+                };
+                start(&mut device);
+                device.sum_part(&block, part(2000, 7000)).unwrap();
+                device.sum_part(&block, part(7000, ni)).unwrap();
+                wait(&mut device, &interaction, &block, &assignment).unwrap();
+                start(&mut device);
+                let mut partial_sums = partial_sums(&interaction, &block, assignment.sets);
+                let mut done = 0;
+                while done < sinks.len() {
+                    done = device.wait_more(&mut partial_sums, done).unwrap();
+                }
+                device.unregister(block.sinks.memory()).unwrap();
+            }
+        }
+    }
+    assert!(script.get().is_clean());
 }
 
 #[test]
