@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kyoho::data::{Interaction, Order, Precision};
+use kyoho::data::{Interaction, Order, Precision, Spare};
 use kyoho::hal::threads::Threads;
 use kyoho::law::catalogue::interaction;
 use kyoho::method::tree::accuracy::Effort;
@@ -140,7 +140,7 @@ fn sum_with<E: Near>(
 ) -> Result<(Vec<[f64; 4]>, Counts)> {
     let kernel = E::kernel(settings.level, interaction);
     let threads = Threads::new(threads);
-    let tree = TreeSums { kernel: &*kernel, interaction, threads: &threads };
+    let tree = TreeSums { kernel: &*kernel, interaction, threads: &threads, spare: &Spare::default() };
     let mut forces = vec![[f64::NAN; 4]; sinks.positions.len()];
     let counts = tree.sum(sources.points(), sinks.points(), settings, &mut forces)?;
     Ok((forces, counts))

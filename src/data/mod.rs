@@ -13,6 +13,7 @@ pub mod partition;
 pub mod records;
 pub mod sinks;
 pub mod sources;
+pub mod spare;
 pub mod trees;
 pub mod units;
 pub mod updates;
@@ -35,6 +36,7 @@ pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
     Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
 };
+pub use spare::{Kept, Spare};
 pub use trees::{SinkOrder, TreeAccuracy, TreeBlock, TreePhase, TreeProfile};
 pub use units::Units;
 pub use updates::Updates;

@@ -1,7 +1,7 @@
 //! The forces of all sources on one another.
 
 use crate::data::sinks::FromFn;
-use crate::data::{Error, Interaction, Result, Sink, Source, TreeBlock};
+use crate::data::{Error, Interaction, Result, Sink, Source, TreeBlock, padded};
 use crate::law::double_double::Double;
 use crate::simd::predict;
 
@@ -48,7 +48,18 @@ impl System {
                 let step = if predicts { time - source.time } else { 0.0 };
                 sink_of(&source, &interaction, step, softening2)
             });
-            sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?
+            let body = FromFn(|address| match sources.body(address) {
+                Some(body) => {
+                    Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
+                }
+                None => Sink::NOTHING,
+            });
+            let (into, threads) = (&mut self.candidates, &self.threads);
+            // Nothing of a source moves where its position alone is kept.
+            match interaction.n_coefficients {
+                1 => sinks::make(into, nj, &body, &interaction, threads)?,
+                _ => sinks::make(into, nj, &sink, &interaction, threads)?,
+            }
         };
         self.start_candidates(nj, true, scan, SinkPlace::Host)
     }

@@ -1,6 +1,6 @@
 //! The sources within a radius of sinks, found by a tree.
 
-use crate::data::{NeighbourTable, Neighbourhoods, Result, Sink, memory};
+use crate::data::{NeighbourTable, Neighbourhoods, Result, Sink, Spare, memory};
 use crate::method::tree::bodies::Bodies;
 use crate::method::tree::cpu::NeighbourTree;
 use crate::method::tree::neighbours::{WHAT, table};
@@ -47,7 +47,7 @@ impl System {
                 found.addresses[places].iter().try_for_each(|address| push(sink, *address, list))
             })?,
             None => {
-                let bodies = Bodies::sources(sources, nj)?;
+                let bodies = Bodies::sources(sources, nj, &Spare::default())?;
                 let tree = NeighbourTree::new(&bodies.positions, &self.threads)?;
                 table(positions.len(), &self.threads, |sink, list| {
                     tree.each(positions[sink], radii2[sink], |body| push(sink, bodies.addresses[body as usize], list))

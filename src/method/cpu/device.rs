@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Assignment, Block, Chunk, PartialSums, Result, Sources, Sums, TreeProfile, Units, Updates, memory};
+use crate::data::{
+    Assignment, Block, Chunk, PartialSums, Result, Sources, Spare, Sums, TreeProfile, Units, Updates, memory,
+};
 use crate::hal::DeviceDescription;
 use crate::hal::threads::Threads;
 use crate::law::lanes::MAX_LANES;
@@ -48,6 +50,7 @@ pub struct CpuDevice<E> {
 struct TreeForces {
     sums: Sums,
     profile: TreeProfile,
+    spare: Spare,
 }
 
 impl<E: Number> CpuDevice<E> {
@@ -92,7 +95,7 @@ impl<E: Number> Device for CpuDevice<E> {
         if let Some(asked) = block.tree {
             let on = (&*self.threads, self.options.level);
             let forces = self.of_tree.insert(before.unwrap_or_default());
-            let summed = tree::cpu::block::sum(with, on, of, asked, &mut forces.sums);
+            let summed = tree::cpu::block::sum(with, on, of, asked, (&mut forces.sums, &forces.spare));
             forces.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
             return Ok(());
         }
@@ -176,7 +179,7 @@ impl<E: Number> Device for CpuDevice<E> {
     }
 
     fn bytes(&self) -> usize {
-        self.tiles.bytes()
+        self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.spare.bytes())
     }
 }
 

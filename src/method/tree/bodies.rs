@@ -2,20 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::data::{Block, CHUNK, Result, SinkSlice, Sources, chunks_below, memory};
+use crate::data::{Block, CHUNK, Kept, Result, SinkSlice, Sources, Spare, chunks_below, memory};
 use crate::hal::threads::Threads;
 
 /// Positions, masses and indices of bodies.
 #[derive(Debug, Default)]
 pub struct Bodies {
     /// The positions.
-    pub positions: Vec<[f64; 3]>,
+    pub positions: Kept<[f64; 3]>,
     /// The masses; empty for sinks.
-    pub masses: Vec<f64>,
+    pub masses: Kept<f64>,
     /// The indices.
-    pub indices: Vec<i32>,
+    pub indices: Kept<i32>,
     /// The addresses; empty for sinks.
-    pub addresses: Vec<u32>,
+    pub addresses: Kept<u32>,
 }
 
 /// The number of chunks that a thread compares at a time.
@@ -25,27 +25,27 @@ const WHAT: &str = "the bodies of a tree";
 
 impl Bodies {
     /// Copies the sources at addresses below an end, as they were written.
-    pub fn sources(sources: &Sources, nj: usize) -> Result<Bodies> {
+    pub fn sources(sources: &Sources, nj: usize, spare: &Spare) -> Result<Bodies> {
         let count = sources.count();
         let mut bodies = Bodies {
-            positions: memory::room(count, WHAT)?,
-            masses: memory::room(count, WHAT)?,
-            indices: memory::room(count, WHAT)?,
-            addresses: memory::room(count, WHAT)?,
+            positions: spare.room(count, WHAT)?,
+            masses: spare.room(count, WHAT)?,
+            indices: spare.room(count, WHAT)?,
+            addresses: spare.room(count, WHAT)?,
         };
-        sources.each_below(nj, |address, source| {
+        sources.each_below(nj, |address, body| {
             bodies.addresses.push(address as u32);
-            bodies.positions.push(source.coefficients[0]);
-            bodies.masses.push(source.mass);
-            bodies.indices.push(source.index);
+            bodies.positions.push(body.position);
+            bodies.masses.push(body.mass);
+            bodies.indices.push(body.index);
         });
         Ok(bodies)
     }
 
     /// Copies sinks.
-    pub fn sinks(sinks: SinkSlice) -> Result<Bodies> {
-        let positions = memory::collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
-        let indices = memory::collected(sinks.iter().map(|sink| sink.index), WHAT)?;
+    pub fn sinks(sinks: SinkSlice, spare: &Spare) -> Result<Bodies> {
+        let positions = spare.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
+        let indices = spare.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
         Ok(Bodies { positions, indices, ..Bodies::default() })
     }
 

@@ -1,9 +1,9 @@
 //! Blocks whose forces are summed by a tree.
 
-use crate::data::{Block, Interaction, Result, Sources, Sums, TreeBlock, TreePhase, TreeProfile};
+use crate::data::{Block, Interaction, Result, Sources, Spare, Sums, TreeBlock, TreePhase, TreeProfile};
 use crate::hal::threads::Threads;
 use crate::method::tree::accuracy::Method;
-use crate::method::tree::bodies::Bodies;
+use crate::method::tree::bodies::{self, Bodies};
 use crate::simd::Level;
 use crate::simd::expansions::Number;
 use crate::simd::kernel::Kernel;
@@ -11,16 +11,22 @@ use crate::simd::kernel::Kernel;
 use super::stackless::{self, Walk};
 use super::sums::{Points, Settings, TreeSums};
 
-/// Sums the forces of a block by a tree, and returns how long that took.
+/// Sums the forces of a block by a tree, in memory of the block before, and returns how long that
+/// took.
 pub fn sum<E: Number>(
     (kernel, interaction): (&dyn Kernel<E>, &Interaction),
     (threads, level): (&Threads, Level),
     (sources, block): (&Sources, &Block),
-    TreeBlock { accuracy, softening2, .. }: TreeBlock,
-    into: &mut Sums,
+    TreeBlock { accuracy, softening2, are_sources }: TreeBlock,
+    (into, spare): (&mut Sums, &Spare),
 ) -> Result<TreeProfile> {
-    let of_sources = Bodies::sources(sources, block.nj)?;
-    let of_sinks = Bodies::sinks(block.sinks.all())?;
+    spare.begin();
+    let of_sources = Bodies::sources(sources, block.nj, spare)?;
+    let own_sinks = match are_sources.unwrap_or_else(|| bodies::are_sources(sources, block, threads)) {
+        true => None,
+        false => Some(Bodies::sinks(block.sinks.all(), spare)?),
+    };
+    let of_sinks = own_sinks.as_ref().unwrap_or(&of_sources);
     let skip_own_index = block.skip_own_index;
     let count = block.sinks.len();
     into.reserve(count, interaction.n_outputs, false)?;
@@ -30,15 +36,15 @@ pub fn sum<E: Number>(
     match Method::of(accuracy) {
         Method::Cells { order, criterion } => {
             let settings = Settings { order, criterion, softening2, skip_own_index, level };
-            let sums = TreeSums { kernel, interaction, threads };
-            let counts = sums.sum(points(&of_sources), points(&of_sinks), &settings, values)?;
+            let sums = TreeSums { kernel, interaction, threads, spare };
+            let counts = sums.sum(points(&of_sources), points(of_sinks), &settings, values)?;
             let phases = [TreePhase::Sort, TreePhase::Moments, TreePhase::FirstPass, TreePhase::Walk];
             phases.iter().zip(counts.seconds).for_each(|(phase, seconds)| profile.seconds[*phase as usize] = seconds);
             (profile.near, profile.far) = (counts.near, counts.far_of_sinks);
         }
         Method::Stackless { theta, sinks } => {
             let walk = Walk { theta, sinks, softening2, skip_own_index };
-            let (forces, found) = stackless::sum(&of_sources, &of_sinks, &walk, threads)?;
+            let (forces, found) = stackless::sum(&of_sources, of_sinks, &walk, threads)?;
             profile = found;
             values.copy_from_slice(&forces);
         }

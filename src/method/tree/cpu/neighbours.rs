@@ -1,6 +1,6 @@
 //! The sources within a radius of points, by a walk through a tree without a stack.
 
-use crate::data::{Result, memory};
+use crate::data::{Result, Spare, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::neighbours::WHAT;
 
@@ -47,7 +47,7 @@ pub struct NeighbourTree {
 impl NeighbourTree {
     /// Makes the tree of some positions.
     pub fn new(positions: &[[f64; 3]], threads: &Threads) -> Result<NeighbourTree> {
-        let tree = Octree::new(positions, threads)?;
+        let tree = Octree::new(positions, threads, &Spare::default())?;
         let sorted = memory::collected(tree.order.iter().map(|body| positions[*body as usize]), WHAT)?;
         let mut bounds = memory::filled(tree.cells.len(), Bounds::NOTHING, WHAT)?;
         let tasks = tree.cells.chunks(CELLS_OF_TASK).zip(bounds.chunks_mut(CELLS_OF_TASK));

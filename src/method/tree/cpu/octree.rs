@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Result, memory};
+use crate::data::{Kept, Result, Spare, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::LEAF;
 use crate::method::tree::cells::Cell;
@@ -29,22 +29,22 @@ pub struct Octree {
     /// The cube of the tree.
     pub cube: Cube,
     /// The number of each body, in sorted order.
-    pub order: Vec<u32>,
+    pub order: Kept<u32>,
     /// The cells.
-    pub cells: Vec<Cell>,
+    pub cells: Kept<Cell>,
     /// The cells of each generation.
     pub generations: Vec<Range<usize>>,
 }
 
 impl Octree {
     /// Makes the tree of some positions.
-    pub fn new(positions: &[[f64; 3]], threads: &Threads) -> Result<Octree> {
+    pub fn new(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<Octree> {
         let cube = cube(positions, threads)?;
-        let mut places = sorted(positions, &cube, threads)?;
+        let mut places = sorted(positions, &cube, threads, spare)?;
         let lows = low_words(positions, &cube, &mut places)?;
         let key = |place: usize| Key { high: places[place].high, low: lows.get(place).copied().unwrap_or(0) };
-        let (cells, generations) = cells(places.len(), key)?;
-        let order = memory::collected(places.iter().map(|place| place.body), "the order of bodies")?;
+        let (cells, generations) = cells(places.len(), key, spare)?;
+        let order = spare.collected(places.iter().map(|place| place.body), "the order of bodies")?;
         Ok(Octree { cube, order, cells, generations })
     }
 
@@ -83,9 +83,9 @@ fn cube(positions: &[[f64; 3]], threads: &Threads) -> Result<Cube> {
 
 /// Returns the bodies in the order of their high words; those that have the same are in their own
 /// order.
-fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads) -> Result<Vec<Place>> {
+fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare) -> Result<Kept<Place>> {
     let count = positions.len();
-    let mut places = memory::filled(count, Place::default(), "the keys of bodies")?;
+    let mut places = spare.unwritten(count, Place::default(), "the keys of bodies")?;
     threads.each(positions.chunks(PIECE).zip(places.chunks_mut(PIECE)).enumerate(), |(piece, (positions, places))| {
         for (number, (position, place)) in positions.iter().zip(places).enumerate() {
             *place = Place { high: cube.key(*position).high, body: (piece * PIECE + number) as u32 };
@@ -96,7 +96,7 @@ fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads) -> Result<Vec<
         return Ok(places);
     }
     // One thread deals bodies to buckets, those of large ones again, and all threads sort buckets.
-    let mut dealt = memory::filled(count, Place::default(), "the keys of bodies")?;
+    let mut dealt = spare.unwritten(count, Place::default(), "the keys of bodies")?;
     let mut large = vec![(0..count, 3 * LEVELS_OF_WORD)];
     let mut buckets: Vec<Range<usize>> = Vec::new();
     while let Some((range, bits)) = large.pop() {
@@ -159,8 +159,8 @@ fn low_words(positions: &[[f64; 3]], cube: &Cube, places: &mut [Place]) -> Resul
 }
 
 /// Returns the cells of bodies whose keys are sorted, and those of each generation.
-fn cells(count: usize, key: impl Fn(usize) -> Key) -> Result<(Vec<Cell>, Vec<Range<usize>>)> {
-    let (mut cells, mut generations) = (Vec::new(), Vec::new());
+fn cells(count: usize, key: impl Fn(usize) -> Key, spare: &Spare) -> Result<(Kept<Cell>, Vec<Range<usize>>)> {
+    let (mut cells, mut generations) = (spare.room(count / LEAF, "cells")?, Vec::new());
     if count == 0 {
         return Ok((cells, generations));
     }

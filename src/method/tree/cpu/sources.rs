@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::data::{Result, Units, memory};
+use crate::data::{Kept, Result, Spare, Units, memory};
 use crate::hal::threads::Threads;
 use crate::law::indices::{factorial, place};
 use crate::law::lanes::MAX_LANES;
@@ -44,7 +44,7 @@ impl TreeUnits {
     pub fn new<E: Number>(tree: &Octree, masses: &[f64], softening2: f64) -> TreeUnits {
         // The octants in which the leaves of most bodies are.
         let mut bodies = [0_u64; 64];
-        for cell in &tree.cells {
+        for cell in tree.cells.iter() {
             for child in &tree.cells[cell.child_range()] {
                 if child.is_leaf() {
                     bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
@@ -80,7 +80,7 @@ impl TreeUnits {
 }
 
 /// Bodies in sorted order, and the records and moments of cells.
-pub struct Sources<E> {
+pub struct Sources<E: Number> {
     /// The tree.
     pub tree: Octree,
     /// The units.
@@ -88,13 +88,13 @@ pub struct Sources<E> {
     /// Whether some mass is negative.
     pub has_negative: bool,
     /// The coordinates, in the units of the tree, and `MAX_LANES` numbers behind them.
-    pub positions: [Vec<f64>; 3],
+    pub positions: [Kept<f64>; 3],
     /// The masses, in the units of the tree, and `MAX_LANES` zeros.
-    pub masses: Vec<f64>,
+    pub masses: Kept<f64>,
     /// The record of each cell.
-    pub records: Vec<CellRecord<E>>,
+    pub records: Kept<CellRecord<E>>,
     /// The moments of each cell, and a row of zeros.
-    pub moments: Vec<E>,
+    pub moments: Kept<E>,
 }
 
 /// The numbers of a cell that only its parent needs.
@@ -112,16 +112,16 @@ impl<E: Number> Sources<E> {
         tree: Octree,
         (positions, masses): (&[[f64; 3]], &[f64]),
         softening2: f64,
-        threads: &Threads,
+        (threads, spare): (&Threads, &Spare),
     ) -> Result<Sources<E>> {
         let units = TreeUnits::new::<E>(&tree, masses, softening2);
-        let rows = super::sums::gathered(&tree.order, threads, |body| {
+        let rows = super::sums::gathered(&tree.order, (threads, spare), |body| {
             let [x, y, z] = positions[body].map(|coordinate| coordinate * units.length);
             [x, y, z, masses[body] * units.mass]
         })?;
         let [x, y, z, sorted_masses] = rows;
         let has_negative = masses.iter().any(|mass| *mass < 0.0);
-        let (records, moments) = (Vec::new(), Vec::new());
+        let (records, moments) = (Kept::default(), Kept::default());
         Ok(Sources { tree, units, has_negative, positions: [x, y, z], masses: sorted_masses, records, moments })
     }
 
@@ -131,16 +131,13 @@ impl<E: Number> Sources<E> {
         expansions: &dyn Expansions<E>,
         criterion: Criterion,
         positions: &[[f64; 3]],
-        threads: &Threads,
+        (threads, spare): (&Threads, &Spare),
     ) -> Result<()> {
         let (count, stride) = (self.tree.cells.len(), expansions.stride());
         let zero = E::from_f64(0.0);
-        self.records.clear();
-        self.moments.clear();
-        memory::lengthen(&mut self.records, count, "the cells of a tree", CellRecord::default)?;
-        memory::lengthen(&mut self.moments, (count + 1) * stride, "the moments of cells", || zero)?;
-        let mut summaries = memory::filled(count, Summary::default(), "the cells of a tree")?;
-        let (mut records, mut moments) = (std::mem::take(&mut self.records), std::mem::take(&mut self.moments));
+        let mut records = spare.unwritten(count, CellRecord::default(), "the cells of a tree")?;
+        let mut moments = spare.filled((count + 1) * stride, zero, "the moments of cells")?;
+        let mut summaries = spare.unwritten(count, Summary::default(), "the cells of a tree")?;
         let shared = Upward { sources: self, expansions, criterion, bodies: positions };
         let scratch = Mutex::new(Vec::new());
         for generation in self.tree.generations.iter().rev() {
@@ -186,7 +183,7 @@ struct Scratch<E> {
 }
 
 /// The data that all cells are made of.
-struct Upward<'a, E> {
+struct Upward<'a, E: Number> {
     sources: &'a Sources<E>,
     expansions: &'a dyn Expansions<E>,
     criterion: Criterion,

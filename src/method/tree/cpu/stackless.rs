@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::data::{Result, SinkOrder, TreePhase, TreeProfile, memory};
+use crate::data::{Result, SinkOrder, Spare, TreePhase, TreeProfile, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::bodies::Bodies;
 
@@ -135,13 +135,14 @@ pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> 
         profile.seconds[phase as usize] += began.elapsed().as_secs_f64();
         began = Instant::now();
     };
-    let tree = Octree::new(&sources.positions, threads)?;
+    let spare = Spare::default();
+    let tree = Octree::new(&sources.positions, threads, &spare)?;
     let nexts = tree.nexts()?;
-    let are_sources = sources.positions == sinks.positions && sources.indices == sinks.indices;
+    let are_sources = sources.positions[..] == sinks.positions[..] && sources.indices[..] == sinks.indices[..];
     let order = match walk.sinks {
-        SinkOrder::Given => memory::collected(0..count as u32, WHAT)?,
-        SinkOrder::Morton if are_sources => memory::collected(tree.order.iter().copied(), WHAT)?,
-        SinkOrder::Morton => Octree::new(&sinks.positions, threads)?.order,
+        SinkOrder::Given => spare.collected(0..count as u32, WHAT)?,
+        SinkOrder::Morton if are_sources => spare.collected(tree.order.iter().copied(), WHAT)?,
+        SinkOrder::Morton => Octree::new(&sinks.positions, threads, &spare)?.order,
     };
     end(TreePhase::Sort);
     let points = AtomicU64::new(0);

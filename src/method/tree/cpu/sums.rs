@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::data::{CHUNK, IndexRange, Interaction, Result, Sums, memory};
+use crate::data::{CHUNK, IndexRange, Interaction, Kept, Result, Spare, Sums, memory};
 use crate::hal::threads::Threads;
 use crate::law::expansion::MAX_COMPONENTS;
 use crate::law::lanes::MAX_LANES;
@@ -73,9 +73,17 @@ pub struct Counts {
 }
 
 /// Calls `numbers` for each body of an order, and returns the columns of what it returns.
-pub fn gathered(order: &[u32], threads: &Threads, numbers: impl Fn(usize) -> [f64; 4] + Sync) -> Result<[Vec<f64>; 4]> {
+pub fn gathered(
+    order: &[u32],
+    (threads, spare): (&Threads, &Spare),
+    numbers: impl Fn(usize) -> [f64; 4] + Sync,
+) -> Result<[Kept<f64>; 4]> {
     // Loops over bodies read vectors, also of the last ones.
-    let column = || memory::filled(order.len() + MAX_LANES, 0.0, "the bodies of a tree");
+    let column = || -> Result<Kept<f64>> {
+        let mut column = spare.unwritten(order.len() + MAX_LANES, 0.0, "the bodies of a tree")?;
+        column[order.len()..].fill(0.0);
+        Ok(column)
+    };
     let [mut a, mut b, mut c, mut d] = [column()?, column()?, column()?, column()?];
     let rows = a.chunks_mut(PIECE).zip(b.chunks_mut(PIECE)).zip(c.chunks_mut(PIECE)).zip(d.chunks_mut(PIECE));
     threads.each(order.chunks(PIECE).zip(rows).take(order.len().div_ceil(PIECE)), |(order, (((a, b), c), d))| {
@@ -94,6 +102,8 @@ pub struct TreeSums<'a, E> {
     pub interaction: &'a Interaction,
     /// The threads.
     pub threads: &'a Threads,
+    /// Memory of the call before.
+    pub spare: &'a Spare,
 }
 
 impl<E: Number> TreeSums<'_, E> {
@@ -105,16 +115,18 @@ impl<E: Number> TreeSums<'_, E> {
             return Ok(counts);
         }
         let begin = Instant::now();
-        let threads = self.threads;
-        let tree = Octree::new(sources.positions, threads)?;
-        let own_tree =
-            if sinks.positions == sources.positions { None } else { Some(Octree::new(sinks.positions, threads)?) };
+        let (threads, spare) = (self.threads, self.spare);
+        let tree = Octree::new(sources.positions, threads, spare)?;
+        // Those that are one array need not be compared.
+        let is_one = std::ptr::eq(sinks.positions, sources.positions);
+        let is_same = is_one || sinks.positions == sources.positions;
+        let own_tree = if is_same { None } else { Some(Octree::new(sinks.positions, threads, spare)?) };
         let mut of_sources =
-            Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, threads)?;
+            Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, (threads, spare))?;
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let expansions = E::expansions(settings.level, settings.order, of_sources.has_negative);
-        of_sources.expand(&*expansions, settings.criterion, sources.positions, threads)?;
+        of_sources.expand(&*expansions, settings.criterion, sources.positions, (threads, spare))?;
         let units = of_sources.units;
         let sink_tree = own_tree.as_ref().unwrap_or(&of_sources.tree);
         let own_positions = match &own_tree {
@@ -124,13 +136,13 @@ impl<E: Number> TreeSums<'_, E> {
                     let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
                     [x, y, z, 0.0]
                 };
-                let [x, y, z, _] = gathered(&tree.order, threads, scaled)?;
+                let [x, y, z, _] = gathered(&tree.order, (threads, spare), scaled)?;
                 Some([x, y, z])
             }
         };
         let positions = own_positions.as_ref().unwrap_or(&of_sources.positions);
-        let places = places(&of_sources.tree, sink_tree, sources, sinks, settings.skip_own_index)?;
-        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, threads)?;
+        let places = self.places(&of_sources.tree, sink_tree, (sources, sinks), settings.skip_own_index)?;
+        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, (threads, spare))?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         counts.cells = of_sources.tree.cells.len() as u64;
@@ -148,7 +160,7 @@ impl<E: Number> TreeSums<'_, E> {
         };
         let of_order = if size_of::<E>() == 4 { criterion::least_s2(settings.order) } else { 0.0 };
         let least2 = units.least2.max(of_order);
-        let mut accelerations = memory::filled(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
+        let mut accelerations = spare.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
         let coarse = Coarse {
             sources: &of_sources,
             expansions: &*expansions,
@@ -176,7 +188,7 @@ impl<E: Number> TreeSums<'_, E> {
             tolerance,
             softening2,
         };
-        let mut sorted = memory::filled(sinks.positions.len(), [0.0; 4], "forces")?;
+        let mut sorted = spare.unwritten(sinks.positions.len(), [0.0; 4], "forces")?;
         for scratch in walk::walk(&walk, sink_tree, first, &mut sorted, threads)? {
             counts.near += scratch.counts.near;
             counts.far += scratch.counts.far;
@@ -184,44 +196,50 @@ impl<E: Number> TreeSums<'_, E> {
             counts.tests += scratch.counts.tests;
             counts.groups += scratch.counts.groups;
         }
-        for (sink, force) in sink_tree.order.iter().zip(&sorted) {
+        for (sink, force) in sink_tree.order.iter().zip(sorted.iter()) {
             forces[*sink as usize] = *force;
         }
         counts.seconds[3] = begin.elapsed().as_secs_f64();
         Ok(counts)
     }
-}
 
-/// Returns for each sink, in sorted order, the sorted place of the source that exerts no force on
-/// it, or -1.
-fn places(tree: &Octree, sink_tree: &Octree, sources: Points, sinks: Points, skip_own_index: bool) -> Result<Vec<i32>> {
-    let what = "places of sinks";
-    let count = sinks.positions.len();
-    if !skip_own_index {
-        return memory::filled(count, -1, what);
+    /// Returns for each sink, in sorted order, the sorted place of the source that exerts no force on
+    /// it, or -1.
+    fn places(
+        &self,
+        tree: &Octree,
+        sink_tree: &Octree,
+        (sources, sinks): (Points, Points),
+        skip_own_index: bool,
+    ) -> Result<Kept<i32>> {
+        let what = "places of sinks";
+        let count = sinks.positions.len();
+        if !skip_own_index {
+            return self.spare.filled(count, -1, what);
+        }
+        if std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices {
+            return self.spare.collected(0..count as i32, what);
+        }
+        let of_place = tree.order.iter().map(|body| sources.indices[*body as usize]).zip(0..);
+        let mut table: Vec<(i32, i32)> = memory::collected(of_place, what)?;
+        table.sort_unstable();
+        let of_sink = |sink: &u32| {
+            let index = sinks.indices[*sink as usize];
+            let place = table.partition_point(|(of_source, _)| *of_source < index);
+            table.get(place).filter(|(of_source, _)| *of_source == index).map_or(-1, |(_, place)| *place)
+        };
+        self.spare.collected(sink_tree.order.iter().map(of_sink), what)
     }
-    if std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices {
-        return memory::collected(0..count as i32, what);
-    }
-    let of_place = tree.order.iter().map(|body| sources.indices[*body as usize]).zip(0..);
-    let mut table: Vec<(i32, i32)> = memory::collected(of_place, what)?;
-    table.sort_unstable();
-    let of_sink = |sink: &u32| {
-        let index = sinks.indices[*sink as usize];
-        let place = table.partition_point(|(of_source, _)| *of_source < index);
-        table.get(place).filter(|(of_source, _)| *of_source == index).map_or(-1, |(_, place)| *place)
-    };
-    memory::collected(sink_tree.order.iter().map(of_sink), what)
 }
 
 /// The first pass: accelerations to about a tenth, at the middles of the leaves of sinks.
-struct Coarse<'a, E> {
+struct Coarse<'a, E: Number> {
     sources: &'a Sources<E>,
     expansions: &'a dyn Expansions<E>,
     tree: &'a Octree,
     extents: &'a [Extent],
     /// The coordinates of sinks, in the units of the tree of sources.
-    positions: &'a [Vec<f64>; 3],
+    positions: &'a [Kept<f64>; 3],
     tests: Tests<E>,
     variation: f64,
 }
@@ -319,14 +337,14 @@ impl<E: Number> Default for Scratch<E> {
 }
 
 /// The sums over near sources and accepted expansions.
-struct Walk<'a, 'b, E> {
+struct Walk<'a, 'b, E: Number> {
     with: &'a TreeSums<'b, E>,
     sources: &'a Sources<E>,
     expansions: &'a dyn Expansions<E>,
     tree: &'a Octree,
     extents: &'a [Extent],
     /// The coordinates of sinks, in the units of the tree of sources.
-    positions: &'a [Vec<f64>; 3],
+    positions: &'a [Kept<f64>; 3],
     /// For each sink the place of the source that is left out.
     places: &'a [i32],
     tests: Tests<E>,

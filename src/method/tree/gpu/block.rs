@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::data::{
-    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
-    TreeBlock, TreeProfile, Units, memory, sinks,
+    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, Spare,
+    TAYLOR, TreeBlock, TreeProfile, Units, memory, sinks,
 };
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
 use crate::hal::room::Room;
@@ -74,7 +74,7 @@ pub struct TreeSums<G: Gpu> {
 /// Sinks that are not the sources.
 enum Others<'a, M> {
     /// Copies of the sources and of the sinks.
-    OnHost(Bodies, Bodies),
+    OnHost(Box<[Bodies; 2]>),
     /// The sinks as the device took them from the caller.
     OnDevice(&'a M),
 }
@@ -216,11 +216,15 @@ impl<G: Gpu> TreeSums<G> {
         let others = match taken {
             _ if are_sources => None,
             Some(sinks) => Some(Others::OnDevice(sinks)),
-            None => Some(Others::OnHost(Bodies::sources(sources, block.nj)?, Bodies::sinks(block.sinks.all())?)),
+            None => {
+                let spare = Spare::default();
+                let of_sinks = Bodies::sinks(block.sinks.all(), &spare)?;
+                Some(Others::OnHost(Box::new([Bodies::sources(sources, block.nj, &spare)?, of_sinks])))
+            }
         };
         let bodies = match &others {
             None => count,
-            Some(Others::OnHost(bodies, _)) => bodies.positions.len(),
+            Some(Others::OnHost(of_both)) => of_both[0].positions.len(),
             Some(Others::OnDevice(_)) => sources.on_device().min(block.nj),
         };
         if bodies == 0 || count == 0 {
@@ -249,7 +253,8 @@ impl<G: Gpu> TreeSums<G> {
         // is waited for.
         unsafe {
             let sinks = match &others {
-                Some(Others::OnHost(_, sinks)) => {
+                Some(Others::OnHost(of_both)) => {
+                    let [_, sinks] = &**of_both;
                     self.send_sinks(on, &sinks.positions)?;
                     Some((self.of_sinks.address(), BodyLayout::columns(0, 0)))
                 }
@@ -285,7 +290,8 @@ impl<G: Gpu> TreeSums<G> {
                 }
             }
         }
-        if let Some(Others::OnHost(bodies, sinks)) = others.filter(|_| block.skip_own_index) {
+        if let Some(Others::OnHost(of_both)) = others.filter(|_| block.skip_own_index) {
+            let [bodies, sinks] = *of_both;
             self.own = Some((bodies, sinks, softening2));
         }
         Ok(())

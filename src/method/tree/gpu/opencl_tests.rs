@@ -1,6 +1,6 @@
 //! Trees on the first OpenCL device of this machine.
 
-use crate::data::{Result, SinkOrder};
+use crate::data::{Result, SinkOrder, Spare};
 use crate::hal::gpu::{Address, Gpu, Place};
 use crate::hal::opencl::OpenCl;
 use crate::hal::opencl::tests::hooks;
@@ -65,8 +65,8 @@ impl<'a> Built<'a> {
 fn expected(bodies: &[[f64; 3]]) -> (Vec<u32>, Vec<Cell>) {
     let there: Vec<u32> = (0..).zip(bodies).filter(|(_, at)| at[0].abs() < 1e150).map(|(number, _)| number).collect();
     let positions: Vec<[f64; 3]> = there.iter().map(|number| bodies[*number as usize]).collect();
-    let tree = Octree::new(&positions, &Threads::new(1)).unwrap();
-    (tree.order.iter().map(|place| there[*place as usize]).collect(), tree.cells)
+    let tree = Octree::new(&positions, &Threads::new(1), &Spare::default()).unwrap();
+    (tree.order.iter().map(|place| there[*place as usize]).collect(), tree.cells.to_vec())
 }
 
 /// Numbers without a pattern between 0 and 1.
@@ -406,7 +406,8 @@ fn walks_without_a_stack_sum_the_points_of_a_cpu() {
     let positions = plummer(3000);
     let masses = vec![1.0 / positions.len() as f64; positions.len()];
     let indices: Vec<i32> = (0..positions.len() as i32).collect();
-    let bodies = Bodies { positions, masses, indices, addresses: Vec::new() };
+    let bodies =
+        Bodies { positions: positions.into(), masses: masses.into(), indices: indices.into(), ..Bodies::default() };
     let count = bodies.positions.len();
     let mut before = (count * count) as u64;
     for (theta, softening2) in [(0.3, 1e-4), (0.6, 0.0), (1.0, 0.25)] {
