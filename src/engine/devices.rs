@@ -69,6 +69,8 @@ pub type CopyPart<'a> = &'a mut dyn FnMut(&mut Block, &Range<usize>) -> Result<(
 
 /// A part of a block, and the places of the devices that sum it.
 type Part = (Range<usize>, Range<usize>);
+/// Parts that are begun together, at most one for a device.
+type Round = Vec<Part>;
 
 /// The reason why a block could not be begun.
 pub enum NotStarted {
@@ -412,7 +414,7 @@ impl Devices {
         self.failed.clear();
         self.knows_block = false;
         self.progress.begin(partition, parties, ni);
-        let parts = match &block.lists {
+        let rounds = match &block.lists {
             Some(lists) => self.divide_lists(lists, partition.ranges),
             None if block.in_parts => self.divide_sinks(partition),
             None => Vec::new(),
@@ -430,14 +432,14 @@ impl Devices {
         if begun.is_ok() && !self.on_host {
             journal.keep_for_others(parties, all, with_records);
         }
-        self.start_parts(block, parts, begun, copy).inspect_err(|_| self.drain())?;
+        self.start_parts(block, rounds, begun, copy).inspect_err(|_| self.drain())?;
         self.knows_block = true;
         Ok(())
     }
 
     /// Gives each device groups of a block with interaction lists, and returns the pieces of these
     /// in the order in which they are begun.
-    fn divide_lists(&mut self, lists: &InteractionLists, devices: usize) -> Vec<Part> {
+    fn divide_lists(&mut self, lists: &InteractionLists, devices: usize) -> Vec<Round> {
         let of_devices = lists.divided(0..lists.groups.len(), devices);
         for (assignment, groups) in self.progress.assignments.iter_mut().zip(&of_devices) {
             *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
@@ -449,60 +451,70 @@ impl Devices {
             let bytes = of_groups + lists.sinks_of(groups).len() as u64 * of_sink + lists.bytes_of_sources(groups);
             if is_cpu { 1 } else { (bytes / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize }
         };
-        let mut all: Vec<(usize, usize, Range<usize>)> = Vec::new();
+        let mut rounds: Vec<Round> = Vec::new();
         for (device, groups) in of_devices.into_iter().enumerate() {
-            let divided = lists.in_pieces(groups.clone(), pieces(&groups)).enumerate();
-            all.extend(divided.map(|(number, groups)| (number, device, groups)));
+            for (number, groups) in lists.in_pieces(groups.clone(), pieces(&groups)).enumerate() {
+                rounds.resize(rounds.len().max(number + 1), Round::new());
+                rounds[number].push((groups, device..device + 1));
+            }
         }
-        all.sort_by_key(|(number, device, _)| (*number, *device));
-        all.into_iter().map(|(_, device, groups)| (groups, device..device + 1)).collect()
+        rounds
     }
 
     /// Returns the parts of the sinks of each range in the order in which they are begun. Each has
     /// [`GROWTH_OF_PARTS`] times as many as the one before, so that the devices begin soon, and parts
     /// are few.
-    fn divide_sinks(&self, partition: Partition) -> Vec<Part> {
+    fn divide_sinks(&self, partition: Partition) -> Vec<Round> {
         let range = |number: usize| {
             let places = number * partition.sets..(number + 1) * partition.sets;
             (self.progress.assignments[places.start].sinks.clone(), places)
         };
-        let ranges: Vec<Part> = (0..partition.ranges).map(range).collect();
+        let ranges: Round = (0..partition.ranges).map(range).collect();
         let longest = ranges.iter().map(|(sinks, _)| sinks.len()).max().unwrap_or(0);
-        let (mut parts, mut done, mut next) = (Vec::new(), 0, FIRST_PART);
+        let (mut rounds, mut done, mut next) = (Vec::new(), 0, FIRST_PART);
         while done < longest {
             let of_ranges = ranges.iter().map(|(sinks, places)| {
                 let at = |number: usize| sinks.end.min(sinks.start + number);
                 (at(done)..at(done + next), places.clone())
             });
-            parts.extend(of_ranges.filter(|(sinks, _)| !sinks.is_empty()));
+            rounds.push(of_ranges.collect());
             (done, next) = (done + next, GROWTH_OF_PARTS * next);
         }
-        parts
+        rounds
     }
 
     /// Copies the parts of a block and begins their sums, unless the devices have failed.
     fn start_parts(
         &mut self,
         block: &mut Block,
-        parts: Vec<Part>,
+        rounds: Vec<Round>,
         mut begun: Result<()>,
         mut copy: Option<CopyPart>,
     ) -> std::result::Result<(), NotStarted> {
-        for (part, places) in parts {
+        for round in rounds {
             if let Some(copy) = &mut copy {
-                copy(block, &part).map_err(NotStarted::Refused)?;
+                round.iter().try_for_each(|(part, _)| copy(block, part)).map_err(NotStarted::Refused)?;
             }
-            for place in places {
-                let device = if self.on_host { &mut self.host[place] } else { &mut self.all[place] };
-                if begun.is_ok() && !part.is_empty() {
-                    begun = device.sum_part(block, part.clone());
-                    if begun.is_err() && !self.on_host {
-                        self.failed.push(self.setup.devices[place]);
-                    }
-                }
+            if begun.is_ok() {
+                begun = self.sum_parts(block, &round);
             }
         }
         begun.map_err(NotStarted::Failed)
+    }
+
+    /// Begins the sums of parts, each by a thread of its own.
+    fn sum_parts(&mut self, block: &Block, round: &[Part]) -> Result<()> {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); at_work.len()];
+        let devices = at_work.iter_mut().zip(&mut outcomes).enumerate();
+        let work: Vec<_> = devices
+            .filter_map(|(place, (device, outcome))| {
+                let (part, _) = round.iter().find(|(part, places)| places.contains(&place) && !part.is_empty())?;
+                Some((device, part, outcome))
+            })
+            .collect();
+        self.threads.each(work.into_iter(), |(device, part, outcome)| *outcome = device.sum_part(block, part.clone()));
+        self.note(outcomes)
     }
 
     /// Notes which devices failed, and returns the first failure.
