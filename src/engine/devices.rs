@@ -55,6 +55,9 @@ const MOST_GROWTH: usize = 32;
 const BYTES_OF_SINK: u64 = 64;
 /// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
 const BYTES_OF_GROUP: u64 = 128;
+/// Interaction lists with fewer pairs for each byte of them are one device's: the host's copies take
+/// longer than the sums, and are longer for several devices.
+const PAIRS_OF_BYTE: u64 = 5;
 /// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
 const BYTES_OF_PIECE: u64 = 8 << 20;
 /// The most pieces of the interaction lists of a device.
@@ -401,6 +404,7 @@ impl Devices {
         let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
             // The others have not all bodies.
             _ if is_on_first => Partition::WHOLE,
+            None if block.lists.as_ref().is_some_and(is_copied_longer) => Partition::WHOLE,
             // Groups are not divided among devices.
             _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
             // The first one shares the cells of sinks out itself.
@@ -445,11 +449,9 @@ impl Devices {
             *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
         }
         let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
-        let pieces = |groups: &Range<usize>| {
-            let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
-            let of_groups = groups.len() as u64 * BYTES_OF_GROUP;
-            let bytes = of_groups + lists.sinks_of(groups).len() as u64 * of_sink + lists.bytes_of_sources(groups);
-            if is_cpu { 1 } else { (bytes / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize }
+        let pieces = |groups: &Range<usize>| match is_cpu {
+            true => 1,
+            false => (bytes_of(lists, groups) / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize,
         };
         let mut rounds: Vec<Round> = Vec::new();
         for (device, groups) in of_devices.into_iter().enumerate() {
@@ -681,6 +683,19 @@ impl Devices {
             found => found,
         }
     }
+}
+
+/// Whether the host takes longer to copy interaction lists than a device to sum their pairs.
+fn is_copied_longer(lists: &InteractionLists) -> bool {
+    lists.pairs() < PAIRS_OF_BYTE.saturating_mul(bytes_of(lists, &(0..lists.groups.len())))
+}
+
+/// Returns the bytes of some groups of interaction lists that the host copies, or that are copied in
+/// as much time.
+fn bytes_of(lists: &InteractionLists, groups: &Range<usize>) -> u64 {
+    let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
+    let of_sinks = lists.sinks_of(groups).len() as u64 * of_sink;
+    groups.len() as u64 * BYTES_OF_GROUP + of_sinks + lists.bytes_of_sources(groups)
 }
 
 /// Returns each number once, in the order in which they come.

@@ -4,7 +4,7 @@ mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Assignment, Forces, Result, ResultCode, Sink, Source};
+use kyoho::data::{Assignment, Forces, Partition, Result, ResultCode, Sink, Source};
 use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
@@ -242,9 +242,11 @@ fn the_pairs_of_lists_are_counted() {
 }
 
 /// Returns a target of order 4 in double on some of the CUDA devices of fakes.
+/// Returns a target on devices of a machine, among which the groups are divided however few they are.
 fn on_fakes(devices: &[usize], fall_back: bool) -> Target {
-    let devices = devices.to_vec();
-    Target { setup: Setup { backend: Backend::Cuda, devices, crossover: None, fall_back, ..order_4_double() } }
+    let (devices, partition) = (devices.to_vec(), Some(Partition { ranges: devices.len(), sets: 1 }));
+    let setup = Setup { backend: Backend::Cuda, devices, partition, crossover: None, fall_back, ..order_4_double() };
+    Target { setup }
 }
 
 fn twin(fakes: &Fakes, target: &Target, sources: &[Source]) -> Twin {
@@ -309,6 +311,25 @@ fn several_devices_share_whole_groups_of_about_as_many_pairs() {
     twin.finish(&mut findings, "one group").unwrap();
     let busy = fakes.notes().assignments.iter().filter(|(_, assignment)| !assignment.sinks.is_empty()).count();
     assert_eq!(busy, 1);
+    assert!(findings.passed(), "{:#?}", findings.failures());
+}
+
+#[test]
+fn lists_that_are_copied_longer_than_they_are_summed_are_one_devices() {
+    let sources = grid(2, 600);
+    let fakes = Fakes::new(100).with_devices(2);
+    let mut target = on_fakes(&[0, 1], false);
+    target.setup.partition = None;
+    let mut findings = Findings::default();
+    let mut twin = twin(&fakes, &target, &sources);
+    for (sources_of_group, expected) in [(20, 1), (600, 2)] {
+        let groups: Vec<_> = (0..4).map(|_| (64, 0..sources_of_group)).collect();
+        fakes.notes().assignments.clear();
+        twin.start_lists(&PlainLists::of_ranges(&groups), true, &sinks_of(&sources[..256], 0.01)).unwrap();
+        twin.finish(&mut findings, "4 groups").unwrap();
+        let busy = fakes.notes().assignments.iter().filter(|(_, assignment)| !assignment.sinks.is_empty()).count();
+        assert_eq!(busy, expected, "{sources_of_group} sources of a group");
+    }
     assert!(findings.passed(), "{:#?}", findings.failures());
 }
 

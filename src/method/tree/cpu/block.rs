@@ -3,7 +3,7 @@
 use crate::data::{Block, Interaction, Result, Sources, Spare, Sums, TreeBlock, TreePhase, TreeProfile};
 use crate::hal::threads::Threads;
 use crate::method::tree::accuracy::Method;
-use crate::method::tree::bodies::{self, Bodies};
+use crate::method::tree::bodies::{Bodies, are_sources};
 use crate::simd::Level;
 use crate::simd::expansions::Number;
 use crate::simd::kernel::Kernel;
@@ -17,12 +17,13 @@ pub fn sum<E: Number>(
     (kernel, interaction): (&dyn Kernel<E>, &Interaction),
     (threads, level): (&Threads, Level),
     (sources, block): (&Sources, &Block),
-    TreeBlock { accuracy, softening2, are_sources }: TreeBlock,
+    TreeBlock { accuracy, softening2, .. }: TreeBlock,
     (into, spare): (&mut Sums, &Spare),
 ) -> Result<TreeProfile> {
     spare.begin();
     let of_sources = Bodies::sources(sources, block.nj, spare)?;
-    let own_sinks = match are_sources.unwrap_or_else(|| bodies::are_sources(sources, block, threads)) {
+    // A device that has failed since may have said whether they are.
+    let own_sinks = match are_sources(sources, block, threads) {
         true => None,
         false => Some(Bodies::sinks(block.sinks.all(), spare)?),
     };
