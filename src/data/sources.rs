@@ -24,7 +24,7 @@ pub struct Source {
 }
 
 /// What a tree reads of a source, which is much faster to read than all of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Body {
     /// The caller's name for it.
     pub index: i32,
@@ -476,12 +476,11 @@ impl Sources {
         bodies: impl ExactSizeIterator<Item = ([f64; 3], i32)>,
     ) -> bool {
         let Some(chunk) = self.chunk(number) else { return false };
-        let rows = chunk.rows.len() / (CHUNK / OCTET);
         let mut is_same = chunk.all_set(bodies.len());
         for (place, ([x, y, z], index)) in bodies.enumerate() {
-            let at = |row: usize| chunk.rows[place / OCTET * rows + row][place % OCTET];
-            is_same &= (at(TAYLOR) == x) & (at(TAYLOR + 1) == y) & (at(TAYLOR + 2) == z);
-            is_same &= (chunk.index[place] == index) | !with_indices;
+            let own = chunk.body(place);
+            is_same &= (own.position[0] == x) & (own.position[1] == y) & (own.position[2] == z);
+            is_same &= (own.index == index) | !with_indices;
         }
         is_same
     }
@@ -511,14 +510,13 @@ impl Sources {
 
     /// Whether a source was written to an address.
     pub fn is_set(&self, address: usize) -> bool {
-        self.chunk(chunk_of(address)).is_some_and(|chunk| chunk.is_set(address % CHUNK))
+        self.place_of(address).is_some()
     }
 
     /// Returns the body at an address, where a source was written.
     #[inline]
     pub fn body(&self, address: usize) -> Option<Body> {
-        let place = address % CHUNK;
-        self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place)).map(|chunk| chunk.body(place))
+        self.place_of(address).map(|(chunk, place)| chunk.body(place))
     }
 
     /// Returns the low limbs of the source at an address.
@@ -529,9 +527,14 @@ impl Sources {
     /// Returns the source at an address, if it was written; coefficients that are not kept read as
     /// zero.
     pub fn read(&self, address: usize) -> Option<Source> {
+        self.place_of(address).map(|(chunk, place)| chunk.read(place))
+    }
+
+    /// Returns the chunk of an address and the place in it, where a source was written.
+    #[inline]
+    fn place_of(&self, address: usize) -> Option<(&Chunk, usize)> {
         let place = address % CHUNK;
-        let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?;
-        Some(chunk.read(place))
+        Some((self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?, place))
     }
 }
 

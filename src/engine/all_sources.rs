@@ -48,11 +48,9 @@ impl System {
                 let step = if predicts { time - source.time } else { 0.0 };
                 sink_of(&source, &interaction, step, softening2)
             });
-            let body = FromFn(|address| match sources.body(address) {
-                Some(body) => {
-                    Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
-                }
-                None => Sink::NOTHING,
+            let body = FromFn(|address| {
+                let body = sources.body(address).unwrap_or_default();
+                Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
             });
             let (into, threads) = (&mut self.candidates, &self.threads);
             // Nothing of a source moves where its position alone is kept.
