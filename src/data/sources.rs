@@ -377,6 +377,11 @@ impl Sources {
         }
     }
 
+    /// Returns the sizes that were counted last for an address.
+    pub fn sizes(&self, address: usize) -> Option<Sizes> {
+        self.chunk(chunk_of(address)).map(|chunk| chunk.sizes[address % CHUNK])
+    }
+
     /// Returns the number of Taylor coefficients that are kept of a source.
     pub fn n_coefficients(&self) -> usize {
         self.n_coefficients
@@ -435,6 +440,19 @@ impl Sources {
         // No list has the address.
         self.forgotten = self.stamp;
         Ok(())
+    }
+
+    /// Returns all chunks, and a new stamp for those that sources are written to as
+    /// [`Sources::follow`] does.
+    pub(crate) fn chunks_to_follow(&mut self) -> (&mut [Option<Boxed<Chunk>>], u64) {
+        self.stamp += 1;
+        self.forgotten = self.stamp;
+        (&mut self.chunks, self.stamp)
+    }
+
+    /// Counts sources that were written to [`Sources::chunks_to_follow`] where there were none.
+    pub(crate) fn count_followed(&mut self, new: usize) {
+        self.count += new;
     }
 
     #[inline]

@@ -7,22 +7,6 @@ use crate::data::{Error, Interaction, MAX_COEFFICIENTS, Result, Sink, Sinks, Sou
 use super::System;
 
 impl System {
-    /// Whether a source is good, by the bits of its numbers.
-    #[inline]
-    pub(super) fn is_good_source(&self, address: usize, source: &Source) -> bool {
-        let largest = self.interaction.bounds;
-        let within = |value: f64, largest: f64| value.to_bits() << 1 <= largest.to_bits() << 1;
-        let [x, y, z] = source.coefficients[0];
-        let coefficients = source.coefficients[..self.interaction.n_coefficients].as_flattened();
-        (address <= i32::MAX as usize)
-            & within(x, largest.position)
-            & within(y, largest.position)
-            & within(z, largest.position)
-            & within(source.mass, largest.mass)
-            & are_finite(coefficients)
-            & source.time.is_finite()
-    }
-
     /// Whether a source of at most four coefficients is good, by the bits of its numbers.
     #[inline(always)]
     pub(super) fn are_good_numbers(&self, address: usize, numbers: Numbers) -> bool {
@@ -49,6 +33,21 @@ impl System {
         }
         check_numbers(&self.interaction, source, |what| format!("{what} of the source at address {address}"))
     }
+}
+
+/// Whether a source is good, by the bits of its numbers.
+#[inline]
+pub(super) fn is_good_source(interaction: &Interaction, source: &Source) -> bool {
+    let largest = interaction.bounds;
+    let within = |value: f64, largest: f64| value.to_bits() << 1 <= largest.to_bits() << 1;
+    let [x, y, z] = source.coefficients[0];
+    let coefficients = source.coefficients[..interaction.n_coefficients].as_flattened();
+    within(x, largest.position)
+        & within(y, largest.position)
+        & within(z, largest.position)
+        & within(source.mass, largest.mass)
+        & are_finite(coefficients)
+        & source.time.is_finite()
 }
 
 /// The names of the position and its derivatives.

@@ -38,7 +38,7 @@ use crate::method::direct::gpu::shapes::ForcedShape;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
 
-use checks::check_sinks;
+use checks::{check_sinks, is_good_source};
 use devices::{CopyPart, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
 use lists::{GivenBodies, GivenLists, GivenSources, Offsets};
@@ -186,9 +186,9 @@ impl System {
         let Interaction { order, precision, scope, .. } = *interaction;
         let setup = &Setup { order, precision, scope, ..setup.clone() };
         check_devices(setup)?;
-        let mut journal = UpdateJournal::new(&interaction);
-        let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         let threads = Threads::for_copies(setup.threads);
+        let mut journal = UpdateJournal::new(&interaction, threads.clone());
+        let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         Ok(System {
             interaction,
             journal,
@@ -258,6 +258,7 @@ impl System {
         self.journal.spill()?;
         self.journal.all_is_written();
         self.devices.change(setup, &mut self.journal)?;
+        self.journal.set_threads(threads.clone());
         self.threads = threads;
         Ok(())
     }
@@ -288,7 +289,7 @@ impl System {
     /// see it.
     #[inline]
     pub fn set_source(&mut self, address: usize, source: &Source) -> Result<()> {
-        if !self.is_good_source(address, source) {
+        if address > i32::MAX as usize || !is_good_source(&self.interaction, source) {
             self.check_source(address, source)?;
         }
         if !self.journal.record(address, source) {

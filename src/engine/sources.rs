@@ -4,11 +4,13 @@ use crate::data::units::{Census, SIZES};
 use crate::data::{CHUNK, Error, Result, Source, Sources, memory};
 use crate::hal::threads::Threads;
 
-use super::checks::check_numbers;
+use super::checks::{check_numbers, is_good_source};
 use super::{Stage, System};
 
 /// The fewest sources that several threads write. Fewer are sent to devices as records.
 const MANY: usize = 1 << 16;
+/// Fewer records are written sooner than other threads are awake.
+const MANY_RECORDS: usize = 1 << 9;
 /// The chunks that a thread writes at a time.
 const CHUNKS_OF_JOB: usize = 64;
 
@@ -25,8 +27,12 @@ impl System {
         if replaces_all && !self.last_block_is_needed() && self.stage_sources(count, &source_at)? {
             return Ok(());
         }
+        let are_few = !replaces_all || count < MANY;
+        if are_few && self.record_sources(count, |address| address, &source_at)? {
+            return Ok(());
+        }
         self.check_sources(count, &source_at)?;
-        if !replaces_all || count < MANY {
+        if are_few {
             return (0..count).try_for_each(|address| self.set_source(address, &source_at(address)));
         }
         if self.last_block_is_needed() {
@@ -40,6 +46,30 @@ impl System {
         self.end = count;
         self.statistics.writes += count as u64;
         Ok(())
+    }
+
+    /// Writes many sources as [`System::set_source`] does for one after another, by several threads,
+    /// if devices take all as records. `address_at` and `source_at` return those at a place. It
+    /// writes all or none, and then returns false: also where there are few, and where one of them is
+    /// not good or has an address that was written before since the last block.
+    pub fn record_sources(
+        &mut self,
+        count: usize,
+        address_at: impl Fn(usize) -> usize,
+        source_at: impl Fn(usize) -> Source + Sync,
+    ) -> Result<bool> {
+        let highest = (0..count).map(&address_at).max().unwrap_or(0);
+        if count < MANY_RECORDS || highest > i32::MAX as usize {
+            return Ok(false);
+        }
+        let interaction = &*self.interaction;
+        let good_source_at = |place| Some(source_at(place)).filter(|source| is_good_source(interaction, source));
+        let are_recorded = self.journal.record_all((0..count).map(address_at), &good_source_at)?;
+        if are_recorded {
+            self.end = self.end.max(highest + 1);
+            self.statistics.writes += count as u64;
+        }
+        Ok(are_recorded)
     }
 
     /// Fails unless all of these sources are good, and names the first that is not.

@@ -13,6 +13,7 @@ use std::thread;
 
 /// The caller's thread and some helpers. All systems with the same number of threads share the
 /// helpers.
+#[derive(Clone)]
 pub struct Threads {
     count: usize,
     helpers: Option<Arc<Helpers>>,

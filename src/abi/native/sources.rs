@@ -76,7 +76,15 @@ unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Resul
         return system.set_sources(rows.count, |row| unsafe { rows.source::<N>(row, row as i32) });
     }
     // SAFETY: every row is below `count`.
-    let all = || (0..rows.count).map(|row| unsafe { rows.read::<N>(row) });
+    let address_at = |row| unsafe { rows.address(row) };
+    // No source has such an address, which is named below.
+    let address_or_none = |row| address_at(row).map_or(usize::MAX, |address| address as usize);
+    // SAFETY: as above.
+    let source_at = |row| unsafe { rows.source::<N>(row, address_at(row).unwrap_or(0)) };
+    if system.record_sources(rows.count, address_or_none, source_at)? {
+        return Ok(());
+    }
+    let all = || (0..rows.count).map(|row| Ok((address_at(row)? as usize, source_at(row))));
     all().try_for_each(|source| source.and_then(|(address, source)| system.check_source(address, &source)))?;
     all().try_for_each(|source| source.and_then(|(address, source)| system.set_source(address, &source)))
 }
@@ -202,18 +210,6 @@ impl SourceRows {
             *to = copied(system, self.place, from, count, copies)?;
         }
         Ok(on_host)
-    }
-
-    /// Returns the address and the source of a row, with its first `N` derivatives.
-    ///
-    /// # Safety
-    /// Every array has more than `row` rows.
-    unsafe fn read<const N: usize>(&self, row: usize) -> Result<(usize, Source)> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let address = self.address(row)?;
-            Ok((address as usize, self.source::<N>(row, address)))
-        }
     }
 
     /// Returns the source of a row, with its first `N` derivatives; its index is `address` if none

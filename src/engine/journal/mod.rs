@@ -31,15 +31,19 @@
 //! Many sources that replace all others go to the host's copy by several threads, and devices
 //! compare all chunks too.
 
+mod following;
 mod recorded;
 mod update_buffer;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::data::records::{Numbers, lines_of_record};
+use crate::data::records::{self, Numbers, lines_of_record};
 use crate::data::units::Census;
 use crate::data::{Interaction, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+use crate::hal::threads::Threads;
 
+use following::are_near;
 use recorded::Recorded;
 use update_buffer::UpdateBuffer;
 
@@ -57,6 +61,8 @@ pub struct UpdateJournal {
     missed: Option<UpdateBuffer>,
     /// Whether the devices but the first had no part in the last blocks.
     lag: Option<Lag>,
+    /// Threads that write many sources.
+    threads: Threads,
 }
 
 /// The lag of devices that had no part in the last blocks: they do not know the records that they
@@ -110,7 +116,7 @@ impl<'a> BlockUpdates<'a> {
 
 impl UpdateJournal {
     /// Makes a journal without sources of an interaction.
-    pub fn new(interaction: &Interaction) -> UpdateJournal {
+    pub fn new(interaction: &Interaction, threads: Threads) -> UpdateJournal {
         let Interaction { n_coefficients, .. } = *interaction;
         let has_low_limbs = interaction.has_low_limbs();
         UpdateJournal {
@@ -120,7 +126,13 @@ impl UpdateJournal {
             recorded: None,
             missed: None,
             lag: None,
+            threads,
         }
+    }
+
+    /// Takes other threads.
+    pub fn set_threads(&mut self, threads: Threads) {
+        self.threads = threads;
     }
 
     /// Returns the host's copy, which stays as it was when the last block began as long as that
@@ -177,6 +189,48 @@ impl UpdateJournal {
         true
     }
 
+    /// Records writes to addresses as [`UpdateJournal::record`] does, by several threads.
+    /// `source_at` returns the source for the address at a place, or `None` if it is not good. It
+    /// records all of them or none, and then returns false: also where an address is named twice or
+    /// was recorded before, and where one thread is sooner done.
+    pub fn record_all(
+        &mut self,
+        addresses: impl ExactSizeIterator<Item = usize>,
+        source_at: &(impl Fn(usize) -> Option<Source> + Sync),
+    ) -> Result<bool> {
+        let UpdateJournal { sources, recorded, threads, .. } = self;
+        let Some(recorded) = recorded.as_mut().filter(|_| !are_near(sources)) else { return Ok(false) };
+        let mut resized = memory::filled(addresses.len().div_ceil(64), 0u64, "the sizes of sources")?;
+        let Some((addresses, lines)) = recorded.places(addresses, sources) else { return Ok(false) };
+        let (count, n_coefficients) = (addresses.len(), sources.n_coefficients());
+        let sizes_of = |source: &Source| Census::sizes_of(source.mass, &source.coefficients[..n_coefficients]);
+        let lines_of_record = lines_of_record(n_coefficients);
+        let are_good = AtomicBool::new(true);
+        let jobs = lines.chunks_mut(OF_JOB * lines_of_record).zip(resized.chunks_mut(OF_JOB / 64));
+        threads.each(jobs.zip(addresses.chunks(OF_JOB)).enumerate(), |(job, ((lines, resized), addresses))| {
+            let records = lines.chunks_exact_mut(lines_of_record).zip(addresses).enumerate();
+            for (place, (record, address)) in records {
+                let Some(source) = source_at(job * OF_JOB + place) else {
+                    are_good.store(false, Ordering::Relaxed);
+                    return;
+                };
+                records::write(record, *address, &source);
+                let is_resized = sources.sizes(*address as usize) != Some(sizes_of(&source));
+                resized[place / 64] |= u64::from(is_resized) << (place % 64);
+            }
+        });
+        if !are_good.into_inner() {
+            recorded.take_back(count);
+            return Ok(false);
+        }
+        // Few change their size.
+        for place in (0..count).filter(|place| resized[place / 64] >> (place % 64) & 1 == 1) {
+            let record = recorded.fresh().get(recorded.fresh().len() - count + place);
+            sources.count_sizes(record.address() as usize, sizes_of(&record.source()));
+        }
+        Ok(true)
+    }
+
     /// Stages a write until the next block, with the low limbs of its numbers if they have such.
     pub fn stage(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         if self.sources.has_low_limbs() {
@@ -231,7 +285,7 @@ impl UpdateJournal {
     /// Brings the host's copy up to date; devices will fetch from it what was written.
     pub fn spill(&mut self) -> Result<()> {
         if let Some(recorded) = &mut self.recorded {
-            recorded.spill(&mut self.sources)?;
+            recorded.spill(&mut self.sources, &self.threads)?;
         }
         for (place, (address, source)) in self.staged.iter().enumerate() {
             match self.staged_low.get(place) {
@@ -250,7 +304,7 @@ impl UpdateJournal {
     /// Brings the host's copy to the sources of the last block, for those that compute it again.
     pub fn settle(&mut self) -> Result<()> {
         match &mut self.recorded {
-            Some(recorded) => recorded.settle(&mut self.sources),
+            Some(recorded) => recorded.settle(&mut self.sources, &self.threads),
             None => Ok(()),
         }
     }
@@ -321,7 +375,7 @@ impl UpdateJournal {
             self.settle()?;
         }
         match &mut self.recorded {
-            Some(recorded) if on_host => recorded.apply(&mut self.sources),
+            Some(recorded) if on_host => recorded.apply(&mut self.sources, &self.threads),
             _ => Ok(()),
         }
     }
@@ -382,7 +436,7 @@ impl UpdateJournal {
     /// follows later.
     pub fn sent(&mut self) -> Result<()> {
         match &mut self.recorded {
-            Some(recorded) => recorded.sent(&mut self.sources),
+            Some(recorded) => recorded.sent(&mut self.sources, &self.threads),
             None => Ok(()),
         }
     }
@@ -430,6 +484,9 @@ impl UpdateJournal {
 /// the lists that they wait for are made.
 pub const STAGED: usize = 1 << 13;
 
+/// The number of records that a thread writes at a time.
+const OF_JOB: usize = 1 << 8;
+
 /// Returns how many different addresses there are among some. They are counted one range at a time,
 /// which takes no memory.
 fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
@@ -448,7 +505,31 @@ fn distinct(addresses: impl Iterator<Item = u32> + Clone) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use crate::data::{MAX_DERIVATIVES, Order, Precision, Scope};
+    use crate::law::catalogue;
+
     use super::*;
+
+    #[test]
+    fn sources_recorded_together_have_the_units_of_those_recorded_one_by_one() {
+        const SOURCES: usize = 5000;
+        let interaction = catalogue::interaction_of(Order::Fourth, Precision::Mixed, Scope::Full).unwrap();
+        let source = |size: f64| Source::from_derivatives(1, size, 0.0, [[size; 3]; 4]);
+        let journal = || {
+            let mut journal = UpdateJournal::new(&interaction, Threads::for_copies(3));
+            (0..SOURCES).for_each(|address| journal.apply(address, &source(1.0), &Source::default()).unwrap());
+            journal.make_room(SOURCES, 1).unwrap();
+            journal
+        };
+        let (mut together, mut one_by_one) = (journal(), journal());
+        let units = |journal: &UpdateJournal| journal.sources().units(&[1.0; MAX_DERIVATIVES], &interaction);
+        let before = units(&together);
+        let addresses = || (0..2000).map(|place| 7 * place % SOURCES);
+        assert!(together.record_all(addresses(), &|_| Some(source(1e9))).unwrap());
+        addresses().for_each(|address| assert!(one_by_one.record(address, &source(1e9))));
+        assert_eq!(units(&together), units(&one_by_one));
+        assert_ne!(units(&together), before);
+    }
 
     #[test]
     fn addresses_are_counted_once_wherever_they_lie() {

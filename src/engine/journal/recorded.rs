@@ -10,7 +10,9 @@
 use crate::data::memory::{self, Pages};
 use crate::data::records::{self, lines_of_record};
 use crate::data::{RecordLine, Records, Result, Source, Sources, chunk_of};
+use crate::hal::threads::Threads;
 
+use super::following::follow;
 use super::update_buffer::{self, UpdateBuffer};
 
 /// The writes since the last block as records, at most one for each address, and the records that
@@ -106,6 +108,38 @@ impl Recorded {
         Some(self.current.record_mut(place))
     }
 
+    /// Returns these addresses and the memory for their records, which have to be written; none
+    /// where one of them would not be the first record of its address since the last block, or
+    /// [`Recorded::take`] would not take all.
+    pub fn places(
+        &mut self,
+        addresses: impl ExactSizeIterator<Item = usize>,
+        sources: &Sources,
+    ) -> Option<(&[u32], &mut [RecordLine])> {
+        if self.current.len() + addresses.len() > self.room {
+            self.overflowed |= self.room > 0;
+            return None;
+        }
+        let first = self.current.len();
+        for address in addresses {
+            let bit = chunk_of(address) % update_buffer::CHUNKS;
+            let is_known = self.current.group_mut(address).is_some_and(|group| group.known >> bit & 1 == 1);
+            let is_new = (is_known || self.learn(address, sources))
+                && self.current.group_mut(address).is_some_and(|group| !group.note(address));
+            if !is_new {
+                self.current.truncate(first);
+                return None;
+            }
+            self.current.one_more(address as u32);
+        }
+        Some(self.current.last_mut(first))
+    }
+
+    /// Takes back the last records, which [`Recorded::places`] has made room for.
+    pub fn take_back(&mut self, count: usize) {
+        self.current.truncate(self.current.len() - count);
+    }
+
     /// Returns the place of the record of an address that was noted already, or whose chunk was
     /// not met, or for which there is no room.
     #[cold]
@@ -151,43 +185,41 @@ impl Recorded {
     }
 
     /// Brings the host's copy to the sources of the last block.
-    pub fn settle(&mut self, sources: &mut Sources) -> Result<()> {
-        self.settle_unless(sources, |_, _| false)
+    pub fn settle(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.settle_unless(sources, |_, _| false, threads)
     }
 
     /// Applies the records that were sent but for those that need not be.
     fn settle_unless(
         &mut self,
         sources: &mut Sources,
-        is_needless: impl Fn(&UpdateBuffer, usize) -> bool,
+        is_needless: impl Fn(&UpdateBuffer, usize) -> bool + Sync,
+        threads: &Threads,
     ) -> Result<()> {
         let sent = Records::new(self.sent.as_slice(), self.lines_of_record);
-        for (place, address) in self.addresses_sent.iter().enumerate() {
-            if !is_needless(&self.current, *address as usize) {
-                sources.follow(*address as usize, &sent.get(place).source())?;
-            }
-        }
+        let current = &self.current;
+        follow(sources, sent, &self.addresses_sent, |address| is_needless(current, address), threads)?;
         self.addresses_sent.clear();
         Ok(())
     }
 
     /// Brings the host's copy up to date; the current records are still to be sent.
-    pub fn apply(&mut self, sources: &mut Sources) -> Result<()> {
-        self.settle(sources)?;
+    pub fn apply(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.settle(sources, threads)?;
         let [_, unapplied] = self.current.records().split_at(self.applied);
-        unapplied.iter().try_for_each(|record| sources.follow(record.address() as usize, &record.source()))?;
+        follow(sources, unapplied, &self.current.addresses()[self.applied..], |_| false, threads)?;
         self.applied = self.current.len();
         Ok(())
     }
 
     /// Takes the next records elsewhere, after the current ones were sent, or kept for devices that
     /// had no part in the block.
-    pub fn sent(&mut self, sources: &mut Sources) -> Result<()> {
-        self.settle_unless(sources, UpdateBuffer::has)?;
+    pub fn sent(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.settle_unless(sources, UpdateBuffer::has, threads)?;
         self.current.exchange(&mut self.sent, &mut self.addresses_sent);
         if 2 * self.addresses_sent.len() < sources.count() {
             // The devices are at work on the block meanwhile.
-            self.settle(sources)?;
+            self.settle(sources, threads)?;
         }
         (self.applied, self.room) = (0, self.capacity);
         Ok(())
@@ -195,8 +227,8 @@ impl Recorded {
 
     /// Leaves all records to the host's copy, where devices will fetch them, and takes no more
     /// before [`Recorded::sent`] or [`Recorded::reopen`].
-    pub fn spill(&mut self, sources: &mut Sources) -> Result<()> {
-        self.apply(sources)?;
+    pub fn spill(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.apply(sources, threads)?;
         self.current.addresses().iter().for_each(|address| sources.note_written(*address as usize));
         self.current.clear();
         (self.applied, self.room) = (0, 0);
@@ -263,13 +295,13 @@ mod tests {
         assert_eq!(addresses(recorded.fresh()), [5, 299, 300]);
         assert_eq!(recorded.read(299), Some(source(3.0)));
         assert_eq!(recorded.read(6), None);
-        recorded.sent(&mut sources).unwrap();
+        recorded.sent(&mut sources, &Threads::alone()).unwrap();
         assert_eq!((recorded.fresh().len(), recorded.read(299)), (0, None));
         assert!(recorded.take(5, &source(4.0), &sources));
         assert!(recorded.take(300, &source(5.0), &sources) && recorded.take(5, &source(6.0), &sources));
         assert_eq!(addresses(recorded.fresh()), [5, 300]);
         assert_eq!((recorded.read(5), recorded.read(300)), (Some(source(6.0)), Some(source(5.0))));
-        recorded.settle(&mut sources).unwrap();
+        recorded.settle(&mut sources, &Threads::alone()).unwrap();
         let masses = [5, 299, 300].map(|address| sources.read(address).unwrap().mass);
         assert_eq!(masses, [3.0; 3], "what is sent is not what is written now");
     }
@@ -281,13 +313,13 @@ mod tests {
         for block in [1.0, 2.0, 3.0] {
             assert!(recorded.take(1, &source(block), &sources));
             assert!(recorded.take(10 + block as usize, &source(block), &sources));
-            recorded.sent(&mut sources).unwrap();
+            recorded.sent(&mut sources, &Threads::alone()).unwrap();
         }
         assert_eq!([1, 11, 12, 13].map(|address| mass(&sources, address)), [None, Some(1.0), Some(2.0), None]);
         let mut unapplied: Vec<u32> = recorded.unapplied().collect();
         unapplied.sort_unstable();
         assert_eq!(unapplied, [1, 13]);
-        recorded.settle(&mut sources).unwrap();
+        recorded.settle(&mut sources, &Threads::alone()).unwrap();
         assert_eq!([1, 13].map(|address| mass(&sources, address)), [Some(3.0), Some(3.0)]);
         assert_eq!(recorded.unapplied().count(), 0);
     }
@@ -301,26 +333,46 @@ mod tests {
         );
         let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| recorded.take(address, &source(2.0), &sources)).to_vec();
         assert_eq!(taken, [true, true, true, false, true]);
-        recorded.spill(&mut sources).unwrap();
+        recorded.spill(&mut sources, &Threads::alone()).unwrap();
         assert_eq!(sources.read(8), Some(source(2.0)));
         assert!(matches!(sources.written(), crate::data::Written::Addresses([9, 8, 7])));
         assert!(!recorded.take(9, &source(3.0), &sources), "it is closed until the next block");
-        recorded.sent(&mut sources).unwrap();
+        recorded.sent(&mut sources, &Threads::alone()).unwrap();
         assert!(recorded.take(9, &source(3.0), &sources));
+    }
+
+    #[test]
+    fn many_addresses_get_places_together_or_none() {
+        let (mut recorded, sources) = (Recorded::new(40, 4).unwrap(), sources(2));
+        assert!(recorded.take(9, &source(1.0), &sources));
+        for refused in [&[5, 300, 5][..], &[5, 9], &[5, 2 * CHUNK]] {
+            assert!(recorded.places(refused.iter().copied(), &sources).is_none(), "{refused:?}");
+            assert_eq!(addresses(recorded.fresh()), [9], "{refused:?}");
+        }
+        for mass in [2.0, 3.0] {
+            let (addresses, lines) = recorded.places([300, 5].into_iter(), &sources).unwrap();
+            assert_eq!(addresses, [300, 5]);
+            lines.iter_mut().zip([300, 5]).for_each(|(line, address)| {
+                records::write(std::slice::from_mut(line), address, &source(mass));
+            });
+            assert_eq!(recorded.read(5), Some(source(mass)));
+            recorded.take_back(2);
+            assert_eq!((recorded.read(5), recorded.read(9)), (None, Some(source(1.0))));
+        }
     }
 
     #[test]
     fn an_address_written_after_it_was_applied_is_applied_again() {
         let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(recorded.take(address, &source(1.0), &sources)));
-        recorded.apply(&mut sources).unwrap();
+        recorded.apply(&mut sources, &Threads::alone()).unwrap();
         assert_eq!(recorded.unapplied().count(), 0);
         [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(recorded.take(address, &source(2.0), &sources)));
         let mut unapplied: Vec<u32> = recorded.unapplied().collect();
         unapplied.sort_unstable();
         assert_eq!(unapplied, [0, 3, 5, 9]);
         assert_eq!(addresses(recorded.fresh()), [0, 1, 2, 3, 4, 5, 9]);
-        recorded.apply(&mut sources).unwrap();
+        recorded.apply(&mut sources, &Threads::alone()).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
         assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
         assert_eq!(recorded.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);

@@ -43,6 +43,11 @@ impl Group {
         was_there
     }
 
+    /// Notes that there is no record of an address any more.
+    fn forget(&mut self, address: usize) {
+        self.present[address % ADDRESSES / 64] &= !(1 << (address % 64));
+    }
+
     /// Whether there is a record of an address.
     #[inline]
     pub fn has(&self, address: usize) -> bool {
@@ -157,6 +162,22 @@ impl UpdateBuffer {
     pub fn record_mut(&mut self, place: usize) -> &mut [RecordLine] {
         let lines: &mut [RecordLine] = self.pages.as_mut_slice();
         &mut lines[place * self.lines_of_record..][..self.lines_of_record]
+    }
+
+    /// Returns the addresses from a place on, and the memory of their records.
+    pub fn last_mut(&mut self, first: usize) -> (&[u32], &mut [RecordLine]) {
+        let records = first * self.lines_of_record..self.len() * self.lines_of_record;
+        (&self.addresses[first..], &mut self.pages.as_mut_slice()[records])
+    }
+
+    /// Forgets the records from a place on.
+    pub fn truncate(&mut self, count: usize) {
+        for place in count..self.len() {
+            let address = self.addresses[place] as usize;
+            self.noted(address).forget(address);
+        }
+        self.addresses.truncate(count);
+        self.numbered = self.numbered.min(count);
     }
 
     /// Returns the place of one more record, of an address that was noted. There is room for it.

@@ -4,7 +4,10 @@
 //! for them takes longer than the arithmetic. So all that a step needs of a body stands together,
 //! and bodies are read some at a time before they are needed.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::data::{Forces, Sink};
+use crate::hal::threads::Threads;
 use crate::integrator::body::{Body, Vector};
 use crate::integrator::plan::Plan;
 
@@ -24,7 +27,14 @@ pub struct Moving {
 }
 
 /// The number of bodies that are read before they are needed, which the nearest cache holds.
-pub const NEAR: usize = 1 << 6;
+const NEAR: usize = 1 << 6;
+
+/// The number of members that a thread advances at a time.
+const OF_JOB: usize = 1 << 8;
+
+/// A near cache holds fewer bodies than these, and one thread advances them sooner than others are
+/// awake.
+pub const FAR: usize = 1 << 12;
 
 /// A block that is advanced to one time.
 #[derive(Clone, Copy)]
@@ -41,7 +51,8 @@ impl Block<'_> {
     #[inline]
     pub fn sink(&self, moving: &[Moving], members: &[usize], place: usize) -> Sink {
         if place.is_multiple_of(NEAR) {
-            self.fetch(moving, &members[place..members.len().min(place + NEAR)]);
+            let near = &members[place..members.len().min(place + NEAR)];
+            self.fetch(near.iter().map(|number| &moving[*number]));
         }
         let (number, body) = (members[place], &moving[members[place]].body);
         self.scheme.predict(body, number, body.step, self.plan.softening)
@@ -65,10 +76,9 @@ impl Block<'_> {
     /// Reads some members into the nearest cache. They come sooner than one by one when they are
     /// needed, because the reads do not wait for each other.
     #[inline(always)]
-    fn fetch(&self, moving: &[Moving], members: &[usize]) {
+    fn fetch<'a>(&self, members: impl Iterator<Item = &'a Moving>) {
         let last = self.scheme.kept() - 1;
-        let bits = members.iter().fold(0, |bits, number| {
-            let Moving { lost, body } = &moving[*number];
+        let bits = members.fold(0, |bits, Moving { lost, body }| {
             // There is one number of each line.
             let numbers = [lost[0][0], body.position[0], body.derivatives[1][0], body.derivatives[last][2]];
             numbers.iter().fold(bits, |bits, number| bits | number.to_bits())
@@ -76,42 +86,74 @@ impl Block<'_> {
         std::hint::black_box(bits);
     }
 
-    /// Advances up to `NEAR` members, which are the sinks from `sink` on. Returns how many wanted
-    /// steps were too short.
-    pub fn advance(&self, forces: &Forces, sink: usize, moving: &mut [Moving], members: &[usize]) -> u64 {
-        self.fetch(moving, members);
-        // Each order is compiled for itself.
-        match self.scheme.order() {
-            4 => self.advance_with(&FOURTH, forces, sink, moving, members),
-            6 => self.advance_with(&SIXTH, forces, sink, moving, members),
-            _ => self.advance_with(&EIGHTH, forces, sink, moving, members),
-        }
+    /// Advances the members, which are the sinks, by several threads if they are many. `due` gets the
+    /// time when each is due next, as a fraction of the interval. Returns how many wanted steps were
+    /// too short.
+    pub fn advance(
+        &self,
+        forces: &Forces,
+        moving: &mut [Moving],
+        members: &[usize],
+        due: &mut [f64],
+        threads: &Threads,
+    ) -> u64 {
+        let limited = AtomicU64::new(0);
+        let (mut rest, mut first) = (moving, 0);
+        let jobs = members.chunks(OF_JOB).zip(due.chunks_mut(OF_JOB)).enumerate().map(|(job, (members, due))| {
+            // Members ascend, so that bodies of one job stand together.
+            let end = members.last().map_or(first, |last| last + 1);
+            let moving = rest.split_off_mut(..end - first).unwrap_or_default();
+            let job = Job { sink: job * OF_JOB, first, moving, members, due };
+            first = end;
+            job
+        });
+        threads.each(jobs, |job| {
+            // Each order is compiled for itself.
+            let of_job = match self.scheme.order() {
+                4 => self.advance_with(&FOURTH, forces, job),
+                6 => self.advance_with(&SIXTH, forces, job),
+                _ => self.advance_with(&EIGHTH, forces, job),
+            };
+            limited.fetch_add(of_job, Ordering::Relaxed);
+        });
+        limited.into_inner()
     }
 
     #[inline(always)]
-    fn advance_with(
-        &self,
-        scheme: &Scheme,
-        forces: &Forces,
-        sink: usize,
-        moving: &mut [Moving],
-        members: &[usize],
-    ) -> u64 {
+    fn advance_with(&self, scheme: &Scheme, forces: &Forces, job: Job) -> u64 {
         let (kept, interval) = (scheme.kept(), self.plan.interval);
+        let Job { sink, first, moving, members, due } = job;
         let mut limited = 0;
-        for (sink, number) in (sink..).zip(members) {
-            let Moving { lost, body } = &mut moving[*number];
-            let corrected = scheme.correct(body, lost, body.step, &given(forces, sink));
+        for (place, (number, due)) in members.iter().zip(due).enumerate() {
+            if place.is_multiple_of(NEAR) {
+                let near = &members[place..members.len().min(place + NEAR)];
+                self.fetch(near.iter().map(|number| &moving[*number - first]));
+            }
+            let Moving { lost, body } = &mut moving[*number - first];
+            let corrected = scheme.correct(body, lost, body.step, &given(forces, sink + place));
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected);
             limited += u64::from(self.plan.is_limited(wanted));
             // The step was made by the multiplication below, which the division undoes exactly.
             let fraction = next_step(self.now, body.step / interval, self.plan.allowed(wanted) / interval);
             *lost = corrected.lost;
             body.step = fraction * interval;
+            *due = self.now + fraction;
             (body.position, body.velocity) = (corrected.body.position, corrected.body.velocity);
             // The others stay zero and are not touched.
             body.derivatives[..kept].copy_from_slice(&corrected.body.derivatives[..kept]);
         }
         limited
     }
+}
+
+/// Some members of a block, which one thread advances.
+struct Job<'a> {
+    /// The first one's place among the sinks.
+    sink: usize,
+    /// The number of the first of `moving`.
+    first: usize,
+    /// The bodies from there to the last member.
+    moving: &'a mut [Moving],
+    members: &'a [usize],
+    due: &'a mut [f64],
 }

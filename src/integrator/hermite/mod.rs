@@ -10,15 +10,16 @@ mod criterion;
 mod schedule;
 mod scheme;
 
-use crate::data::{Error, Nearest, Result, memory};
+use crate::data::{Error, Nearest, Result, Source, memory};
 use crate::engine::System;
+use crate::hal::threads::Threads;
 
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
 use super::plan::Plan;
 use super::{Approach, Counts, GoOn, Integrator, closest};
 
-use block::{Block, Moving, NEAR};
+use block::{Block, FAR, Moving};
 use criterion::Criterion;
 use schedule::Schedule;
 use scheme::given;
@@ -38,6 +39,10 @@ pub struct Hermite {
     schedule: Schedule,
     /// The bodies of the block, ascending.
     members: Vec<usize>,
+    /// The times when they are due next.
+    due: Vec<f64>,
+    /// Threads that advance them.
+    threads: Threads,
     approach: Option<Approach>,
     encounters: Option<Encounters>,
     reached: f64,
@@ -48,6 +53,7 @@ impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
     pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
         let mut hermite = Hermite {
+            threads: Threads::alone(),
             criterion: Criterion::new(&plan),
             system,
             plan,
@@ -56,6 +62,7 @@ impl Hermite {
             moving: Vec::new(),
             schedule: Schedule::default(),
             members: Vec::new(),
+            due: Vec::new(),
             approach: None,
             encounters: None,
             reached: 0.0,
@@ -71,6 +78,7 @@ impl Hermite {
     /// Makes room for all bodies between meetings.
     fn make_room(&mut self) -> Result<()> {
         let n = self.bodies.len();
+        self.threads = if n < FAR { Threads::alone() } else { Threads::for_copies(self.system.setup().threads) };
         self.moving.clear();
         self.members.clear();
         memory::reserve(&mut self.moving, n, "bodies between meetings")?;
@@ -98,10 +106,9 @@ impl Hermite {
 
     /// Writes every body as a source at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
-        for (number, body) in self.bodies.iter().enumerate() {
-            self.system.set_source(number, &body.source(self.plan.order, number, self.plan.gravity, 0.0))?;
-        }
-        Ok(())
+        let (bodies, plan) = (&self.bodies, &self.plan);
+        let source_at = |number: usize| bodies[number].source(plan.order, number, plan.gravity, 0.0);
+        write(&mut self.system, bodies.len(), |number| number, source_at)
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is
@@ -139,20 +146,34 @@ impl Hermite {
         if let Some(encounters) = self.encounters.as_mut().filter(|_| go_on) {
             encounters.look(members, &forces, |number| block.position(moving, members, number))?;
         }
-        for (sink, members) in (0..).step_by(NEAR).zip(members.chunks(NEAR)) {
-            self.counts.limited_steps += block.advance(&self.system.forces()?, sink, moving, members);
-            if go_on {
-                for number in members {
-                    let body = &moving[*number].body;
-                    self.schedule.put(*number, now + body.step / plan.interval)?;
-                    self.system.set_source(*number, &body.source(plan.order, *number, plan.gravity, time))?;
-                }
-            }
+        memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
+        let due = &mut self.due[..members.len()];
+        self.counts.limited_steps += block.advance(&self.system.forces()?, moving, members, due, &self.threads);
+        if go_on {
+            members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
+            let source_at = |place: usize| {
+                let number = members[place];
+                moving[number].body.source(plan.order, number, plan.gravity, time)
+            };
+            write(&mut self.system, members.len(), |place| members[place], source_at)?;
         }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
         Ok(())
     }
+}
+
+/// Writes sources to addresses, by several threads if they are many.
+fn write(
+    system: &mut System,
+    count: usize,
+    address_at: impl Fn(usize) -> usize,
+    source_at: impl Fn(usize) -> Source + Sync,
+) -> Result<()> {
+    if system.record_sources(count, &address_at, &source_at)? {
+        return Ok(());
+    }
+    (0..count).try_for_each(|place| system.set_source(address_at(place), &source_at(place)))
 }
 
 impl Integrator for Hermite {
@@ -413,7 +434,7 @@ mod tests {
             let plan = Plan { softening: 0.1, ..plan(Order::Sixth, 0.1, 0.0625) };
             let mut random = random();
             let mut vector = |size: f64| vector(|_| size * (random() - 0.5));
-            let bodies = (0..1 << 10).map(|_| Body::new(1.0 / 1024.0, vector(2.0), vector(1.0))).collect();
+            let bodies = (0..FAR).map(|_| Body::new(1.0 / FAR as f64, vector(2.0), vector(1.0))).collect();
             let mut hermite = integrator(Plan { interval: 0.0625, ..plan }, bodies, threads);
             hermite.advance(&mut |_, _| true).unwrap();
             hermite.bodies().to_vec()
