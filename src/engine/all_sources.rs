@@ -1,7 +1,8 @@
 //! The forces of all sources on one another.
 
 use crate::data::sinks::FromFn;
-use crate::data::{Error, Interaction, Result, Sink, Source, TreeBlock, padded};
+use crate::data::{Error, Interaction, Result, Sink, Source, TreeAccuracy, TreeBlock, padded};
+use crate::hal::Backend;
 use crate::law::double_double::Double;
 use crate::simd::predict;
 
@@ -16,7 +17,7 @@ impl System {
     /// error where no source was written to one of the addresses.
     ///
     /// Forces have the bits of [`System::start`] on such sinks. Where a device has the sources and
-    /// sums by a tree, nothing is sent and compared.
+    /// sums by a tree, nothing is sent and compared, nor where the CPU does.
     pub fn start_all(&mut self, nj: usize, softening2: f64) -> Result<()> {
         self.require_no_block("start_all")?;
         // One sink stands for all, also where there are none.
@@ -24,8 +25,8 @@ impl System {
         if self.interaction.has_low_limbs() {
             return self.start_all_in_limbs(nj, softening2);
         }
-        if self.start_all_by_device(nj, softening2)? {
-            return Ok(());
+        if let Some(accuracy) = self.tree_of_all_on_device(nj) {
+            return self.start_tree_of_all(nj, softening2, accuracy);
         }
         let interaction = self.interaction.clone();
         let scan = if self.staged_sources.is_current && self.journal.sources().on_device() == nj {
@@ -42,6 +43,9 @@ impl System {
             let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
             if !sources.has_all_below(nj) {
                 return Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))));
+            }
+            if let Some(accuracy) = self.tree_of_all_on_cpu(nj) {
+                return self.start_tree_of_all(nj, softening2, accuracy);
             }
             let sink = FromFn(|address| {
                 let source = sources.read(address).unwrap_or_default();
@@ -62,23 +66,32 @@ impl System {
         self.start_candidates(nj, true, scan, SinkPlace::Host)
     }
 
-    /// Begins the forces by a tree where the first device has all sources and the host has none.
-    /// Returns false, and changes nothing, elsewhere.
-    fn start_all_by_device(&mut self, nj: usize, softening2: f64) -> Result<bool> {
-        let sources = self.journal.sources();
-        let pairs = (nj as u64).saturating_mul(nj as u64);
-        let Some(accuracy) = self.tree_of_pairs(pairs).filter(|_| nj > 0 && sources.on_device() == nj) else {
-            return Ok(false);
-        };
-        if !self.first_has_all() || self.devices.arrays().is_none() {
-            return Ok(false);
-        }
+    /// Returns the accuracy of the forces by a tree where the first device has all sources and the
+    /// host has none.
+    fn tree_of_all_on_device(&mut self, nj: usize) -> Option<TreeAccuracy> {
+        let accuracy = self.tree_of_all(nj).filter(|_| self.journal.sources().on_device() == nj)?;
+        (self.first_has_all() && self.devices.arrays().is_some()).then_some(accuracy)
+    }
+
+    /// Returns the accuracy of the forces by a tree where the CPU sums them, and the sources are all
+    /// that there are.
+    fn tree_of_all_on_cpu(&self, nj: usize) -> Option<TreeAccuracy> {
+        let is_here = self.setup().backend == Backend::Cpu && self.journal.sources().count() == nj;
+        self.tree_of_all(nj).filter(|_| is_here)
+    }
+
+    /// Returns the accuracy of the forces of all sources by a tree, if they are summed by one.
+    fn tree_of_all(&self, nj: usize) -> Option<TreeAccuracy> {
+        self.tree_of_pairs((nj as u64).saturating_mul(nj as u64)).filter(|_| nj > 0)
+    }
+
+    /// Begins the forces by a tree on the sources themselves, of which no sinks are made.
+    fn start_tree_of_all(&mut self, nj: usize, softening2: f64, accuracy: TreeAccuracy) -> Result<()> {
         let scan = self.scan_of_all(softening2);
         self.kept_sinks = KeptSinks::Sources(softening2);
         self.candidates.make_room(nj, &self.interaction)?;
         let tree = TreeBlock { accuracy, softening2, are_sources: Some(true) };
-        self.start_candidates(nj, true, scan, SinkPlace::Device(Some(tree)))?;
-        Ok(true)
+        self.start_candidates(nj, true, scan, SinkPlace::Device(Some(tree)))
     }
 
     /// Does as [`System::start_all`] does in numbers of two doubles.

@@ -47,7 +47,7 @@ impl System {
                 found.addresses[places].iter().try_for_each(|address| push(sink, *address, list))
             })?,
             None => {
-                let bodies = Bodies::sources(sources, nj, &Spare::default())?;
+                let bodies = Bodies::sources(sources, nj, (&self.threads, &Spare::default()))?;
                 let tree = NeighbourTree::new(&bodies.positions, &self.threads)?;
                 table(positions.len(), &self.threads, |sink, list| {
                     tree.each(positions[sink], radii2[sink], |body| push(sink, bodies.addresses[body as usize], list))

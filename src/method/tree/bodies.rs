@@ -25,8 +25,11 @@ const WHAT: &str = "the bodies of a tree";
 
 impl Bodies {
     /// Copies the sources at addresses below an end, as they were written.
-    pub fn sources(sources: &Sources, nj: usize, spare: &Spare) -> Result<Bodies> {
+    pub fn sources(sources: &Sources, nj: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
         let count = sources.count();
+        if count <= nj && sources.has_all_below(count) {
+            return Bodies::first_sources(sources, count, (threads, spare));
+        }
         let mut bodies = Bodies {
             positions: spare.room(count, WHAT)?,
             masses: spare.room(count, WHAT)?,
@@ -38,6 +41,28 @@ impl Bodies {
             bodies.positions.push(body.position);
             bodies.masses.push(body.mass);
             bodies.indices.push(body.index);
+        });
+        Ok(bodies)
+    }
+
+    /// Copies the sources at the addresses from 0 on, each of which has one, by several threads.
+    fn first_sources(sources: &Sources, count: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
+        let mut bodies = Bodies {
+            positions: spare.unwritten(count, [0.0; 3], WHAT)?,
+            masses: spare.unwritten(count, 0.0, WHAT)?,
+            indices: spare.unwritten(count, 0, WHAT)?,
+            addresses: spare.unwritten(count, 0, WHAT)?,
+        };
+        const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
+        let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.masses.chunks_mut(OF_JOB));
+        let jobs = jobs.zip(bodies.indices.chunks_mut(OF_JOB)).zip(bodies.addresses.chunks_mut(OF_JOB)).enumerate();
+        threads.each(jobs, |(job, (((positions, masses), indices), addresses))| {
+            for place in 0..positions.len() {
+                let address = job * OF_JOB + place;
+                let body = sources.body(address).unwrap_or_default();
+                (positions[place], masses[place]) = (body.position, body.mass);
+                (indices[place], addresses[place]) = (body.index, address as u32);
+            }
         });
         Ok(bodies)
     }

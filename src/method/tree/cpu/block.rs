@@ -21,9 +21,10 @@ pub fn sum<E: Number>(
     (into, spare): (&mut Sums, &Spare),
 ) -> Result<TreeProfile> {
     spare.begin();
-    let of_sources = Bodies::sources(sources, block.nj, spare)?;
-    // A device that has failed since may have said whether they are.
-    let own_sinks = match are_sources(sources, block, threads) {
+    let of_sources = Bodies::sources(sources, block.nj, (threads, spare))?;
+    // Sinks that were not made are the sources. A device that has failed since may have said of
+    // others whether they are.
+    let own_sinks = match block.sinks_on_device || are_sources(sources, block, threads) {
         true => None,
         false => Some(Bodies::sinks(block.sinks.all(), spare)?),
     };

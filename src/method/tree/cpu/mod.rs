@@ -4,6 +4,7 @@
 //! of cells of sinks, and `walk` the sums. `neighbours` and `stackless` have trees of their own kind.
 
 pub mod block;
+mod cell_list;
 mod neighbours;
 mod octree;
 mod sinks;

@@ -1,17 +1,28 @@
 //! Bodies in the order of their keys, and the cells of their tree.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Kept, Result, Spare, memory};
 use crate::hal::threads::Threads;
 use crate::method::tree::LEAF;
 use crate::method::tree::cells::Cell;
-use crate::method::tree::cube::{Cube, Key, LEVELS_OF_WORD};
+use crate::method::tree::cube::{Cube, Key};
 
 /// The number of bodies that a thread takes at a time.
 const PIECE: usize = 1 << 14;
-/// The bits of a key by which bodies are dealt at a time, before the sorts of single threads.
-const DEALT_BITS: u32 = 11;
+/// The number of cells that a thread takes at a time.
+const CELLS_OF_TASK: usize = 256;
+/// The most buckets that bodies are dealt to before they are sorted, and the least number of bodies
+/// for which there are more.
+const MOST_BUCKETS: usize = 1 << 9;
+const OF_BUCKET: usize = 1 << 11;
+/// The keys that are looked at for each bucket, so that most get no more than twice the bodies of
+/// others.
+const SAMPLES_OF_BUCKET: usize = 8;
+/// The keys whose buckets are looked for at a time, so that one need not wait for the other.
+const AT_ONCE: usize = 8;
 
 /// Behind the last cell of a walk.
 pub const NO_CELL: u32 = u32::MAX;
@@ -41,10 +52,13 @@ impl Octree {
     pub fn new(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<Octree> {
         let cube = cube(positions, threads)?;
         let mut places = sorted(positions, &cube, threads, spare)?;
-        let lows = low_words(positions, &cube, &mut places)?;
+        let lows = low_words(positions, &cube, &mut places, threads)?;
         let key = |place: usize| Key { high: places[place].high, low: lows.get(place).copied().unwrap_or(0) };
-        let (cells, generations) = cells(places.len(), key, spare)?;
-        let order = spare.collected(places.iter().map(|place| place.body), "the order of bodies")?;
+        let (cells, generations) = cells(places.len(), key, (threads, spare))?;
+        let mut order = spare.unwritten(places.len(), 0, "the order of bodies")?;
+        threads.each(places.chunks(PIECE).zip(order.chunks_mut(PIECE)), |(places, order)| {
+            places.iter().zip(order).for_each(|(place, body)| *body = place.body);
+        });
         Ok(Octree { cube, order, cells, generations })
     }
 
@@ -85,64 +99,104 @@ fn cube(positions: &[[f64; 3]], threads: &Threads) -> Result<Cube> {
 /// order.
 fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare) -> Result<Kept<Place>> {
     let count = positions.len();
+    let high_of = |body: usize| cube.key(positions[body]).high;
     let mut places = spare.unwritten(count, Place::default(), "the keys of bodies")?;
-    threads.each(positions.chunks(PIECE).zip(places.chunks_mut(PIECE)).enumerate(), |(piece, (positions, places))| {
-        for (number, (position, place)) in positions.iter().zip(places).enumerate() {
-            *place = Place { high: cube.key(*position).high, body: (piece * PIECE + number) as u32 };
-        }
-    });
     if count <= PIECE {
+        places.iter_mut().zip(0..).for_each(|(place, body)| *place = Place { high: high_of(body as usize), body });
         places.sort_unstable();
         return Ok(places);
     }
-    // One thread deals bodies to buckets, those of large ones again, and all threads sort buckets.
-    let mut dealt = spare.unwritten(count, Place::default(), "the keys of bodies")?;
-    let mut large = vec![(0..count, 3 * LEVELS_OF_WORD)];
-    let mut buckets: Vec<Range<usize>> = Vec::new();
-    while let Some((range, bits)) = large.pop() {
-        let shift = bits.saturating_sub(DEALT_BITS);
-        let digit = |place: &Place| (place.high >> shift) as usize & ((1 << DEALT_BITS) - 1);
-        let mut ends = [0_usize; 1 << DEALT_BITS];
-        places[range.clone()].iter().for_each(|place| ends[digit(place)] += 1);
-        let mut end = range.start;
-        for bucket in &mut ends {
-            let start = end;
-            end += *bucket;
-            *bucket = start;
-        }
-        for place in &places[range.clone()] {
-            let to = &mut ends[digit(place)];
-            dealt[*to] = *place;
-            *to += 1;
-        }
-        places[range.clone()].copy_from_slice(&dealt[range.clone()]);
-        let mut start = range.start;
-        for end in ends {
-            if end - start > 4 * PIECE && shift > 0 {
-                large.push((start..end, shift));
-            } else if end - start > 1 {
-                memory::push(&mut buckets, start..end, "the buckets of a sort")?;
+    let splitters = splitters(count, high_of)?;
+    let buckets = splitters.len() + 1;
+    let mut bucket_of = spare.unwritten(count, 0_u16, "the buckets of a sort")?;
+    let mut counts = spare.filled(count.div_ceil(PIECE) * buckets, 0_u32, "the buckets of a sort")?;
+    let pieces = places.chunks_mut(PIECE).zip(bucket_of.chunks_mut(PIECE)).zip(counts.chunks_mut(buckets)).enumerate();
+    threads.each(pieces, |(piece, ((places, bucket_of), counts))| {
+        let mut body = piece * PIECE;
+        for (places, bucket_of) in places.chunks_mut(AT_ONCE).zip(bucket_of.chunks_mut(AT_ONCE)) {
+            let mut highs = [0; AT_ONCE];
+            for (place, high) in places.iter_mut().zip(&mut highs) {
+                *high = high_of(body);
+                *place = Place { high: *high, body: body as u32 };
+                body += 1;
             }
-            start = end;
+            for (number, bucket) in buckets_among(&splitters, highs).into_iter().zip(bucket_of) {
+                *bucket = number as u16;
+                counts[number] += 1;
+            }
         }
+    });
+    let mut sizes = memory::filled(buckets, 0, "the buckets of a sort")?;
+    for counts in counts.chunks(buckets) {
+        sizes.iter_mut().zip(counts).for_each(|(size, count)| *size += *count as usize);
     }
-    buckets.sort_unstable_by_key(|bucket| bucket.start);
-    let mut slices = memory::room(buckets.len(), "the buckets of a sort")?;
-    let (mut rest, mut start) = (&mut places[..], 0);
-    for bucket in buckets {
-        let (slice, after) = std::mem::take(&mut rest)[bucket.start - start..].split_at_mut(bucket.len());
-        slices.push(slice);
-        (rest, start) = (after, bucket.end);
+    // Each thread deals bodies to some of the buckets, and sorts these.
+    let mut dealt = spare.unwritten(count, Place::default(), "the keys of bodies")?;
+    let of_thread = buckets.div_ceil(threads.count());
+    let mut rest = &mut dealt[..];
+    let parts = sizes.chunks(of_thread).enumerate().map(|(part, sizes)| {
+        let bodies = rest.split_off_mut(..sizes.iter().sum()).unwrap_or_default();
+        (part * of_thread, sizes, bodies)
+    });
+    threads.each(parts, |(first, sizes, bodies)| {
+        let mut ends = [0; MOST_BUCKETS];
+        let mut end = 0;
+        for (bucket, size) in sizes.iter().enumerate() {
+            ends[bucket] = end;
+            end += size;
+        }
+        for (place, bucket) in places.iter().zip(bucket_of.iter()) {
+            if let Some(end) = ends[..sizes.len()].get_mut(usize::from(*bucket).wrapping_sub(first)) {
+                bodies[*end] = *place;
+                *end += 1;
+            }
+        }
+        let mut rest = bodies;
+        for size in sizes {
+            rest.split_off_mut(..*size).unwrap_or_default().sort_unstable();
+        }
+    });
+    Ok(dealt)
+}
+
+/// Returns the high words that divide many bodies into buckets of about as many, in their order: one
+/// less than a power of two.
+fn splitters(count: usize, high_of: impl Fn(usize) -> u64) -> Result<Vec<u64>> {
+    let buckets = (count / OF_BUCKET).next_power_of_two().min(MOST_BUCKETS);
+    let samples = buckets * SAMPLES_OF_BUCKET;
+    let sample_at = |sample: usize| high_of((sample as u64 * count as u64 / samples as u64) as usize);
+    let mut sample = memory::collected((0..samples).map(sample_at), "a sample of the keys of bodies")?;
+    sample.sort_unstable();
+    let lowest = sample.into_iter().step_by(SAMPLES_OF_BUCKET).skip(1);
+    memory::collected(lowest, "a sample of the keys of bodies")
+}
+
+/// Returns for each high word how many of the splitters, which are one less than a power of two, are
+/// not above it.
+#[inline(always)]
+fn buckets_among(splitters: &[u64], highs: [u64; AT_ONCE]) -> [usize; AT_ONCE] {
+    let (mut buckets, mut half) = ([0; AT_ONCE], splitters.len().div_ceil(2));
+    while half > 0 {
+        for (bucket, high) in buckets.iter_mut().zip(highs) {
+            // A branch here, which nothing can predict, takes four times as long.
+            *bucket += select_unpredictable(splitters[*bucket + half - 1] <= high, half, 0);
+        }
+        half /= 2;
     }
-    threads.each(slices.into_iter(), |slice| slice.sort_unstable());
-    Ok(places)
+    buckets
 }
 
 /// Sorts bodies by their low words too, if more of them than a leaf may have share a high word, and
 /// returns these; else returns none.
-fn low_words(positions: &[[f64; 3]], cube: &Cube, places: &mut [Place]) -> Result<Vec<u64>> {
-    let is_deep = places.len() > LEAF && (LEAF..places.len()).any(|last| places[last].high == places[last - LEAF].high);
-    if !is_deep {
+fn low_words(positions: &[[f64; 3]], cube: &Cube, places: &mut [Place], threads: &Threads) -> Result<Vec<u64>> {
+    let is_deep = AtomicBool::new(false);
+    threads.each((LEAF..places.len()).step_by(PIECE), |first| {
+        let mut lasts = first..places.len().min(first + PIECE);
+        if lasts.any(|last| places[last].high == places[last - LEAF].high) {
+            is_deep.store(true, Ordering::Relaxed);
+        }
+    });
+    if !is_deep.into_inner() {
         return Ok(Vec::new());
     }
     let low_of = |place: &Place| cube.key(positions[place.body as usize]).low;
@@ -158,9 +212,21 @@ fn low_words(positions: &[[f64; 3]], cube: &Cube, places: &mut [Place]) -> Resul
     memory::collected(places.iter().map(low_of), "the keys of bodies")
 }
 
+/// The children of a cell: their number, and where the bodies of each end.
+#[derive(Clone, Copy, Default)]
+struct Division {
+    children: usize,
+    ends: [u32; 8],
+}
+
 /// Returns the cells of bodies whose keys are sorted, and those of each generation.
-fn cells(count: usize, key: impl Fn(usize) -> Key, spare: &Spare) -> Result<(Kept<Cell>, Vec<Range<usize>>)> {
-    let (mut cells, mut generations) = (spare.room(count / LEAF, "cells")?, Vec::new());
+fn cells(
+    count: usize,
+    key: impl Fn(usize) -> Key + Sync,
+    (threads, spare): (&Threads, &Spare),
+) -> Result<(Kept<Cell>, Vec<Range<usize>>)> {
+    const WHAT: &str = "cells";
+    let (mut cells, mut generations) = (spare.room(count / LEAF, WHAT)?, Vec::new());
     if count == 0 {
         return Ok((cells, generations));
     }
@@ -168,28 +234,59 @@ fn cells(count: usize, key: impl Fn(usize) -> Key, spare: &Spare) -> Result<(Kep
         let (first, last) = (key(bodies.start), key(bodies.end - 1));
         Cell::new(bodies.start as u32, bodies.len() as u32, first, last)
     };
-    memory::push(&mut cells, new(0..count), "cells")?;
+    memory::push(&mut cells, new(0..count), WHAT)?;
     let mut generation = 0..1;
     while !generation.is_empty() {
-        for parent in generation.clone() {
-            if !cells[parent].is_divided() {
-                continue;
+        let mut divisions = spare.unwritten(generation.len(), Division::default(), WHAT)?;
+        let parents = cells[generation.clone()].chunks(CELLS_OF_TASK);
+        threads.each(parents.zip(divisions.chunks_mut(CELLS_OF_TASK)), |(parents, divisions)| {
+            parents.iter().zip(divisions).for_each(|(parent, division)| *division = divided(parent, &key));
+        });
+        let next = generation.end..generation.end + divisions.iter().map(|division| division.children).sum::<usize>();
+        memory::lengthen(&mut cells, next.end, WHAT, Cell::default)?;
+        let (parents, mut rest) = cells[generation.start..].split_at_mut(generation.len());
+        let mut first_child = next.start;
+        let parents = parents.chunks_mut(CELLS_OF_TASK).zip(divisions.chunks(CELLS_OF_TASK));
+        let tasks = parents.map(|(parents, divisions)| {
+            let first = first_child;
+            let children = divisions.iter().map(|division| division.children).sum::<usize>();
+            first_child += children;
+            (first, parents, divisions, rest.split_off_mut(..children).unwrap_or_default())
+        });
+        threads.each(tasks, |(mut first_child, parents, divisions, mut children)| {
+            for (parent, Division { children: count, ends }) in parents.iter_mut().zip(divisions) {
+                let of_parent = children.split_off_mut(..*count).unwrap_or_default();
+                let mut start = parent.first_body as usize;
+                for (child, end) in of_parent.iter_mut().zip(ends) {
+                    *child = new(start..*end as usize);
+                    start = *end as usize;
+                }
+                if *count > 0 {
+                    (parent.first_child, parent.children) = (first_child as u32, *count as u16);
+                    first_child += count;
+                }
             }
-            let (bodies, depth) = (cells[parent].body_range(), u32::from(cells[parent].depth));
-            let (first_child, mut start) = (cells.len(), bodies.start);
-            while start < bodies.end {
-                let octant = key(start).octant(depth);
-                let end = end_of(start..bodies.end, |place| key(place).octant(depth) == octant);
-                memory::push(&mut cells, new(start..end), "cells")?;
-                start = end;
-            }
-            cells[parent].first_child = first_child as u32;
-            cells[parent].children = (cells.len() - first_child) as u16;
-        }
-        let next = generation.end..cells.len();
-        memory::push(&mut generations, std::mem::replace(&mut generation, next), "cells")?;
+        });
+        memory::push(&mut generations, std::mem::replace(&mut generation, next), WHAT)?;
     }
     Ok((cells, generations))
+}
+
+/// Returns the children of a cell.
+fn divided(parent: &Cell, key: impl Fn(usize) -> Key) -> Division {
+    let mut division = Division::default();
+    if !parent.is_divided() {
+        return division;
+    }
+    let (bodies, depth) = (parent.body_range(), u32::from(parent.depth));
+    let mut start = bodies.start;
+    while start < bodies.end {
+        let octant = key(start).octant(depth);
+        start = end_of(start..bodies.end, |place| key(place).octant(depth) == octant);
+        division.ends[division.children] = start as u32;
+        division.children += 1;
+    }
+    division
 }
 
 /// Returns the end of the first of some places, for which something is so.

@@ -40,7 +40,7 @@ pub fn extents<E: Number>(
     units: &TreeUnits,
     (threads, spare): (&Threads, &Spare),
 ) -> Result<Kept<Extent>> {
-    let mut all = spare.filled(tree.cells.len(), Extent::default(), "cells of sinks")?;
+    let mut all = spare.unwritten(tree.cells.len(), Extent::default(), "cells of sinks")?;
     let mut boxes = spare.unwritten(tree.cells.len(), ([0.0; 3], [0.0; 3]), "cells of sinks")?;
     for generation in tree.generations.iter().rev() {
         let (above, below) = all.split_at_mut(generation.end);
@@ -52,6 +52,7 @@ pub fn extents<E: Number>(
             .zip(boxes_above[generation.start..].chunks_mut(CELLS_OF_TASK));
         threads.each(tasks, |((cells, extents), boxes)| {
             for (cell, (extent, bounds)) in cells.iter().zip(extents.iter_mut().zip(boxes)) {
+                *extent = Extent::default();
                 if cell.is_leaf() {
                     *bounds = box_of_bodies(cell, positions);
                 } else {
@@ -87,30 +88,40 @@ pub fn extents<E: Number>(
 }
 
 /// Brings the accelerations of sinks up to all cells, and decides which are groups.
-pub fn set_accelerations(tree: &Octree, extents: &mut [Extent], accelerations: &[[f64; 2]], variation: f64) {
+pub fn set_accelerations(
+    tree: &Octree,
+    extents: &mut [Extent],
+    accelerations: &[[f64; 2]],
+    variation: f64,
+    threads: &Threads,
+) {
     for generation in tree.generations.iter().rev() {
-        for number in generation.clone() {
-            let cell = tree.cells[number];
-            let (mut least, mut tide) = (f64::INFINITY, 0.0_f64);
-            if cell.is_leaf() {
-                for [acceleration, of_leaf] in &accelerations[cell.body_range()] {
-                    least = least.min(*acceleration);
-                    tide = *of_leaf;
+        let (above, below) = extents.split_at_mut(generation.end);
+        let below = &*below;
+        let extents = above[generation.start..].chunks_mut(CELLS_OF_TASK);
+        threads.each(tree.cells[generation.clone()].chunks(CELLS_OF_TASK).zip(extents), |(cells, extents)| {
+            for (cell, extent) in cells.iter().zip(extents) {
+                let (mut least, mut tide) = (f64::INFINITY, 0.0_f64);
+                if cell.is_leaf() {
+                    for [acceleration, of_leaf] in &accelerations[cell.body_range()] {
+                        least = least.min(*acceleration);
+                        tide = *of_leaf;
+                    }
+                    extent.floor = FLOOR * tide * extent.radius.min(f64::MAX);
+                    least = least.max(extent.floor);
+                } else {
+                    let children = cell.child_range();
+                    for child in &below[children.start - generation.end..children.end - generation.end] {
+                        least = least.min(child.least);
+                        tide = tide.max(child.tide);
+                    }
                 }
-                extents[number].floor = FLOOR * tide * extents[number].radius.min(f64::MAX);
-                least = least.max(extents[number].floor);
-            } else {
-                for child in &extents[cell.child_range()] {
-                    least = least.min(child.least);
-                    tide = tide.max(child.tide);
-                }
+                (extent.least, extent.tide) = (least, tide);
+                let is_even = is_even(extent.radius, tide, least, variation);
+                extent.is_split = cell.is_leaf() && cell.bodies > 1 && !is_even;
+                extent.is_group = !extent.is_split && (cell.is_leaf() || is_even && cell.bodies as usize <= GROUP);
             }
-            let extent = &mut extents[number];
-            (extent.least, extent.tide) = (least, tide);
-            let is_even = is_even(extent.radius, tide, least, variation);
-            extent.is_split = cell.is_leaf() && cell.bodies > 1 && !is_even;
-            extent.is_group = !extent.is_split && (cell.is_leaf() || is_even && cell.bodies as usize <= GROUP);
-        }
+        });
     }
 }
 

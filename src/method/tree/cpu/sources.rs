@@ -136,7 +136,8 @@ impl<E: Number> Sources<E> {
         let (count, stride) = (self.tree.cells.len(), expansions.stride());
         let zero = E::from_f64(0.0);
         let mut records = spare.unwritten(count, CellRecord::default(), "the cells of a tree")?;
-        let mut moments = spare.filled((count + 1) * stride, zero, "the moments of cells")?;
+        let mut moments = spare.unwritten((count + 1) * stride, zero, "the moments of cells")?;
+        moments[count * stride..].fill(zero);
         let mut summaries = spare.unwritten(count, Summary::default(), "the cells of a tree")?;
         let shared = Upward { sources: self, expansions, criterion, bodies: positions };
         let scratch = Mutex::new(Vec::new());
@@ -154,6 +155,7 @@ impl<E: Number> Sources<E> {
             threads.run(tasks, &scratch, Scratch::default, |(((cells, records), moments), summaries), scratch| {
                 let numbers = records.iter_mut().zip(moments.chunks_exact_mut(stride)).zip(summaries);
                 for (cell, ((record, moments), summary)) in cells.iter().zip(numbers) {
+                    moments.fill(zero);
                     *summary = if cell.is_leaf() {
                         shared.leaf(cell, moments, scratch)
                     } else {
@@ -240,7 +242,7 @@ impl<E: Number> Upward<'_, E> {
         }
         self.expansions.moments_of_bodies(of_masses, [of_x, of_y, of_z], moments);
         let radius = radius2.sqrt();
-        let reach = if reach > 0.0 { reach.powf(1.0 / f64::from(power)).min(radius) } else { radius };
+        let reach = if reach > 0.0 { root(reach, power as usize).min(radius) } else { radius };
         Summary { center, mass, radius, reach }
     }
 
@@ -291,7 +293,7 @@ impl<E: Number> Upward<'_, E> {
             }
         }
         let sum = if order % 2 == 0 { trace } else { trace * radius };
-        (sum / mass).max(0.0).powf(1.0 / order as f64).min(radius)
+        root((sum / mass).max(0.0), order).min(radius)
     }
 
     /// Returns the record of a cell.
@@ -323,6 +325,14 @@ impl<E: Number> Upward<'_, E> {
             opening: if cell.is_leaf() { E::from_f64(-1.0) } else { E::from_f64(radius) },
             reserved: [E::from_f64(0.0); 2],
         }
+    }
+}
+
+/// Returns the root of a degree.
+fn root(number: f64, degree: usize) -> f64 {
+    match degree {
+        4 => number.sqrt().sqrt(),
+        degree => number.powf(1.0 / degree as f64),
     }
 }
 

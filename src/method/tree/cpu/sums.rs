@@ -13,6 +13,7 @@ use crate::simd::expansions::{Expansions, Field, MAX_CHILDREN, Number, Sorted, T
 use crate::simd::kernel::Kernel;
 use crate::simd::tile::{Group, LaneSums, Tile};
 
+use super::cell_list::CellList;
 use super::octree::Octree;
 use super::sinks::{self, Extent};
 use super::sources::Sources;
@@ -94,6 +95,19 @@ pub fn gathered(
     Ok([a, b, c, d])
 }
 
+/// Puts sorted items where their order says.
+fn put_back<T: Copy + Send + Sync>(order: &[u32], sorted: &[T], into: &mut [T], threads: &Threads) {
+    // Each thread looks at all and takes those of its part, to which no other one writes.
+    let of_thread = into.len().div_ceil(threads.count()).max(PIECE);
+    threads.each(into.chunks_mut(of_thread).enumerate(), |(part, into)| {
+        for (number, item) in order.iter().zip(sorted) {
+            if let Some(place) = into.get_mut((*number as usize).wrapping_sub(part * of_thread)) {
+                *place = *item;
+            }
+        }
+    });
+}
+
 /// Sums forces by a tree, in numbers of a precision.
 pub struct TreeSums<'a, E> {
     /// The loops over near pairs.
@@ -172,7 +186,7 @@ impl<E: Number> TreeSums<'_, E> {
         };
         let walked = walk::walk(&coarse, sink_tree, first, &mut accelerations, threads)?;
         counts.coarse = walked.iter().map(|(_, counted)| counted).sum();
-        sinks::set_accelerations(sink_tree, &mut extents, &accelerations, variation);
+        sinks::set_accelerations(sink_tree, &mut extents, &accelerations, variation, threads);
         counts.seconds[2] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let walk = Walk {
@@ -196,9 +210,7 @@ impl<E: Number> TreeSums<'_, E> {
             counts.tests += scratch.counts.tests;
             counts.groups += scratch.counts.groups;
         }
-        for (sink, force) in sink_tree.order.iter().zip(sorted.iter()) {
-            forces[*sink as usize] = *force;
-        }
+        put_back(&sink_tree.order, &sorted, forces, threads);
         counts.seconds[3] = begin.elapsed().as_secs_f64();
         Ok(counts)
     }
@@ -311,7 +323,7 @@ struct Scratch<E> {
     tile: Option<Tile<E>>,
     sums: Sums,
     /// The cells that are left to direct sums of one sink.
-    kept: Vec<u32>,
+    kept: CellList,
     /// The bodies of near cells.
     ranges: Vec<std::ops::Range<usize>>,
     /// Positions of sinks, and the values of the local expansion.
@@ -328,7 +340,7 @@ impl<E: Number> Default for Scratch<E> {
             lane_sums: Vec::new(),
             tile: None,
             sums: Sums::default(),
-            kept: Vec::new(),
+            kept: CellList::default(),
             ranges: Vec::new(),
             rows: Default::default(),
             positions: Default::default(),

@@ -13,6 +13,7 @@ use crate::method::tree::cells::Cell;
 use crate::method::tree::criterion::MOST_PARTS;
 use crate::simd::expansions::{CellRecord, Expansions, Number, SinkCell, Sorted, Tests};
 
+use super::cell_list::CellList;
 use super::octree::Octree;
 
 /// A cell with at most this many sinks is one thread's, with all cells below it.
@@ -60,7 +61,7 @@ struct Task<'a, S, O> {
 }
 
 /// The list that a cell leaves to its children, and what they get.
-pub type Handed<S> = (Vec<u32>, Vec<S>);
+pub type Handed<S> = (CellList, Vec<S>);
 /// The memory of a thread: that of the pass, and what the cells of each depth below a task hand
 /// down.
 type Memory<P> = (<P as Pass>::Scratch, Vec<Handed<<P as Pass>::State>>);
@@ -79,7 +80,7 @@ pub fn walk<P: Pass>(
     }
     let scratch: Mutex<Vec<Memory<P>>> = Mutex::new(Vec::new());
     let new = || (P::Scratch::default(), Vec::new());
-    let mut lists = vec![memory::collected(first.iter().copied(), "lists of cells")?];
+    let mut lists = vec![CellList::of(first)?];
     let mut large = Vec::new();
     let mut small = Vec::new();
     let sort = |visit: Visit<P::State>, large: &mut Vec<_>, small: &mut Vec<_>| {
@@ -137,7 +138,7 @@ fn descend<P: Pass>(
     scratch: &mut P::Scratch,
     (first, out): (usize, &mut [P::Out]),
 ) -> Result<()> {
-    memory::lengthen(stack, depth + 1, "lists of cells", || (Vec::new(), Vec::new()))?;
+    memory::lengthen(stack, depth + 1, "lists of cells", Handed::default)?;
     let mut handed = std::mem::take(&mut stack[depth]);
     let bodies = tree.cells[cell].body_range();
     let of_cell = &mut out[bodies.start - first..bodies.end - first];
@@ -163,9 +164,9 @@ fn descend<P: Pass>(
 pub struct Sorting {
     /// The cells to be tested.
     work: Vec<u32>,
-    opened: Vec<u32>,
+    opened: CellList,
     /// The cells whose expansions are accepted.
-    pub accepted: Vec<u32>,
+    pub accepted: CellList,
 }
 
 impl Sorting {
@@ -176,7 +177,7 @@ impl Sorting {
         &mut self,
         cells: &[Cell],
         (list, most): (&[u32], u32),
-        kept: &mut Vec<u32>,
+        kept: &mut CellList,
         mut test: impl FnMut(&[u32], Sorted) -> [usize; 3],
     ) -> Result<u64> {
         let Sorting { work, opened, accepted } = self;
@@ -192,15 +193,13 @@ impl Sorting {
             first = false;
             tests += list.len() as u64;
             let room = list.len() + crate::law::lanes::MAX_LANES;
-            let (had, had_kept) = (accepted.len(), kept.len());
-            memory::lengthen(accepted, had + room, "lists of cells", || 0)?;
-            memory::lengthen(kept, had_kept + room, "lists of cells", || 0)?;
-            memory::lengthen(opened, room, "lists of cells", || 0)?;
-            let sorted =
-                Sorted { accepted: &mut accepted[had..], opened: &mut opened[..], kept: &mut kept[had_kept..] };
+            opened.clear();
+            let had_kept = kept.len();
+            let sorted = Sorted { accepted: accepted.room(room)?, opened: opened.room(room)?, kept: kept.room(room)? };
             let [more, open, keep] = test(list, sorted);
-            accepted.truncate(had + more);
-            kept.truncate(had_kept + keep);
+            accepted.take(more);
+            opened.take(open);
+            kept.take(keep);
             work.clear();
             let mut open_cell = |cell: &Cell| -> Result<()> {
                 let children = cell.child_range();
@@ -208,20 +207,16 @@ impl Sorting {
                 work.extend(children.start as u32..children.end as u32);
                 Ok(())
             };
-            opened[..open].iter().try_for_each(|cell| open_cell(&cells[*cell as usize]))?;
+            opened.iter().try_for_each(|cell| open_cell(&cells[*cell as usize]))?;
             if most < u32::MAX {
-                let mut small = had_kept;
-                for place in had_kept..kept.len() {
-                    let number = kept[place];
+                kept.retain_from(had_kept, |number| {
                     let cell = &cells[number as usize];
-                    if cell.bodies > most && !cell.is_leaf() {
+                    let is_large = cell.bodies > most && !cell.is_leaf();
+                    if is_large {
                         open_cell(cell)?;
-                    } else {
-                        kept[small] = number;
-                        small += 1;
                     }
-                }
-                kept.truncate(small);
+                    Ok(!is_large)
+                })?;
             }
         }
     }

@@ -219,7 +219,7 @@ impl<G: Gpu> TreeSums<G> {
             None => {
                 let spare = Spare::default();
                 let of_sinks = Bodies::sinks(block.sinks.all(), &spare)?;
-                Some(Others::OnHost(Box::new([Bodies::sources(sources, block.nj, &spare)?, of_sinks])))
+                Some(Others::OnHost(Box::new([Bodies::sources(sources, block.nj, (&self.threads, &spare))?, of_sinks])))
             }
         };
         let bodies = match &others {
