@@ -128,6 +128,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             continue;
 #endif
         SYNC;
+        const int lowest = slot >= 0 ? ranges[2 * slot] : 0, highest = slot >= 0 ? ranges[2 * slot + 1] : 0;
+        int is_in_order = 1;
         if (slot >= 0) {
             UNROLL
             for (int turn = 0; turn < PLACES; ++turn) {
@@ -146,7 +148,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 UNROLL
                 for (int row = 0; row < ROWS; ++row)
                     tile[row * TILE + TILE_PLACE(place)] = rows[row];
-                tile_indices[place] = indices[(long)slot * CHUNK + place];
+                const int index = indices[(long)slot * CHUNK + place];
+                tile_indices[place] = index;
+                is_in_order &= (uint)index - (uint)lowest == (uint)place;
             }
         }
 #if AHEAD
@@ -163,13 +167,37 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
         int guarded = 0;
         if (step.skip_own_index && slot >= 0) {
-            const int lowest = ranges[2 * slot], highest = ranges[2 * slot + 1];
             UNROLL
             for (int i = 0; i < SINKS; ++i)
                 guarded |= sink_index[i] >= lowest && sink_index[i] <= highest;
         }
         guarded = ANY(guarded);
-        SYNC;
+        SYNC_ALL(is_in_order);
+        // Of a chunk that has indices of about the sinks', only the accumulators that have a sink's own
+        // are guarded: the other threads of a block wait for those that are. Indices that count the
+        // places need no search.
+        uint guards = 0;
+        if (guarded) {
+            UNROLL_BY(1)
+            for (int pass = 0; pass < PASSES; ++pass) {
+                const int accumulator = pass * LANES + lane;
+                int meets = 0;
+                if (is_in_order) {
+                    UNROLL
+                    for (int i = 0; i < SINKS; ++i)
+                        meets |= ((uint)sink_index[i] - (uint)lowest) / ACCUMULATOR_LENGTH == (uint)accumulator;
+                } else {
+                    UNROLL_BY(4)
+                    for (int place = 0; place < ACCUMULATOR_LENGTH; ++place) {
+                        const int index = tile_indices[accumulator * ACCUMULATOR_LENGTH + place];
+                        UNROLL
+                        for (int i = 0; i < SINKS; ++i)
+                            meets |= index == sink_index[i];
+                    }
+                }
+                guards |= (uint)(ANY(meets) != 0) << pass;
+            }
+        }
 
 #if TAKES_TURNS
         REAL totals[SINKS][N_OUTPUTS];
@@ -189,7 +217,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                     best_before[i] = best[i];
                     best_accumulator_before[i] = best_accumulator[i];
                 }
-                for (int accumulator = lane; accumulator < ACCUMULATORS; accumulator += LANES) {
+                for (int pass = 0; pass < PASSES; ++pass) {
+                    const int accumulator = pass * LANES + lane;
                     REAL sums[SINKS][N_OUTPUTS];
                     REAL distance2[SINKS];
                     UNROLL
@@ -200,7 +229,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             sums[i][output] = 0;
                     }
                     const LOCAL_POINTER VECTOR *source = tile + accumulator * (ACCUMULATOR_LENGTH + 1);
-                    if (!guarded) {
+                    if (!(guards >> pass & 1)) {
                         UNROLL_BY(UNROLLED)
                         for (int place = 0; place < ACCUMULATOR_LENGTH; ++place) {
                             VECTOR rows[ROWS];
@@ -255,9 +284,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 // number.
                 UNROLL
                 for (int i = 0; i < SINKS; ++i)
-                    again |= !guarded && !(fabs(check[i]) < INFINITY_32);
+                    again |= guards != ALL_GUARDS && !(fabs(check[i]) < INFINITY_32);
                 if (again) {
-                    guarded = 1;
+                    guards = ALL_GUARDS;
                     UNROLL
                     for (int i = 0; i < SINKS; ++i) {
                         best[i] = best_before[i];

@@ -15,6 +15,9 @@
 #define UNROLLED OF_SHAPE(UNROLLED_)
 #define AHEAD OF_SHAPE(AHEAD_)
 #define ACCUMULATOR_LENGTH (CHUNK / ACCUMULATORS)
+// The accumulators of a thread in a chunk, and a bit for each of them.
+#define PASSES (ACCUMULATORS / LANES)
+#define ALL_GUARDS ((1u << PASSES) - 1)
 #define TEAMS (THREADS / LANES)
 // Places of a chunk that a thread fills.
 #define PLACES (CHUNK / THREADS)
