@@ -19,6 +19,12 @@
 #else
 #define KEEP_ADDRESS(i, place)
 #endif
+// Other threads wait for those that have guarded pairs, where few threads are at work on a sink.
+#if LANES == 1
+#define GUARDED_UNROLLED 2
+#else
+#define GUARDED_UNROLLED 1
+#endif
 
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
@@ -244,7 +250,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             }
                         }
                     } else {
-                        UNROLL_BY(1)
+                        UNROLL_BY(GUARDED_UNROLLED)
                         for (int place = 0; place < ACCUMULATOR_LENGTH; ++place) {
                             VECTOR rows[ROWS];
                             UNROLL
@@ -425,3 +431,4 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 }
 
 #undef KEEP_ADDRESS
+#undef GUARDED_UNROLLED
