@@ -26,8 +26,6 @@ typedef unsigned long long ulong;
 // Earlier writes are seen before later ones, by the device or by the host too.
 #define FENCE __threadfence()
 #define FENCE_HOST __threadfence_system()
-// Waits for all threads of the block, and says of a condition whether it holds for each of them.
-#define SYNC_ALL(condition) ((condition) = __syncthreads_and(condition))
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
 // 32 threads run in step: those for which a condition holds, as bits, and the wait for all of them.

@@ -14,10 +14,6 @@
 #define BLOCKS ((int)get_num_groups(0))
 // All threads of a block, with what they wrote to local and global memory.
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-// Whether it holds for each thread is not known.
-#define SYNC_ALL(condition) \
-    SYNC; \
-    (condition) = 0
 // A vote would need to know which threads run in step.
 #define ANY(condition) (condition)
 #define COUNT_BITS(value) ((int)popcount(value))

@@ -26,6 +26,10 @@
 #define GUARDED_UNROLLED 1
 #endif
 
+#if BLOCK_SINKS % DEALT
+#error "the sinks of a thread block are dealt DEALT at a time"
+#endif
+
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
     GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL double *partial_sums,
@@ -45,6 +49,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     } shared;
     LOCAL_POINTER VECTOR *const tile = shared.tile;
     LOCAL int tile_indices[CHUNK];
+    // The last chunk of the segment in which indices do not count the places.
+    LOCAL int out_of_order;
 #if IS_SHORT
     LOCAL_POINTER double *const accumulator_sums = shared.accumulator_sums;
 #elif TAKES_TURNS
@@ -64,7 +70,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     results += step.results_from;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % LANES, team = THREAD / LANES;
-    const int segment_number = BLOCK / step.blocks, first_sink = BLOCK % step.blocks * BLOCK_SINKS;
+    const int segment_number = BLOCK / step.blocks, column = BLOCK % step.blocks;
     const Segment segment = segment_of(&step, segment_number);
 
     Sink sink[SINKS];
@@ -73,7 +79,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     uint best_accumulator[SINKS];
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
-        const int wanted = first_sink + i * TEAMS + team;
+        const int wanted = sink_at(&step, column, i * TEAMS + team);
         const int number = wanted < step.ni ? wanted : step.ni - 1;
         sink[i] = load_sink(sinks, number, &step);
         sink_index[i] = index_of_sink(sinks, number);
@@ -110,7 +116,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     for (int place = THREAD; place < N_OUTPUTS * BLOCK_SINKS; place += THREADS)
         accumulated[place] = 0.0;
 #endif
-    const int has_sinks = first_sink + team < step.ni;
+    if (THREAD == 0)
+        out_of_order = -1;
+    const int has_sinks = sink_at(&step, column, team) < step.ni;
 
 #if FUSED
     double source[PLACES][SOURCE_ROWS];
@@ -135,7 +143,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
         SYNC;
         const int lowest = slot >= 0 ? ranges[2 * slot] : 0, highest = slot >= 0 ? ranges[2 * slot + 1] : 0;
-        int is_in_order = 1;
         if (slot >= 0) {
             UNROLL
             for (int turn = 0; turn < PLACES; ++turn) {
@@ -156,7 +163,8 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                     tile[row * TILE + TILE_PLACE(place)] = rows[row];
                 const int index = indices[(long)slot * CHUNK + place];
                 tile_indices[place] = index;
-                is_in_order &= (uint)index - (uint)lowest == (uint)place;
+                if ((uint)index - (uint)lowest != (uint)place)
+                    out_of_order = k;
             }
         }
 #if AHEAD
@@ -178,7 +186,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                 guarded |= sink_index[i] >= lowest && sink_index[i] <= highest;
         }
         guarded = ANY(guarded);
-        SYNC_ALL(is_in_order);
+        SYNC;
         // Of a chunk that has indices of about the sinks', only the accumulators that have a sink's own
         // are guarded: the other threads of a block wait for those that are. Indices that count the
         // places need no search.
@@ -188,7 +196,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             for (int pass = 0; pass < PASSES; ++pass) {
                 const int accumulator = pass * LANES + lane;
                 int meets = 0;
-                if (is_in_order) {
+                if (out_of_order != k) {
                     UNROLL
                     for (int i = 0; i < SINKS; ++i)
                         meets |= ((uint)sink_index[i] - (uint)lowest) / ACCUMULATOR_LENGTH == (uint)accumulator;
@@ -357,7 +365,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
     SYNC;
     for (int place = THREAD; place < N_OUTPUTS * BLOCK_SINKS; place += THREADS) {
-        const int output = place / BLOCK_SINKS, number = first_sink + place % BLOCK_SINKS;
+        const int output = place / BLOCK_SINKS, number = sink_at(&step, column, place % BLOCK_SINKS);
 #if IS_SHORT
         double sum = accumulator_sums[place];
         UNROLL
@@ -378,7 +386,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     }
     SYNC;
     for (int place = THREAD; place < BLOCK_SINKS; place += THREADS) {
-        const int number = first_sink + place;
+        const int number = sink_at(&step, column, place);
         REAL distance2 = lane_distances[place];
         uint accumulator = lane_accumulators[place];
         UNROLL
@@ -398,7 +406,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #else
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
-        const int number = first_sink + i * TEAMS + team;
+        const int number = sink_at(&step, column, i * TEAMS + team);
         if (number < step.ni) {
             partial_distances[(long)segment_number * step.stride + number] = best[i];
             partial_accumulators[(long)segment_number * step.stride + number] = best_accumulator[i];
