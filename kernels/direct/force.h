@@ -26,10 +26,6 @@
 #define GUARDED_UNROLLED 1
 #endif
 
-#if BLOCK_SINKS % DEALT
-#error "the sinks of a thread block are dealt DEALT at a time"
-#endif
-
 KERNEL(THREADS, RESIDENT)
 FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
     GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL double *partial_sums,
@@ -70,7 +66,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     results += step.results_from;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % LANES, team = THREAD / LANES;
-    const int segment_number = BLOCK / step.blocks, column = BLOCK % step.blocks;
+    const int segment_number = BLOCK / step.blocks, first_sink = BLOCK % step.blocks * BLOCK_SINKS;
     const Segment segment = segment_of(&step, segment_number);
 
     Sink sink[SINKS];
@@ -79,7 +75,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     uint best_accumulator[SINKS];
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
-        const int wanted = sink_at(&step, column, i * TEAMS + team);
+        const int wanted = first_sink + i * TEAMS + team;
         const int number = wanted < step.ni ? wanted : step.ni - 1;
         sink[i] = load_sink(sinks, number, &step);
         sink_index[i] = index_of_sink(sinks, number);
@@ -118,7 +114,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
     if (THREAD == 0)
         out_of_order = -1;
-    const int has_sinks = sink_at(&step, column, team) < step.ni;
+    const int has_sinks = first_sink + team < step.ni;
 
 #if FUSED
     double source[PLACES][SOURCE_ROWS];
@@ -365,7 +361,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
     SYNC;
     for (int place = THREAD; place < N_OUTPUTS * BLOCK_SINKS; place += THREADS) {
-        const int output = place / BLOCK_SINKS, number = sink_at(&step, column, place % BLOCK_SINKS);
+        const int output = place / BLOCK_SINKS, number = first_sink + place % BLOCK_SINKS;
 #if IS_SHORT
         double sum = accumulator_sums[place];
         UNROLL
@@ -386,7 +382,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     }
     SYNC;
     for (int place = THREAD; place < BLOCK_SINKS; place += THREADS) {
-        const int number = sink_at(&step, column, place);
+        const int number = first_sink + place;
         REAL distance2 = lane_distances[place];
         uint accumulator = lane_accumulators[place];
         UNROLL
@@ -406,7 +402,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #else
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
-        const int number = sink_at(&step, column, i * TEAMS + team);
+        const int number = first_sink + i * TEAMS + team;
         if (number < step.ni) {
             partial_distances[(long)segment_number * step.stride + number] = best[i];
             partial_accumulators[(long)segment_number * step.stride + number] = best_accumulator[i];

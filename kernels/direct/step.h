@@ -29,16 +29,6 @@ FUNCTION Segment segment_of(const Step *step, int number)
     return segment;
 }
 
-// The sink at a place of a thread block, by the number of the block among those of a segment. Sinks
-// are dealt to these in turns, so that no block has many whose own sources are near each other: the
-// threads of a block wait for those that meet one. Those that are dealt together are written together.
-#define DEALT 8
-
-FUNCTION int sink_at(const Step *step, int column, int place)
-{
-    return (place / DEALT * step->blocks + column) * DEALT + place % DEALT;
-}
-
 // 64 bits of a record or of a sink: a number, or an index and, in records, an address.
 typedef union {
     double number;
