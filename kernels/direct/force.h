@@ -183,9 +183,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         }
         guarded = ANY(guarded);
         SYNC;
-        // Of a chunk that has indices of about the sinks', only the accumulators that have a sink's own
-        // are guarded: the other threads of a block wait for those that are. Indices that count the
-        // places need no search.
+        // Of a chunk that may have sinks' own sources, only the accumulators that do are guarded: the
+        // other threads of a block wait for those that are. Indices that count the places need no
+        // search.
         uint guards = 0;
         if (guarded) {
             UNROLL_BY(1)

@@ -120,8 +120,8 @@ pub struct Block {
     /// Whether the sinks are copied after the block was started, part after part: from the first of
     /// each assignment on. There is room for all of them here.
     pub in_parts: bool,
-    /// Whether the sinks are on the device alone, which took them from arrays of the caller. There
-    /// is room for them here.
+    /// Whether the sinks are on the device alone, which took them from arrays of the caller, or are
+    /// the sources, of which none were made. There is room for them here.
     pub sinks_on_device: bool,
     /// What is asked of a tree; without it all pairs are summed.
     pub tree: Option<TreeBlock>,

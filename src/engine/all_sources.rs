@@ -73,8 +73,8 @@ impl System {
         (self.first_has_all() && self.devices.arrays().is_some()).then_some(accuracy)
     }
 
-    /// Returns the accuracy of the forces by a tree where the CPU sums them, and the sources are all
-    /// that there are.
+    /// Returns the accuracy of the forces by a tree where the CPU sums them, and the sources are
+    /// all that there are.
     fn tree_of_all_on_cpu(&self, nj: usize) -> Option<TreeAccuracy> {
         let is_here = self.setup().backend == Backend::Cpu && self.journal.sources().count() == nj;
         self.tree_of_all(nj).filter(|_| is_here)

@@ -55,8 +55,8 @@ const MOST_GROWTH: usize = 32;
 const BYTES_OF_SINK: u64 = 64;
 /// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
 const BYTES_OF_GROUP: u64 = 128;
-/// Interaction lists with fewer pairs for each byte of them are one device's: the host's copies take
-/// longer than the sums, and are longer for several devices.
+/// Interaction lists with fewer pairs for each byte of them are one device's: the host's copies
+/// take longer than the sums, and are longer for several devices.
 const PAIRS_OF_BYTE: u64 = 5;
 /// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
 const BYTES_OF_PIECE: u64 = 8 << 20;
@@ -690,8 +690,8 @@ fn is_copied_longer(lists: &InteractionLists) -> bool {
     lists.pairs() < PAIRS_OF_BYTE.saturating_mul(bytes_of(lists, &(0..lists.groups.len())))
 }
 
-/// Returns the bytes of some groups of interaction lists that the host copies, or that are copied in
-/// as much time.
+/// Returns the bytes of some groups of interaction lists that the host copies, or that are copied
+/// in as much time.
 fn bytes_of(lists: &InteractionLists, groups: &Range<usize>) -> u64 {
     let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
     let of_sinks = lists.sinks_of(groups).len() as u64 * of_sink;

@@ -103,7 +103,8 @@ pub struct Statistics {
 enum SinkPlace {
     /// Here.
     Host,
-    /// On the device alone, with what is asked of a tree.
+    /// On the device alone, with what is asked of a tree. Those of a tree that are the sources are
+    /// where these are.
     Device(Option<TreeBlock>),
 }
 

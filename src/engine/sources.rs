@@ -48,18 +48,21 @@ impl System {
         Ok(())
     }
 
-    /// Writes many sources as [`System::set_source`] does for one after another, by several threads,
-    /// if devices take all as records. `address_at` and `source_at` return those at a place. It
-    /// writes all or none, and then returns false: also where there are few, and where one of them is
-    /// not good or has an address that was written before since the last block.
+    /// Writes many sources as [`System::set_source`] does for one after another, by several
+    /// threads, if devices take all as records. `address_at` and `source_at` return those at a
+    /// place. It writes all or none, and then returns false: also where there are few, and where
+    /// one of them is not good or has an address that was written before since the last block.
     pub fn record_sources(
         &mut self,
         count: usize,
         address_at: impl Fn(usize) -> usize,
         source_at: impl Fn(usize) -> Source + Sync,
     ) -> Result<bool> {
+        if count < MANY_RECORDS {
+            return Ok(false);
+        }
         let highest = (0..count).map(&address_at).max().unwrap_or(0);
-        if count < MANY_RECORDS || highest > i32::MAX as usize {
+        if highest > i32::MAX as usize {
             return Ok(false);
         }
         let interaction = &*self.interaction;

@@ -86,9 +86,9 @@ impl Block<'_> {
         std::hint::black_box(bits);
     }
 
-    /// Advances the members, which are the sinks, by several threads if they are many. `due` gets the
-    /// time when each is due next, as a fraction of the interval. Returns how many wanted steps were
-    /// too short.
+    /// Advances the members, which are the sinks, by several threads if they are many. `due` gets
+    /// the time when each is due next, as a fraction of the interval. Returns how many wanted steps
+    /// were too short.
     pub fn advance(
         &self,
         forces: &Forces,

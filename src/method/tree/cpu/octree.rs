@@ -159,8 +159,8 @@ fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare)
     Ok(dealt)
 }
 
-/// Returns the high words that divide many bodies into buckets of about as many, in their order: one
-/// less than a power of two.
+/// Returns the high words that divide many bodies into buckets of about as many, in their order:
+/// one less than a power of two.
 fn splitters(count: usize, high_of: impl Fn(usize) -> u64) -> Result<Vec<u64>> {
     let buckets = (count / OF_BUCKET).next_power_of_two().min(MOST_BUCKETS);
     let samples = buckets * SAMPLES_OF_BUCKET;
@@ -171,8 +171,8 @@ fn splitters(count: usize, high_of: impl Fn(usize) -> u64) -> Result<Vec<u64>> {
     memory::collected(lowest, "a sample of the keys of bodies")
 }
 
-/// Returns for each high word how many of the splitters, which are one less than a power of two, are
-/// not above it.
+/// Returns for each high word how many of the splitters, which are one less than a power of two,
+/// are not above it.
 #[inline(always)]
 fn buckets_among(splitters: &[u64], highs: [u64; AT_ONCE]) -> [usize; AT_ONCE] {
     let (mut buckets, mut half) = ([0; AT_ONCE], splitters.len().div_ceil(2));
