@@ -5,26 +5,30 @@
 FUNCTION int is_within(double value, double largest)
 {
     // False for NaN.
-    return value >= -largest && value <= largest;
+    return (value >= -largest) & (value <= largest);
 }
 
 FUNCTION int is_good_vector(GLOBAL const char *origin, const Column column, long body, double largest)
 {
-    return is_within(real_of(origin, column, body, 0), largest) && is_within(real_of(origin, column, body, 1), largest)
-        && is_within(real_of(origin, column, body, 2), largest);
+    return is_within(real_of(origin, column, body, 0), largest) & is_within(real_of(origin, column, body, 1), largest)
+        & is_within(real_of(origin, column, body, 2), largest);
 }
 
-// Whether the numbers of a body are finite and within the bounds of the precision.
+// Whether the numbers of a body are finite and within the bounds of the precision. Those
+// that most callers give are read at once.
 FUNCTION int is_good_body(GLOBAL const char *origin, const Columns *columns, const BodyBounds *bounds, long body)
 {
     const double softening2 = real_of(origin, columns->softening2, body, 0);
     int good = is_within(real_of(origin, columns->masses, body, 0), bounds->mass)
-        && is_within(real_of(origin, columns->times, body, 0), LARGEST_DOUBLE)
-        && softening2 >= 0.0 && softening2 <= bounds->softening2
-        && is_good_vector(origin, columns->positions, body, bounds->position);
+        & is_within(real_of(origin, columns->times, body, 0), LARGEST_DOUBLE)
+        & (softening2 >= 0.0) & (softening2 <= bounds->softening2)
+        & is_good_vector(origin, columns->positions, body, bounds->position)
+        & is_good_vector(origin, columns->velocities, body, LARGEST_DOUBLE);
     UNROLL
-    for (int k = 1; k < 8; ++k)
-        good = good && is_good_vector(origin, (&columns->positions)[k], body, LARGEST_DOUBLE);
+    for (int k = 2; k < 8; ++k) {
+        if ((&columns->positions)[k].stride != 0)
+            good &= is_good_vector(origin, (&columns->positions)[k], body, LARGEST_DOUBLE);
+    }
     return good;
 }
 

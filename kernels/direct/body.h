@@ -6,7 +6,7 @@
 #define REAL double
 #define WHOLE long
 #define VECTOR double2
-#define SMALLEST 2.2250738585072014e-308
+#define SMALLEST_HIGH_WORD 0x00100000u
 #define FAR_FROM_SINKS FAR_AWAY
 #define FARTHEST2 2e301
 #define NO_DISTANCE2 ((double)INFINITY_32)

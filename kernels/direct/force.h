@@ -8,17 +8,6 @@
 // of a segment. Each sum begins at zero. With short accumulators, for few sinks, those of all
 // chunks of a segment are added in 64 bits each, and then to one another.
 
-// Few sources are in a short accumulator: the address of the nearest is kept at once, where else
-// the accumulator is kept and the source is looked for at the end of the block.
-#if NEAREST && IS_SHORT
-#define KEEP_ADDRESS(i, place) \
-    if (distance2[i] < best[i]) { \
-        best[i] = distance2[i]; \
-        best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place); \
-    }
-#else
-#define KEEP_ADDRESS(i, place)
-#endif
 // Other threads wait for those that have guarded pairs, where few threads are at work on a sink.
 #if LANES == 1
 #define GUARDED_UNROLLED 2
@@ -216,6 +205,9 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if LANES == 1 || IS_SHORT
             REAL totals[SINKS][N_OUTPUTS];
 #endif
+            // Few sources are in a short accumulator: the address of the nearest is kept at once,
+            // where else the accumulator is kept and the source is looked for at the end of the
+            // block.
             int again;
             do {
                 again = 0;
@@ -249,8 +241,11 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             const Body body = body_of_rows(rows);
                             UNROLL
                             for (int i = 0; i < SINKS; ++i) {
-                                add_pair(&body, &sink[i], 0, 1, sums[i], &distance2[i]);
-                                KEEP_ADDRESS(i, place);
+                                const int is_nearest = add_pair(&body, &sink[i], 0, 1, IS_SHORT, sums[i], &distance2[i]);
+                                if (is_nearest) {
+                                    best[i] = distance2[i];
+                                    best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place);
+                                }
                             }
                         }
                     } else {
@@ -264,9 +259,13 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             const int index = tile_indices[accumulator * ACCUMULATOR_LENGTH + place];
                             UNROLL
                             for (int i = 0; i < SINKS; ++i) {
-                                add_pair(&body, &sink[i], 1, !step.skip_own_index || index != sink_index[i], sums[i],
-                                    &distance2[i]);
-                                KEEP_ADDRESS(i, place);
+                                const int is_other = !step.skip_own_index || index != sink_index[i];
+                                const int is_nearest =
+                                    add_pair(&body, &sink[i], 1, is_other, IS_SHORT, sums[i], &distance2[i]);
+                                if (is_nearest) {
+                                    best[i] = distance2[i];
+                                    best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place);
+                                }
                             }
                         }
                     }
@@ -434,5 +433,4 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
 }
 
-#undef KEEP_ADDRESS
 #undef GUARDED_UNROLLED

@@ -4,27 +4,51 @@
 // crackle w j - 9 alpha S - 9 beta J - 3 gamma A, where alpha = (r.v) / s2, beta = (|v|^2 + r.a) /
 // s2 + alpha^2, gamma = (3 v.a + r.j) / s2 + alpha (3 beta - 4 alpha^2).
 
-FUNCTION REAL inverse_sqrt(REAL value)
+// Comparisons of numbers that are not negative. Those of doubles are not made by the units for
+// doubles, which have enough to do.
+
+FUNCTION int is_nearer(REAL a, REAL b)
 {
 #if IS_DOUBLE
-    // One step of third order: h is what the seed misses, 1 / sqrt(1 - h) = 1 + h / 2 + 3 h^2 / 8 +
-    // ...
-    double seed;
-    INVERSE_SQRT_SEED_64(seed, value);
-    const double h = fma(-(value * seed), seed, 1.0);
-    return fma(seed * h, fma(0.375, h, 0.5), seed);
+    return BITS_OF_DOUBLE(a) < BITS_OF_DOUBLE(b);
 #else
-    return INVERSE_SQRT_32(value);
+    return a < b;
 #endif
 }
 
-// The smaller of two squared distances; neither is negative.
 FUNCTION REAL nearer(REAL a, REAL b)
 {
 #if IS_DOUBLE
-    return BITS_OF_DOUBLE(a) < BITS_OF_DOUBLE(b) ? a : b;
+    return is_nearer(a, b) ? a : b;
 #else
     return fmin(a, b);
+#endif
+}
+
+// Whether a number is zero or not normal.
+FUNCTION int vanishes(REAL value)
+{
+#if IS_DOUBLE
+    return (uint)(BITS_OF_DOUBLE(value) >> 32) < SMALLEST_HIGH_WORD;
+#else
+    return !(value >= SMALLEST);
+#endif
+}
+
+// The inverse of the root of a number, or 0 where the pair does not count.
+FUNCTION REAL inverse_sqrt(REAL value, int counts)
+{
+#if IS_DOUBLE
+    // One step of third order: h is what the seed misses, 1 / sqrt(1 - h) = 1 + h / 2 + 3 h^2 / 8 +
+    // ... A seed of 0 stays 0.
+    double seed;
+    INVERSE_SQRT_SEED_64(seed, value);
+    seed = counts ? seed : 0.0;
+    const double h = fma(-(value * seed), seed, 1.0);
+    return fma(seed * h, fma(0.375, h, 0.5), seed);
+#else
+    const float root = INVERSE_SQRT_32(value);
+    return counts ? root : 0.0f;
 #endif
 }
 
@@ -76,9 +100,10 @@ FUNCTION int is_neighbour(const REAL r[3], REAL r2, const REAL v[3], REAL mass, 
 #endif
 
 // Adds one pair. `guarded` is false where no pair needs a look, `is_other` for a source that is the
-// sink itself; both are constants where the caller need not look.
-FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is_other, REAL sums[N_OUTPUTS],
-    REAL *distance2)
+// sink itself; both are constants where the caller need not look. `distance2` becomes the smaller
+// squared distance; if `keeps_place`, it returns whether that is the source's and was not before.
+FUNCTION int add_pair(const Body *source, const Sink *sink, int guarded, int is_other, int keeps_place,
+    REAL sums[N_OUTPUTS], REAL *distance2)
 {
     REAL r[3];
     position_difference(source, sink, r);
@@ -88,11 +113,14 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is
 #else
     const REAL s2 = fma(r[2], r[2], fma(r[1], r[1], fma(r[0], r[0], sink->weight)));
 #endif
-    REAL inverse = inverse_sqrt(s2);
-    if (guarded)
-        inverse = is_other && s2 >= SMALLEST ? inverse : (REAL)0;
+    REAL inverse = inverse_sqrt(s2, !guarded | (is_other & !vanishes(s2)));
+    int is_nearest = 0;
 #if NEAREST
-    *distance2 = nearer(*distance2, guarded && !is_other ? NO_DISTANCE2 : r2);
+    is_nearest = keeps_place & (!guarded | is_other) & is_nearer(r2, *distance2);
+    if (keeps_place && IS_DOUBLE)
+        *distance2 = is_nearest ? r2 : *distance2;
+    else
+        *distance2 = nearer(*distance2, guarded && !is_other ? NO_DISTANCE2 : r2);
 #endif
 #if REGULAR
     // Also of one at no distance, whose root is no number.
@@ -146,4 +174,5 @@ FUNCTION void add_pair(const Body *source, const Sink *sink, int guarded, int is
         sums[10 + k] = fma(w, crackle, sums[10 + k]);
 #endif
     }
+    return is_nearest;
 }

@@ -2,31 +2,36 @@
 // threads share a sink, and a thread has LIST_SINKS sinks. The sources of the group come in tiles.
 //
 // The order of addition depends on the number of sinks and sources of the group alone: source p of
-// a tile is in strand p % LIST_STRANDS; a lane adds its strands one after another, each of which
-// begins at zero, then lanes are added, all in the numbers of a pair; then, in 64 bits, the tiles
-// of a segment, and the segments of a list.
+// a tile is in strand p % strands; a lane adds its strands one after another, each of which begins
+// at zero, then lanes are added, all in the numbers of a pair; then, in 64 bits, the tiles of a
+// segment, and the segments of a list. In single precision there are LIST_STRANDS, so that sums do
+// not run over many sources; in doubles a lane has one.
 
 #define ITEM_SINKS (1 << ITEM_SINK_BITS)
 #define LIST_PLACES (LIST_TILE / LIST_THREADS)
+// Where the tile has the sources of a strand: at a distance of STRAND_STEP from one another. Those
+// of a lane's own strand follow one another, with a place after the last, so that lanes read from
+// different banks.
+#if IS_DOUBLE
+#define STRANDS lanes
+#define STRAND_STEP 1
+#define PLACE_IN_TILE(strand, turn) ((strand) * (LIST_TILE / STRANDS + 1) + (turn))
+#define LIST_ROW_PLACES (LIST_TILE + LIST_STRANDS)
+#else
+#define STRANDS LIST_STRANDS
+#define STRAND_STEP LIST_STRANDS
+#define PLACE_IN_TILE(strand, turn) ((turn) * STRANDS + (strand))
+#define LIST_ROW_PLACES LIST_TILE
+#endif
 // Numbers of a sink among partial sums: its sums, and the distance and the index of the nearest
 // source.
 #define PARTIAL_NUMBERS (N_OUTPUTS + 2 * NEAREST)
 
-#if NEAREST
-#define KEEP_PLACE(i, turn) \
-    if (distance2 < best[i]) { \
-        best[i] = distance2; \
-        best_place[i] = first + (turn) * LIST_STRANDS + strand; \
-    }
-#else
-#define KEEP_PLACE(i, turn)
-#endif
-
 // Puts the rows of a source into the tile.
-#define PUT_SOURCE(place) \
+#define PUT_SOURCE(at) \
     UNROLL \
     for (int row = 0; row < ROWS; ++row) \
-        shared.tile[row * LIST_TILE + (place)] = rows[row];
+        shared.tile[row * LIST_ROW_PLACES + (at)] = rows[row];
 
 // Takes a source away, in its rows.
 #if IS_DOUBLE
@@ -41,13 +46,12 @@
     VECTOR rows[ROWS]; \
     UNROLL \
     for (int row = 0; row < ROWS; ++row) \
-        rows[row] = source[row * LIST_TILE + turn * LIST_STRANDS]; \
+        rows[row] = source[row * LIST_ROW_PLACES + turn * STRAND_STEP]; \
     const Body body = body_of_rows(rows); \
     UNROLL \
     for (int i = 0; i < LIST_SINKS; ++i) { \
-        REAL distance2 = NO_DISTANCE2; \
-        add_pair(&body, &sink[i], guarded, is_other, sums[i], &distance2); \
-        KEEP_PLACE(i, turn); \
+        const int is_nearest = add_pair(&body, &sink[i], guarded, is_other, 1, sums[i], &best[i]); \
+        best_place[i] = is_nearest ? first + turn * STRANDS + strand : best_place[i]; \
     }
 
 KERNEL(LIST_THREADS, LIST_RESIDENT)
@@ -57,7 +61,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
     GLOBAL double *results)
 {
     LOCAL union {
-        VECTOR tile[ROWS * LIST_TILE];
+        VECTOR tile[ROWS * LIST_ROW_PLACES];
         REAL lane_totals[N_OUTPUTS * ITEM_SINKS];
 #if NEAREST
         struct {
@@ -66,7 +70,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
         } nearest;
 #endif
     } shared;
-    LOCAL int tile_indices[LIST_TILE];
+    LOCAL int tile_indices[LIST_ROW_PLACES];
     LOCAL double accumulated[N_OUTPUTS * ITEM_SINKS];
     LOCAL int lowest, highest, guards[2];
 
@@ -115,12 +119,12 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
             accumulated[turn * LIST_THREADS + THREAD] = 0.0;
         for (int first = segment; first < segment_end; first += LIST_TILE) {
             const int count = segment_end - first < LIST_TILE ? segment_end - first : LIST_TILE;
-            const int steps = (count + LIST_STRANDS - 1) / LIST_STRANDS;
+            const int steps = (count + STRANDS - 1) / STRANDS;
             SYNC;
             int is_guarded = 0;
             if (is_own) {
                 UNROLL_BY(1)
-                for (int place = THREAD; place < LIST_STRANDS * steps; place += LIST_THREADS) {
+                for (int place = THREAD; place < STRANDS * steps; place += LIST_THREADS) {
                     const long source = item.first_source + first + (place < count ? place : count - 1);
                     double numbers[SOURCE_ROWS];
                     load_own(own, &columns, source, numbers);
@@ -128,10 +132,11 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                     PredictionTarget target = own_step.target;
                     target.nj = place < count;
                     predict(numbers, 0, target, rows);
-                    PUT_SOURCE(place);
+                    const int at = PLACE_IN_TILE(place % STRANDS, place / STRANDS);
+                    PUT_SOURCE(at);
                     if (step.skip_own_index) {
                         const int index = index_of(own, &columns, source);
-                        tile_indices[place] = index;
+                        tile_indices[at] = index;
                         is_guarded |= index >= lowest_index && index <= highest_index;
                     }
                 }
@@ -155,10 +160,11 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                         rows[row] = predicted[(from * ROWS + row) * CHUNK + addresses_of[turn] % CHUNK];
                     if (!there)
                         FORGET_SOURCE;
-                    PUT_SOURCE(place);
+                    const int at = PLACE_IN_TILE(place % STRANDS, place / STRANDS);
+                    PUT_SOURCE(at);
                     if (step.skip_own_index) {
                         const int index = indices[from * CHUNK + addresses_of[turn] % CHUNK];
-                        tile_indices[place] = index;
+                        tile_indices[at] = index;
                         is_guarded |= there && index >= lowest_index && index <= highest_index;
                     }
                 }
@@ -184,7 +190,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                         best_before[i] = best[i];
                         best_place_before[i] = best_place[i];
                     }
-                    for (int strand = lane; strand < LIST_STRANDS; strand += lanes) {
+                    for (int strand = lane; strand < STRANDS; strand += lanes) {
                         REAL sums[LIST_SINKS][N_OUTPUTS];
                         UNROLL
                         for (int i = 0; i < LIST_SINKS; ++i) {
@@ -192,7 +198,8 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                             for (int output = 0; output < N_OUTPUTS; ++output)
                                 sums[i][output] = 0;
                         }
-                        const LOCAL_POINTER VECTOR *source = shared.tile + strand;
+                        const int from = PLACE_IN_TILE(strand, 0);
+                        const LOCAL_POINTER VECTOR *source = shared.tile + from;
                         if (!guarded) {
                             UNROLL_BY(LIST_UNROLLED)
                             for (int turn = 0; turn < steps; ++turn) {
@@ -201,7 +208,7 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                         } else {
                             UNROLL_BY(2)
                             for (int turn = 0; turn < steps; ++turn) {
-                                const int index = tile_indices[turn * LIST_STRANDS + strand];
+                                const int index = tile_indices[from + turn * STRAND_STEP];
                                 ADD_LISTED_SOURCE(1, !step.skip_own_index || index != sink_index[i]);
                             }
                         }
@@ -263,17 +270,14 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
         }
         SYNC;
         UNROLL_BY(1)
-        for (int turn = 0; turn * LIST_THREADS < N_OUTPUTS * block_sinks; ++turn) {
-            const int place = turn * LIST_THREADS + THREAD;
-            const int output = place >> sink_bits, number = place & (block_sinks - 1);
-            if (output < N_OUTPUTS && number < item.sinks) {
-                const double sum = accumulated[place] * unit_of_sum(&own_step, output);
-                if (item.partial >= 0) {
-                    partial_sums[((long)item.partial + number) * PARTIAL_NUMBERS + output] = sum;
-                } else {
-                    GLOBAL double *result = results + ((long)(item.first_sink - step.first_sink) + number) * N_OUTPUTS + output;
-                    *result = segment == 0 ? sum : *result + sum;
-                }
+        for (int place = THREAD; place < N_OUTPUTS * item.sinks; place += LIST_THREADS) {
+            const int number = place / N_OUTPUTS, output = place - number * N_OUTPUTS;
+            const double sum = accumulated[(output << sink_bits) + number] * unit_of_sum(&own_step, output);
+            if (item.partial >= 0) {
+                partial_sums[((long)item.partial + number) * PARTIAL_NUMBERS + output] = sum;
+            } else {
+                GLOBAL double *result = results + (long)(item.first_sink - step.first_sink) * N_OUTPUTS + place;
+                *result = segment == 0 ? sum : *result + sum;
             }
         }
     }

@@ -44,15 +44,15 @@ pub struct ListTuning {
 impl Tuning {
     /// Returns the tuning of interaction lists, which follows from that of the direct sums over
     /// many sinks. The tiles of more than one row are smaller, so that all thread blocks have
-    /// theirs. Pairs in doubles leave registers for one sink of a thread where many threads are at
-    /// work.
+    /// theirs, and those of many doubles leave a cache for the sources of lists of addresses. Pairs
+    /// in doubles leave registers for one sink of a thread where many threads are at work.
     pub fn list(&self, interaction: &Interaction) -> ListTuning {
         let last = SHAPES.len() - 1;
-        let tile = if rows(interaction) == 1 { 256 } else { 128 };
-        let (sinks, resident) = match (interaction.precision, interaction.order) {
-            (Precision::Double, Order::Second | Order::Fourth) => (1, 18),
-            (Precision::Double, _) => (1, 12),
-            _ => (self.sinks[last], 4 * self.resident[last]),
+        let (sinks, resident, tile) = match (interaction.precision, interaction.order) {
+            (Precision::Double, Order::Second) => (1, 18, 128),
+            (Precision::Double, Order::Fourth) => (1, 20, 64),
+            (Precision::Double, _) => (1, 12, 64),
+            _ => (self.sinks[last], 4 * self.resident[last], if rows(interaction) == 1 { 256 } else { 128 }),
         };
         ListTuning { sinks, resident, tile, unrolled: 4 }
     }
