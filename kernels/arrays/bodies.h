@@ -14,8 +14,8 @@ FUNCTION int is_good_vector(GLOBAL const char *origin, const Column column, long
         & is_within(real_of(origin, column, body, 2), largest);
 }
 
-// Whether the numbers of a body are finite and within the bounds of the precision. Those
-// that most callers give are read at once.
+// Whether the numbers of a body are finite and within the bounds of the precision. Those that most
+// callers give are read at once.
 FUNCTION int is_good_body(GLOBAL const char *origin, const Columns *columns, const BodyBounds *bounds, long body)
 {
     const double softening2 = real_of(origin, columns->softening2, body, 0);

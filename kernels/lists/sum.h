@@ -9,9 +9,8 @@
 
 #define ITEM_SINKS (1 << ITEM_SINK_BITS)
 #define LIST_PLACES (LIST_TILE / LIST_THREADS)
-// Where the tile has the sources of a strand: at a distance of STRAND_STEP from one another. Those
-// of a lane's own strand follow one another, with a place after the last, so that lanes read from
-// different banks.
+// Where the tile has the sources of a strand: STRAND_STEP places apart. In doubles those of a strand
+// follow one another, and a place is free behind them, so that lanes read from different banks.
 #if IS_DOUBLE
 #define STRANDS lanes
 #define STRAND_STEP 1
