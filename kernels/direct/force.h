@@ -8,6 +8,13 @@
 // of a segment. Each sum begins at zero. With short accumulators, for few sinks, those of all
 // chunks of a segment are added in 64 bits each, and then to one another.
 
+// Few sources are in a short accumulator: the address of the nearest is kept at once, where else
+// the accumulator is kept and the source is looked for at the end of the block.
+#define KEEP_ADDRESS(is_nearest, i, place) \
+    if (is_nearest) { \
+        best[i] = distance2[i]; \
+        best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place); \
+    }
 // Other threads wait for those that have guarded pairs, where few threads are at work on a sink.
 #if LANES == 1
 #define GUARDED_UNROLLED 2
@@ -205,9 +212,6 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #if LANES == 1 || IS_SHORT
             REAL totals[SINKS][N_OUTPUTS];
 #endif
-            // Few sources are in a short accumulator: the address of the nearest is kept at once,
-            // where else the accumulator is kept and the source is looked for at the end of the
-            // block.
             int again;
             do {
                 again = 0;
@@ -242,10 +246,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                             UNROLL
                             for (int i = 0; i < SINKS; ++i) {
                                 const int is_nearest = add_pair(&body, &sink[i], 0, 1, IS_SHORT, sums[i], &distance2[i]);
-                                if (is_nearest) {
-                                    best[i] = distance2[i];
-                                    best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place);
-                                }
+                                KEEP_ADDRESS(is_nearest, i, place);
                             }
                         }
                     } else {
@@ -262,10 +263,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
                                 const int is_other = !step.skip_own_index || index != sink_index[i];
                                 const int is_nearest =
                                     add_pair(&body, &sink[i], 1, is_other, IS_SHORT, sums[i], &distance2[i]);
-                                if (is_nearest) {
-                                    best[i] = distance2[i];
-                                    best_accumulator[i] = (uint)(chunk * CHUNK + accumulator * ACCUMULATOR_LENGTH + place);
-                                }
+                                KEEP_ADDRESS(is_nearest, i, place);
                             }
                         }
                     }
@@ -433,4 +431,5 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
 #endif
 }
 
+#undef KEEP_ADDRESS
 #undef GUARDED_UNROLLED

@@ -241,9 +241,8 @@ fn the_pairs_of_lists_are_counted() {
     assert_eq!((counts.blocks, counts.sinks, counts.interactions), (1, 8, 3 * 2 + 5 * 3));
 }
 
-/// Returns a target of order 4 in double on some of the CUDA devices of fakes.
-/// Returns a target on devices of a machine, among which the groups are divided however few they
-/// are.
+/// Returns a target of order 4 in double on some CUDA devices of fakes, among which the groups are
+/// divided however few they are.
 fn on_fakes(devices: &[usize], fall_back: bool) -> Target {
     let (devices, partition) = (devices.to_vec(), Some(Partition { ranges: devices.len(), sets: 1 }));
     let setup = Setup { backend: Backend::Cuda, devices, partition, crossover: None, fall_back, ..order_4_double() };
