@@ -36,6 +36,8 @@ typedef unsigned long long ulong;
 #define MOST_THREADS 1024
 // Whether blocks that end see what others wrote before, by FENCE.
 #define CAN_END 1
+// Whether a kernel sees what the host writes while it runs.
+#define CAN_WAIT 1
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
@@ -57,3 +59,12 @@ typedef unsigned long long ulong;
 #define AFTER_EARLIER_KERNELS
 #define LET_NEXT_KERNEL_START
 #endif
+
+// A clock that all thread blocks have.
+#define NANOSECONDS nanoseconds()
+FUNCTION ulong nanoseconds()
+{
+    ulong now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}

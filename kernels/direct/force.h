@@ -1,7 +1,9 @@
 // One launch shape of the sums over the sources: a kernel in which LANES threads share a sink and a
 // thread has SINKS sinks, for chunks of ACCUMULATORS accumulators. With FUSED the sources are
 // predicted here, else they were before. With ENDS, where the device lets blocks see what others
-// wrote (CAN_END), the last thread block also adds the partial sums.
+// wrote (CAN_END), the last thread block also adds the partial sums. With WAITS the kernel gets its
+// steps, sinks and records by letters (`waiting.h`), and its thread blocks do, item after item, what
+// those of a launch would do.
 //
 // The order of addition does not depend on the shape: the sources of an accumulator one after
 // another, the accumulators of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks
@@ -21,10 +23,20 @@
 #else
 #define GUARDED_UNROLLED 1
 #endif
+#if WAITS
+#define ITEMS (step.blocks * step.segments * step.slices)
+#else
+#define ITEMS BLOCKS
+#endif
 
 KERNEL(THREADS, RESIDENT)
-FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
-    GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL double *partial_sums,
+#if WAITS
+wait_for_blocks(GLOBAL volatile double *letter, GLOBAL double *copy, uint turn,
+#else
+FORCE_NAME(const Step step,
+#endif
+    GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges, GLOBAL const int *slots,
+    GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL double *partial_sums,
     GLOBAL double *partial_distances, GLOBAL uint *partial_accumulators, GLOBAL uint *tickets, GLOBAL double *results,
     GLOBAL volatile uint *flag)
 {
@@ -58,11 +70,27 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
     LOCAL uint lane_accumulators[LANES * BLOCK_SINKS];
 #endif
 
+    const int lane = THREAD % LANES, team = THREAD / LANES;
+#if WAITS
+    LOCAL Step step;
+    LOCAL Mail mail;
+    if (THREAD == 0) {
+        mail.bell = turn - 1;
+        mail.is_done = 1;
+    }
+    sinks = copy + LETTER_HEAD + STEP_WORDS;
+    const ulong last = NANOSECONDS + LIFETIME;
+    for (;;) {
+    const int block = next_item(letter, copy, last, THREADS, &mail, &step);
+    if (block < 0)
+        return;
+#else
+    const int block = BLOCK;
     sinks += step.sinks_from;
     results += step.results_from;
     AFTER_EARLIER_KERNELS;
-    const int lane = THREAD % LANES, team = THREAD / LANES;
-    const int segment_number = BLOCK / step.blocks, first_sink = BLOCK % step.blocks * BLOCK_SINKS;
+#endif
+    const int segment_number = block / step.blocks, first_sink = block % step.blocks * BLOCK_SINKS;
     const Segment segment = segment_of(&step, segment_number);
 
     Sink sink[SINKS];
@@ -90,7 +118,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
             const uint address = address_of(records, record);
             const int chunk = (int)(address / CHUNK), k = chunk / SLICES;
             const int is_read = chunk < step.chunks && (chunk % SLICES - step.first_slice) % step.slice_step == 0;
-            if (is_read ? chunk % SLICES == segment.slice && k >= segment.first && k < segment.last : BLOCK == 0)
+            if (is_read ? chunk % SLICES == segment.slice && k >= segment.first && k < segment.last : block == 0)
                 put_word(value, word, octets, indices, ranges, step.is_dense ? chunk : slots[chunk], address);
         }
         SYNC;
@@ -417,7 +445,7 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         FENCE;
     }
     SYNC;
-    if (ticket == (uint)(BLOCKS - 1)) {
+    if (ticket == (uint)(ITEMS - 1)) {
         for (int first = 0; first < step.ni; first += END_SINKS)
             add_partial_sums(&step, first, THREADS, octets, indices, slots, predicted, sinks, partial_sums, partial_distances,
                 partial_accumulators, results, &shared.end);
@@ -429,7 +457,11 @@ FORCE_NAME(const Step step, GLOBAL double *octets, GLOBAL int *indices, GLOBAL v
         }
     }
 #endif
+#if WAITS
+    }
+#endif
 }
 
 #undef KEEP_ADDRESS
 #undef GUARDED_UNROLLED
+#undef ITEMS

@@ -35,3 +35,5 @@
 // Short accumulators: each thread of those that share a sink has one accumulator, and keeps its sum
 // over the chunks.
 #define IS_SHORT (ACCUMULATORS == SHORT)
+// Whether the kernel waits for the host's letters.
+#define WAITS 0

@@ -1,6 +1,7 @@
 // All kernels of one order, precision and scope. The name of a force kernel says its shape: threads
 // that share a sink, few or many sinks of a thread, and whether sources are predicted in it (f) or
-// before (p) and it ends blocks (e).
+// before (p) and it ends blocks (e). Where kernels can wait for the host, another one of the first
+// shape does.
 
 #include "direct/body.h"
 #include "direct/pair.h"
@@ -9,6 +10,9 @@
 #include "direct/fetch.h"
 #include "direct/sources.h"
 #include "direct/regular_neighbours.h"
+#if CAN_WAIT
+#include "direct/waiting.h"
+#endif
 #include "direct/shape.h"
 
 #define SHAPE 0
@@ -34,3 +38,10 @@
 #undef SHAPE
 #define SHAPE 7
 #include "direct/force.h"
+#if CAN_WAIT
+#undef SHAPE
+#undef WAITS
+#define SHAPE 0
+#define WAITS 1
+#include "direct/force.h"
+#endif

@@ -23,6 +23,8 @@ pub struct Script {
     pub failing: Option<Range<usize>>,
     /// Whether every call for memory fails.
     pub has_no_memory: bool,
+    /// Whether the driver says that work is under way.
+    pub is_busy: bool,
     /// The work of every kernel.
     pub kernel: Option<KernelOfTest>,
     /// Memory that was given out and not given back: its address and its size in bytes.
@@ -93,6 +95,7 @@ impl Fake {
             multiprocessors: 132,
             most_threads: 1024,
             has_fences: maps_host,
+            can_wait: maps_host,
         };
         Fake { script: script.clone(), maps_host, properties }
     }
@@ -130,7 +133,7 @@ impl Drop for FakeMemory {
 }
 
 /// The address of memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FakeAddress(u64);
 
 impl DeviceMemory for FakeMemory {
@@ -346,7 +349,8 @@ impl Gpu for Fake {
     }
 
     fn is_done(&self, _: &Thing) -> Result<bool> {
-        self.script.get().begin("is_done", None).map(|()| true)
+        let mut script = self.script.get();
+        script.begin("is_done", None).map(|()| !script.is_busy)
     }
 
     fn synchronize(&self, _: &Thing) -> Result<()> {

@@ -61,7 +61,7 @@ fn count<T>(bytes: usize) -> usize {
 /// Device memory.
 pub trait DeviceMemory: Send + Sync {
     /// The argument by which kernels get the memory.
-    type Address: Copy + Send + Sync;
+    type Address: Copy + PartialEq + Send + Sync;
 
     /// Returns its size in bytes.
     fn bytes(&self) -> usize;
@@ -155,6 +155,8 @@ pub struct Properties {
     /// Whether a thread block sees what other blocks wrote before they ended (`CAN_END` in the
     /// preludes).
     pub has_fences: bool,
+    /// Whether a kernel sees what the host writes while it runs (`CAN_WAIT` in the preludes).
+    pub can_wait: bool,
 }
 
 /// A GPU, or a device that is programmed like one.

@@ -55,6 +55,8 @@ impl Cuda {
             multiprocessors: context.properties().multiprocessors,
             most_threads: MOST_THREADS,
             has_fences: true,
+            // From there on CUDA says what thread blocks see of one another's writes.
+            can_wait: context.properties().compute >= (7, 0),
         };
         Cuda { context, properties }
     }

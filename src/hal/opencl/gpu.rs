@@ -59,6 +59,7 @@ impl OpenCl {
             most_threads: MOST_THREADS,
             // OpenCL 1.2 does not promise them, but NVIDIA's compiler accepts those of CUDA.
             has_fences: properties.is_nvidia,
+            can_wait: false,
         };
         OpenCl { context, properties }
     }

@@ -69,6 +69,7 @@ pub static CHECKS: &[Check] = &[
     repeat::SEVERAL_SYSTEMS,
     repeat::MOVED,
     repeat::SMALL_BLOCKS,
+    repeat::CLOSE_BLOCKS,
     lists::LENGTHS,
     lists::FORMS,
     lists::COINCIDENT,

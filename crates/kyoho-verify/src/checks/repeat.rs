@@ -1,6 +1,7 @@
 //! Results have the same bits, independent of the threads, the devices and earlier calls.
 
 use std::thread;
+use std::time::Duration;
 
 use super::prediction::moving;
 use crate::models::{grid, plummer, sinks_of};
@@ -310,6 +311,11 @@ pub const SEVERAL_SYSTEMS: Check = Check {
                 system.set_time(f64::from(step) / 64.0)?;
                 found = bits(system.force(1500, true, sinks[part..].iter().copied())?);
             }
+            // Small blocks that follow one another closely, for which each system holds its device.
+            for step in 0..300 {
+                system.set_source(step, &sources[step + part])?;
+                found.extend(bits(system.force(1500, true, sinks[part..][..1 + step % 3].iter().copied())?));
+            }
             Ok(found)
         };
         let together: Vec<_> = thread::scope(|scope| {
@@ -372,6 +378,51 @@ pub const SMALL_BLOCKS: Check = Check {
                 twin.compare_lists(findings, &what)?;
             }
             (0..12).try_for_each(|k| twin.set_source(5 * k + step, &sources[30 * k + step]))?;
+        }
+        Ok(())
+    },
+};
+
+pub const CLOSE_BLOCKS: Check = Check {
+    name: "close blocks",
+    promise: "small blocks that follow one another closely give the bits of blocks with pauses between them",
+    needs: Needs::Nothing,
+    run: |target, findings| {
+        // On a CPU no pause changes how a block is computed.
+        if target.setup.backend == Backend::Cpu {
+            return Ok(());
+        }
+        let sources = plummer(9000);
+        let sinks = target.sinks_of(&sources[..150], 1e-4);
+        let play = |pause: Duration| -> Result<Vec<Vec<u64>>> {
+            let mut system = system(target, &sources[..6500])?;
+            let mut found = Vec::new();
+            for step in 0..200usize {
+                system.set_time(step as f64 / 1024.0)?;
+                // Now and then a large block, a long pause, many writes, or more sources.
+                let ni = if step % 50 == 40 { 150 } else { 1 + 5 * step % 7 };
+                match step % 50 {
+                    10 => thread::sleep(Duration::from_millis(1)),
+                    20 => (0..300).try_for_each(|k| system.set_source(20 * k, &sources[k + step]))?,
+                    30 => (0..600)
+                        .try_for_each(|k| system.set_source(6500 + 600 * (step / 50) + k, &sources[k + step]))?,
+                    _ => thread::sleep(pause),
+                }
+                let written = |k: usize| (31 * k + 7 * step) % 6500;
+                (0..ni).try_for_each(|k| system.set_source(written(k), &sources[written(k) + 1]))?;
+                let first = step % 100;
+                let block = &sinks[first..sinks.len().min(first + ni)];
+                found.push(if step % 50 == 35 {
+                    answer(&mut system, 6000, block)?
+                } else {
+                    bits(system.force(6000 + 10 * step, true, block.iter().copied())?)
+                });
+            }
+            Ok(found)
+        };
+        let (close, apart) = (play(Duration::ZERO)?, play(Duration::from_micros(300))?);
+        for (step, (close, apart)) in close.iter().zip(&apart).enumerate() {
+            findings.expect(close == apart, || format!("block {step}: expected the bits that it has after a pause"));
         }
         Ok(())
     },

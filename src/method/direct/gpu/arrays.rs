@@ -40,8 +40,9 @@ impl<G: Gpu> GpuDevice<G> {
             return Ok(trees.results_on_device().into_iter().collect());
         }
         let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
-        for (number, piece) in self.pieces.iter().enumerate() {
+        for number in 0..self.pieces.len() {
             self.wait_for_piece(number)?;
+            let piece = &self.pieces[number];
             let results = match &mut self.arrays {
                 Some(arrays) if self.keeps_results => arrays.results(&self.gpu, piece.results.end)?.address(),
                 _ => self.outbox.addresses(number)[0],

@@ -103,6 +103,7 @@ mod tests {
     use super::super::neighbour_lists::BATCH;
     use super::super::shapes::SHORT;
     use super::super::step;
+    use super::super::waiting::{LETTER_HEAD, PATIENCE};
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
@@ -123,6 +124,9 @@ mod tests {
 
     /// The length up to which devices sort neighbour lists.
     const SORTED: usize = 2048;
+    /// How long a kernel waits for blocks at most, in nanoseconds: others may have no room beside
+    /// it.
+    const LIFETIME: usize = 2_000_000;
 
     /// Returns the text of `kernels/generated/constants.h`.
     fn header() -> String {
@@ -141,6 +145,9 @@ mod tests {
             ("LARGEST_INDEX", i32::MAX.to_string()),
             ("FETCH_THREADS", FETCH_THREADS.to_string()),
             ("END_SINKS", END_SINKS.to_string()),
+            ("LETTER_HEAD", LETTER_HEAD.to_string()),
+            ("PATIENCE", PATIENCE.as_nanos().to_string()),
+            ("LIFETIME", LIFETIME.to_string()),
             ("SHAPES", SHAPES.len().to_string()),
             ("LIST_THREADS", LIST_THREADS.to_string()),
             ("LIST_STRANDS", LIST_STRANDS.to_string()),

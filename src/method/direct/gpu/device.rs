@@ -27,6 +27,7 @@ use super::reduction::{self, ReductionPlan};
 use super::shapes::SHAPES;
 use super::step::{PredictionTarget, Step};
 use super::store::Store;
+use super::waiting::WaitingKernel;
 
 /// The most bytes of sinks and records that are copied before the one kernel of a block; more come
 /// by [`GpuDevice::bring`].
@@ -52,6 +53,7 @@ const QUEUES: usize = 4;
 pub const STRIDE: usize = 16;
 
 /// The sinks of the assignment that are computed together.
+#[derive(Clone)]
 pub(super) struct Piece {
     pub(super) sinks: Range<usize>,
     pub(super) stride: usize,
@@ -96,7 +98,7 @@ pub struct GpuDevice<G: Gpu> {
     /// The queue that adds up the partial sums of pieces where a block has several. Its kernels go
     /// before the sums of later pieces, so that results come while these are made.
     ending: G::Queue,
-    kernels: Kernels<G>,
+    pub(super) kernels: Kernels<G>,
     costs: Costs,
     pub(super) options: DeviceOptions,
     pub(super) store: Store<G>,
@@ -123,6 +125,8 @@ pub struct GpuDevice<G: Gpu> {
     pub(super) arrays: Option<ArrayWork<G>>,
     /// Whether the results of the last block stay on the device until they are asked for.
     pub(super) keeps_results: bool,
+    /// Whether a block is under way that went to the kernel that waits for blocks.
+    is_by_letter: bool,
     pub(super) pieces: Vec<Piece>,
     begun: Option<Begun<G>>,
     /// The assignment of the device in the block under way.
@@ -203,6 +207,7 @@ impl<G: Gpu> GpuDevice<G> {
             has_tree: false,
             arrays: None,
             keeps_results: false,
+            is_by_letter: false,
             pieces: Vec::new(),
             begun: None,
             assignment: Assignment::whole(0),
@@ -400,8 +405,7 @@ impl<G: Gpu> GpuDevice<G> {
         let (is_first, place, is_alone) = (number == 0, number % QUEUES, self.pieces.len() == 1);
         let (store, is_dense) = (self.store.addresses(), self.store.is_dense());
         let is_predicted = begun.step.is_predicted != 0;
-        let piece = &self.pieces[number];
-        let results_of_piece = piece.results.clone();
+        let piece = self.pieces[number].clone();
         let sinks = block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone());
         let numbers: &[u8] = if on_device.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
         let at = self.inbox.place(numbers.len());
@@ -409,9 +413,6 @@ impl<G: Gpu> GpuDevice<G> {
         let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
         let is_one_copy = is_first && by_force && is_small && on_device.is_none();
         let in_place = registered(&self.registered, numbers).filter(|_| !is_small);
-        if in_place.is_none() {
-            self.inbox.put(&at, numbers);
-        }
         let sinks_from = match on_device {
             Some(_) => piece.sinks.start * width(interaction),
             None => at.start / size_of::<f64>(),
@@ -426,6 +427,18 @@ impl<G: Gpu> GpuDevice<G> {
             results_from: (piece.results.start / 8) as i32,
             ..begun.step
         };
+        self.is_by_letter = match &mut self.kernels.waiting {
+            Some(waiting) if is_one_copy && shape.ends && !self.keeps_results => {
+                waiting.takes(&step, numbers.len() + size_of_val(fresh.lines()))
+            }
+            _ => false,
+        };
+        if !self.is_by_letter {
+            self.end_waiting();
+            if in_place.is_none() {
+                self.inbox.put(&at, numbers);
+            }
+        }
         let [results, flag] = self.outbox.addresses(number);
         let [sinks, results] = on_device.unwrap_or([self.inbox.address(), results]);
         let partial_sums = &self.partial_sums[place];
@@ -438,6 +451,11 @@ impl<G: Gpu> GpuDevice<G> {
             results,
             flag,
         };
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| self.is_by_letter) {
+            let parts = [numbers, bytemuck::cast_slice(fresh.lines())];
+            // SAFETY: as below.
+            return unsafe { waiting.send((&self.gpu, &self.queues[place]), &step, parts, memory) };
+        }
         let mut overlaps = false;
         // SAFETY: the store, the inbox, the partial sums and the results have room for what the
         // step says, the records and the inbox are not written until the block was waited for,
@@ -483,13 +501,21 @@ impl<G: Gpu> GpuDevice<G> {
                 self.kernels.end((&self.gpu, queue_of_end), &step, &memory, is_alone)?;
             }
             if on_device.is_none() {
-                self.outbox.send(&self.gpu, queue_of_end, number, results_of_piece)?;
+                self.outbox.send(&self.gpu, queue_of_end, number, piece.results)?;
             }
             if number + QUEUES < self.pieces.len() {
                 begun.ended[place] = Some(self.gpu.record(queue_of_end)?);
             }
         }
         Ok(())
+    }
+
+    /// Lets a kernel that waits for blocks end, so that other work may begin; unless it has one,
+    /// which it would miss.
+    pub(super) fn end_waiting(&mut self) {
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| !self.is_by_letter) {
+            waiting.stop();
+        }
     }
 
     /// Forgets what was made of the sources that the device had.
@@ -610,9 +636,14 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Waits for a piece of the block under way.
-    pub(super) fn wait_for_piece(&self, number: usize) -> Result<()> {
+    pub(super) fn wait_for_piece(&mut self, number: usize) -> Result<()> {
         let sequence = self.pieces[number].sequence;
         let queue = queue_of_end(&self.queues[number % QUEUES], &self.ending, self.pieces.len() == 1);
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| self.is_by_letter) {
+            waiting.wait(&self.gpu, queue, &self.outbox, sequence)?;
+            self.is_by_letter = false;
+            return Ok(());
+        }
         self.outbox.wait(&self.gpu, queue, number, sequence)
     }
 
@@ -678,6 +709,8 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     pub(super) fn give_up(&mut self) {
+        self.is_by_letter = false;
+        self.end_waiting();
         for queue in self.all_queues() {
             let _ = self.gpu.synchronize(queue);
         }
@@ -718,9 +751,14 @@ impl<G: Gpu> Device for GpuDevice<G> {
             self.give_up();
         }
         self.assignment = assignment.clone();
+        self.is_by_letter = false;
         self.has_lists = block.lists.is_some();
         self.keeps_results = block.is_on_device();
         self.has_tree = block.tree.is_some();
+        let is_plain = block.lists.is_none() && block.tree.is_none() && !block.in_parts && !assignment.sinks.is_empty();
+        if !is_plain || updates.everything || !updates.missed.is_empty() {
+            self.end_waiting();
+        }
         let begun = match (&block.lists, block.tree) {
             (Some(lists), _) => self.enqueue_lists(updates, block, lists),
             (None, Some(asked)) => self.sum_by_tree(updates, block, asked),
@@ -747,6 +785,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
     }
 
     fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        self.end_waiting();
         Some(self)
     }
 
@@ -788,6 +827,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
+        self.end_waiting();
         let batch = block.sinks.range(sinks);
         self.store.make_room_for_predicted(&self.gpu)?;
         let (target, store) = (PredictionTarget::of(block), self.store.addresses());
@@ -819,6 +859,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         asked: Neighbourhoods,
     ) -> Result<Option<FoundNeighbours>> {
         let _caller = self.gpu.enter()?;
+        self.end_waiting();
         if self.store.update(&self.gpu, &self.queues[0], sources, true)? {
             self.sources_have_changed();
         }
@@ -865,12 +906,15 @@ impl<G: Gpu> Device for GpuDevice<G> {
             + self.lists.bytes()
             + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
             + self.outbox.bytes()
+            + self.kernels.waiting.as_ref().map_or(0, WaitingKernel::bytes)
     }
 }
 
 impl<G: Gpu> Drop for GpuDevice<G> {
     fn drop(&mut self) {
         self.caller = self.gpu.enter().ok();
+        self.is_by_letter = false;
+        self.end_waiting();
         // Memory must outlast the work that is under way in it.
         if self.caller.is_some() {
             for queue in self.all_queues() {

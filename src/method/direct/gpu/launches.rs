@@ -10,6 +10,7 @@ use super::model::END_SINKS;
 use super::neighbour_lists::BATCH;
 use super::shapes::{SHAPES, end_threads};
 use super::step::Step;
+use super::waiting::WaitingKernel;
 
 /// The threads of a thread block that fetches.
 pub const FETCH_THREADS: usize = 256;
@@ -18,7 +19,7 @@ pub const FETCH_THREADS: usize = 256;
 const MOST_BLOCKS: [usize; 2] = [128, 4096];
 
 /// The device's memory for sources.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoreAddresses<A> {
     pub octets: A,
     pub indices: A,
@@ -28,6 +29,7 @@ pub struct StoreAddresses<A> {
 }
 
 /// Memory that the kernels of a block read and write.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockAddresses<A> {
     pub store: StoreAddresses<A>,
     /// Sinks, and behind these the records that the force kernel puts in their places.
@@ -79,23 +81,28 @@ pub struct Kernels<G: Gpu> {
     sort: G::Kernel,
     /// Whether the lists have the regular neighbours, found among predicted sources.
     finds_regular_neighbours: bool,
+    /// Waits for small blocks, if kernels can.
+    pub waiting: Option<WaitingKernel<G>>,
     /// The threads of a thread block that ends sinks.
     end_threads: usize,
 }
 
-/// Returns the names of an interaction's kernels: those of the shapes stand last.
-fn names(interaction: &Interaction) -> Vec<&'static str> {
+/// Returns the names of an interaction's kernels: those of the shapes stand last but the one that
+/// waits for blocks, if kernels can.
+fn names(interaction: &Interaction, can_wait: bool) -> Vec<&'static str> {
     let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
     let mut names = vec!["fetch", "predict_sources", "end_block", finder, "sort_lists"];
     names.extend(SHAPES.map(|shape| shape.name));
+    names.extend(can_wait.then_some("wait_for_blocks"));
     names
 }
 
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let mut kernels = code::load(gpu, interaction, &names(interaction))?;
-        let force = kernels.split_off(5);
+        let mut kernels = code::load(gpu, interaction, &names(interaction, gpu.properties().can_wait))?;
+        let mut force = kernels.split_off(5);
+        let waiting = force.drain(SHAPES.len()..).next();
         let mut others = kernels.into_iter();
         let mut next = || others.next().expect("a kernel for each name");
         Ok(Kernels {
@@ -105,6 +112,7 @@ impl<G: Gpu> Kernels<G> {
             find: next(),
             sort: next(),
             force,
+            waiting: waiting.map(|kernel| WaitingKernel::new(gpu, interaction, kernel)).transpose()?.flatten(),
             finds_regular_neighbours: interaction.is_regular(),
             end_threads: end_threads(interaction, gpu.properties().most_threads),
         })
@@ -194,7 +202,7 @@ impl<G: Gpu> Kernels<G> {
         memory: &BlockAddresses<Address<G>>,
         overlaps: bool,
     ) -> Result<()> {
-        let arguments = force_arguments(step, memory);
+        let arguments: [_; 13] = force_arguments([Argument::Bytes(bytes_of(step))], memory);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { gpu.launch(queue, force_launch(&mut self.force[shape], shape, step, overlaps, &arguments)) }
     }
@@ -210,7 +218,7 @@ impl<G: Gpu> Kernels<G> {
         step: &Step,
         memory: &BlockAddresses<Address<G>>,
     ) -> Result<f64> {
-        let arguments = force_arguments(step, memory);
+        let arguments: [_; 13] = force_arguments([Argument::Bytes(bytes_of(step))], memory);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { gpu.seconds(queue, force_launch(&mut self.force[shape], shape, step, false, &arguments)) }
     }
@@ -292,24 +300,19 @@ impl<G: Gpu> Kernels<G> {
     }
 }
 
+/// Returns the arguments of a force kernel: the first ones, and the memory of a block.
 #[inline(always)]
-fn force_arguments<'a, A: Copy>(step: &'a Step, memory: &BlockAddresses<A>) -> [Argument<'a, A>; 13] {
+pub fn force_arguments<'a, A: Copy, const FIRST: usize, const ALL: usize>(
+    first: [Argument<'a, A>; FIRST],
+    memory: &BlockAddresses<A>,
+) -> [Argument<'a, A>; ALL] {
+    let StoreAddresses { octets, indices, ranges, slots, predicted } = memory.store;
     let [sums, distances, accumulators] = memory.partial_sums;
-    [
-        Argument::Bytes(bytes_of(step)),
-        Argument::Memory(memory.store.octets),
-        Argument::Memory(memory.store.indices),
-        Argument::Memory(memory.store.ranges),
-        Argument::Memory(memory.store.slots),
-        Argument::Memory(memory.store.predicted),
-        Argument::Memory(memory.sinks),
-        Argument::Memory(sums),
-        Argument::Memory(distances),
-        Argument::Memory(accumulators),
-        Argument::Memory(memory.ticket),
-        Argument::Memory(memory.results),
-        Argument::Memory(memory.flag),
-    ]
+    let BlockAddresses { sinks, ticket, results, flag, .. } = *memory;
+    let of_block =
+        [octets, indices, ranges, slots, predicted, sinks, sums, distances, accumulators, ticket, results, flag];
+    const { assert!(ALL == FIRST + 12) };
+    std::array::from_fn(|place| if place < FIRST { first[place] } else { Argument::Memory(of_block[place - FIRST]) })
 }
 
 #[inline(always)]
@@ -320,7 +323,7 @@ fn force_launch<'a, G: Gpu>(
     overlaps: bool,
     arguments: &'a [Argument<'a, Address<G>>],
 ) -> Launch<'a, G> {
-    let blocks = (step.blocks * step.segments * step.slices) as usize;
+    let blocks = step.thread_blocks();
     Launch { kernel, blocks, threads: SHAPES[shape].threads, overlaps, arguments }
 }
 
@@ -334,7 +337,7 @@ mod tests {
     fn every_kernel_that_is_asked_for_is_in_the_packs() {
         let resources = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/generated/resources.txt"));
         for entry in with_kernels() {
-            for name in names(entry) {
+            for name in names(entry, true) {
                 let start = format!("{} sm_90 {name} ", unit(entry));
                 assert!(resources.lines().any(|line| line.starts_with(&start)), "{start}");
             }

@@ -27,6 +27,7 @@ pub(in crate::method) mod store;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(in crate::method) mod tuning;
+mod waiting;
 
 pub use calibration::costs;
 pub use device::GpuDevice;

@@ -92,11 +92,23 @@ impl<G: Gpu> Outbox<G> {
 
     /// Waits for the results of a piece of this sequence number.
     pub fn wait(&self, gpu: &G, queue: &G::Queue, piece: usize, sequence: u32) -> Result<()> {
+        self.wait_unless(gpu, queue, (piece, sequence), || false).map(|_| ())
+    }
+
+    /// Waits for the results of a piece of this sequence number, or until something holds after
+    /// which they will not come, and returns whether they have come.
+    pub fn wait_unless(
+        &self,
+        gpu: &G,
+        queue: &G::Queue,
+        (piece, sequence): (usize, u32),
+        in_vain: impl Fn() -> bool,
+    ) -> Result<bool> {
         if self.copied.is_some() {
             let sent = self.sent.get(piece).and_then(Option::as_ref);
             let sent =
                 sent.ok_or_else(|| Error::Internal { what: format!("piece {piece} of a block was not sent") })?;
-            return sent.wait();
+            return sent.wait().map(|()| true);
         }
         assert!(4 * piece < self.flags.bytes());
         // SAFETY: the flag lies in host memory that has one for each piece; the device writes it
@@ -106,11 +118,14 @@ impl<G: Gpu> Outbox<G> {
         loop {
             if flag() == sequence {
                 std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
-                return Ok(());
+                return Ok(true);
+            }
+            if in_vain() {
+                return Ok(false);
             }
             looks += 1;
             if looks.is_multiple_of(LOOKS) {
-                if gpu.is_done(queue)? && flag() != sequence {
+                if gpu.is_done(queue)? && flag() != sequence && !in_vain() {
                     return Err(Error::Internal { what: "a device ended a block without saying so".into() });
                 }
                 std::thread::yield_now();

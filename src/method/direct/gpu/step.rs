@@ -293,6 +293,11 @@ impl Step {
         }
     }
 
+    /// Returns the number of thread blocks that sum forces.
+    pub fn thread_blocks(&self) -> usize {
+        (self.blocks * self.segments * self.slices) as usize
+    }
+
     /// Returns the number of chunks below nj of the slices of the launch.
     pub fn chunks_of_slices(&self) -> i32 {
         (self.chunks - self.first_slice + self.slice_step - 1) / self.slice_step

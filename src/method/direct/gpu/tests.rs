@@ -2,7 +2,10 @@
 //! kernels sum nothing: they put a number of each sink where the sums of that sink go, and report
 //! that they are done.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use crate::data::{
     self, Assignment, Block, Error, Interaction, Nearest, NeighbourCriterion, Order, PartialSums, Partition, Precision,
@@ -15,6 +18,7 @@ use crate::simd::Level;
 
 use super::GpuDevice;
 use super::step::Step;
+use super::waiting::LETTER_HEAD;
 
 type FakeDevice = GpuDevice<Fake>;
 
@@ -23,44 +27,100 @@ pub fn output(index: i32, set: usize, k: usize) -> f64 {
     f64::from(index) * 1000.0 + set as f64 * 10.0 + k as f64
 }
 
-/// Does what the kernels of an interaction do.
+/// Does what the kernels of an interaction do. One that waits for blocks has no patience: it ends
+/// after one letter.
 fn kernel(script: &Script, interaction: &Interaction, name: &str, arguments: &[Vec<u8>]) {
     let number = |place: usize| u64::from_ne_bytes(arguments[place][..8].try_into().unwrap());
     let count = |place: usize| i32::from_ne_bytes(arguments[place][..4].try_into().unwrap()) as usize;
-    // SAFETY: the script has all memory that is written, which is the host's.
-    unsafe {
-        if name == "fetch" && count(9) > 0 {
-            let (from, to, bytes) = (number(7), number(8), count(9) * size_of::<f64>());
-            assert!(script.has(from, bytes) && script.has(to, bytes));
-            std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
-        }
-        let [block_sinks, results, flag] = match name {
-            "end_block" => [5, 10, 11],
-            name if name.ends_with("_fe") => [6, 11, 12],
-            _ => return,
-        }
-        .map(number);
-        let step: Step = bytemuck::pod_read_unaligned(&arguments[0]);
-        let (n_outputs, stride) = (interaction.n_outputs as u64, step.stride as u64);
-        let (count_of_sinks, set) = (step.ni as usize, step.first_slice as usize);
-        let block_sinks = block_sinks + 8 * step.sinks_from as u64;
-        let sums = results + 8 * step.results_from as u64;
-        let nearest = sums + 8 * n_outputs * stride;
-        assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
-        let of_nearest = if interaction.nearest { stride as usize * size_of::<Nearest>() } else { 0 };
-        let width = data::sinks::width(interaction);
-        assert!(script.has(block_sinks, 8 * width * count_of_sinks) && script.has(flag, 4));
-        assert!(script.has(sums, (nearest - sums) as usize + of_nearest));
-        let n_outputs = n_outputs as usize;
-        for sink in 0..count_of_sinks {
-            let index = *(block_sinks as *const i32).add(2 * width * sink);
+    if name == "fetch" && count(9) > 0 {
+        let (from, to, bytes) = (number(7), number(8), count(9) * size_of::<f64>());
+        assert!(script.has(from, bytes) && script.has(to, bytes));
+        // SAFETY: the script has all memory that is read and written, which is the host's.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+    }
+    if name == "wait_for_blocks" {
+        let letter = Letters { place: number(0), results: number(13), flag: number(14), turn: count(2) as u32 };
+        assert!(script.has(letter.place, 8 * LETTER_HEAD + size_of::<Step>()) && script.has(letter.flag, 4));
+        let next = if letter.read(interaction) { letter.turn.wrapping_add(1) } else { letter.turn };
+        letter.end(next);
+    }
+    let [block_sinks, results, flag] = match name {
+        "end_block" => [5, 10, 11],
+        name if name.ends_with("_fe") => [6, 11, 12],
+        _ => return,
+    }
+    .map(number);
+    let step: Step = bytemuck::pod_read_unaligned(&arguments[0]);
+    let (block_sinks, results) = (block_sinks + 8 * step.sinks_from as u64, results + 8 * step.results_from as u64);
+    let (width, numbers) = (data::sinks::width(interaction), interaction.n_outputs * step.stride as usize);
+    let of_nearest = if interaction.nearest { step.stride as usize * size_of::<Nearest>() } else { 0 };
+    assert!(script.has(block_sinks, 8 * width * step.ni as usize) && script.has(flag, 4));
+    assert!(script.has(results, 8 * numbers + of_nearest));
+    // SAFETY: the script has the memory.
+    unsafe { put_sums(interaction, &step, [block_sinks, results, flag]) };
+}
+
+/// Writes the sums of the sinks at an address to another, and then the flag.
+///
+/// # Safety
+/// The memory at the addresses has room for what the step says.
+unsafe fn put_sums(interaction: &Interaction, step: &Step, [sinks, sums, flag]: [u64; 3]) {
+    let (n_outputs, width, set) = (interaction.n_outputs, data::sinks::width(interaction), step.first_slice as usize);
+    let nearest = sums + 8 * n_outputs as u64 * step.stride as u64;
+    assert_eq!(step.slices as usize, SLICES / step.slice_step as usize);
+    for sink in 0..step.ni as usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let index = *(sinks as *const i32).add(2 * width * sink);
             (0..n_outputs).for_each(|k| *(sums as *mut f64).add(sink * n_outputs + k) = output(index, set, k));
             if interaction.nearest {
                 let found = Nearest::new(output(index, set, 8), index + set as i32);
                 *(nearest as *mut Nearest).add(sink) = found;
             }
         }
-        *(flag as *mut u32) = step.sequence;
+    }
+    // SAFETY: the caller's promise; the host looks at the flag meanwhile.
+    unsafe { AtomicU32::from_ptr(flag as *mut u32) }.store(step.sequence, Ordering::Release);
+}
+
+/// The letters of a device, as its kernel gets them.
+#[derive(Clone, Copy)]
+struct Letters {
+    place: u64,
+    results: u64,
+    flag: u64,
+    turn: u32,
+}
+
+impl Letters {
+    /// Returns the words of the letter of this turn, if the bell has rung; 0 where a later turn has
+    /// come, as this GPU begins kernels before others of their queue have ended.
+    fn heard(&self) -> Option<u64> {
+        // SAFETY: letters begin with their bell.
+        let bell = unsafe { AtomicU64::from_ptr(self.place as *mut u64) }.load(Ordering::Acquire);
+        match (bell as u32).wrapping_sub(self.turn) as i32 {
+            ..0 => None,
+            0 => Some(bell >> 32 & 0xffff),
+            1.. => Some(0),
+        }
+    }
+
+    /// Sums the block of the letter of this turn, if there is one.
+    fn read(&self, interaction: &Interaction) -> bool {
+        let is_there = self.heard().is_some_and(|words| words > 0);
+        if is_there {
+            let step = self.place + 8 * LETTER_HEAD as u64;
+            let sinks = step + size_of::<Step>() as u64;
+            // SAFETY: the letter has a step and its sinks, and the memory has room.
+            unsafe { put_sums(interaction, &*(step as *const Step), [sinks, self.results, self.flag]) };
+        }
+        is_there
+    }
+
+    /// Tells the host the turn in which the kernel ended.
+    fn end(&self, turn: u32) {
+        // SAFETY: the second word of the head.
+        unsafe { AtomicU32::from_ptr((self.place + 8) as *mut u32) }.store(turn, Ordering::Release);
     }
 }
 
@@ -252,6 +312,95 @@ fn sinks_that_come_in_parts_get_their_own_sums_and_a_block_may_be_given_up_betwe
         }
     }
     assert!(script.get().is_clean());
+}
+
+/// Computes a block of three sinks.
+fn small_block(device: &mut FakeDevice, interaction: &Arc<Interaction>, sources: &Sources) {
+    let block = block(interaction, 3, 3000);
+    start(device, sources, Records::NONE, &block, &whole(&block)).unwrap();
+    wait(device, interaction, &block, &whole(&block)).unwrap();
+}
+
+/// Opens a device on which all small blocks count as close, whatever else the machine does.
+fn open_patient(script: &Shared, interaction: &Arc<Interaction>) -> FakeDevice {
+    let mut device = open(script, true, interaction).unwrap();
+    device.kernels.waiting.as_mut().expect("kernels of this GPU can wait").closeness = Duration::MAX;
+    script.get().calls.clear();
+    device
+}
+
+/// Returns the number of launches.
+fn launches(script: &Shared) -> usize {
+    script.get().calls.iter().filter(|call| **call == "launch").count()
+}
+
+#[test]
+fn small_blocks_that_follow_one_another_closely_need_no_launches() {
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    let (script, sources) = (script(&interaction), sources(&interaction, 3000));
+    // A kernel that waits runs beside the host until it gets a letter without words.
+    let (running, of_kernel) = (Arc::new(Mutex::new(Vec::new())), interaction.clone());
+    let begun = running.clone();
+    script.get().is_busy = true;
+    script.get().kernel = Some(Box::new(move |script, name, arguments| {
+        if name != "wait_for_blocks" {
+            return kernel(script, &of_kernel, name, arguments);
+        }
+        let number = |place: usize| u64::from_ne_bytes(arguments[place][..8].try_into().unwrap());
+        let turn = u32::from_ne_bytes(arguments[2][..4].try_into().unwrap());
+        let mut letters = Letters { place: number(0), results: number(13), flag: number(14), turn };
+        let interaction = of_kernel.clone();
+        let of_thread = thread::spawn(move || {
+            while letters.heard() != Some(0) {
+                if letters.read(&interaction) {
+                    letters.turn = letters.turn.wrapping_add(1);
+                }
+                thread::yield_now();
+            }
+        });
+        begun.lock().unwrap().push(of_thread);
+    }));
+    let mut device = open_patient(&script, &interaction);
+    (0..5).for_each(|_| small_block(&mut device, &interaction, &sources));
+    let begun = launches(&script);
+    (0..100).for_each(|_| small_block(&mut device, &interaction, &sources));
+    assert_eq!((begun, launches(&script)), (5, 5));
+    // What others ask meanwhile does not take a block from the kernel.
+    let small = block(&interaction, 2, 3000);
+    start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
+    assert!(device.arrays().is_some());
+    wait(&mut device, &interaction, &small, &whole(&small)).unwrap();
+    assert_eq!(launches(&script), 5);
+    // A large block ends the kernel.
+    let large = block(&interaction, 5000, 3000);
+    start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
+    assert_eq!(running.lock().unwrap().len(), 1);
+    let end = || running.lock().unwrap().drain(..).for_each(|kernel| kernel.join().unwrap());
+    end();
+    wait(&mut device, &interaction, &large, &whole(&large)).unwrap();
+    // A block that is not waited for is given up, and the kernel with it.
+    (0..10).for_each(|_| small_block(&mut device, &interaction, &sources));
+    start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
+    small_block(&mut device, &interaction, &sources);
+    end();
+    drop(device);
+    assert!(script.get().is_clean());
+}
+
+#[test]
+fn a_kernel_that_ended_before_a_block_came_is_launched_again() {
+    let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
+    let (script, sources) = (script(&interaction), sources(&interaction, 3000));
+    let (launched, of_kernel) = (Arc::new(AtomicU32::new(0)), interaction.clone());
+    let count = launched.clone();
+    script.get().kernel = Some(Box::new(move |script, name, arguments| {
+        count.fetch_add(u32::from(name == "wait_for_blocks"), Ordering::Relaxed);
+        // It waits for no second letter.
+        kernel(script, &of_kernel, name, arguments);
+    }));
+    let mut device = open_patient(&script, &interaction);
+    (0..20).for_each(|_| small_block(&mut device, &interaction, &sources));
+    assert_eq!(launched.load(Ordering::Relaxed), 16);
 }
 
 #[test]
