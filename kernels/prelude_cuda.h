@@ -1,7 +1,6 @@
 // The differences between CUDA and OpenCL, for CUDA.
 typedef unsigned int uint;
 typedef unsigned long long ulong;
-
 // The thread blocks that a multiprocessor holds at most.
 #if __CUDA_ARCH__ == 860
 #define MOST_RESIDENT 16
@@ -20,7 +19,6 @@ typedef unsigned long long ulong;
 #define THREAD ((int)threadIdx.x)
 #define BLOCK ((int)blockIdx.x)
 #define BLOCKS ((int)gridDim.x)
-
 // All threads of a block, with what they wrote to local and global memory.
 #define SYNC __syncthreads()
 // Earlier writes are seen before later ones, by the device or by the host too.
@@ -36,8 +34,9 @@ typedef unsigned long long ulong;
 #define MOST_THREADS 1024
 // Whether blocks that end see what others wrote before, by FENCE.
 #define CAN_END 1
-// Whether a kernel sees what the host writes while it runs.
+// Whether a kernel sees what the host writes while it runs, and a clock.
 #define CAN_WAIT 1
+#define READ_NANOSECONDS(now) asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now))
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
 #define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
@@ -50,7 +49,6 @@ typedef unsigned long long ulong;
 // To about 2^-22 and 2^-20; infinite at zero and below the normal numbers.
 #define INVERSE_SQRT_32(value) rsqrtf(value)
 #define INVERSE_SQRT_SEED_64(root, value) asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(value))
-
 // A kernel that was started while the one before still ran waits here for what that one wrote.
 #if __CUDA_ARCH__ >= 900
 #define AFTER_EARLIER_KERNELS asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -59,12 +57,3 @@ typedef unsigned long long ulong;
 #define AFTER_EARLIER_KERNELS
 #define LET_NEXT_KERNEL_START
 #endif
-
-// A clock that all thread blocks have.
-#define NANOSECONDS nanoseconds()
-FUNCTION ulong nanoseconds()
-{
-    ulong now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-}

@@ -119,3 +119,16 @@ fn what_is_embedded_is_what_the_text_gives() {
         .expect("kernels/generate needs python3 with pip (Debian: python3-pip)");
     assert!(output.status.success(), "\n{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn a_kernel_that_waits_does_each_item_of_each_letter_once() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("waiting_kernel");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c_tests/waiting_kernel.c");
+    // Kernels take the same memory as numbers and as bits.
+    let options = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fno-strict-aliasing"];
+    let mut compiler = Command::new("gcc");
+    compiler.args(options).arg("-I").arg(kernels()).arg("-o").arg(&program).arg(source).arg("-lpthread");
+    assert!(compiler.status().expect("gcc is there").success());
+    let output = Command::new(program).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

@@ -79,9 +79,10 @@ FORCE_NAME(const Step step,
         mail.is_done = 1;
     }
     sinks = copy + LETTER_HEAD + STEP_WORDS;
-    const ulong last = NANOSECONDS + LIFETIME;
+    ulong begin;
+    READ_NANOSECONDS(begin);
     for (;;) {
-    const int block = next_item(letter, copy, last, THREADS, &mail, &step);
+    const int block = next_item(letter, copy, begin + LIFETIME, THREADS, &mail, &step);
     if (block < 0)
         return;
 #else

@@ -1,7 +1,7 @@
 // All kernels of one order, precision and scope. The name of a force kernel says its shape: threads
 // that share a sink, few or many sinks of a thread, and whether sources are predicted in it (f) or
-// before (p) and it ends blocks (e). Where kernels can wait for the host, another one of the first
-// shape does.
+// before (p) and it ends blocks (e). Where kernels can wait for the host, and it is worth the code
+// (WAITS_FOR_BLOCKS), another one of the first shape does.
 
 #include "direct/body.h"
 #include "direct/pair.h"
@@ -10,7 +10,7 @@
 #include "direct/fetch.h"
 #include "direct/sources.h"
 #include "direct/regular_neighbours.h"
-#if CAN_WAIT
+#if CAN_WAIT && WAITS_FOR_BLOCKS
 #include "direct/waiting.h"
 #endif
 #include "direct/shape.h"
@@ -38,7 +38,7 @@
 #undef SHAPE
 #define SHAPE 7
 #include "direct/force.h"
-#if CAN_WAIT
+#if CAN_WAIT && WAITS_FOR_BLOCKS
 #undef SHAPE
 #undef WAITS
 #define SHAPE 0

@@ -47,14 +47,17 @@ FUNCTION void pass_letter_on(GLOBAL volatile double *letter, GLOBAL double *copy
     LOCAL_POINTER Mail *mail)
 {
     if (THREAD == 0) {
-        const ulong patient = NANOSECONDS + PATIENCE, until = patient < last ? patient : last;
+        ulong now;
+        READ_NANOSECONDS(now);
+        const ulong until = now + PATIENCE < last ? now + PATIENCE : last;
         mail->bell = turn;
-        while (NANOSECONDS < until) {
+        while (now < until) {
             const ulong bell = *(GLOBAL const volatile ulong *)letter;
             if (TURN_OF(bell) == turn) {
                 mail->bell = bell;
                 break;
             }
+            READ_NANOSECONDS(now);
         }
         // What the host wrote before is read from here on.
         FENCE_HOST;

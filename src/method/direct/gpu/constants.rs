@@ -9,7 +9,7 @@ use crate::data::{CHUNK, Interaction, Precision, sinks};
 
 use super::pack;
 use super::shapes::SHAPES;
-use super::tuning;
+use super::{tuning, waiting};
 use crate::method::lists::gpu::plan::LIST_THREADS;
 
 /// Returns the name of the translation unit of an interaction, and of its pack of compiled code.
@@ -52,6 +52,7 @@ pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
     let number = |count: usize| count as i64;
     let mut defines = common(interaction);
     defines.push(("END_RESIDENT".into(), number(tuning.end_resident)));
+    defines.push(("WAITS_FOR_BLOCKS".into(), i64::from(waiting::is_worthwhile(interaction))));
     for (place, shape) in SHAPES.iter().enumerate() {
         defines.extend(
             [

@@ -10,7 +10,7 @@ use super::model::END_SINKS;
 use super::neighbour_lists::BATCH;
 use super::shapes::{SHAPES, end_threads};
 use super::step::Step;
-use super::waiting::WaitingKernel;
+use super::waiting::{self, WaitingKernel};
 
 /// The threads of a thread block that fetches.
 pub const FETCH_THREADS: usize = 256;
@@ -93,7 +93,7 @@ fn names(interaction: &Interaction, can_wait: bool) -> Vec<&'static str> {
     let finder = if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" };
     let mut names = vec!["fetch", "predict_sources", "end_block", finder, "sort_lists"];
     names.extend(SHAPES.map(|shape| shape.name));
-    names.extend(can_wait.then_some("wait_for_blocks"));
+    names.extend((can_wait && waiting::is_worthwhile(interaction)).then_some("wait_for_blocks"));
     names
 }
 

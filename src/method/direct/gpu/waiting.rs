@@ -35,6 +35,12 @@ const STREAK: [u32; 2] = [4, 4096];
 /// The number of letters of a kernel that was worth its launch.
 const WORTHWHILE: u32 = 32;
 
+/// Whether there is a kernel that waits for blocks of an interaction. Where bodies have many
+/// derivatives it gains little, and is a tenth of all code.
+pub fn is_worthwhile(interaction: &Interaction) -> bool {
+    interaction.n_derivatives <= 2 && !interaction.is_regular()
+}
+
 /// The kernel, and the memory through which it gets its blocks.
 pub struct WaitingKernel<G: Gpu> {
     kernel: G::Kernel,
