@@ -18,8 +18,6 @@
 #define ANY(condition) (condition)
 #define COUNT_BITS(value) ((int)popcount(value))
 #define LEADING_ZEROS_64(value) ((int)clz((ulong)(value)))
-// OpenCL does not promise that a kernel sees what the host writes while it runs.
-#define CAN_WAIT 0
 // Threads that a block may have on every GPU.
 #define MOST_THREADS 256
 #define ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
