@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::bytes_of;
 
-use crate::data::{Interaction, Result};
+use crate::data::{Interaction, Order, Precision, Result};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Gpu, HostMemory, Launch, Mapped};
 
 use super::launches::{BlockAddresses, force_arguments};
@@ -35,10 +35,14 @@ const STREAK: [u32; 2] = [4, 4096];
 /// The number of letters of a kernel that was worth its launch.
 const WORTHWHILE: u32 = 32;
 
-/// Whether there is a kernel that waits for blocks of an interaction. Where bodies have many
-/// derivatives it gains little, and is a tenth of all code.
+/// Whether there is a kernel that waits for blocks of an interaction: those that the old calls
+/// compute unless they are told otherwise. One for each would make the library a tenth larger.
 pub fn is_worthwhile(interaction: &Interaction) -> bool {
-    interaction.n_derivatives <= 2 && !interaction.is_regular()
+    let is_usual = matches!(
+        (interaction.order, interaction.precision),
+        (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed)
+    );
+    is_usual && !interaction.is_regular()
 }
 
 /// The kernel, and the memory through which it gets its blocks.
