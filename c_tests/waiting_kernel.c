@@ -17,11 +17,10 @@
 #define UNROLL
 #define THREAD 0
 #define BLOCK block_of_thread
-#define SYNC
+#define SYNC pause_after_taking()
 #define FENCE __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define FENCE_HOST FENCE
-/* Some thread blocks take an item late, when its turn may have ended. */
-#define ATOMIC_ADD(pointer, value) (delay(), __atomic_fetch_add(pointer, value, __ATOMIC_SEQ_CST))
+#define ATOMIC_ADD(pointer, value) (wait_for_turn(pointer), __atomic_fetch_add(pointer, value, __ATOMIC_SEQ_CST))
 #define READ_NANOSECONDS(now) ((now) = nanoseconds())
 
 static __thread int block_of_thread;
@@ -33,11 +32,29 @@ static ulong nanoseconds(void)
     return now.tv_sec * 1000000000ul + now.tv_nsec;
 }
 
-static void delay(void)
+static __thread int is_late;
+
+/* Some thread blocks take an item when their turn has ended: one of the next turn, or, after all of
+ * those are taken, one that is nobody's. */
+static void wait_for_turn(const ulong *taken)
 {
     static __thread uint calls;
-    if (block_of_thread % 3 == 1 && ++calls % 8 == 0)
-        usleep(1000);
+    if (block_of_thread % 3 != 1 || ++calls % 2 == 0)
+        return;
+    const ulong until = nanoseconds() + 1000000, turn = __atomic_load_n(taken, __ATOMIC_SEQ_CST) >> 32;
+    while (__atomic_load_n(taken, __ATOMIC_SEQ_CST) >> 32 == turn && nanoseconds() < until)
+        sched_yield();
+    if (calls % 4 == 3)
+        usleep(100);
+    is_late = 1;
+}
+
+/* And some hear of that turn when yet another has begun. */
+static void pause_after_taking(void)
+{
+    if (is_late)
+        usleep(200);
+    is_late = 0;
 }
 
 #include "generated/constants.h"
@@ -67,8 +84,8 @@ static void *run_blocks(void *turn)
                 __atomic_fetch_add(&wrong, 1, __ATOMIC_SEQ_CST);
             else
                 __atomic_fetch_add(&done[step.sequence][item], 1, __ATOMIC_SEQ_CST);
-            if (item % 7 == 3)
-                sched_yield();
+            if (item % 3 == 1)
+                usleep(10);
             if (__atomic_fetch_add(&tickets, 1, __ATOMIC_SEQ_CST) == (uint)step.blocks - 1) {
                 tickets = 0;
                 __atomic_store_n(&flag, step.sequence, __ATOMIC_SEQ_CST);

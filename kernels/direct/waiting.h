@@ -8,7 +8,8 @@
 // are taken: others may find no room on the device for as long as the kernel runs.
 //
 // A letter without words ends the kernel. Where none comes for a while the first thread block rings
-// so itself. In the second word of the head it tells the host the turn in which the kernel ended.
+// so itself, with the number of items of the turn before, of which some may not be done yet. In the
+// second word of the head it tells the host the turn in which the kernel ended.
 
 #define STEP_WORDS ((int)(sizeof(Step) / sizeof(double)))
 // Words that a thread has on their way at a time.
@@ -16,6 +17,7 @@
 #define TURN_OF(bell) ((uint)(bell))
 #define WORDS_OF(bell) ((int)((bell) >> 32 & 0xffff))
 #define ITEMS_OF(bell) ((uint)((bell) >> 48))
+#define TURN_OF_ITEMS(bell) (TURN_OF(bell) - (WORDS_OF(bell) == 0))
 
 // What the threads of a block know of the last letter.
 typedef struct {
@@ -50,7 +52,7 @@ FUNCTION void pass_letter_on(GLOBAL volatile double *letter, GLOBAL double *copy
         ulong now;
         READ_NANOSECONDS(now);
         const ulong until = now + PATIENCE < last ? now + PATIENCE : last;
-        mail->bell = turn;
+        mail->bell = turn | mail->bell >> 48 << 48;
         while (now < until) {
             const ulong bell = *(GLOBAL const volatile ulong *)letter;
             if (TURN_OF(bell) == turn) {
@@ -117,20 +119,21 @@ FUNCTION int next_item(GLOBAL volatile double *letter, GLOBAL double *copy, ulon
         }
         SYNC;
         if ((uint)(mail->taken >> 32) != TURN_OF(mail->bell)) {
-            // It is of a turn that has begun since, whose bell follows.
+            // It is of a turn that has begun since, whose bell follows, or of the last one before
+            // the end.
             SYNC;
             if (THREAD == 0)
                 mail->bell = bell_after(copy, (uint)(mail->taken >> 32) - 1);
             SYNC;
-            if (WORDS_OF(mail->bell) == 0)
-                return -1;
             read_step(copy, threads, step);
             SYNC;
         }
-        const int is_of_turn = (uint)(mail->taken >> 32) == TURN_OF(mail->bell);
+        const int is_of_turn = (uint)(mail->taken >> 32) == TURN_OF_ITEMS(mail->bell);
         const uint item = (uint)mail->taken;
         if (is_of_turn && item < ITEMS_OF(mail->bell))
             return (int)item;
+        if (WORDS_OF(mail->bell) == 0)
+            return -1;
         SYNC;
         if (THREAD == 0)
             mail->is_done = is_of_turn;
