@@ -11,7 +11,7 @@
 
 #include "gpu_driver.h"
 
-enum { BODIES = 5000, GROUPS = 40, SYSTEMS = 30, LISTED = 90 };
+enum { BODIES = 5000, GROUPS = 40, SYSTEMS = 30, LISTED = 90, MANY = 200000, BODIES_OF_MANY = 3 * MANY };
 
 /* Bodies and what is summed for them, on the host and on the device. */
 
@@ -226,6 +226,44 @@ static void check_batches(kyoho_system *host, kyoho_system *device) {
     DRIVES(driver.cuMemFree_v2(device_offsets));
 }
 
+/* So many systems that their forces come to the arrays piece by piece, after the caller's stream. */
+static void check_many_systems(kyoho_system *host, kyoho_system *device) {
+    static double numbers[BODIES_OF_MANY][7], found[2][BODIES_OF_MANY][4];
+    static int32_t offsets[MANY + 1];
+    uint64_t seed = 9;
+    for (int i = 0; i < BODIES_OF_MANY; i++)
+        for (int k = 0; k < 7; k++) numbers[i][k] = k ? draw(&seed) : 1.5 + draw(&seed);
+    for (int s = 0; s < MANY; s++) offsets[s + 1] = offsets[s] + 2 + s % 3;
+    offsets[MANY] = BODIES_OF_MANY;
+    void *stream = NULL, *pinned = NULL;
+    DRIVES(driver.cuStreamCreate(&stream, 1));
+    DRIVES(driver.cuMemHostAlloc(&pinned, sizeof found[0], 0));
+    memset(pinned, 0x55, sizeof found[0]);
+    const uint64_t places[3] = {on_device(numbers, sizeof numbers), on_device(offsets, sizeof offsets), allocate(sizeof found[0])};
+    for (int k = 0; k < 20; k++) DRIVES(driver.cuMemcpyHtoDAsync_v2(places[2], pinned, sizeof found[0], stream));
+    for (int memory = 0; memory < 2; memory++) {
+        const double *in = memory ? (const double *)(uintptr_t)places[0] : numbers[0];
+        double *out = memory ? (double *)(uintptr_t)places[2] : found[0][0];
+        kyoho_batch batch = KYOHO_BATCH_INIT;
+        kyoho_sources all = KYOHO_SOURCES_INIT;
+        kyoho_forces forces = KYOHO_FORCES_INIT;
+        batch.memory = all.memory = forces.memory = memory;
+        batch.system_count = MANY;
+        batch.offsets.data = memory ? (const int32_t *)(uintptr_t)places[1] : offsets;
+        all.count = BODIES_OF_MANY;
+        all.masses.data = in, all.masses.stride = sizeof numbers[0];
+        all.positions.data = in + 1, all.positions.stride = sizeof numbers[0];
+        all.velocities.data = in + 4, all.velocities.stride = sizeof numbers[0];
+        forces.potentials.data = out, forces.potentials.stride = sizeof found[0][0];
+        forces.accelerations.data = out + 1, forces.accelerations.stride = sizeof found[0][0];
+        if (memory) forces.cuda.stream = stream;
+        GIVES(KYOHO_OK, kyoho_system_force_batch(memory ? device : host, &batch, &all, &forces));
+    }
+    DRIVES(driver.cuMemcpyDtoH_v2(found[1], places[2], sizeof found[1]));
+    CHECK(!memcmp(found[0], found[1], sizeof found[0]));
+    for (int k = 0; k < 3; k++) DRIVES(driver.cuMemFree_v2(places[k]));
+}
+
 /* What is begun in the caller's stream before a call is done before its work. */
 static void check_stream(kyoho_system *host, kyoho_system *device) {
     enum { COPIES = 200 };
@@ -421,6 +459,7 @@ static void check(int of_order, int of_precision) {
     check_blocks(host, device, 1000, 777);
     check_lists(host, device);
     check_batches(host, device);
+    check_many_systems(host, device);
     check_stream(host, device);
     check_sources(host, device);
     check_refusals(device);
