@@ -1,6 +1,7 @@
 //! The kernel source names no vendor, and the images that the library embeds are those that it
 //! gives.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,12 +12,12 @@ fn kernels() -> PathBuf {
 /// The files of a folder of kernel source and of those in it: their names and what they hold.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             files.extend(self::files(&path));
         } else if path.extension().is_some_and(|extension| extension == "h") {
             let name = path.strip_prefix(kernels()).unwrap().to_str().unwrap().to_owned();
-            files.push((name, std::fs::read_to_string(path).unwrap()));
+            files.push((name, fs::read_to_string(path).unwrap()));
         }
     }
     files
@@ -102,22 +103,46 @@ fn preludes_are_short() {
     }
 }
 
-/// Compiles every unit for one target with the pinned compilers, which are fetched once. For the
-/// other targets the images have to be those that were made of this text, by their checksums, as
-/// to compile each unit for all of them takes minutes. `KYOHO_SKIP_KERNELS=1` is for those who
-/// cannot fetch the compilers and did not touch `kernels/`.
-#[test]
-fn what_is_embedded_is_what_the_text_gives() {
+/// Runs `generate` of a folder of kernels, unless it is to be left out: `KYOHO_SKIP_KERNELS=1` is for
+/// those who cannot fetch the compilers and did not touch `kernels/`.
+fn generates(kernels: &Path, arguments: &[&str]) -> bool {
     if std::env::var_os("KYOHO_SKIP_KERNELS").is_some_and(|value| value == "1") {
         eprintln!("KYOHO_SKIP_KERNELS=1: the embedded GPU code was not compared with its text");
-        return;
+        return false;
     }
     let output = Command::new("python3")
-        .arg(kernels().join("generate"))
-        .args(["--check", "--sample"])
+        .arg(kernels.join("generate"))
+        .args(arguments)
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap())
         .output()
         .expect("kernels/generate needs python3 with pip (Debian: python3-pip)");
     assert!(output.status.success(), "\n{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+/// Compiles every unit for one target with the pinned compilers, which are fetched once. For the
+/// other targets the images have to be those that were made of this text, by their checksums, as
+/// to compile each unit for all of them takes minutes.
+#[test]
+fn what_is_embedded_is_what_the_text_gives() {
+    generates(&kernels(), &["--check", "--sample"]);
+}
+
+#[test]
+fn one_unit_is_compiled_and_the_others_keep_their_images() {
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels_of_one_unit");
+    let _ = fs::remove_dir_all(&copy);
+    assert!(Command::new("cp").arg("-r").args([&kernels(), &copy]).status().unwrap().success());
+    let [stored, made] = [kernels(), copy.clone()].map(|folder| folder.join("generated"));
+    for lost in ["test_prefix_sum.pack", "checksums.txt"] {
+        fs::remove_file(made.join(lost)).unwrap();
+    }
+    if generates(&copy, &["--unit", "test_prefix_sum"]) {
+        for file in fs::read_dir(stored).unwrap().map(|entry| entry.unwrap().path()) {
+            let again = made.join(file.file_name().unwrap());
+            assert!(fs::read(&file).unwrap() == fs::read(again).unwrap(), "{}", file.display());
+        }
+    }
 }
 
 #[test]
