@@ -226,7 +226,7 @@ static void check_batches(kyoho_system *host, kyoho_system *device) {
     DRIVES(driver.cuMemFree_v2(device_offsets));
 }
 
-/* So many systems that their forces come to the arrays piece by piece, after the caller's stream. */
+/* The forces of many systems come to the arrays after what was begun in the caller's stream. */
 static void check_many_systems(kyoho_system *host, kyoho_system *device) {
     static double numbers[BODIES_OF_MANY][7], found[2][BODIES_OF_MANY][4];
     static int32_t offsets[MANY + 1];
