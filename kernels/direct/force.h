@@ -2,8 +2,8 @@
 // thread has SINKS sinks, for chunks of ACCUMULATORS accumulators. With FUSED the sources are
 // predicted here, else they were before. With ENDS, where the device lets blocks see what others
 // wrote (CAN_END), the last thread block also adds the partial sums. With WAITS the kernel gets its
-// steps, sinks and records by letters (`waiting.h`), and its thread blocks do, item after item, what
-// those of a launch would do.
+// steps, sinks and records by letters (`waiting.h`), and its thread blocks do, item after item,
+// what those of a launch would do.
 //
 // The order of addition does not depend on the shape: the sources of an accumulator one after
 // another, the accumulators of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks

@@ -1,11 +1,11 @@
 // Letters: small blocks that the host sends to a kernel that runs and waits for them.
 //
 // The host writes a step, its sinks and its records behind the head of the letter, and rings: the
-// bell, the first word of the head, has the number of the turn in its lower half and above it, in 16
-// bits each, the number of words behind the head and the number of items, which are what the thread
-// blocks of a launch would do. The first thread block copies the letter to the device and rings
-// there for the others. Whichever thread blocks are there take items, one after another, until all
-// are taken: others may find no room on the device for as long as the kernel runs.
+// bell, the first word of the head, has the number of the turn in its lower half and above it, in
+// 16 bits each, the number of words behind the head and the number of items, which are what the
+// thread blocks of a launch would do. The first thread block copies the letter to the device and
+// rings there for the others. Whichever thread blocks are there take items, one after another,
+// until all are taken: others may find no room on the device for as long as the kernel runs.
 //
 // A letter without words ends the kernel. Where none comes for a while the first thread block rings
 // so itself, with the number of items of the turn before, of which some may not be done yet. In the
@@ -17,6 +17,7 @@
 #define TURN_OF(bell) ((uint)(bell))
 #define WORDS_OF(bell) ((int)((bell) >> 32 & 0xffff))
 #define ITEMS_OF(bell) ((uint)((bell) >> 48))
+// The turn whose items the bell counts: at the end the one before.
 #define TURN_OF_ITEMS(bell) (TURN_OF(bell) - (WORDS_OF(bell) == 0))
 
 // What the threads of a block know of the last letter.

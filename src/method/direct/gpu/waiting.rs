@@ -29,8 +29,8 @@ const MOST_BYTES: usize = 16 << 10;
 /// The most chunks of an item on average, times the derivatives of a body: the loop over sources is
 /// slower than that of a launch, which has the step in memory for constants and more registers.
 const CHUNKS_OF_ITEM: usize = 8;
-/// The least and the most small blocks that have to follow one another closely before a kernel waits
-/// for the next one: more after each kernel that got few letters.
+/// The least and the most small blocks in a row that have to come closely after the one before until
+/// a kernel waits for them: more after each kernel that got few letters.
 const STREAK: [u32; 2] = [4, 4096];
 /// The number of letters of a kernel that was worth its launch.
 const WORTHWHILE: u32 = 32;
