@@ -144,7 +144,7 @@ static void check_blocks(kyoho_system *host, kyoho_system *device, int first, in
     }
 }
 
-/* Lists of every form, all of them in one memory. */
+/* Lists of every form, with the sinks and the sources of the call in the same memory or in the other. */
 static void check_lists(kyoho_system *host, kyoho_system *device) {
     static int32_t sink_offsets[GROUPS + 1], first_addresses[GROUPS], source_counts[GROUPS], addresses[GROUPS * LISTED];
     static int64_t source_offsets[GROUPS + 1], own_offsets[GROUPS + 1];
@@ -159,29 +159,31 @@ static void check_lists(kyoho_system *host, kyoho_system *device) {
     const size_t bytes[] = {sizeof sink_offsets, sizeof first_addresses, sizeof source_counts,
                             sizeof addresses,    sizeof source_offsets,  sizeof own_offsets};
     for (int a = 0; a < 6; a++) arrays[1][a] = (const void *)(uintptr_t)on_device(arrays[0][a], bytes[a]);
-    for (int form = 0; form < 3; form++) {
+    for (int form = 0; form < 9; form++) {
         forget_answers();
         for (int memory = 0; memory < 2; memory++) {
+            /* Of the other calls of the device either the bodies are the host's, or the lists are. */
+            const int of_bodies = form / 3 == 1 ? 0 : memory, of_lists = form / 3 == 2 ? 0 : memory;
             kyoho_lists lists = KYOHO_LISTS_INIT;
-            kyoho_sources own = sources_in(memory, 0, BODIES);
-            kyoho_sinks sinks = sinks_in(memory, 40, sink_offsets[GROUPS], 0);
+            kyoho_sources own = sources_in(of_bodies, 0, BODIES);
+            kyoho_sinks sinks = sinks_in(of_bodies, 40, sink_offsets[GROUPS], 0);
             kyoho_forces forces = forces_in(memory);
-            lists.memory = memory;
+            lists.memory = of_lists;
             lists.group_count = GROUPS;
-            lists.sink_offsets.data = arrays[memory][0];
-            if (form == 0) {
-                lists.first_addresses.data = arrays[memory][1];
-                lists.source_counts.data = arrays[memory][2];
-            } else if (form == 1) {
-                lists.addresses.data = arrays[memory][3];
-                lists.source_offsets.data = arrays[memory][4];
+            lists.sink_offsets.data = arrays[of_lists][0];
+            if (form % 3 == 0) {
+                lists.first_addresses.data = arrays[of_lists][1];
+                lists.source_counts.data = arrays[of_lists][2];
+            } else if (form % 3 == 1) {
+                lists.addresses.data = arrays[of_lists][3];
+                lists.source_offsets.data = arrays[of_lists][4];
             } else {
                 lists.sources = &own;
-                lists.source_offsets.data = arrays[memory][5];
+                lists.source_offsets.data = arrays[of_lists][5];
             }
             GIVES(KYOHO_OK, kyoho_system_force_lists(memory ? device : host, &lists, &sinks, &forces));
         }
-        check_answers(form == 0 ? "ranges" : form == 1 ? "lists of addresses" : "own sources");
+        check_answers(form % 3 == 0 ? "ranges" : form % 3 == 1 ? "lists of addresses" : "own sources");
     }
     /* An address beyond the sources is found where it lies, and the last forces are left alone. */
     kyoho_lists lists = KYOHO_LISTS_INIT;
@@ -196,9 +198,64 @@ static void check_lists(kyoho_system *host, kyoho_system *device) {
     DRIVES(driver.cuMemcpyHtoD_v2((uint64_t)(uintptr_t)(arrays[1][3]) + 4 * (size_t)source_offsets[30] + 8, &bad, sizeof bad));
     forget_answers();
     SAYS(KYOHO_BAD_ADDRESS, "address 2 of group 30 is 5000", device, kyoho_system_force_lists(device, &lists, &sinks, &forces));
+    /* So is a wrong offset. */
+    const int64_t early = source_offsets[29] - 1;
+    DRIVES(driver.cuMemcpyHtoD_v2((uint64_t)(uintptr_t)(arrays[1][4]) + 8 * 30, &early, sizeof early));
+    SAYS(KYOHO_BAD_COUNT, "the source offset 30 is", device, kyoho_system_force_lists(device, &lists, &sinks, &forces));
+    lists.addresses.data = NULL, lists.source_offsets.data = NULL;
+    lists.first_addresses.data = arrays[1][1], lists.source_counts.data = arrays[1][2];
+    sinks.count--;
+    SAYS(KYOHO_BAD_COUNT, "the sink offset 40 is", device, kyoho_system_force_lists(device, &lists, &sinks, &forces));
+    sinks.count++;
+    const int32_t negative = -2;
+    DRIVES(driver.cuMemcpyHtoD_v2((uint64_t)(uintptr_t)(arrays[1][2]) + 4 * 7, &negative, sizeof negative));
+    SAYS(KYOHO_BAD_COUNT, "the source count of group 7 is -2", device, kyoho_system_force_lists(device, &lists, &sinks, &forces));
+    lists.group_count = 0;
+    SAYS(KYOHO_BAD_COUNT, "the sink offset 0, the last,", device, kyoho_system_force_lists(device, &lists, &sinks, &forces));
     memset(answers, 0x55, sizeof answers);
     check_answers("after an error");
+    sinks.count = 0;
+    GIVES(KYOHO_OK, kyoho_system_force_lists(device, &lists, &sinks, &forces));
     for (int a = 0; a < 6; a++) DRIVES(driver.cuMemFree_v2((uint64_t)(uintptr_t)arrays[1][a]));
+}
+
+/* A batch of the bodies in one memory. */
+static kyoho_result force_batch(int memory, kyoho_system *system, kyoho_batch batch, const int32_t *offsets, kyoho_forces *forces) {
+    const kyoho_sources all = sources_in(memory, 0, offsets[SYSTEMS]);
+    if (memory == KYOHO_MEMORY_HOST) batch.memory = memory, batch.offsets.data = offsets;
+    return kyoho_system_force_batch(system, &batch, &all, forces);
+}
+
+/* A sum that overflows is the error that it is on the host. */
+static void check_overflow(kyoho_system *host, kyoho_system *device, const kyoho_batch *batch, const int32_t *offsets) {
+    kyoho_batch unsoftened = *batch;
+    char said[256];
+    unsoftened.softening2 = 0;
+    for (int i = 3; i < 5; i++) {
+        memset(bodies[i].x, 0, sizeof bodies[i].x);
+        bodies[i].mass = 1e250;
+        bodies[i].x[0][0] = i * 1e-100;
+    }
+    DRIVES(driver.cuMemcpyHtoD_v2(device_bodies, bodies, sizeof bodies));
+    kyoho_forces of_host = forces_in(KYOHO_MEMORY_HOST), of_device = forces_in(KYOHO_MEMORY_CUDA);
+    GIVES(KYOHO_OUT_OF_RANGE, force_batch(KYOHO_MEMORY_HOST, host, unsoftened, offsets, &of_host));
+    snprintf(said, sizeof said, "%s", kyoho_system_last_error(host));
+    SAYS(KYOHO_OUT_OF_RANGE, said, device, force_batch(KYOHO_MEMORY_CUDA, device, unsoftened, offsets, &of_device));
+    make_bodies();
+    DRIVES(driver.cuMemcpyHtoD_v2(device_bodies, bodies, sizeof bodies));
+}
+
+/* Forces may come to arrays that are read for them. */
+static void check_own_arrays(kyoho_system *host, kyoho_system *device, const kyoho_batch *batch, const int32_t *offsets) {
+    static struct body found[BODIES];
+    kyoho_forces of_host = forces_in(KYOHO_MEMORY_HOST), of_device = forces_in(KYOHO_MEMORY_CUDA);
+    of_device.accelerations.data = (double *)bodies_in(KYOHO_MEMORY_CUDA)->x[3];
+    of_device.accelerations.stride = sizeof *found;
+    GIVES(KYOHO_OK, force_batch(KYOHO_MEMORY_HOST, host, *batch, offsets, &of_host));
+    GIVES(KYOHO_OK, force_batch(KYOHO_MEMORY_CUDA, device, *batch, offsets, &of_device));
+    DRIVES(driver.cuMemcpyDtoH_v2(found, device_bodies, sizeof found));
+    for (int i = 0; i < offsets[SYSTEMS]; i++) CHECK(!memcmp(found[i].x[3], answers[0][i].force[0], sizeof found[i].x[3]));
+    DRIVES(driver.cuMemcpyHtoD_v2(device_bodies, bodies, sizeof bodies));
 }
 
 static void check_batches(kyoho_system *host, kyoho_system *device) {
@@ -223,6 +280,17 @@ static void check_batches(kyoho_system *host, kyoho_system *device) {
         }
         check_answers("a batch");
     }
+    kyoho_batch batch = KYOHO_BATCH_INIT;
+    kyoho_sources all = sources_in(KYOHO_MEMORY_CUDA, 0, offsets[SYSTEMS]);
+    kyoho_forces forces = forces_in(KYOHO_MEMORY_CUDA);
+    const int32_t late = offsets[12] + 1;
+    batch.memory = KYOHO_MEMORY_CUDA;
+    batch.system_count = SYSTEMS;
+    batch.offsets.data = (const int32_t *)(uintptr_t)device_offsets;
+    if (precision == 3) check_overflow(host, device, &batch, offsets);
+    if (order > 2) check_own_arrays(host, device, &batch, offsets);
+    DRIVES(driver.cuMemcpyHtoD_v2(device_offsets + 4 * 11, &late, sizeof late));
+    SAYS(KYOHO_BAD_COUNT, "the offset 12 is", device, kyoho_system_force_batch(device, &batch, &all, &forces));
     DRIVES(driver.cuMemFree_v2(device_offsets));
 }
 

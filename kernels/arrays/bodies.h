@@ -1,13 +1,5 @@
 // Sources and sinks in arrays of callers: checked, and brought to where blocks have them.
 
-#define LARGEST_DOUBLE 1.7976931348623157e308
-
-FUNCTION int is_within(double value, double largest)
-{
-    // False for NaN.
-    return (value >= -largest) & (value <= largest);
-}
-
 FUNCTION int is_good_vector(GLOBAL const char *origin, const Column column, long body, double largest)
 {
     return is_within(real_of(origin, column, body, 0), largest) & is_within(real_of(origin, column, body, 1), largest)

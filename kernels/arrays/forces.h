@@ -15,28 +15,14 @@ write_forces(GLOBAL const double *results, const long results_from, const int co
         const int sinks = count - first < ARRAY_THREADS ? (int)(count - first) : ARRAY_THREADS;
         for (int sum = THREAD; sum < sinks * n_outputs; sum += ARRAY_THREADS) {
             const int number = sum / n_outputs, output = sum - number * n_outputs;
-            Column to = columns.potentials;
-            to = output > 0 ? columns.accelerations : to;
-            to = output > 3 ? columns.jerks : to;
-            to = output > 6 ? columns.snaps : to;
-            to = output > 9 ? columns.crackles : to;
-            const int component = output > 0 ? (output - 1) % 3 : 0;
             const double value = results[first * n_outputs + sum];
             if (bad == 0 && !is_within(value, LARGEST_DOUBLE))
                 bad = LARGEST_INDEX - first_sink - (int)first - number;
-            if (to.stride != 0)
-                *(GLOBAL double *)(origin + to.offset + (first_sink + first + number) * to.stride + 8 * component) = value;
+            give_force(&columns, origin, first_sink + first + number, output, value);
         }
         if (THREAD < sinks && (columns.nearest.stride != 0 || columns.nearest_distance2.stride != 0)) {
             GLOBAL const double *nearest = results + (long)stride * n_outputs + 2L * (first + THREAD);
-            const long sink = first_sink + first + THREAD;
-            if (columns.nearest.stride != 0) {
-                const int there = nearest[0] <= LARGEST_DOUBLE;
-                *(GLOBAL int *)(origin + columns.nearest.offset + sink * columns.nearest.stride) =
-                    there ? *(GLOBAL const int *)(nearest + 1) : -1;
-            }
-            if (columns.nearest_distance2.stride != 0)
-                *(GLOBAL double *)(origin + columns.nearest_distance2.offset + sink * columns.nearest_distance2.stride) = nearest[0];
+            give_nearest(&columns, origin, first_sink + first + THREAD, nearest[0], *(GLOBAL const int *)(nearest + 1));
         }
     }
     if (bad > 0)

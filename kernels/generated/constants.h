@@ -23,7 +23,8 @@
 #define LIST_COSTS { 1.0, 1.03, 1.08, 1.2 }
 #define LIST_PART 32
 #define LIST_ROW 33
-#define LIST_JOB 34
+#define LIST_COUNTS 34
+#define GROUP_THREADS 256
 #define ARRAY_THREADS 256
 #define ADDRESS_RUN 1024
 #define SIZES 512
@@ -32,6 +33,7 @@
 #define MOST_RAISED 44
 #define LONGEST_UNIT 250
 #define HEAVIEST_UNIT 1000
+#define LISTED_RANGES 0
 #define LISTED_ADDRESSES 1
 #define LISTED_OWN 2
 
@@ -189,3 +191,17 @@ typedef struct {
     int first_sink;
     int reserved;
 } ListGroup;
+
+typedef struct {
+    Column sinks;
+    Column sources;
+    Column first_addresses;
+    Column source_counts;
+    long sink_count;
+    long source_count;
+    long end;
+    int count;
+    int form;
+    int is_batch;
+    int reserved;
+} GroupOffsets;

@@ -90,57 +90,75 @@ FUNCTION int floor_of_quotient(int number, int divisor)
 }
 
 // The units of groups whose sources came with the call, as `Units::of_group` of the library chooses
-// them. A thread block has a group.
+// them. `lanes` threads have a group.
 #define COUNTED_VECTORS (N_DERIVATIVES < 3 ? N_DERIVATIVES : 3)
+#define MANY_BODIES_OF_LANE 16
 KERNEL(LIST_THREADS, 1)
 choose_units(const Step step, const Columns columns, const Columns sink_columns, GLOBAL const ListGroup *groups,
-    GLOBAL const char *own, GLOBAL const char *sinks, GLOBAL int *units)
+    const int count, const int lanes, GLOBAL const char *own, GLOBAL const char *sinks, GLOBAL int *units)
 {
     // The largest exponents: of masses, of the vectors of sources, of those of sinks.
-    LOCAL int largest[7];
+    LOCAL int all_largest[7 * LIST_THREADS];
     AFTER_EARLIER_KERNELS;
-    const ListGroup group = groups[BLOCK];
-    if (THREAD < 7)
-        largest[THREAD] = 0;
-    SYNC;
-    int own_largest[7];
+    const int lane = THREAD % lanes, team = THREAD / lanes, teams = LIST_THREADS / lanes, number = BLOCK * teams + team;
     UNROLL
     for (int k = 0; k < 7; ++k)
-        own_largest[k] = 0;
-    for (int source = THREAD; source < group.sources; source += LIST_THREADS) {
-        const long at = group.first_source + source;
-        const int mass = exponent_of(real_of(own, columns.masses, at, 0));
-        own_largest[0] = mass > own_largest[0] ? mass : own_largest[0];
+        all_largest[k * LIST_THREADS + THREAD] = 0;
+    SYNC;
+    // First the groups of few bodies, each of which has its threads; then all threads have one of the
+    // others after the other.
+    UNROLL_BY(1)
+    for (int turn = 0; turn == 0 || (lanes < LIST_THREADS && turn <= teams); ++turn) {
+        const int place = turn == 0 ? team : turn - 1, at = BLOCK * teams + place;
+        const int first = turn == 0 ? lane : THREAD, threads = turn == 0 ? lanes : LIST_THREADS;
+        ListGroup group;
+        group.sources = 0;
+        group.sinks = 0;
+        if (at < count)
+            group = groups[at];
+        const int bodies = step.is_batch || group.sources > group.sinks ? group.sources : group.sinks;
+        const int is_large = lanes < LIST_THREADS && bodies > MANY_BODIES_OF_LANE * lanes;
+        if (is_large != (turn > 0))
+            continue;
+        int own_largest[7];
         UNROLL
-        for (int q = 0; q < COUNTED_VECTORS; ++q) {
-            UNROLL
-            for (int component = 0; component < 3; ++component) {
-                const int size = exponent_of(real_of(own, (&columns.positions)[q], at, component));
-                own_largest[1 + q] = size > own_largest[1 + q] ? size : own_largest[1 + q];
-            }
-        }
-    }
-    if (!step.is_batch) {
-        for (int sink = THREAD; sink < group.sinks; sink += LIST_THREADS) {
+        for (int k = 0; k < 7; ++k)
+            own_largest[k] = 0;
+        for (int source = first; source < group.sources; source += threads) {
+            const long from = group.first_source + source;
+            const int mass = exponent_of(real_of(own, columns.masses, from, 0));
+            own_largest[0] = mass > own_largest[0] ? mass : own_largest[0];
             UNROLL
             for (int q = 0; q < COUNTED_VECTORS; ++q) {
                 UNROLL
                 for (int component = 0; component < 3; ++component) {
-                    const int size = exponent_of(real_of(sinks, (&sink_columns.positions)[q], (long)group.first_sink + sink, component));
-                    own_largest[4 + q] = size > own_largest[4 + q] ? size : own_largest[4 + q];
+                    const int size = exponent_of(real_of(own, (&columns.positions)[q], from, component));
+                    own_largest[1 + q] = size > own_largest[1 + q] ? size : own_largest[1 + q];
                 }
             }
         }
+        if (!step.is_batch) {
+            for (int sink = first; sink < group.sinks; sink += threads) {
+                UNROLL
+                for (int q = 0; q < COUNTED_VECTORS; ++q) {
+                    UNROLL
+                    for (int component = 0; component < 3; ++component) {
+                        const int size = exponent_of(real_of(sinks, (&sink_columns.positions)[q], (long)group.first_sink + sink, component));
+                        own_largest[4 + q] = size > own_largest[4 + q] ? size : own_largest[4 + q];
+                    }
+                }
+            }
+        }
+        UNROLL
+        for (int k = 0; k < 7; ++k)
+            ATOMIC_MAX(&all_largest[7 * place + k], own_largest[k]);
     }
-    UNROLL
-    for (int k = 0; k < 7; ++k)
-        ATOMIC_MAX(&largest[k], own_largest[k]);
     SYNC;
-    if (THREAD == 0) {
+    if (lane == 0 && number < count) {
         int sizes[7];
         UNROLL
         for (int k = 0; k < 7; ++k)
-            sizes[k] = size_of(largest[step.is_batch && k > 3 ? k - 3 : k]);
+            sizes[k] = size_of(all_largest[7 * team + (step.is_batch && k > 3 ? k - 3 : k)]);
         const int raised = sizes[4] == NO_SIZE ? NO_SIZE : sizes[4] - SINK_REACH;
         int far = sizes[1];
         if (far == NO_SIZE)
@@ -167,8 +185,8 @@ choose_units(const Step step, const Columns columns, const Columns sink_columns,
             const int kept = clamped(wanted, LOWEST_MASS - sizes[0], HIGHEST_MASS - sizes[0]);
             mass = clamped(kept, -HEAVIEST_UNIT, HEAVIEST_UNIT);
         }
-        units[3 * BLOCK] = mass;
-        units[3 * BLOCK + 1] = length;
-        units[3 * BLOCK + 2] = speed;
+        units[3 * number] = mass;
+        units[3 * number + 1] = length;
+        units[3 * number + 2] = speed;
     }
 }

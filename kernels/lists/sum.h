@@ -53,11 +53,13 @@
         best_place[i] = is_nearest ? first + turn * STRANDS + strand : best_place[i]; \
     }
 
+// Sums go to `results`, or to arrays of the caller if it `gives` them there. Then it finds the first
+// sink with a sum that is not finite: LARGEST_INDEX less its number; 0 where all are.
 KERNEL(LIST_THREADS, LIST_RESIDENT)
 sum_lists(const Step step, const Columns columns, const Columns sink_columns, GLOBAL const ListItem *items,
     GLOBAL const int *units, GLOBAL const int *addresses, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *predicted, GLOBAL const char *own, GLOBAL const char *sinks, GLOBAL double *partial_sums,
-    GLOBAL double *results)
+    GLOBAL double *results, const int gives, const ForceColumns forces, GLOBAL char *origin, GLOBAL int *found)
 {
     LOCAL union {
         VECTOR tile[ROWS * LIST_ROW_PLACES];
@@ -276,7 +278,14 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                 partial_sums[((long)item.partial + number) * PARTIAL_NUMBERS + output] = sum;
             } else {
                 GLOBAL double *result = results + (long)(item.first_sink - step.first_sink) * N_OUTPUTS + place;
-                *result = segment == 0 ? sum : *result + sum;
+                const double total = segment == 0 ? sum : *result + sum;
+                if (gives && segment + LIST_SEGMENT >= item.sources) {
+                    give_force(&forces, origin, item.first_sink + number, output, total);
+                    if (!is_within(total, LARGEST_DOUBLE))
+                        ATOMIC_MAX(found, LARGEST_INDEX - item.first_sink - number);
+                } else {
+                    *result = total;
+                }
             }
         }
     }
@@ -320,6 +329,8 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
                 value.place.address = 0;
                 row[0] = distance;
                 row[1] = value.number;
+            } else if (gives) {
+                give_nearest(&forces, origin, item.first_sink + number, distance, index);
             } else {
                 put_nearest(results, &step, item.first_sink - step.first_sink + number, distance, index);
             }

@@ -5,5 +5,4 @@
 #include "direct/step.h"
 #include "arrays/columns.h"
 #include "lists/sources.h"
-#include "lists/divide.h"
 #include "lists/sum.h"

@@ -122,6 +122,48 @@ impl DeviceForces {
     }
 }
 
+/// Groups of interaction lists whose offsets or ranges lie in arrays of the caller.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceGroups {
+    /// Where the arrays lie.
+    pub place: DevicePlace,
+    /// The number of groups, 1 or more.
+    pub count: usize,
+    /// The first sink of each group, and behind them the number of sinks, in 32 bits.
+    pub sinks: DeviceArray,
+    /// The number of sinks.
+    pub sink_count: usize,
+    /// The sources of each group.
+    pub sources: DeviceSources,
+}
+
+/// The sources of groups that are on a device.
+#[derive(Debug, Clone, Copy)]
+pub enum DeviceSources {
+    /// The first address of each group, and the number of its addresses, in 32 bits.
+    Ranges(DeviceArray, DeviceArray),
+    /// The first place of each group in a list of addresses, and behind them the number of all, in
+    /// 64 bits.
+    Addresses(DeviceArray),
+    /// As [`DeviceSources::Addresses`], in a list of this many sources.
+    Own(DeviceArray, usize),
+    /// The sinks.
+    Sinks,
+}
+
+impl DeviceGroups {
+    /// Returns the arrays that are there, with the rows of each.
+    pub fn given(&self) -> impl Iterator<Item = (DeviceArray, usize)> {
+        let (groups, offsets) = (self.count, self.count + 1);
+        let of_sources = match self.sources {
+            DeviceSources::Ranges(first, counts) => [Some((first, groups)), Some((counts, groups))],
+            DeviceSources::Addresses(array) | DeviceSources::Own(array, _) => [Some((array, offsets)), None],
+            DeviceSources::Sinks => [None, None],
+        };
+        std::iter::once((self.sinks, offsets)).chain(of_sources.into_iter().flatten())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

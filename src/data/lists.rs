@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::memory::{self, Pages};
 use super::{
-    DeviceArray, DeviceBodies, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source, Units,
+    DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink,
+    Source, Units,
 };
 
 /// A group of consecutive sinks, and the sources that act on them.
@@ -44,16 +45,33 @@ impl SinkGroup {
     }
 }
 
-/// Groups of sinks, in memory that devices may page-lock.
+/// Groups of sinks, in memory that devices may page-lock, or on a device alone.
 #[derive(Debug, Clone, Default)]
 pub struct GroupTable {
     pub(crate) pages: Pages,
     pub(crate) count: usize,
     /// The number of pairs of a sink and a source of its group.
     pub(crate) pairs: u64,
+    /// The number of all sources of groups that a device has made, and keeps.
+    pub(crate) on_device: Option<usize>,
 }
 
 impl GroupTable {
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether a device has made them. Then they are not here.
+    pub fn is_on_device(&self) -> bool {
+        self.on_device.is_some()
+    }
+
     /// Returns its memory.
     pub fn memory(&self) -> &[u8] {
         self.pages.as_slice()
@@ -64,7 +82,8 @@ impl Deref for GroupTable {
     type Target = [SinkGroup];
 
     fn deref(&self) -> &[SinkGroup] {
-        bytemuck::cast_slice(&self.pages.as_slice::<u8>()[..self.count * size_of::<SinkGroup>()])
+        let here = if self.is_on_device() { 0 } else { self.count };
+        bytemuck::cast_slice(&self.pages.as_slice::<u8>()[..here * size_of::<SinkGroup>()])
     }
 }
 
@@ -253,6 +272,9 @@ pub struct InteractionLists {
     pub is_batch: bool,
     /// Where the sources are.
     pub sources: ListedSources,
+    /// Arrays that receive the forces as they are summed, if the device that has the groups is to
+    /// keep them nowhere else.
+    pub forces: Option<DeviceForces>,
     /// Memory that was too small, which devices may have page-locked.
     outgrown: Vec<Pages>,
 }
@@ -295,17 +317,24 @@ impl InteractionLists {
 
     /// Whether it keeps memory that was used before.
     pub(crate) fn has_memory(&self) -> bool {
-        self.groups.pages.bytes() > 0
+        self.memory().any(|memory| !memory.is_empty())
     }
 
-    /// Returns the sinks of some groups.
+    /// Returns the sinks of some groups, of all if a device has these.
     pub fn sinks_of(&self, groups: &Range<usize>) -> Range<usize> {
+        if self.groups.is_on_device() {
+            return 0..self.sinks.len();
+        }
         let first = |group: usize| self.groups.get(group).map_or(self.sinks.len(), |group| group.first_sink as usize);
         first(groups.start)..first(groups.end)
     }
 
-    /// Returns the places of the sources of some groups, where these follow one another.
+    /// Returns the places of the sources of some groups, where these follow one another, of all if a
+    /// device has the groups.
     pub fn sources_of(&self, groups: &Range<usize>) -> Range<usize> {
+        if let Some(sources) = self.groups.on_device {
+            return 0..sources;
+        }
         let some = &self.groups[groups.clone()];
         let end = some.last().map_or(0, |group| group.source_range().end);
         some.first().map_or(0, |group| group.first_source as usize)..end
@@ -329,7 +358,7 @@ impl InteractionLists {
             ListedSources::Addresses(table) => table.on_device.is_some(),
             ListedSources::Own(own) => own.on_device.is_some(),
         };
-        of_sources || self.sinks.on_device.is_some()
+        of_sources || self.sinks.on_device.is_some() || self.groups.is_on_device()
     }
 
     /// Returns the number of pairs of a sink and a source of its group.
@@ -358,14 +387,16 @@ impl InteractionLists {
     }
 
     /// Divides groups into this many ranges of about as many sinks, without a look at all of them.
+    /// Those that a device has stay together.
     pub fn in_pieces(&self, groups: Range<usize>, count: usize) -> impl Iterator<Item = Range<usize>> {
+        let count = if self.groups.is_on_device() { 1 } else { count };
         let sinks = self.sinks_of(&groups);
         let mut first = groups.start;
         (1..=count).map(move |number| {
             let wanted = sinks.start + sinks.len() * number / count;
             let is_before = |group: &SinkGroup| group.sink_range().end <= wanted;
-            let some = &self.groups[first..groups.end];
-            let range = first..if number == count { groups.end } else { first + some.partition_point(is_before) };
+            let end_of = |first: usize| first + self.groups[first..groups.end].partition_point(is_before);
+            let range = first..if number == count { groups.end } else { end_of(first) };
             first = range.end;
             range
         })

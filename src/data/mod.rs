@@ -22,7 +22,7 @@ pub use block::{
     Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
     join_in_pairs,
 };
-pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace};
+pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources};
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
 pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};

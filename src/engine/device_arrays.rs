@@ -3,8 +3,8 @@
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
 use crate::data::{
-    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, MASS, MAX_COEFFICIENTS, OCTET, Result, Sink,
-    Source, TAYLOR, TIME, TreeBlock, memory,
+    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Error, MASS,
+    MAX_COEFFICIENTS, OCTET, Result, Sink, Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use crate::hal::Backend;
 use crate::method::arrays::{Check, DeviceArrays, Taken};
@@ -12,7 +12,10 @@ use crate::method::arrays::{Check, DeviceArrays, Taken};
 use super::all_sources::sink_of;
 use super::checks::{check_listed_sink, check_listed_source, check_numbers, check_sink};
 use super::devices::Devices;
-use super::lists::{GivenBodies, GivenLists, GivenSources, bad_address, largest_softening2};
+use super::lists::{
+    Division, GivenBodies, GivenLists, GivenSources, SourceDivision, bad_address_of_group, largest_softening2,
+    make_groups,
+};
 use super::sources::replace_all;
 use super::staging::KeptSinks;
 use super::{SinkPlace, Stage, System};
@@ -20,6 +23,7 @@ use super::{SinkPlace, Stage, System};
 /// The arrays of a call that a check is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
+    Groups,
     Sinks,
     Sources,
     Addresses,
@@ -91,40 +95,97 @@ impl System {
         Ok(())
     }
 
-    /// Begins to check the sinks and sources of lists that lie on the device, and appends each check
-    /// to `begun`. The offsets are not checked yet.
+    /// Begins to make the groups of lists that lie on the device, and to check their sinks and
+    /// sources, and appends each check to `begun`.
     pub(super) fn begin_checks_of_lists(
         &mut self,
         sinks: &GivenBodies,
         given: &GivenLists,
         begun: &mut Vec<(Listed, Check)>,
     ) -> Result<()> {
+        if let Division::Device(groups) = &given.division {
+            let end = self.end;
+            let arrays = self.arrays_at(&groups.place)?;
+            groups.given().try_for_each(|(array, rows)| arrays.check(&array, rows))?;
+            memory::reserve(begun, 1, CHECKS)?;
+            let check = Check::Groups(*groups, end);
+            arrays.begin_check(&check)?;
+            begun.push((Listed::Groups, check));
+        }
         if let Some(bodies) = &sinks.on_device {
             self.begin_check_of_bodies(Listed::Sinks, (bodies, sinks.count), begun)?;
         }
-        match &given.sources {
-            GivenSources::Own { sources, .. } => {
-                if let Some(bodies) = &sources.on_device {
-                    self.begin_check_of_bodies(Listed::Sources, (bodies, sources.count), begun)?;
-                }
-            }
-            GivenSources::AddressesOnDevice { offsets, place, addresses } => {
-                let end = self.end;
-                let arrays = self.arrays_at(place)?;
-                check_packed(addresses)?;
-                // A wrong number is found with the other offsets.
-                let count = usize::try_from(offsets(given.groups)).unwrap_or(0);
-                arrays.check(addresses, count)?;
-                if count > 0 {
-                    memory::reserve(begun, 1, CHECKS)?;
-                    let check = Check::Addresses(*addresses, count, end);
-                    arrays.begin_check(&check)?;
-                    begun.push((Listed::Addresses, check));
-                }
-            }
-            _ => (),
+        if let GivenSources::Own(sources) = &given.sources
+            && let Some(bodies) = &sources.on_device
+        {
+            self.begin_check_of_bodies(Listed::Sources, (bodies, sources.count), begun)?;
         }
         Ok(())
+    }
+
+    /// Checks the addresses of the candidate lists, which lie on the device.
+    pub(super) fn check_addresses_on_device(
+        &mut self,
+        place: &DevicePlace,
+        addresses: &DeviceArray,
+    ) -> Result<Option<(Listed, Check, usize)>> {
+        let (end, lists) = (self.end, &self.candidate_lists);
+        let count = lists.sources_of(&(0..lists.groups.len())).end;
+        let arrays = self.arrays_at(place)?;
+        check_packed(addresses)?;
+        arrays.check(addresses, count)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let check = Check::Addresses(*addresses, count, end);
+        arrays.begin_check(&check)?;
+        self.finish_checks(&[(Listed::Addresses, check)])
+    }
+
+    /// Takes the groups that the device has made as those of the candidate lists, or fails if it has
+    /// found a number wrong.
+    pub(super) fn take_groups(
+        &mut self,
+        groups: &DeviceGroups,
+        given: &GivenLists,
+        (is_batch, is_wrong): (bool, bool),
+    ) -> Result<()> {
+        if is_wrong {
+            return self.wrong_groups(groups, given, is_batch);
+        }
+        let made = arrays_of(&mut self.devices)?.made_groups();
+        let table = &mut self.candidate_lists.groups;
+        (table.count, table.pairs, table.on_device) = (groups.count, made.pairs, Some(made.sources));
+        Ok(())
+    }
+
+    /// Returns the error of groups that the device has found wrong. The host looks for it.
+    fn wrong_groups(&mut self, groups: &DeviceGroups, given: &GivenLists, is_batch: bool) -> Result<()> {
+        let mut copied = memory::room(3, CHECKS)?;
+        for (array, rows) in groups.given() {
+            let (bytes, first) = self.copy_from_device(&groups.place, &array, rows)?;
+            copied.push(move |row: usize| {
+                let place = (first as i64 + array.stride * row as i64) as usize;
+                let bytes = &bytes[place..place + array.width];
+                match bytes.try_into() {
+                    Ok(long) => i64::from_ne_bytes(long),
+                    Err(_) => bytes.try_into().map_or(0, i32::from_ne_bytes).into(),
+                }
+            });
+        }
+        let at = |array: usize, row: usize| copied[array](row);
+        let (sinks, first_of_sources) = (|row| at(0, row), |row| at(1, row));
+        // They are of 32 bits.
+        let ranges = |row| [at(1, row) as i32, at(2, row) as i32];
+        let sources = match groups.sources {
+            DeviceSources::Ranges(..) => SourceDivision::Ranges(&ranges),
+            DeviceSources::Addresses(_) | DeviceSources::Own(..) => SourceDivision::Offsets(&first_of_sources),
+            DeviceSources::Sinks => SourceDivision::Offsets(&sinks),
+        };
+        let division = Division::Host { sinks: &sinks, sources };
+        let of_host = GivenLists { groups: groups.count, division, sources: given.sources };
+        make_groups(&mut self.candidate_lists, &of_host, (groups.sink_count, is_batch), self.end, &self.threads)?;
+        Err(Error::Internal { what: "groups were found wrong by a device alone".into() })
     }
 
     /// Waits for checks that were begun, and returns the first that has found something wrong, and
@@ -142,6 +203,7 @@ impl System {
     pub(super) fn check_lists_on_device(
         &mut self,
         is_batch: bool,
+        division: &Division,
         found: Option<(Listed, Check, usize)>,
     ) -> Result<()> {
         let interaction = self.interaction.clone();
@@ -168,10 +230,32 @@ impl System {
             Check::Addresses(array, _, end) => {
                 let mut address = [0i32];
                 arrays.read(&array, number, bytemuck::cast_slice_mut(&mut address))?;
-                return Err(bad_address(&self.candidate_lists.groups, number, address[0], end));
+                let place = self.place_in_group(division, number)?;
+                return Err(bad_address_of_group(place, address[0], end));
             }
+            Check::Groups(..) => (),
         }
         Err(unknown(number))
+    }
+
+    /// Returns the group of an address in lists on the device, and its number there.
+    fn place_in_group(&mut self, division: &Division, place: usize) -> Result<(usize, usize)> {
+        let Division::Device(DeviceGroups { count, sources: DeviceSources::Addresses(offsets), .. }) = *division else {
+            return Err(unknown(place));
+        };
+        let arrays = arrays_of(&mut self.devices)?;
+        let mut first = |group: usize| -> Result<usize> {
+            let mut offset = [0i64];
+            arrays.read(&offsets, group, bytemuck::cast_slice_mut(&mut offset))?;
+            Ok(offset[0] as usize)
+        };
+        // The group is the last of those that begin at the address or before it.
+        let (mut lowest, mut end) = (0, count);
+        while end - lowest > 1 {
+            let middle = lowest.midpoint(end);
+            if first(middle)? <= place { lowest = middle } else { end = middle }
+        }
+        Ok((lowest, place - first(lowest)?))
     }
 
     /// Begins the forces on `count` sinks on the device as [`System::start`] does; those that have
@@ -238,6 +322,48 @@ impl System {
             arrays_of(&mut self.devices)?.fetch_sinks(self.candidates.numbers_mut())?;
         }
         self.start_candidates(nj, skip_own_index, scan, place)
+    }
+
+    /// Computes the forces that `start` begins, and leaves them in arrays of the caller on the device
+    /// as [`System::wait_on_device`] does. The sums of lists on the device go there straight away.
+    pub fn leave_in(&mut self, forces: &DeviceForces, start: impl FnOnce(&mut System) -> Result<()>) -> Result<()> {
+        self.require_no_block("start")?;
+        self.receiving = Some(*forces);
+        let begun = start(self);
+        self.receiving = None;
+        begun?;
+        self.wait_on_device(forces)
+    }
+
+    /// Lets the candidate lists, whose groups are on the device, leave their forces in the arrays that
+    /// the call names, unless these have bytes in common with the arrays that are read.
+    pub(super) fn receive_forces(&mut self, sinks: &GivenBodies, given: &GivenLists) -> Result<()> {
+        self.candidate_lists.forces = None;
+        let (Some(forces), Division::Device(groups)) = (self.receiving, &given.division) else { return Ok(()) };
+        let count = sinks.count;
+        let arrays = self.arrays_at(&forces.place)?;
+        forces.given().try_for_each(|array| arrays.check(&array, count))?;
+        let of_sinks = sinks.on_device.into_iter().flat_map(|bodies| bodies.given().collect::<Vec<_>>());
+        let of_sinks = of_sinks.map(|array| (array, count));
+        let all_sources = self.candidate_lists.sources_of(&(0..groups.count)).len();
+        let of_sources: Vec<DeviceArray> = match &given.sources {
+            GivenSources::Own(own) => own.on_device.iter().flat_map(DeviceBodies::given).collect(),
+            GivenSources::AddressesOnDevice(_, addresses) => vec![*addresses],
+            _ => Vec::new(),
+        };
+        let of_sources = of_sources.into_iter().map(|array| (array, all_sources));
+        let mut read = groups.given().chain(of_sinks).chain(of_sources);
+        let overlaps = |(array, rows): (DeviceArray, usize)| {
+            let (first, bytes) = array.extent(rows);
+            forces.given().any(|written| {
+                let (other, of_other) = written.extent(count);
+                first < other + of_other as u64 && other < first + bytes as u64
+            })
+        };
+        if !read.any(overlaps) {
+            self.candidate_lists.forces = Some(forces);
+        }
+        Ok(())
     }
 
     /// Waits for the forces and writes them to arrays of the caller on the device. If a sum is not

@@ -7,8 +7,8 @@ use bytemuck::Pod;
 
 use crate::data::memory;
 use crate::data::{
-    AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, GroupTable, Interaction,
-    InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
+    AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DeviceGroups, DevicePlace, Error, GroupTable,
+    Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
 };
 use crate::hal::threads::Threads;
 use crate::simd::stream;
@@ -22,40 +22,47 @@ pub type Offsets<'a> = &'a (dyn Fn(usize) -> i64 + Sync);
 pub struct GivenLists<'a> {
     /// The number of groups.
     pub groups: usize,
-    /// The first sink of each group, and behind the last group the number of all sinks.
-    pub sink_offsets: Offsets<'a>,
-    /// The sources of each group.
+    /// Which sinks and sources each group has.
+    pub division: Division<'a>,
+    /// The sources.
     pub sources: GivenSources<'a>,
 }
 
-/// The sources of each group, as the caller has them.
-#[expect(clippy::large_enum_variant, reason = "a call has one")]
-pub enum GivenSources<'a> {
+/// Which sinks and sources the groups have.
+#[derive(Clone, Copy)]
+pub enum Division<'a> {
+    /// By arrays of the host.
+    Host {
+        /// The first sink of each group, and behind the last group the number of all sinks.
+        sinks: Offsets<'a>,
+        /// The places of its sources.
+        sources: SourceDivision<'a>,
+    },
+    /// By arrays on a device.
+    Device(DeviceGroups),
+}
+
+/// Which sources the groups have.
+#[derive(Clone, Copy)]
+pub enum SourceDivision<'a> {
     /// Consecutive addresses of the system: the first, and how many, of each group.
     Ranges(&'a (dyn Fn(usize) -> [i32; 2] + Sync)),
+    /// The first place of each list, and behind the last list the number of all places.
+    Offsets(Offsets<'a>),
+}
+
+/// The sources of groups, as the caller has them.
+#[derive(Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "a call has one")]
+pub enum GivenSources<'a> {
+    /// Ranges of addresses of the system.
+    Ranges,
     /// Addresses of the system, list after list.
-    Addresses {
-        /// The first place of each list, and behind the last list the number of all places.
-        offsets: Offsets<'a>,
-        /// The addresses.
-        addresses: Column<'a, i32>,
-    },
-    /// Addresses of the system, list after list, in memory of the device.
-    AddressesOnDevice {
-        /// The first place of each list, and behind the last list the number of all places.
-        offsets: Offsets<'a>,
-        /// Where the array lies.
-        place: DevicePlace,
-        /// The addresses.
-        addresses: DeviceArray,
-    },
+    Addresses(Column<'a, i32>),
+    /// Addresses of the system, list after list, in memory of the device, where the groups are too.
+    AddressesOnDevice(DevicePlace, DeviceArray),
     /// Sources that the system does not keep, list after list.
-    Own {
-        /// The first source of each list, and behind the last list the number of all.
-        offsets: Offsets<'a>,
-        /// The sources.
-        sources: GivenBodies<'a>,
-    },
+    Own(GivenBodies<'a>),
 }
 
 /// Sinks or sources of a call, quantity after quantity.
@@ -85,23 +92,33 @@ const BYTES_OF_JOB: usize = 96 << 10;
 /// From this many bytes on, what is copied for devices goes past the caches.
 const MANY_BYTES: usize = 1 << 20;
 
-/// Checks the groups of a call and makes room for what it gives. `end` is the end of the addresses
-/// of the system's sources.
+/// Checks the groups of a call that the host has. `end` is the end of the addresses of the system's
+/// sources.
+pub fn make_groups(
+    lists: &mut InteractionLists,
+    given: &GivenLists,
+    (sinks, is_batch): (usize, bool),
+    end: usize,
+    threads: &Threads,
+) -> Result<()> {
+    let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
+    lists.reserve_outgrown(1)?;
+    let of_groups = std::mem::take(&mut lists.groups);
+    lists.groups.pages = lists.room(of_groups.pages, given.groups.saturating_mul(size_of::<SinkGroup>()))?;
+    groups(&mut lists.groups, given, (sinks, end), names, threads)
+}
+
+/// Makes room for what a call gives, whose groups are made.
 pub fn prepare(
     lists: &mut InteractionLists,
     given: &GivenLists,
     (sinks, is_batch): (&GivenBodies, bool),
-    end: usize,
     interaction: &Interaction,
-    threads: &Threads,
 ) -> Result<()> {
-    let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
-    // The memory of groups, of sinks, and of sources.
-    lists.reserve_outgrown(3)?;
-    let of_groups = std::mem::take(&mut lists.groups);
-    lists.groups.pages = lists.room(of_groups.pages, given.groups.saturating_mul(size_of::<SinkGroup>()))?;
-    groups(&mut lists.groups, given, (sinks.count, end), names, threads)?;
+    // The memory of sinks and of sources.
+    lists.reserve_outgrown(2)?;
     lists.is_batch = is_batch;
+    let sources = lists.sources_of(&(0..lists.groups.len())).end;
     let of_sinks = std::mem::take(&mut lists.sinks);
     lists.sinks = bodies(lists, of_sinks.pages, sinks, interaction.n_derivatives)?;
     let pages = match std::mem::take(&mut lists.sources) {
@@ -111,26 +128,20 @@ pub fn prepare(
     };
     match &given.sources {
         // The memory is not kept: few callers change the form of their lists.
-        GivenSources::Ranges(_) => lists.outgrow(pages),
-        GivenSources::Addresses { .. } => {
-            let count = count_of_sources(&lists.groups);
-            let pages = lists.room(pages, count * size_of::<i32>())?;
-            lists.sources = ListedSources::Addresses(AddressTable { pages, count, on_device: None });
+        GivenSources::Ranges => lists.outgrow(pages),
+        GivenSources::Addresses(_) => {
+            let pages = lists.room(pages, sources * size_of::<i32>())?;
+            lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device: None });
         }
-        GivenSources::AddressesOnDevice { place, addresses, .. } => {
-            let (count, on_device) = (count_of_sources(&lists.groups), Some((*place, *addresses)));
-            lists.sources = ListedSources::Addresses(AddressTable { pages, count, on_device });
+        GivenSources::AddressesOnDevice(place, addresses) => {
+            let on_device = Some((*place, *addresses));
+            lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device });
         }
-        GivenSources::Own { sources, .. } => {
-            lists.sources = ListedSources::Own(bodies(lists, pages, sources, interaction.n_coefficients)?);
+        GivenSources::Own(own) => {
+            lists.sources = ListedSources::Own(bodies(lists, pages, own, interaction.n_coefficients)?);
         }
     }
     Ok(())
-}
-
-/// Returns the number of sources of all lists, which follow one another.
-fn count_of_sources(groups: &[SinkGroup]) -> usize {
-    groups.last().map_or(0, |group| group.source_range().end)
 }
 
 /// Makes room for bodies with this many vectors.
@@ -303,12 +314,12 @@ pub fn copy(
     let mut all = Vec::new();
     jobs_of_bodies(&mut lists.sinks, &sink_range, sinks, interaction, &mut all)?;
     match (&mut lists.sources, &given.sources) {
-        (ListedSources::Addresses(table), GivenSources::Addresses { addresses, .. }) => {
+        (ListedSources::Addresses(table), GivenSources::Addresses(addresses)) => {
             let memory = (table.pages.as_mut_slice::<u8>(), 0);
             jobs(memory, (0, &source_range), Kind::Addresses(*addresses, end), &mut all)?;
         }
-        (ListedSources::Own(own), GivenSources::Own { sources, .. }) => {
-            jobs_of_bodies(own, &source_range, sources, interaction, &mut all)?;
+        (ListedSources::Own(own), GivenSources::Own(given)) => {
+            jobs_of_bodies(own, &source_range, given, interaction, &mut all)?;
         }
         _ => (),
     }
@@ -377,8 +388,8 @@ const JOBS_OF_GROUPS: usize = 64;
 /// The offsets of a call, the ends of what they divide, and the names of an offset of sinks and of
 /// sinks.
 struct Places<'a> {
-    given: &'a GivenLists<'a>,
-    source_offset: Option<Offsets<'a>>,
+    sink_offset: Offsets<'a>,
+    of_sources: SourceDivision<'a>,
     sinks: usize,
     end: usize,
     names: (&'a str, &'a str),
@@ -400,34 +411,34 @@ fn groups(
     }
     let bytes = given.groups * size_of::<SinkGroup>();
     let groups: &mut [SinkGroup] = bytemuck::cast_slice_mut(&mut table.pages.as_mut_slice::<u8>()[..bytes]);
-    let source_offset = match &given.sources {
-        GivenSources::Ranges(_) => None,
-        GivenSources::Addresses { offsets, .. }
-        | GivenSources::AddressesOnDevice { offsets, .. }
-        | GivenSources::Own { offsets, .. } => Some(*offsets),
+    let Division::Host { sinks: sink_offset, sources: of_sources } = given.division else {
+        return Err(Error::Internal { what: "the host has no offsets of groups".into() });
     };
-    let source_at = |number: usize| source_offset.map_or(0, |offset| offset(number));
-    let (first_sink, first_source) = ((given.sink_offsets)(0), source_at(0));
+    let source_at = |number: usize| match of_sources {
+        SourceDivision::Ranges(_) => 0,
+        SourceDivision::Offsets(offset) => offset(number),
+    };
+    let (first_sink, first_source) = (sink_offset(0), source_at(0));
     if first_sink != 0 {
         return Err(bad_offset(names.0, 0, first_sink, "0".into()));
     }
     if first_source != 0 {
         return Err(bad_offset("the source offset", 0, first_source, "0".into()));
     }
-    let places = Places { given, source_offset, sinks, end, names };
+    let places = Places { sink_offset, of_sources, sinks, end, names };
     let groups_of_job = given.groups.div_ceil(JOBS_OF_GROUPS).max(GROUPS_OF_JOB);
     let jobs = groups.chunks_mut(groups_of_job).enumerate();
     let mut pairs: Vec<Result<u64>> = memory::filled(jobs.len(), Ok(0), "pieces of lists")?;
     threads.each(jobs.zip(&mut pairs), |((job, groups), pairs)| *pairs = places.fill(job * groups_of_job, groups));
     let pairs = pairs.into_iter().try_fold(0, |all, some| Ok(all + some?))?;
-    let (last_sink, last_source) = ((given.sink_offsets)(given.groups), source_at(given.groups));
+    let (last_sink, last_source) = (sink_offset(given.groups), source_at(given.groups));
     if last_sink != sinks as i64 {
         return Err(bad_last_offset(names.0, given.groups, last_sink, (sinks, names.1)));
     }
-    if let GivenSources::Own { sources, .. } = &given.sources
-        && last_source != sources.count as i64
+    if let GivenSources::Own(own) = &given.sources
+        && last_source != own.count as i64
     {
-        return Err(bad_last_offset("the source offset", given.groups, last_source, (sources.count, "sources")));
+        return Err(bad_last_offset("the source offset", given.groups, last_source, (own.count, "sources")));
     }
     (table.count, table.pairs) = (given.groups, pairs);
     Ok(())
@@ -436,19 +447,20 @@ fn groups(
 impl Places<'_> {
     /// Makes the groups from a number on, and returns the number of their pairs.
     fn fill(&self, first: usize, groups: &mut [SinkGroup]) -> Result<u64> {
-        let Places { given, source_offset, sinks, end, names: (of_sinks, are_sinks) } = *self;
+        let Places { sink_offset, of_sources, sinks, end, names: (of_sinks, are_sinks) } = *self;
         let mut pairs = 0;
-        let (mut sink, mut source) = ((given.sink_offsets)(first), source_offset.map_or(0, |offset| offset(first)));
+        let mut sink = sink_offset(first);
+        let mut source = if let SourceDivision::Offsets(offset) = of_sources { offset(first) } else { 0 };
         for (number, group) in (first..).zip(groups) {
-            let next_sink = (given.sink_offsets)(number + 1);
+            let next_sink = sink_offset(number + 1);
             if next_sink < sink || next_sink > sinks as i64 {
                 let allowed = format!("{sink} (the offset before it) to {sinks} (the number of {are_sinks})");
                 return Err(bad_offset(of_sinks, number + 1, next_sink, allowed));
             }
-            let (first, count) = match (&given.sources, source_offset) {
-                (GivenSources::Ranges(ranges), _) => range_of_group(number, ranges(number), end)?,
-                (_, offset) => {
-                    let next = offset.map_or(0, |offset| offset(number + 1));
+            let (first, count) = match of_sources {
+                SourceDivision::Ranges(ranges) => range_of_group(number, ranges(number), end)?,
+                SourceDivision::Offsets(offset) => {
+                    let next = offset(number + 1);
                     if next < source || next.saturating_sub(source) > i64::from(i32::MAX) {
                         let most = source.saturating_add(i64::from(i32::MAX));
                         let allowed = format!("{source} (the offset before it) to {most}");
@@ -489,9 +501,13 @@ fn range_of_group(number: usize, [first, count]: [i32; 2], end: usize) -> Result
     Ok((if count > 0 { first.into() } else { 0 }, count.into()))
 }
 
-pub(super) fn bad_address(groups: &[SinkGroup], place: usize, address: i32, end: usize) -> Error {
-    let group = groups.partition_point(|group| group.first_source + u64::from(group.sources) <= place as u64);
+fn bad_address(groups: &[SinkGroup], place: usize, address: i32, end: usize) -> Error {
+    let group = groups.partition_point(|group| group.source_range().end <= place);
     let first = groups.get(group).map_or(0, |group| group.first_source as usize);
-    let what = format!("address {} of group {group}", place - first);
-    Error::BadListedAddress { what, address: address.into(), end }
+    bad_address_of_group((group, place - first), address, end)
+}
+
+/// Returns the error that an address of a group, of these numbers, is beyond the sources.
+pub(super) fn bad_address_of_group((group, number): (usize, usize), address: i32, end: usize) -> Error {
+    Error::BadListedAddress { what: format!("address {number} of group {group}"), address: address.into(), end }
 }

@@ -27,7 +27,7 @@ use crate::data::forces::check_finite;
 use crate::data::records::Numbers;
 use crate::data::sinks::{FromFn, NumberedSinks, SinkScan};
 use crate::data::{
-    Block, DeviceBodies, Error, Forces, Interaction, InteractionLists, MAX_COEFFICIENTS, MAX_DERIVATIVES,
+    Block, DeviceBodies, DeviceForces, Error, Forces, Interaction, InteractionLists, MAX_COEFFICIENTS, MAX_DERIVATIVES,
     NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
     Sums, TreeAccuracy, TreeBlock,
 };
@@ -41,7 +41,7 @@ use crate::simd::{Level, predict};
 use checks::{check_sinks, is_good_source};
 use devices::{CopyPart, Devices, NotStarted};
 use journal::{STAGED, UpdateJournal};
-use lists::{GivenBodies, GivenLists, GivenSources, Offsets};
+use lists::{Division, GivenBodies, GivenLists, GivenSources};
 use neighbours::Lists;
 use staging::{KeptSinks, Staged};
 
@@ -162,6 +162,8 @@ pub struct System {
     tree_crossover: Option<u64>,
     /// Interaction lists of a block to come; they keep the memory of those of earlier ones.
     candidate_lists: InteractionLists,
+    /// The arrays on a device in which a call leaves its forces.
+    receiving: Option<DeviceForces>,
     /// The sources within the radii of sinks that were found last.
     neighbours: NeighbourTable,
 }
@@ -219,6 +221,7 @@ impl System {
             tree_crossover: None,
             neighbours: NeighbourTable::default(),
             candidate_lists: InteractionLists::default(),
+            receiving: None,
         })
     }
 
@@ -414,10 +417,9 @@ impl System {
     }
 
     /// Begins the forces on the bodies of many systems, which are not kept among the sources: on
-    /// each act the other bodies of its system, those with another index. `offsets` says which body
-    /// is the first of a system and, behind the last system, how many there are. Otherwise as
-    /// [`System::start_lists`].
-    pub fn start_batch(&mut self, systems: usize, offsets: Offsets, bodies: &GivenBodies) -> Result<()> {
+    /// each act the other bodies of its system, those with another index. `division` says which
+    /// bodies are those of a system, as sinks and as sources. Otherwise as [`System::start_lists`].
+    pub fn start_batch(&mut self, systems: usize, division: Division, bodies: &GivenBodies) -> Result<()> {
         // Of the sinks only the softening is theirs.
         let of_sinks = |of: DeviceBodies| DeviceBodies { softening2: of.softening2, ..DeviceBodies::nothing(of.place) };
         let of_sources = |of: DeviceBodies| DeviceBodies { softening2: None, ..of };
@@ -430,8 +432,7 @@ impl System {
             ..*bodies
         };
         let own = GivenBodies { on_device: bodies.on_device.map(of_sources), ..*bodies };
-        let sources = GivenSources::Own { offsets, sources: own };
-        let given = GivenLists { groups: systems, sink_offsets: offsets, sources };
+        let given = GivenLists { groups: systems, division, sources: GivenSources::Own(own) };
         self.start_given(true, (&sinks, true), &given)
     }
 
@@ -616,6 +617,11 @@ impl System {
             return Err(Error::CallOrder { call: "wait", when: "without start" });
         }
         self.stage = Stage::Idle;
+        if self.block.lists.as_mut().is_some_and(|lists| lists.forces.take().is_some()) {
+            // The device has given the forces to arrays of the caller, and kept none.
+            self.devices.start(&mut self.journal, false, &mut self.block, None).map_err(NotStarted::into_error)?;
+            self.journal.fetched();
+        }
         let count = self.block.count();
         let mut finite = Ok(());
         let handed_over = loop {

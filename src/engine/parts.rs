@@ -9,8 +9,9 @@ use crate::hal::Backend;
 use crate::hal::threads::Threads;
 
 use super::checks::{check_listed_sink, check_listed_source, check_sinks};
+use super::device_arrays::Listed;
 use super::devices::{CopyPart, NotStarted};
-use super::lists::{self, Checked, GivenBodies, GivenLists};
+use super::lists::{self, Checked, Division, GivenBodies, GivenLists, GivenSources};
 use super::{Stage, System, sinks};
 
 /// Blocks of fewer sinks are copied as a whole, in less time than parts of them are begun.
@@ -34,18 +35,33 @@ impl System {
             });
         }
         let end = self.end;
-        // A device checks what lies there while the offsets are checked here. Whatever is wrong, it
-        // is waited for.
+        // A device checks what lies there while the host's groups are made. Whatever is wrong, it is
+        // waited for.
         let mut checks = Vec::new();
         let begun = self.begin_checks_of_lists(sinks, given, &mut checks);
-        let lists = &mut self.candidate_lists;
-        let prepared = lists::prepare(lists, given, (sinks, is_batch), end, &interaction, &self.threads);
+        let made = match given.division {
+            Division::Host { .. } => {
+                let sinks = (sinks.count, is_batch);
+                lists::make_groups(&mut self.candidate_lists, given, sinks, end, &self.threads)
+            }
+            Division::Device(_) => Ok(()),
+        };
         let found = self.finish_checks(&checks);
-        prepared.and(begun)?;
+        made.and(begun)?;
+        let mut found = found?;
+        if let Division::Device(groups) = &given.division {
+            let is_wrong = matches!(found, Some((Listed::Groups, ..)));
+            self.take_groups(groups, given, (is_batch, is_wrong))?;
+        }
+        lists::prepare(&mut self.candidate_lists, given, (sinks, is_batch), &interaction)?;
         for memory in self.candidate_lists.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        self.check_lists_on_device(is_batch, found?)?;
+        if let (None, GivenSources::AddressesOnDevice(place, addresses)) = (&found, &given.sources) {
+            found = self.check_addresses_on_device(place, addresses)?;
+        }
+        self.check_lists_on_device(is_batch, &given.division, found)?;
+        self.receive_forces(sinks, given)?;
         let pairs = self.candidate_lists.pairs();
         let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
         let check = |lists: &InteractionLists, body: Checked| match body {

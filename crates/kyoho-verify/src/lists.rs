@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kyoho::data::{MAX_COEFFICIENTS, Result, Sink, Source};
 use kyoho::engine::System;
-use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 
 /// Groups of consecutive sinks, and the sources of each.
 #[derive(Debug, Clone)]
@@ -141,19 +141,19 @@ impl PlainLists {
 
     /// Starts the forces on the groups, as [`System::start_lists`] does.
     pub fn start(&self, system: &mut System, skip_own_index: bool, sinks: &[Sink]) -> Result<()> {
-        let offsets = &|number: usize| self.source_offsets[number];
-        let mut start = |sources: GivenSources| {
-            let sink_offsets = &|number: usize| self.sink_offsets[number];
-            let given = GivenLists { groups: self.groups(), sink_offsets, sources };
+        let offsets = SourceDivision::Offsets(&|number: usize| self.source_offsets[number]);
+        let mut start = |division: SourceDivision, sources: GivenSources| {
+            let division = Division::Host { sinks: &|number: usize| self.sink_offsets[number], sources: division };
+            let given = GivenLists { groups: self.groups(), division, sources };
             hand_over_sinks(sinks, |sinks| system.start_lists(skip_own_index, sinks, &given))
         };
         match &self.sources {
-            PlainSources::Ranges(ranges) => start(GivenSources::Ranges(&|group| ranges[group])),
+            PlainSources::Ranges(ranges) => start(SourceDivision::Ranges(&|group| ranges[group]), GivenSources::Ranges),
             PlainSources::Addresses(addresses) => {
-                start(GivenSources::Addresses { offsets, addresses: &|first, to| copy(addresses, first, to) })
+                start(offsets, GivenSources::Addresses(&|first, to| copy(addresses, first, to)))
             }
             PlainSources::Own(sources) => {
-                Columns::of(sources).hand_over(|sources| start(GivenSources::Own { offsets, sources }))
+                Columns::of(sources).hand_over(|sources| start(offsets, GivenSources::Own(sources)))
             }
         }
     }
@@ -190,7 +190,9 @@ impl PlainBatch {
         Columns::of(&self.bodies).hand_over(|bodies| {
             let softening2 = |first: usize, to: &mut [f64]| copy(&self.softening2, first, to);
             let bodies = GivenBodies { softening2_each: Some(&softening2), ..bodies };
-            system.start_batch(self.systems(), &|number| self.offsets[number], &bodies)
+            let offsets = |number| self.offsets[number];
+            let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
+            system.start_batch(self.systems(), division, &bodies)
         })
     }
 }

@@ -5,7 +5,7 @@ mod fakes;
 use fakes::{At, Fakes, How, order_4_double};
 
 use kyoho::data::{Assignment, Forces, Partition, Result, ResultCode, Sink, Source};
-use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
 use kyoho_verify::models::{at, grid, sink_at, sinks_of};
@@ -41,8 +41,11 @@ fn on_a_group_act_the_sources_in_its_range_of_addresses() {
     let (first_addresses, counts) = ([2, 0], [2, 4]);
     let given = GivenLists {
         groups: 2,
-        sink_offsets: &|number| sink_offsets[number],
-        sources: GivenSources::Ranges(&|group| [first_addresses[group], counts[group]]),
+        division: Division::Host {
+            sinks: &|number| sink_offsets[number],
+            sources: SourceDivision::Ranges(&|group| [first_addresses[group], counts[group]]),
+        },
+        sources: GivenSources::Ranges,
     };
     hand_over_sinks(&sinks, |sinks| system.start_lists(true, sinks, &given)).unwrap();
     let forces = system.wait().unwrap();
@@ -66,11 +69,11 @@ fn a_source_acts_as_often_as_its_address_is_in_a_list() {
     let (sink_offsets, source_offsets) = ([0, 1, 2], [0, 3, 5]);
     let given = GivenLists {
         groups: 2,
-        sink_offsets: &|number| sink_offsets[number],
-        sources: GivenSources::Addresses {
-            offsets: &|number| source_offsets[number],
-            addresses: &|first, to| to.copy_from_slice(&addresses[first..][..to.len()]),
+        division: Division::Host {
+            sinks: &|number| sink_offsets[number],
+            sources: SourceDivision::Offsets(&|number| source_offsets[number]),
         },
+        sources: GivenSources::Addresses(&|first, to| to.copy_from_slice(&addresses[first..][..to.len()])),
     };
     let sinks = [sink(-1, 0.0); 2];
     hand_over_sinks(&sinks, |sinks| system.start_lists(true, sinks, &given)).unwrap();
@@ -106,8 +109,11 @@ fn sources_may_come_with_the_call() {
     let source_offsets = [0, 1, 3];
     let given = GivenLists {
         groups: 2,
-        sink_offsets: &|number| number as i64,
-        sources: GivenSources::Own { offsets: &|number| source_offsets[number], sources },
+        division: Division::Host {
+            sinks: &|number| number as i64,
+            sources: SourceDivision::Offsets(&|number| source_offsets[number]),
+        },
+        sources: GivenSources::Own(sources),
     };
     // At the time 3 the last source is at 2. Without indices a source has its number, so that the
     // second sink does not feel the source 1.
@@ -137,7 +143,9 @@ fn the_bodies_of_a_batch_feel_the_others_of_their_system() {
         softening2_each: Some(&|first, to| copy(&softening2, first, to)),
         ..GivenBodies::default()
     };
-    system.start_batch(3, &|number| offsets[number], &bodies).unwrap();
+    let offsets = |number| offsets[number];
+    let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
+    system.start_batch(3, division, &bodies).unwrap();
     let forces = found(system.wait().unwrap());
     assert_eq!(forces[..3], [[-2.0, 1.0], [-0.5, -0.25], [0.0, 0.0]]);
     assert_eq!(forces[4], [-1.5, -0.75]);
@@ -208,7 +216,9 @@ fn an_error_in_a_batch_names_its_bodies() {
         let mut derivatives = [None; 8];
         derivatives[0] = Some(&positions as _);
         let bodies = GivenBodies { count: 4, masses: Some(&masses), derivatives, ..GivenBodies::default() };
-        let error = system.start_batch(offsets.len() - 1, &|number| offsets[number], &bodies).unwrap_err();
+        let offset = |number: usize| offsets[number];
+        let division = Division::Host { sinks: &offset, sources: SourceDivision::Offsets(&offset) };
+        let error = system.start_batch(offsets.len() - 1, division, &bodies).unwrap_err();
         error.to_string()
     };
     let allowed = "allowed: 2 (the offset before it) to 4 (the number of bodies)";
@@ -222,8 +232,9 @@ fn an_error_in_a_batch_names_its_bodies() {
 fn more_sinks_than_there_are_numbers_for_are_an_error() {
     let (mut system, sinks, _) = two_groups();
     for count in [1 << 31, 1 << 32, 1 << 40] {
-        let sources = GivenSources::Ranges(&|_| [0, 1]);
-        let given = GivenLists { groups: 1, sink_offsets: &|number| number as i64 * count, sources };
+        let division =
+            Division::Host { sinks: &|number| number as i64 * count, sources: SourceDivision::Ranges(&|_| [0, 1]) };
+        let given = GivenLists { groups: 1, division, sources: GivenSources::Ranges };
         let many =
             |sinks: &GivenBodies| system.start_lists(true, &GivenBodies { count: count as usize, ..*sinks }, &given);
         let error = hand_over_sinks(&sinks, many).unwrap_err();

@@ -27,7 +27,7 @@ use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
 use kyoho::data::{Error, Forces, Interaction, MAX_COEFFICIENTS, Order, Precision, Result, ResultCode, Sink, Source};
-use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue::{self, CATALOGUE};
 use kyoho::simd::Level;
@@ -326,18 +326,20 @@ fn life_with_lists(mut system: System) -> Vec<u64> {
         (first..).zip(to).for_each(|(place, address)| *address = (place * 7 % SOURCES) as i32);
     };
     let (sink_offsets, source_offsets) = ([0, 3, 3, SINKS as i64], [0, 600, 650, SOURCES as i64]);
-    let offsets: &(dyn Fn(usize) -> i64 + Sync) = &|number| source_offsets[number];
+    let of_sinks = |number: usize| sink_offsets[number];
+    let offsets = SourceDivision::Offsets(&|number| source_offsets[number]);
     let mut bits = Vec::new();
     for step in 0..6 {
         let start = |system: &mut System, sinks: &GivenBodies| {
-            let sources = match step % 4 {
-                0 => GivenSources::Ranges(&|group| [100, [500, 0, 600][group]]),
-                1 => GivenSources::Addresses { offsets, addresses: &addresses },
-                2 => GivenSources::Own { offsets, sources: own(SOURCES) },
-                _ => return system.start_batch(3, &|number| sink_offsets[number], &own(SINKS)),
+            let by = |sources| Division::Host { sinks: &of_sinks, sources };
+            let ranges = SourceDivision::Ranges(&|group| [100, [500, 0, 600][group]]);
+            let (division, sources) = match step % 4 {
+                0 => (by(ranges), GivenSources::Ranges),
+                1 => (by(offsets), GivenSources::Addresses(&addresses)),
+                2 => (by(offsets), GivenSources::Own(own(SOURCES))),
+                _ => return system.start_batch(3, by(SourceDivision::Offsets(&of_sinks)), &own(SINKS)),
             };
-            let given = GivenLists { groups: 3, sink_offsets: &|number| sink_offsets[number], sources };
-            system.start_lists(true, sinks, &given)
+            system.start_lists(true, sinks, &GivenLists { groups: 3, division, sources })
         };
         hand_over_sinks(&sinks, |sinks| {
             again(|| start(&mut system, sinks).and_then(|()| system.wait().map(|_| ())));

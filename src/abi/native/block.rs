@@ -399,6 +399,19 @@ impl ForceRows {
         }))
     }
 
+    /// Computes the forces that `start` begins, and writes them.
+    ///
+    /// # Safety
+    /// Every array has a row for each sink.
+    pub unsafe fn receive(&self, system: &mut System, start: impl FnOnce(&mut System) -> Result<()>) -> Result<()> {
+        if let Some(forces) = self.on_device()? {
+            return system.leave_in(&forces, start);
+        }
+        start(system)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.wait(system) }
+    }
+
     /// Waits for the forces and writes them.
     ///
     /// # Safety

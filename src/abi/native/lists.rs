@@ -1,9 +1,11 @@
 //! Forces on groups of sinks, each with its own sources, and on many small systems at once.
 
 use crate::abi::arrays;
-use crate::data::{DeviceBodies, DevicePlace, Error, MAX_COEFFICIENTS, Result, ResultCode};
+use crate::data::{
+    DeviceBodies, DeviceGroups, DevicePlace, DeviceSources, Error, MAX_COEFFICIENTS, Result, ResultCode,
+};
 use crate::engine::System;
-use crate::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use crate::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use crate::method::pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
@@ -41,10 +43,9 @@ pub unsafe extern "C" fn kyoho_system_force_lists(
         let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
         let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
-        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
-        unsafe { start_lists(system, &lists, &sinks) }?;
-        // SAFETY: the arrays have an element for each sink, by the caller's promise.
-        unsafe { rows.wait(system) }
+        // SAFETY: the arrays have as many elements as they should, those of forces one for each sink, by
+        // the caller's promise.
+        unsafe { rows.receive(system, |system| start_lists(system, &lists, &sinks)) }
     })
 }
 
@@ -93,10 +94,9 @@ pub unsafe extern "C" fn kyoho_system_force_batch(
         let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
         let (batch, bodies) = unsafe { (read("batch", batch)?, read("bodies", bodies)?) };
-        // SAFETY: the arrays have as many elements as they should, by the caller's promise.
-        unsafe { start_batch(system, &batch, &bodies) }?;
-        // SAFETY: the arrays have an element for each body, by the caller's promise.
-        unsafe { rows.wait(system) }
+        // SAFETY: the arrays have as many elements as they should, those of forces one for each body, by
+        // the caller's promise.
+        unsafe { rows.receive(system, |system| start_batch(system, &batch, &bodies)) }
     })
 }
 
@@ -140,45 +140,100 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
         ));
     }
     let sink_offsets = Rows::<i32, 1>::required("kyoho_lists.sink_offsets", lists.sink_offsets, groups)?;
+    // SAFETY: a structure or null.
+    let sources = unsafe { ListedRows::of(system, lists, (form, groups))? };
+    let of_device = if groups > 0 { sources.on_device()? } else { None };
+    let bodies = rows.bodies();
+    let start = |system: &mut System, division: Division, sources: GivenSources| {
+        let given = GivenLists { groups, division, sources };
+        // SAFETY: the arrays of the sinks have `count` elements.
+        unsafe { bodies.columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
+    };
+    if let (Some(place), Some(of_sinks), Some(sources_of)) = (place, sink_offsets, of_device) {
+        let (sinks, sink_count) = (of_sinks.on_device()?, bodies.count);
+        let division = Division::Device(DeviceGroups { place, count: groups, sinks, sink_count, sources: sources_of });
+        return match &sources {
+            ListedRows::Ranges(..) | ListedRows::Addresses(_, None) => start(system, division, GivenSources::Ranges),
+            ListedRows::Addresses(_, Some(addresses)) => {
+                start(system, division, GivenSources::AddressesOnDevice(place, addresses.on_device()?))
+            }
+            // SAFETY: the arrays have `count` elements.
+            ListedRows::Own(_, own) => unsafe { own.columns(|own| start(system, division, GivenSources::Own(*own)))? },
+        };
+    }
     let (sink_offsets, _kept_sinks) = on_host(system, place, sink_offsets, groups + 1)?;
     // SAFETY: there is one more offset than there are groups.
-    let sink_offsets = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
-    let start = |system: &mut System, sources: GivenSources| {
-        let given = GivenLists { groups, sink_offsets: &sink_offsets, sources };
-        // SAFETY: the arrays of the sinks have `count` elements.
-        unsafe { rows.bodies().columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
+    let sinks = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
+    let (offsets, _kept_sources) = match sources {
+        ListedRows::Ranges(first, counts) => {
+            // SAFETY: these arrays have an element for each group.
+            let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
+            let division = Division::Host { sinks: &sinks, sources: SourceDivision::Ranges(&ranges) };
+            return start(system, division, GivenSources::Ranges);
+        }
+        ListedRows::Addresses(offsets, _) | ListedRows::Own(offsets, _) => on_host(system, place, offsets, groups + 1)?,
     };
-    if let Form::Ranges = form {
-        let first = Rows::<i32, 1>::required("kyoho_lists.first_addresses", lists.first_addresses, groups)?;
-        let counts = Rows::<i32, 1>::required("kyoho_lists.source_counts", lists.source_counts, groups)?;
-        let (first, _kept_first) = on_host(system, place, first, groups)?;
-        let (counts, _kept_counts) = on_host(system, place, counts, groups)?;
-        // SAFETY: these arrays have an element for each group.
-        let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
-        return start(system, GivenSources::Ranges(&ranges));
-    }
-    let source_offsets = Rows::<i64, 1>::required("kyoho_lists.source_offsets", lists.source_offsets, groups)?;
-    let (source_offsets, _kept_sources) = on_host(system, place, source_offsets, groups + 1)?;
-    // SAFETY: as above.
-    let offsets = |number| unsafe { element(source_offsets, number, 0) };
-    if let Form::Own = form {
-        // SAFETY: a structure.
-        let own = own_rows(system, &unsafe { read("sources", lists.sources) }?)?;
-        let start = |sources: &GivenBodies| start(system, GivenSources::Own { offsets: &offsets, sources: *sources });
+    // SAFETY: there is one more offset than there are groups.
+    let offsets = |number| unsafe { element(offsets, number, 0) };
+    let division = Division::Host { sinks: &sinks, sources: SourceDivision::Offsets(&offsets) };
+    let addresses = match &sources {
         // SAFETY: the arrays have `count` elements.
-        return unsafe { own.columns(start)? };
-    }
-    let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
+        ListedRows::Own(_, own) => unsafe {
+            return own.columns(|own| start(system, division, GivenSources::Own(*own)))?;
+        },
+        ListedRows::Addresses(_, addresses) => *addresses,
+        ListedRows::Ranges(..) => None,
+    };
     if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
         return Err(bad_form(lists));
     }
-    if let (Some(place), Some(addresses)) = (place, addresses) {
-        let addresses = addresses.on_device()?;
-        return start(system, GivenSources::AddressesOnDevice { offsets: &offsets, place, addresses });
-    }
     // SAFETY: the array has as many elements as the last offset says.
     let copy = |first: usize, to: &mut [i32]| unsafe { copy_into(addresses, first, to) };
-    start(system, GivenSources::Addresses { offsets: &offsets, addresses: &copy })
+    start(system, division, GivenSources::Addresses(&copy))
+}
+
+/// The arrays that say which sources each group has.
+#[expect(clippy::large_enum_variant, reason = "a call has one")]
+enum ListedRows {
+    /// The first address of each group, and the number of its addresses.
+    Ranges(Option<Rows<i32, 1>>, Option<Rows<i32, 1>>),
+    /// The offsets of lists, and the addresses.
+    Addresses(Option<Rows<i64, 1>>, Option<Rows<i32, 1>>),
+    /// The offsets of lists, and the sources that come with the call.
+    Own(Option<Rows<i64, 1>>, BodyRows),
+}
+
+impl ListedRows {
+    /// Takes the arrays of a form.
+    ///
+    /// # Safety
+    /// The sources are null or a structure.
+    unsafe fn of(system: &System, lists: &kyoho_lists, (form, groups): (Form, usize)) -> Result<ListedRows> {
+        let offsets = || Rows::required("kyoho_lists.source_offsets", lists.source_offsets, groups);
+        Ok(match form {
+            Form::Ranges => ListedRows::Ranges(
+                Rows::required("kyoho_lists.first_addresses", lists.first_addresses, groups)?,
+                Rows::required("kyoho_lists.source_counts", lists.source_counts, groups)?,
+            ),
+            Form::Addresses => {
+                ListedRows::Addresses(offsets()?, Rows::optional("kyoho_lists.addresses", lists.addresses)?)
+            }
+            // SAFETY: the caller's promise.
+            Form::Own => ListedRows::Own(offsets()?, own_rows(system, &unsafe { read("sources", lists.sources) }?)?),
+        })
+    }
+
+    /// Returns the arrays as those of a device, if they are all given.
+    fn on_device(&self) -> Result<Option<DeviceSources>> {
+        Ok(match self {
+            ListedRows::Ranges(Some(first), Some(counts)) => {
+                Some(DeviceSources::Ranges(first.on_device()?, counts.on_device()?))
+            }
+            ListedRows::Addresses(Some(offsets), Some(_)) => Some(DeviceSources::Addresses(offsets.on_device()?)),
+            ListedRows::Own(Some(offsets), own) => Some(DeviceSources::Own(offsets.on_device()?, own.count)),
+            _ => None,
+        })
+    }
 }
 
 /// Copies interaction lists for pairs that users write.
@@ -284,17 +339,24 @@ unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_s
     }
     let systems = arrays::count("kyoho_batch.system_count", batch.system_count)?;
     let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
-    let (offsets, _kept) = on_host(system, place, offsets, systems + 1)?;
-    // SAFETY: there is one more offset than there are systems.
-    let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
     let softening2_each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
     let bodies = BodyRows { softening2: batch.softening2, softening2_each, ..own_rows(system, bodies)? };
     if softening2_each.is_some() && bodies.place.is_some() != place.is_some() {
         let (value, allowed) = ("an array in other memory than the bodies", "NULL, or the memory of the bodies");
         return Err(bad_field("kyoho_batch.softening2_each", value, allowed));
     }
-    // SAFETY: the arrays have `count` elements.
-    unsafe { bodies.columns(|bodies| system.start_batch(systems, &offsets, bodies))? }
+    if let (Some(place), Some(offsets), 1..) = (place, offsets, systems) {
+        let (sinks, sink_count) = (offsets.on_device()?, bodies.count);
+        let groups = DeviceGroups { place, count: systems, sinks, sink_count, sources: DeviceSources::Sinks };
+        // SAFETY: the arrays have `count` elements.
+        return unsafe { bodies.columns(|bodies| system.start_batch(systems, Division::Device(groups), bodies))? };
+    }
+    let (offsets, _kept) = on_host(system, place, offsets, systems + 1)?;
+    // SAFETY: there is one more offset than there are systems.
+    let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
+    let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
+    // SAFETY: as above.
+    unsafe { bodies.columns(|bodies| system.start_batch(systems, division, bodies))? }
 }
 
 /// Takes the arrays of sources that the system does not keep.

@@ -2,11 +2,12 @@
 
 use bytemuck::bytes_of;
 
-use crate::data::{CHUNK, DeviceArray, DeviceBodies, DeviceForces, Interaction, Result};
+use crate::data::{CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Interaction, Result};
 use crate::hal::gpu::{Address, Argument, Gpu, Launch};
 use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::launches::StoreAddresses;
-use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns};
+use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns, GroupOffsets};
+use crate::method::lists::gpu::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES};
 
 use super::Motion;
 
@@ -18,7 +19,7 @@ pub const ADDRESS_RUN: usize = 1024;
 pub const MOST_BLOCKS: usize = 512;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "check_bodies",
     "check_addresses",
     "pack_sinks",
@@ -27,6 +28,7 @@ pub const NAMES: [&str; 8] = [
     "count_sizes",
     "write_forces",
     "move_bodies",
+    "make_groups",
 ];
 
 /// The kernels.
@@ -39,6 +41,7 @@ pub struct Kernels<G: Gpu> {
     count_sizes: G::Kernel,
     write_forces: G::Kernel,
     move_bodies: G::Kernel,
+    make_groups: G::Kernel,
 }
 
 /// Results of a piece of a block.
@@ -85,7 +88,8 @@ pub fn columns(bodies: &DeviceBodies) -> Columns {
     }
 }
 
-fn columns_of_forces(forces: &DeviceForces) -> ForceColumns {
+/// Returns the arrays of forces as kernels have them, counted from address 0.
+pub fn columns_of_forces(forces: &DeviceForces) -> ForceColumns {
     let [accelerations, jerks, snaps, crackles] = forces.derivatives.map(column);
     ForceColumns {
         potentials: column(forces.potentials),
@@ -121,6 +125,7 @@ impl<G: Gpu> Kernels<G> {
             count_sizes: next(),
             write_forces: next(),
             move_bodies: next(),
+            make_groups: next(),
         })
     }
 
@@ -316,6 +321,34 @@ impl<G: Gpu> Kernels<G> {
         unsafe { launch((gpu, queue), &mut self.write_forces, blocks(piece.sinks, ARRAY_THREADS), &arguments) }
     }
 
+    /// Makes groups, for kernels whose threads have this many sinks, and counts what there is of
+    /// them: `counts` and `sums` receive the numbers, where `counts` is zero, the latter from each
+    /// thread block, the number of which it returns.
+    ///
+    /// # Safety
+    /// See [`Kernels::check_bodies`].
+    pub unsafe fn make_groups(
+        &mut self,
+        (gpu, queue, origin): On<G>,
+        (given, end, sinks_of_thread): (&DeviceGroups, usize, usize),
+        [groups, counts, sums, found]: [Address<G>; 4],
+    ) -> Result<usize> {
+        let (offsets, sinks_of_thread) = (offsets(given, end), sinks_of_thread as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&offsets)),
+            Argument::Memory(origin),
+            Argument::Bytes(bytes_of(&sinks_of_thread)),
+            Argument::Memory(groups),
+            Argument::Memory(counts),
+            Argument::Memory(sums),
+            Argument::Memory(found),
+        ];
+        let blocks = blocks(given.count, ARRAY_THREADS);
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { launch((gpu, queue), &mut self.make_groups, blocks, &arguments) }?;
+        Ok(blocks)
+    }
+
     /// Kicks bodies for two times and lets them drift for a third. `places` are the bytes from which
     /// on memory has their positions, velocities and accelerations, of this many components each.
     ///
@@ -341,6 +374,33 @@ impl<G: Gpu> Kernels<G> {
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch((gpu, queue), &mut self.move_bodies, blocks(components, ARRAY_THREADS), &arguments) }
+    }
+}
+
+/// Returns where groups begin as kernels have it, counted from address 0.
+fn offsets(groups: &DeviceGroups, end: usize) -> GroupOffsets {
+    let column = |array: DeviceArray| column(Some(array));
+    let of_sinks = GroupOffsets {
+        sinks: column(groups.sinks),
+        sink_count: groups.sink_count as i64,
+        end: end as i64,
+        count: groups.count as i32,
+        ..GroupOffsets::default()
+    };
+    match groups.sources {
+        DeviceSources::Ranges(first, counts) => GroupOffsets {
+            first_addresses: column(first),
+            source_counts: column(counts),
+            form: LISTED_RANGES,
+            ..of_sinks
+        },
+        DeviceSources::Addresses(offsets) => {
+            GroupOffsets { sources: column(offsets), form: LISTED_ADDRESSES, ..of_sinks }
+        }
+        DeviceSources::Own(offsets, count) => {
+            GroupOffsets { sources: column(offsets), source_count: count as i64, form: LISTED_OWN, ..of_sinks }
+        }
+        DeviceSources::Sinks => GroupOffsets { is_batch: 1, form: LISTED_OWN, ..of_sinks },
     }
 }
 

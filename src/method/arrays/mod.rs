@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::data::sinks::SinkScan;
 use crate::data::units::Census;
-use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Result, Sums, TakeChunk};
+use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, Result, Sums, TakeChunk};
 
 /// A motion of bodies: two kicks by their accelerations, then a drift by their velocities, each for
 /// a time; 0 for none.
@@ -30,6 +30,18 @@ pub enum Check {
     Bodies(DeviceBodies, usize),
     /// This many addresses, which have to be below an end.
     Addresses(DeviceArray, usize, usize),
+    /// Groups, which are made, and of which each number has to be as its neighbours and the sinks and
+    /// sources allow; the addresses of their ranges have to be below an end.
+    Groups(DeviceGroups, usize),
+}
+
+/// What there is of groups that a device has made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MadeGroups {
+    /// The pairs of a sink and a source of its group.
+    pub pairs: u64,
+    /// The sources of all groups.
+    pub sources: usize,
 }
 
 /// What became of sources that a device was to take.
@@ -74,9 +86,13 @@ pub trait DeviceArrays {
     /// [`MOST_CHECKS`] are under way.
     fn begin_check(&mut self, check: &Check) -> Result<()>;
 
-    /// Waits for the checks that were begun, and returns the number of the first wrong body or the
-    /// place of the first wrong address of each, in the order in which they were begun.
+    /// Waits for the checks that were begun, and returns the number of the first wrong body or group
+    /// or the place of the first wrong address of each, in the order in which they were begun.
     fn finish_checks(&mut self) -> Result<Vec<Option<usize>>>;
+
+    /// Returns what there is of the groups that were made last, which the device keeps for the next
+    /// block.
+    fn made_groups(&self) -> MadeGroups;
 
     /// Takes the sinks of the next block; those that have no softening of their own have this. It
     /// returns their summary, and the first that is wrong.
@@ -98,10 +114,10 @@ pub trait DeviceArrays {
     /// octets, and its indices.
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()>;
 
-    /// Waits for the forces of the block, writes them to the arrays of the caller, and returns
-    /// true. Then nothing is at work any more. If the device does not have all forces it writes
-    /// none and returns false, and if a sum is not finite it returns false too; the block is still
-    /// to be waited for.
+    /// Waits for the forces of the block, writes them to the arrays of the caller if they are not
+    /// there yet, and returns true. Then nothing is at work any more. If the device does not have all
+    /// forces it writes none and returns false, and if a sum is not finite it returns false too; the
+    /// block is still to be waited for, or to be started again if its lists name these arrays.
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool>;
 
     /// Writes forces that the host has to the arrays of the caller.

@@ -6,15 +6,19 @@ use std::sync::Arc;
 
 use crate::data::units::Census;
 use crate::data::{
-    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink,
-    Sinks, Source, Sources,
+    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
+    MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, SinkGroup, Sinks, Source, Sources,
 };
 use crate::hal::gpu::{Gpu, Place};
 use crate::hal::opencl::tests::hooks;
 use crate::hal::opencl::{Memory, OpenCl};
+use crate::hal::threads::Threads;
 use crate::law::catalogue::with_kernels;
 use crate::method::direct::gpu::pack;
 use crate::method::direct::gpu::store::Store;
+use crate::method::direct::gpu::tuning;
+use crate::method::lists::gpu::plan::Counts;
+use crate::method::lists::gpu::sums::GroupsOnDevice;
 
 use super::kernels::{On, PieceResults};
 use super::work::ArrayWork;
@@ -228,6 +232,143 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
                 unsafe { work.take_sources(caller.on(), interaction, given, &kept).unwrap() };
             }
         }
+    }
+}
+
+/// Groups of these many sinks and sources, as arrays of a caller: the first sinks, the first
+/// addresses and the counts of ranges, and the first places.
+struct GivenGroups {
+    sinks: Vec<i32>,
+    first: Vec<i32>,
+    counts: Vec<i32>,
+    places: Vec<i64>,
+}
+
+impl GivenGroups {
+    fn of(sizes: &[(usize, usize)]) -> GivenGroups {
+        let sum = |count: &dyn Fn(&(usize, usize)) -> usize| -> Vec<usize> {
+            let mut before = vec![0];
+            sizes.iter().for_each(|group| before.push(before[before.len() - 1] + count(group)));
+            before
+        };
+        GivenGroups {
+            sinks: sum(&|group| group.0).into_iter().map(|sink| sink as i32).collect(),
+            first: (0..sizes.len()).map(|group| (group % 90) as i32).collect(),
+            counts: sizes.iter().map(|group| group.1 as i32).collect(),
+            places: sum(&|group| group.1).into_iter().map(|place| place as i64).collect(),
+        }
+    }
+
+    /// Returns the arrays one after another in the memory of a caller, and groups of a form: ranges,
+    /// lists of addresses, sources of the call, and sinks that are the sources.
+    fn put(&self, caller: &Caller, form: usize) -> DeviceGroups {
+        let mut numbers: Vec<i64> = self.places.clone();
+        let mut array = |name: &'static str, array: &[i32]| {
+            let address = 8 * numbers.len() as u64;
+            numbers.extend(array.iter().map(|number| i64::from(*number) | 0x7777 << 32));
+            DeviceArray { name, address, stride: 8, width: 4 }
+        };
+        let arrays = [array("sinks", &self.sinks), array("first", &self.first), array("counts", &self.counts)];
+        let numbers: Vec<f64> = numbers.into_iter().map(|number| f64::from_bits(number.cast_unsigned())).collect();
+        caller.put(&numbers);
+        let places = DeviceArray { name: "places", address: 0, stride: 8, width: 8 };
+        let sources = match form {
+            0 => DeviceSources::Ranges(arrays[1], arrays[2]),
+            1 => DeviceSources::Addresses(places),
+            2 => DeviceSources::Own(places, *self.places.last().unwrap() as usize),
+            _ => DeviceSources::Sinks,
+        };
+        let (count, sink_count) = (self.counts.len(), *self.sinks.last().unwrap() as usize);
+        DeviceGroups { place: PLACE, count, sinks: arrays[0], sink_count, sources }
+    }
+
+    /// Returns the groups of a form as the library has them.
+    fn groups(&self, form: usize) -> Vec<SinkGroup> {
+        let group = |number: usize| {
+            let (first_sink, sinks) = (self.sinks[number], self.sinks[number + 1] - self.sinks[number]);
+            let (first, sources) = match form {
+                0 => (self.first[number].into(), self.counts[number]),
+                1 | 2 => (self.places[number], self.counts[number]),
+                _ => (first_sink.into(), sinks),
+            };
+            let [sources, sinks, first_sink] = [sources, sinks, first_sink].map(i32::cast_unsigned);
+            SinkGroup { first_source: first.cast_unsigned(), sources, sinks, first_sink, reserved: 0 }
+        };
+        (0..self.counts.len()).map(group).collect()
+    }
+}
+
+#[test]
+fn groups_are_made_and_counted_as_by_the_host() {
+    let Some(context) = hooks::hooked_context() else { return };
+    let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; 600_000]);
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let few = [(300, 5000), (1, 2500), (7, 0), (0, 90), (64, 1024), (64, 1025)];
+    let many: Vec<(usize, usize)> = (0..140_000).map(|group| (group % 70, group * 37 % 5000)).collect();
+    let threads = Threads::alone();
+    for (number, (sizes, interaction)) in
+        [&few[..], &[(1, 1)], &many].into_iter().flat_map(|sizes| [0, 5].map(|number| (sizes, number))).enumerate()
+    {
+        let interaction = with_kernels().nth(interaction).unwrap();
+        let given = GivenGroups::of(sizes);
+        for form in (0..4).filter(|form| sizes.len() < 1000 || form % 2 == number % 2) {
+            let check = Check::Groups(given.put(&caller, form), 5090);
+            // SAFETY: the arrays have as many elements.
+            assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, None);
+            let groups = given.groups(form);
+            let (made, GroupsOnDevice { groups: table, counted, .. }) = (work.made_groups(), work.groups());
+            assert_eq!(made.pairs, groups.iter().map(SinkGroup::pairs).sum::<u64>());
+            assert_eq!(made.sources, groups.iter().map(|group| group.sources as usize).sum::<usize>());
+            let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
+            for (divides, counted) in [false, true].into_iter().zip(counted) {
+                let expected = Counts::of_all(&groups, sinks_of_thread, divides, &threads).unwrap();
+                assert_eq!(*counted, expected, "form {form} of {}", interaction.name());
+            }
+            let bits = caller.get(table, groups.len() * size_of::<SinkGroup>() / 8);
+            assert!(bytemuck::cast_slice::<f64, SinkGroup>(&bits) == groups);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_number_of_groups_is_found() {
+    let Some(context) = hooks::hooked_context() else { return };
+    let caller = Caller::new(OpenCl::on(context.clone()), &[0.0; 50]);
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let interaction = with_kernels().next().unwrap();
+    let good = || GivenGroups::of(&[(2, 5), (0, 3), (4, 0), (1, 7)]);
+    type Change = fn(&mut GivenGroups);
+    let changes: [(usize, Option<usize>, Change); 15] = [
+        (0, None, |given| given.first[2] = -7),
+        (0, None, |given| given.first[3] = 93),
+        (0, Some(3), |given| given.first[3] = 94),
+        (0, Some(0), |given| given.first[0] = -1),
+        (0, Some(1), |given| given.counts[1] = -1),
+        (0, Some(0), |given| (given.first[0], given.counts[0]) = (i32::MAX, i32::MAX)),
+        (1, Some(0), |given| given.places[0] = 1),
+        (1, Some(1), |given| given.places[2] = 4),
+        (1, Some(3), |given| given.places[4] = i64::MAX),
+        (2, None, |given| given.places[3] = 5),
+        (3, Some(0), |given| given.sinks[0] = 1),
+        (3, Some(1), |given| given.sinks[2] = 1),
+        (3, Some(2), |given| given.sinks[3] = 8),
+        (1, Some(2), |given| given.sinks[3] = 8),
+        (1, Some(0), |given| given.sinks[1] = -1),
+    ];
+    for (number, (form, expected, change)) in changes.into_iter().enumerate() {
+        let mut given = good();
+        change(&mut given);
+        let check = Check::Groups(given.put(&caller, form), 100);
+        // SAFETY: the arrays have as many elements.
+        assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, expected, "change {number}");
+    }
+    // One that is not the number of sinks, or of sources of the call.
+    let groups = good().put(&caller, 2);
+    let DeviceSources::Own(places, sources) = groups.sources else { panic!("another form") };
+    let wrong_sources = DeviceGroups { sources: DeviceSources::Own(places, sources + 1), ..groups };
+    for wrong in [DeviceGroups { sink_count: 8, ..groups }, DeviceGroups { sink_count: 6, ..groups }, wrong_sources] {
+        // SAFETY: as above.
+        assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, Check::Groups(wrong, 100)) }, Some(3));
     }
 }
 

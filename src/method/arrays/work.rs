@@ -7,9 +7,14 @@ use crate::data::units::{Census, SIZES};
 use crate::data::{DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 use crate::method::direct::gpu::launches::StoreAddresses;
+use crate::method::direct::gpu::step::ListGroup;
+use crate::method::direct::gpu::tuning;
+use crate::method::lists::gpu::kernels::Receiver;
+use crate::method::lists::gpu::plan::{Counts, LIST_COUNTS, LIST_PART};
+use crate::method::lists::gpu::sums::GroupsOnDevice;
 
-use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds};
-use super::{Check, MOST_CHECKS, Motion, Taken};
+use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns_of_forces};
+use super::{Check, MOST_CHECKS, MadeGroups, Motion, Taken};
 
 /// The bytes of what a search finds: a number, and whether there is a radius.
 const FLAGS: usize = 8;
@@ -19,6 +24,12 @@ const FLAGS_FOUND: usize = (MOST_CHECKS * FLAGS).next_multiple_of(16);
 const LARGEST: usize = MOST_BLOCKS * MAX_DERIVATIVES * 8;
 /// The bytes of the counts of sizes.
 const COUNTS: usize = SIZES * size_of::<[u32; 4]>();
+/// The numbers that each thread block sums of the groups that it makes.
+const SUMS_OF_GROUPS: usize = 4;
+/// The bytes of the counts of groups, and of the sums that thread blocks find of them.
+const GROUP_COUNTS: usize = (2 * LIST_COUNTS * 4).next_multiple_of(16);
+/// See [`GROUP_COUNTS`].
+const GROUP_SUMS: usize = MOST_BLOCKS * SUMS_OF_GROUPS * 8;
 
 /// The kernels for arrays of callers, and memory of the device.
 pub struct ArrayWork<G: Gpu> {
@@ -29,6 +40,7 @@ pub struct ArrayWork<G: Gpu> {
     checks: Vec<Check>,
     largest: G::Memory,
     counts: G::Memory,
+    groups: Groups<G>,
     /// What was found, on the host.
     found: G::HostMemory,
     /// Copies of arrays of the host.
@@ -37,6 +49,42 @@ pub struct ArrayWork<G: Gpu> {
     sinks: G::Memory,
     /// Results that stay on the device.
     results: G::Memory,
+}
+
+/// Groups that were made from arrays of the caller.
+struct Groups<G: Gpu> {
+    table: G::Memory,
+    counts: G::Memory,
+    sums: G::Memory,
+    /// The thread blocks that make them.
+    blocks: usize,
+    made: MadeGroups,
+    /// What there is of them, where long lists are not divided into segments, and where they are.
+    counted: [Counts; 2],
+}
+
+impl<G: Gpu> Groups<G> {
+    /// Takes what kernels have counted: the counts, and the sums of each thread block.
+    fn count(&mut self, counts: &[i32], sums: &[i64]) {
+        let mut all = [0; SUMS_OF_GROUPS];
+        for of_block in sums.as_chunks::<SUMS_OF_GROUPS>().0 {
+            all = std::array::from_fn(|k| all[k] + of_block[k]);
+        }
+        let [pairs, sources, items, rows] = all;
+        self.made = MadeGroups { pairs: pairs.cast_unsigned(), sources: sources as usize };
+        let of = |counts: &[i32]| Counts {
+            items: std::array::from_fn(|size| counts[size] as usize),
+            parts: counts[LIST_PART] as usize,
+            rows: 0,
+            sources: sources.cast_unsigned(),
+        };
+        let (whole, divided) = counts.split_at(LIST_COUNTS);
+        self.counted = [of(whole), Counts { rows: rows as usize, ..of(divided) }];
+        if items > i64::from(i32::MAX) {
+            // The counts have run over.
+            self.counted[1].items = std::array::from_fn(|size| if size == 0 { items as usize } else { 0 });
+        }
+    }
 }
 
 impl<G: Gpu> ArrayWork<G> {
@@ -49,7 +97,16 @@ impl<G: Gpu> ArrayWork<G> {
             checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
-            found: gpu.allocate_host(FLAGS_FOUND + LARGEST.max(COUNTS), "arrays of callers")?,
+            groups: Groups {
+                table: memory(0)?,
+                counts: memory(GROUP_COUNTS)?,
+                sums: memory(GROUP_SUMS)?,
+                blocks: 0,
+                made: MadeGroups::default(),
+                counted: [Counts::default(); 2],
+            },
+            found: gpu
+                .allocate_host(FLAGS_FOUND + LARGEST.max(COUNTS).max(GROUP_COUNTS + GROUP_SUMS), "arrays of callers")?,
             staging: memory(0)?,
             sinks: memory(0)?,
             results: memory(0)?,
@@ -144,14 +201,29 @@ impl<G: Gpu> ArrayWork<G> {
                 Check::Addresses(array, count, end) => {
                     self.kernels.check_addresses(on, (&array, count), end, flags.address())?;
                 }
+                Check::Groups(given, end) => {
+                    let groups = &mut self.groups;
+                    let bytes = given.count * size_of::<ListGroup>();
+                    if groups.table.bytes() < bytes {
+                        groups.table = on.0.allocate(bytes + bytes / 4, "interaction lists")?;
+                    }
+                    on.0.zero(on.1, &groups.counts, GROUP_COUNTS)?;
+                    let to = [&groups.table, &groups.counts, &groups.sums, flags].map(DeviceMemory::address);
+                    let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
+                    groups.blocks = self.kernels.make_groups(on, (&given, end, sinks_of_thread), to)?;
+                    let mut place = |at: usize| Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS_FOUND + at));
+                    let bytes = groups.blocks * SUMS_OF_GROUPS * 8;
+                    on.0.copy(on.1, Place::Device(&groups.counts, 0), place(0), GROUP_COUNTS)?;
+                    on.0.copy(on.1, Place::Device(&groups.sums, 0), place(GROUP_COUNTS), bytes)?;
+                }
             }
         }
         self.checks.push(*check);
         Ok(())
     }
 
-    /// Waits for the checks, and returns what each has found: the number of the first wrong body, or
-    /// of the first [`ADDRESS_RUN`] addresses with a wrong one.
+    /// Waits for the checks, and returns what each has found: the number of the first wrong body or
+    /// group, or of the first [`ADDRESS_RUN`] addresses with a wrong one.
     ///
     /// # Safety
     /// See [`ArrayWork::begin_check`].
@@ -159,7 +231,22 @@ impl<G: Gpu> ArrayWork<G> {
         let checks = std::mem::take(&mut self.checks);
         // SAFETY: the caller's promise.
         let found = unsafe { self.found_numbers(on, checks.len())? };
+        if checks.iter().any(|check| matches!(check, Check::Groups(..))) {
+            let counts = &self.found.as_slice::<i32>()[FLAGS_FOUND / 4..][..2 * LIST_COUNTS];
+            let sums = &self.found.as_slice::<i64>()[(FLAGS_FOUND + GROUP_COUNTS) / 8..];
+            self.groups.count(counts, &sums[..self.groups.blocks * SUMS_OF_GROUPS]);
+        }
         memory::collected(checks.into_iter().zip(found), "checks of arrays")
+    }
+
+    /// Returns what there is of the groups that were made last.
+    pub fn made_groups(&self) -> MadeGroups {
+        self.groups.made
+    }
+
+    /// Returns these groups.
+    pub fn groups(&self) -> GroupsOnDevice<'_, G> {
+        GroupsOnDevice { groups: &self.groups.table, counted: &self.groups.counted, receiver: None }
     }
 
     /// Takes sinks for a block, and returns their summary and the first that is wrong.
@@ -257,6 +344,25 @@ impl<G: Gpu> ArrayWork<G> {
         }
         let counts = self.found.as_slice::<[u32; 4]>()[FLAGS_FOUND / 16..][..SIZES].iter().copied();
         Ok(Taken::All(Census::of_counts(memory::collected(counts, "the sizes of sources")?)))
+    }
+
+    /// Returns what receives forces as they are summed by kernels that the queue does next.
+    ///
+    /// # Safety
+    /// See [`ArrayWork::begin_check`].
+    pub unsafe fn receiver(&self, on: On<G>, forces: &DeviceForces) -> Result<Receiver<Address<G>>> {
+        // SAFETY: the caller's promise.
+        unsafe { on.0.zero(on.1, &self.flags[0], FLAGS)? };
+        Ok(Receiver { forces: columns_of_forces(forces), origin: on.2, found: self.flags[0].address() })
+    }
+
+    /// Waits for forces that kernels have given to a receiver, and returns whether all sums are finite.
+    ///
+    /// # Safety
+    /// See [`ArrayWork::begin_check`].
+    pub unsafe fn finish_receiver(&mut self, on: (&G, &G::Queue)) -> Result<bool> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.found_number(on)? }.is_none())
     }
 
     /// Writes the forces of some pieces to arrays of the caller, and returns whether all sums are

@@ -11,8 +11,8 @@ use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
 use crate::failure::{Failure, Result};
 use crate::model::random::Random;
-use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, Interaction, memory};
-use kyoho::engine::lists::{GivenBodies, GivenLists, GivenSources};
+use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Interaction, memory};
+use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho::hal::Backend;
 use kyoho::{Setup, System};
 
@@ -156,9 +156,10 @@ struct Caller {
     on_device: Option<OnDevice>,
 }
 
-/// The arrays of such a program that lie on the device. Offsets and ranges stay on the host.
+/// The arrays of such a program that lie on the device.
 struct OnDevice {
     memory: DeviceMemory,
+    groups: DeviceGroups,
     sinks: DeviceBodies,
     own: Option<DeviceBodies>,
     addresses: Option<DeviceArray>,
@@ -214,22 +215,39 @@ impl Caller {
         let mut memory = DeviceMemory::new(number)?;
         let count = self.sink_offsets[self.groups] as usize;
         let (mut own, mut addresses) = (None, None);
-        match &self.sources {
-            Sources::Addresses(all) => addresses = Some(memory.array("addresses", all, 1)?),
-            Sources::Own(all) => own = Some(memory.bodies(all, true, true)?),
-            Sources::Sinks => own = Some(memory.bodies(&self.sinks, true, false)?),
-            Sources::Ranges(_) => (),
-        }
+        let offsets = |memory: &mut DeviceMemory| memory.array("source_offsets", &self.source_offsets, 1);
+        let sources = match &self.sources {
+            Sources::Addresses(all) => {
+                addresses = Some(memory.array("addresses", all, 1)?);
+                DeviceSources::Addresses(offsets(&mut memory)?)
+            }
+            Sources::Own(all) => {
+                own = Some(memory.bodies(all, true, true)?);
+                DeviceSources::Own(offsets(&mut memory)?, all.indices.len())
+            }
+            Sources::Sinks => {
+                own = Some(memory.bodies(&self.sinks, true, false)?);
+                DeviceSources::Sinks
+            }
+            Sources::Ranges(all) => {
+                let first = memory.array("first_addresses", all.as_flattened(), 1)?;
+                // A row has both numbers of a group.
+                let first = DeviceArray { stride: 8, ..first };
+                DeviceSources::Ranges(first, DeviceArray { name: "source_counts", address: first.address + 4, ..first })
+            }
+        };
+        let sinks = memory.array("sink_offsets", &self.sink_offsets, 1)?;
+        let place = memory.place("lists");
+        let groups = DeviceGroups { place, count: self.groups, sinks, sink_count: count, sources };
         let sinks = memory.bodies(&self.sinks, false, true)?;
         let forces = memory.forces(count, interaction)?;
-        self.on_device = Some(OnDevice { memory, sinks, own, addresses, forces });
+        self.on_device = Some(OnDevice { memory, groups, sinks, own, addresses, forces });
         Ok(())
     }
 
     /// Begins the forces from arrays on the device.
     fn start_on_device(&self, system: &mut System, arrays: &OnDevice) -> kyoho::Result<()> {
-        let sink_offsets = |number: usize| i64::from(self.sink_offsets[number]);
-        let offsets = |number: usize| self.source_offsets[number];
+        let division = Division::Device(arrays.groups);
         let bodies = |count: usize, on_device: Option<DeviceBodies>| GivenBodies {
             count,
             softening2: SOFTENING * SOFTENING,
@@ -238,28 +256,27 @@ impl Caller {
         };
         let count = self.sink_offsets[self.groups] as usize;
         let start = |system: &mut System, sources: GivenSources| {
-            let lists = GivenLists { groups: self.groups, sink_offsets: &sink_offsets, sources };
+            let lists = GivenLists { groups: self.groups, division, sources };
             system.start_lists(true, &bodies(count, Some(arrays.sinks)), &lists)
         };
         match (&self.sources, arrays.addresses) {
             (Sources::Addresses(_), Some(addresses)) => {
                 let place = arrays.memory.place("lists");
-                start(system, GivenSources::AddressesOnDevice { offsets: &offsets, place, addresses })
+                start(system, GivenSources::AddressesOnDevice(place, addresses))
             }
             (Sources::Own(_), _) => {
                 let sources = bodies(self.source_offsets[self.groups] as usize, arrays.own);
-                start(system, GivenSources::Own { offsets: &offsets, sources })
+                start(system, GivenSources::Own(sources))
             }
-            (Sources::Ranges(ranges), _) => start(system, GivenSources::Ranges(&|group| ranges[group])),
-            _ => system.start_batch(self.groups, &sink_offsets, &bodies(count, arrays.own)),
+            (Sources::Ranges(_), _) => start(system, GivenSources::Ranges),
+            _ => system.start_batch(self.groups, division, &bodies(count, arrays.own)),
         }
     }
 
     /// Computes the forces once, and receives all of them.
     fn call(&self, system: &mut System) -> Result<()> {
         if let Some(arrays) = &self.on_device {
-            self.start_on_device(system, arrays)?;
-            return Ok(system.wait_on_device(&arrays.forces)?);
+            return Ok(system.leave_in(&arrays.forces, |system| self.start_on_device(system, arrays))?);
         }
         self.start(system)?;
         Ok(system.wait_each_on_threads(|first, forces| self.forces.write(first, &forces))?)
@@ -267,24 +284,27 @@ impl Caller {
 
     fn start(&self, system: &mut System) -> kyoho::Result<()> {
         let sink_offsets = |number: usize| i64::from(self.sink_offsets[number]);
-        let offsets = |number: usize| self.source_offsets[number];
+        let offsets = SourceDivision::Offsets(&|number: usize| self.source_offsets[number]);
         let count = self.sink_offsets[self.groups] as usize;
-        let mut start = |sources: GivenSources| {
-            let lists = GivenLists { groups: self.groups, sink_offsets: &sink_offsets, sources };
+        let mut start = |of_sources: SourceDivision, sources: GivenSources| {
+            let lists = GivenLists {
+                groups: self.groups,
+                division: Division::Host { sinks: &sink_offsets, sources: of_sources },
+                sources,
+            };
             self.sinks.give(count, |sinks| system.start_lists(true, &GivenBodies { masses: None, ..sinks }, &lists))
         };
         match &self.sources {
-            Sources::Addresses(addresses) => {
-                start(GivenSources::Addresses { offsets: &offsets, addresses: &copier(addresses, 1) })
-            }
+            Sources::Addresses(addresses) => start(offsets, GivenSources::Addresses(&copier(addresses, 1))),
             Sources::Own(own) => {
                 let count = self.source_offsets[self.groups] as usize;
-                own.give(count, |sources| start(GivenSources::Own { offsets: &offsets, sources }))
+                own.give(count, |sources| start(offsets, GivenSources::Own(sources)))
             }
-            Sources::Ranges(ranges) => start(GivenSources::Ranges(&|group| ranges[group])),
+            Sources::Ranges(ranges) => start(SourceDivision::Ranges(&|group| ranges[group]), GivenSources::Ranges),
             Sources::Sinks => self.sinks.give(count, |bodies| {
                 let bodies = GivenBodies { indices: None, ..bodies };
-                system.start_batch(self.groups, &sink_offsets, &bodies)
+                let sources = SourceDivision::Offsets(&sink_offsets);
+                system.start_batch(self.groups, Division::Host { sinks: &sink_offsets, sources }, &bodies)
             }),
         }
     }

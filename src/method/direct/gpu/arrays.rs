@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use crate::data::sinks::SinkScan;
-use crate::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk, memory};
+use crate::data::{
+    DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, InteractionLists, Result, Sums, TakeChunk, memory,
+};
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
-use crate::method::arrays::{Check, DeviceArrays, Motion, Taken};
+use crate::method::arrays::{Check, DeviceArrays, MadeGroups, Motion, Taken};
+use crate::method::lists::gpu::sums::GroupsOnDevice;
 
 use super::device::GpuDevice;
 
@@ -28,6 +31,24 @@ fn ready<'a, G: Gpu>(arrays: &'a mut Option<ArrayWork<G>>, gpu: &G) -> Result<&'
         Some(arrays) => Ok(arrays),
         none => Ok(none.insert(ArrayWork::new(gpu)?)),
     }
+}
+
+/// Returns the groups of lists that the device has made, if it has, and what receives their forces.
+///
+/// # Safety
+/// The arrays of forces have a row for each sink, also until the work of the first queue has ended.
+pub(super) unsafe fn made_groups<'a, G: Gpu>(
+    (gpu, queues): (&G, &[G::Queue]),
+    arrays: &'a Option<ArrayWork<G>>,
+    lists: &InteractionLists,
+) -> Result<Option<GroupsOnDevice<'a, G>>> {
+    let Some(arrays) = arrays.as_ref().filter(|_| lists.groups.is_on_device()) else { return Ok(None) };
+    let receiver = match &lists.forces {
+        // SAFETY: the caller's promise.
+        Some(forces) => Some(unsafe { arrays.receiver(on(gpu, queues)?, forces)? }),
+        None => None,
+    };
+    Ok(Some(GroupsOnDevice { receiver, ..arrays.groups() }))
 }
 
 impl<G: Gpu> GpuDevice<G> {
@@ -109,7 +130,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = match check {
             Check::Bodies(bodies, _) => at(&self.gpu, &self.queues, arrays, &bodies.place)?,
-            Check::Addresses(..) => on(&self.gpu, &self.queues)?,
+            Check::Addresses(..) | Check::Groups(..) => on(&self.gpu, &self.queues)?,
         };
         // SAFETY: the engine has checked that the arrays are there. This holds for the other
         // functions too.
@@ -130,6 +151,10 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
             _ => Ok(*found),
         };
         checks.iter().map(first).collect()
+    }
+
+    fn made_groups(&self) -> MadeGroups {
+        self.arrays.as_ref().map(ArrayWork::made_groups).unwrap_or_default()
     }
 
     fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)> {
@@ -185,6 +210,11 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
 
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
         let _caller = self.gpu.enter()?;
+        if self.has_lists && self.lists.gives() {
+            self.lists.forget();
+            // SAFETY: see `begin_check`.
+            return unsafe { ready(&mut self.arrays, &self.gpu)?.finish_receiver((&self.gpu, &self.queues[0])) };
+        }
         let pieces = self.results()?;
         // The host has forces by a tree on sinks of its own, and those of no sources.
         let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();

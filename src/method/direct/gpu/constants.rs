@@ -109,7 +109,8 @@ mod tests {
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
     use crate::method::lists::gpu::plan::{
-        LIST_COSTS, LIST_JOB, LIST_PART, LIST_ROW, LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES, LISTED_OWN,
+        GROUP_THREADS, LIST_COSTS, LIST_COUNTS, LIST_PART, LIST_ROW, LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES,
+        LISTED_OWN, LISTED_RANGES,
     };
     use crate::method::tree::gpu::constants::{defines_of_order, unit_of_order};
 
@@ -157,7 +158,8 @@ mod tests {
             ("LIST_COSTS", format!("{{ {} }}", LIST_COSTS.map(|cost| format!("{cost:?}")).join(", "))),
             ("LIST_PART", LIST_PART.to_string()),
             ("LIST_ROW", LIST_ROW.to_string()),
-            ("LIST_JOB", LIST_JOB.to_string()),
+            ("LIST_COUNTS", LIST_COUNTS.to_string()),
+            ("GROUP_THREADS", GROUP_THREADS.to_string()),
             ("ARRAY_THREADS", ARRAY_THREADS.to_string()),
             ("ADDRESS_RUN", ADDRESS_RUN.to_string()),
             ("SIZES", units::SIZES.to_string()),
@@ -166,6 +168,7 @@ mod tests {
             ("MOST_RAISED", units::MOST_RAISED.to_string()),
             ("LONGEST_UNIT", units::LONGEST.to_string()),
             ("HEAVIEST_UNIT", units::HEAVIEST.to_string()),
+            ("LISTED_RANGES", LISTED_RANGES.to_string()),
             ("LISTED_ADDRESSES", LISTED_ADDRESSES.to_string()),
             ("LISTED_OWN", LISTED_OWN.to_string()),
         ];

@@ -16,6 +16,7 @@ use crate::method::lists::gpu::sums::ListSums;
 use crate::method::tree::gpu::block::TreeSums;
 use crate::method::{Device, DeviceOptions, FIRST_PART};
 
+use super::arrays;
 use super::calibration::costs;
 use super::inbox::Inbox;
 use super::launches::{BlockAddresses, FetchedRecords, FetchedSinks, Kernels, StoreAddresses};
@@ -570,8 +571,9 @@ impl<G: Gpu> GpuDevice<G> {
             unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
             self.predicted = Some((target, whole));
         }
-        let groups = size_of_val(&lists.groups[..]);
-        self.register_used(lists.groups.memory(), groups);
+        if !lists.groups.is_on_device() {
+            self.register_used(lists.groups.memory(), size_of_val(&lists.groups[..]));
+        }
         if lists.sinks.on_device().is_none() {
             self.register_used(lists.sinks.memory(), lists.sinks.memory().len());
         }
@@ -778,9 +780,12 @@ impl<G: Gpu> Device for GpuDevice<G> {
         };
         let (interaction, on) = (&*self.options.interaction, (&self.gpu, &self.queues[..]));
         let store = (self.store.addresses(), self.store.is_dense());
-        // SAFETY: the engine keeps the block until it was waited for, and the store grows only when
-        // no block is under way.
-        let begun = unsafe { self.lists.sum(on, interaction, store, (block, lists), part) };
+        // SAFETY: the engine keeps the block until it was waited for, and has checked arrays of the
+        // caller; the store grows only when no block is under way.
+        let begun = unsafe {
+            arrays::made_groups(on, &self.arrays, lists)
+                .and_then(|made| self.lists.sum(on, interaction, store, (block, lists, made), part))
+        };
         begun.inspect_err(|_| self.give_up())
     }
 

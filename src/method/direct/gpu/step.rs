@@ -40,7 +40,7 @@ macro_rules! in_c {
 }
 
 /// The structures that kernels have too: their names, and the types and names of their fields.
-pub const STRUCTURES: [(&str, &[(&str, &str)]); 9] = [
+pub const STRUCTURES: [(&str, &[(&str, &str)]); 10] = [
     ("PredictionTarget", TARGET_FIELDS),
     ("Step", STEP_FIELDS),
     ("Column", COLUMN_FIELDS),
@@ -50,6 +50,7 @@ pub const STRUCTURES: [(&str, &[(&str, &str)]); 9] = [
     ("ListItem", ITEM_FIELDS),
     ("ListPart", PART_FIELDS),
     ("ListGroup", GROUP_FIELDS),
+    ("GroupOffsets", OFFSETS_FIELDS),
 ];
 
 shared_structure! {
@@ -315,6 +316,35 @@ shared_structure! {
         sinks: i32,
         /// The first sink.
         first_sink: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
+    }
+}
+
+shared_structure! {
+    /// Where groups of interaction lists begin, in arrays of a caller.
+    GroupOffsets, OFFSETS_FIELDS {
+        /// The first sink of each group, and behind them the number of sinks, in 32 bits.
+        sinks: Column,
+        /// The place of the first source of each group, and behind them the number of all, in 64
+        /// bits.
+        sources: Column,
+        /// The first address of each group, in 32 bits.
+        first_addresses: Column,
+        /// The number of sources of each group, in 32 bits.
+        source_counts: Column,
+        /// The number of sinks.
+        sink_count: i64,
+        /// The number of sources that came with the call.
+        source_count: i64,
+        /// The end of the addresses of the system's sources.
+        end: i64,
+        /// The number of groups.
+        count: i32,
+        /// The form of the sources.
+        form: i32,
+        /// Whether the sources are the sinks.
+        is_batch: i32,
         /// 0; it fills the structure.
         reserved: i32,
     }

@@ -6,19 +6,21 @@ use crate::data::{Interaction, Result};
 use crate::hal::gpu::{Address, Argument, Gpu, Launch};
 use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::launches::StoreAddresses;
-use crate::method::direct::gpu::step::{Columns, Step};
+use crate::method::direct::gpu::step::{Columns, ForceColumns, Step};
+use crate::method::direct::gpu::tuning;
 
-use super::plan::{LIST_THREADS, Plan};
+use super::plan::{GROUP_THREADS, LIST_THREADS, Plan};
 
 /// The names of the kernels.
-pub const NAMES: [&str; 4] = ["choose_units", "divide_groups", "sum_lists", "add_segments"];
+pub const NAMES: [&str; 3] = ["choose_units", "sum_lists", "add_segments"];
 
 /// The kernels of an interaction.
 pub struct Kernels<G: Gpu> {
+    sinks_of_thread: usize,
     choose: G::Kernel,
-    divide: G::Kernel,
     sum: G::Kernel,
     add: G::Kernel,
+    divide: G::Kernel,
 }
 
 /// Memory that the kernels of a piece read and write.
@@ -33,8 +35,8 @@ pub struct PieceAddresses<A> {
     pub groups: A,
     /// The units of those whose sources came with the call.
     pub units: A,
-    /// Where the items and parts of each job begin.
-    pub firsts: A,
+    /// The places of the next item of each size, of the next part and of the next row.
+    pub next: A,
     /// The table of addresses.
     pub addresses: A,
     /// The sources that came with the call.
@@ -47,15 +49,29 @@ pub struct PieceAddresses<A> {
     pub results: A,
 }
 
+/// Arrays of the caller that receive the sums.
+pub struct Receiver<A> {
+    /// The arrays.
+    pub forces: ForceColumns,
+    /// The address that they are counted from.
+    pub origin: A,
+    /// Receives the number of the first sink with a sum that is not finite, as `write_forces` writes
+    /// it.
+    pub found: A,
+}
+
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter();
+        let of_groups = code::load_arrays(gpu, &["divide_groups"])?;
+        let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter().chain(of_groups);
         let mut next = || kernels.next().expect("a kernel for each name");
-        Ok(Kernels { choose: next(), divide: next(), sum: next(), add: next() })
+        let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
+        Ok(Kernels { sinks_of_thread, choose: next(), sum: next(), add: next(), divide: next() })
     }
 
-    /// Chooses the units of some groups, whose sources came with the call.
+    /// Chooses the units of some groups, whose sources came with the call. So many threads have a
+    /// group: a power of two.
     ///
     /// # Safety
     /// Every address is of memory as long as the groups, items and parts say, which is neither
@@ -65,20 +81,23 @@ impl<G: Gpu> Kernels<G> {
         &mut self,
         on: (&G, &G::Queue),
         (step, columns): (&Step, &[Columns; 2]),
-        groups: usize,
+        (groups, lanes): (usize, usize),
         memory: &PieceAddresses<Address<G>>,
     ) -> Result<()> {
+        let [count, of_group] = [groups, lanes].map(|count| count as i32);
         let arguments = [
             Argument::Bytes(bytes_of(step)),
             Argument::Bytes(bytes_of(&columns[0])),
             Argument::Bytes(bytes_of(&columns[1])),
             Argument::Memory(memory.groups),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(&of_group)),
             Argument::Memory(memory.own),
             Argument::Memory(memory.sinks),
             Argument::Memory(memory.units),
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch(on, &mut self.choose, groups, &arguments) }
+        unsafe { launch(on, &mut self.choose, (groups * lanes).div_ceil(LIST_THREADS), &arguments) }
     }
 
     /// Divides some groups into the items and parts of a plan.
@@ -91,23 +110,26 @@ impl<G: Gpu> Kernels<G> {
         (plan, groups): (&Plan, usize),
         memory: &PieceAddresses<Address<G>>,
     ) -> Result<()> {
-        let [groups, of_job] = [groups, plan.groups_of_job].map(|count| count as i32);
+        let (blocks, [groups, sinks]) =
+            (groups.div_ceil(GROUP_THREADS), [groups, self.sinks_of_thread].map(|count| count as i32));
         let [divides, sorts] = [plan.divides, plan.sorts].map(i32::from);
         let arguments = [
             Argument::Memory(memory.groups),
             Argument::Bytes(bytes_of(&groups)),
-            Argument::Bytes(bytes_of(&of_job)),
-            Argument::Memory(memory.firsts),
+            Argument::Bytes(bytes_of(&sinks)),
             Argument::Bytes(bytes_of(&divides)),
             Argument::Bytes(bytes_of(&sorts)),
+            Argument::Memory(memory.next),
             Argument::Memory(memory.items),
             Argument::Memory(memory.parts),
         ];
+        let (kernel, arguments) = (&mut self.divide, &arguments);
+        let launch = Launch { kernel, blocks, threads: GROUP_THREADS, overlaps: false, arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch(on, &mut self.divide, plan.jobs(), &arguments) }
+        unsafe { on.0.launch(on.1, launch) }
     }
 
-    /// Sums the pairs of some items.
+    /// Sums the pairs of some items, and leaves the sums among the results or in arrays of the caller.
     ///
     /// # Safety
     /// See [`Kernels::choose_units`].
@@ -115,9 +137,11 @@ impl<G: Gpu> Kernels<G> {
         &mut self,
         on: (&G, &G::Queue),
         (step, columns): (&Step, &[Columns; 2]),
-        items: usize,
+        (items, receiver): (usize, Option<&Receiver<Address<G>>>),
         memory: &PieceAddresses<Address<G>>,
     ) -> Result<()> {
+        let gives = i32::from(receiver.is_some());
+        let forces = receiver.map_or(ForceColumns::default(), |receiver| receiver.forces);
         let arguments = [
             Argument::Bytes(bytes_of(step)),
             Argument::Bytes(bytes_of(&columns[0])),
@@ -132,6 +156,10 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.sinks),
             Argument::Memory(memory.partial_sums),
             Argument::Memory(memory.results),
+            Argument::Bytes(bytes_of(&gives)),
+            Argument::Bytes(bytes_of(&forces)),
+            Argument::Memory(receiver.map_or(memory.results, |receiver| receiver.origin)),
+            Argument::Memory(receiver.map_or(memory.results, |receiver| receiver.found)),
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch(on, &mut self.sum, items, &arguments) }

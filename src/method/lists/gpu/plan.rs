@@ -1,6 +1,6 @@
 //! The division of groups among thread blocks.
 
-use crate::data::{Result, SinkGroup, memory};
+use crate::data::{Error, Result, SinkGroup, memory};
 use crate::hal::threads::Threads;
 
 /// The threads of a thread block.
@@ -21,20 +21,18 @@ pub const LISTED_OWN: i32 = 2;
 pub const LIST_COSTS: [f64; 4] = [1.0, 1.03, 1.08, 1.2];
 /// The number of sizes of items: the sources of one, to a power of two.
 const SIZES: usize = 32;
-/// The numbers by which kernels know where a job begins: the first item of each size, or all of
-/// size 0 where they are not sorted; the first part; the first row.
-pub const LIST_JOB: usize = SIZES + 2;
-/// The place of the first part among these.
+/// The place of the number of parts among the counts of groups, which are those of items by their
+/// sizes, of parts and of rows.
 pub const LIST_PART: usize = SIZES;
-/// The place of the first row.
+/// The place of the number of rows.
 pub const LIST_ROW: usize = SIZES + 1;
+/// The number of these counts.
+pub const LIST_COUNTS: usize = SIZES + 2;
+/// The threads of a thread block that divides groups.
+pub const GROUP_THREADS: usize = 256;
 
-/// The most jobs into which groups are divided, and the fewest groups of a job.
-const JOBS: usize = 1 << 10;
-/// See [`JOBS`].
-const GROUPS_OF_JOB: usize = 1 << 8;
-/// The jobs that a thread counts at a time.
-const JOBS_OF_THREAD: usize = 16;
+/// The groups that a thread counts at a time.
+const GROUPS_OF_JOB: usize = 1 << 12;
 
 /// The division of the groups of a piece, which a kernel makes: how many items there are, and how
 /// many parts, whose segments are added after them.
@@ -50,23 +48,33 @@ pub struct Plan {
     pub divides: bool,
     /// Whether the largest items come first.
     pub sorts: bool,
-    /// The number of groups of a job.
-    pub groups_of_job: usize,
-    /// The counts of each job.
-    counts: Vec<Counts>,
+    counts: Counts,
 }
 
 /// What there is of some groups: items by their sizes, parts, rows of partial sums, and sources.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    items: [usize; SIZES],
-    parts: usize,
-    rows: usize,
-    sources: u64,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The items of each size.
+    pub items: [usize; SIZES],
+    /// The parts.
+    pub parts: usize,
+    /// The rows of partial sums.
+    pub rows: usize,
+    /// The sources of all lists.
+    pub sources: u64,
 }
 
 impl Counts {
-    /// Counts the items of some groups, whose lists are divided into segments or not.
+    /// Counts what there is of groups, whose lists are divided into segments or not.
+    pub fn of_all(groups: &[SinkGroup], sinks_of_thread: usize, divides: bool, threads: &Threads) -> Result<Counts> {
+        let jobs = groups.len().div_ceil(GROUPS_OF_JOB);
+        let mut of_jobs = memory::filled(jobs, Counts::default(), "pieces of lists")?;
+        threads.each(groups.chunks(GROUPS_OF_JOB).zip(&mut of_jobs), |(groups, counts)| {
+            *counts = Counts::of(groups, sinks_of_thread, divides);
+        });
+        Ok(of_jobs.iter().fold(Counts::default(), |all, some| all.and(some)))
+    }
+
     fn of(groups: &[SinkGroup], sinks_of_thread: usize, divides: bool) -> Counts {
         let mut counts = Counts::default();
         let mut shape = Shape::of(0, sinks_of_thread);
@@ -135,65 +143,40 @@ impl Shape {
 }
 
 impl Plan {
-    /// Divides groups for a device that holds this many thread blocks at a time.
-    pub fn new(groups: &[SinkGroup], (sinks_of_thread, resident): (usize, usize), threads: &Threads) -> Result<Plan> {
-        let groups_of_job = groups.len().div_ceil(JOBS).max(GROUPS_OF_JOB);
-        let mut plan = Plan { groups_of_job, ..Plan::default() };
-        let mut all = plan.count(groups, sinks_of_thread, threads)?;
+    /// Divides groups for a device that holds this many thread blocks at a time. `count` counts what
+    /// there is of them, where long lists are divided into segments or not.
+    pub fn new(resident: usize, count: impl Fn(bool) -> Result<Counts>) -> Result<Plan> {
+        let mut counts = count(false)?;
         // Long lists are divided where there are few thread blocks, or one would be long at work
         // when the others have ended. That changes no sum.
-        plan.divides = all.all() < 6 * resident;
-        if plan.divides {
-            all = plan.count(groups, sinks_of_thread, threads)?;
+        let divides = counts.all() < 6 * resident;
+        if divides {
+            counts = count(true)?;
         }
         // The largest items come first, by the sizes of their lists to a power of two, if a device
         // could end with one of them alone at work.
-        let most = all.items.iter().rposition(|count| *count > 0).unwrap_or(0);
-        plan.sorts = (2u64 << most) * resident as u64 * 4 >= all.sources && all.items[most] < all.all();
-        (plan.items, plan.parts, plan.rows) = (all.all(), all.parts, all.rows);
-        Ok(plan)
-    }
-
-    /// Counts what there is of the groups of each job, and returns the sum.
-    fn count(&mut self, groups: &[SinkGroup], sinks_of_thread: usize, threads: &Threads) -> Result<Counts> {
-        let jobs = groups.len().div_ceil(self.groups_of_job);
-        self.counts = memory::filled(jobs, Counts::default(), "pieces of lists")?;
-        let (divides, of_job) = (self.divides, self.groups_of_job);
-        let of_thread = groups.chunks(of_job * JOBS_OF_THREAD).zip(self.counts.chunks_mut(JOBS_OF_THREAD));
-        threads.each(of_thread, |(groups, counts)| {
-            for (some, counts) in groups.chunks(of_job).zip(counts) {
-                *counts = Counts::of(some, sinks_of_thread, divides);
-            }
-        });
-        Ok(self.counts.iter().fold(Counts::default(), |all, some| all.and(some)))
-    }
-
-    /// Returns the number of jobs.
-    pub fn jobs(&self) -> usize {
-        self.counts.len()
-    }
-
-    /// Writes where each job begins, `LIST_JOB` numbers for each.
-    pub fn write_firsts(&self, firsts: &mut [i32]) {
-        let jobs = || self.counts.iter().zip(0..);
-        let mut put = |job: usize, place: usize, next: &mut usize, count: usize| {
-            firsts[LIST_JOB * job + place] = *next as i32;
-            *next += count;
-        };
-        let (mut item, mut part, mut row) = (0, 0, 0);
-        for size in (0..SIZES).rev() {
-            for (counts, job) in jobs() {
-                let count = match (self.sorts, size) {
-                    (true, _) => counts.items[size],
-                    (false, 0) => counts.all(),
-                    _ => 0,
-                };
-                put(job, size, &mut item, count);
+        let most = counts.items.iter().rposition(|count| *count > 0).unwrap_or(0);
+        let sorts = (2u64 << most) * resident as u64 * 4 >= counts.sources && counts.items[most] < counts.all();
+        let (items, parts, rows) = (counts.all(), counts.parts, counts.rows);
+        // Kernels count by 32 bits.
+        for (what, count) in [("thread blocks", items), ("partial sums", rows)] {
+            if count > i32::MAX as usize {
+                let what = format!("the number of {what} of interaction lists");
+                return Err(Error::BadList { what, value: count as i64, allowed: format!("0 to {}", i32::MAX) });
             }
         }
-        for (counts, job) in jobs() {
-            put(job, LIST_PART, &mut part, counts.parts);
-            put(job, LIST_ROW, &mut row, counts.rows);
+        Ok(Plan { items, parts, rows, divides, sorts, counts })
+    }
+
+    /// Returns where the first item of each size is, the first part and the first row; where items
+    /// are not sorted, all of them follow the first place.
+    pub fn firsts(&self) -> [i32; LIST_COUNTS] {
+        let (mut firsts, mut next) = ([0; LIST_COUNTS], 0);
+        if self.sorts {
+            for (first, count) in firsts.iter_mut().zip(self.counts.items).rev() {
+                (*first, next) = (next as i32, next + count);
+            }
         }
+        firsts
     }
 }

@@ -12,8 +12,8 @@ use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{Column, Columns, ListItem, ListPart, Step};
 use crate::method::direct::gpu::tuning;
 
-use super::kernels::{Kernels, PieceAddresses};
-use super::plan::{LIST_JOB, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
+use super::kernels::{Kernels, PieceAddresses, Receiver};
+use super::plan::{Counts, LIST_COUNTS, LIST_THREADS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
 
 /// Rows of results of a piece are a multiple of this many.
 const STRIDE: usize = 16;
@@ -24,9 +24,9 @@ struct Piece<G: Gpu> {
     sinks: Range<usize>,
     /// The bytes of its results.
     results: Range<usize>,
-    /// Where the items and parts of each job begin, on the host.
-    made: G::HostMemory,
-    firsts: G::Memory,
+    /// The places of the next items, part and row, at first.
+    firsts: G::HostMemory,
+    next: G::Memory,
     items: G::Memory,
     parts: G::Memory,
     groups: G::Memory,
@@ -41,8 +41,8 @@ impl<G: Gpu> Piece<G> {
         Ok(Piece {
             sinks: 0..0,
             results: 0..0,
-            made: gpu.allocate_host(0, "interaction lists")?,
-            firsts: memory()?,
+            firsts: gpu.allocate_host(LIST_COUNTS * 4, "interaction lists")?,
+            next: gpu.allocate(LIST_COUNTS * 4, "interaction lists")?,
             items: memory()?,
             parts: memory()?,
             groups: memory()?,
@@ -58,6 +58,16 @@ impl<G: Gpu> Piece<G> {
     }
 }
 
+/// Groups that the device has made.
+pub struct GroupsOnDevice<'a, G: Gpu> {
+    /// Where they are.
+    pub groups: &'a G::Memory,
+    /// What there is of them where long lists are not divided into segments, and where they are.
+    pub counted: &'a [Counts; 2],
+    /// What receives their forces, in place of the results.
+    pub receiver: Option<Receiver<Address<G>>>,
+}
+
 /// The sums of interaction lists of a device.
 pub struct ListSums<G: Gpu> {
     /// The kernels, once they were needed.
@@ -65,6 +75,8 @@ pub struct ListSums<G: Gpu> {
     pieces: Vec<Piece<G>>,
     /// The number of pieces that are under way.
     count: usize,
+    /// Whether the sums under way go to arrays of the caller.
+    gives: bool,
     /// The sinks of the assignment.
     assigned: Range<usize>,
     /// The queue of the copies of results to the host: in another one they would wait for the sums of
@@ -90,6 +102,7 @@ impl<G: Gpu> ListSums<G> {
             kernels: None,
             pieces: Vec::new(),
             count: 0,
+            gives: false,
             assigned: 0..0,
             fetching: gpu.queue()?,
             is_fetching: false,
@@ -107,6 +120,11 @@ impl<G: Gpu> ListSums<G> {
         self.count > 0
     }
 
+    /// Whether the sums under way go to arrays of the caller. The results are nowhere else then.
+    pub fn gives(&self) -> bool {
+        self.gives
+    }
+
     /// Returns the queue of the copies of results to the host.
     pub fn fetching(&self) -> &G::Queue {
         &self.fetching
@@ -119,7 +137,7 @@ impl<G: Gpu> ListSums<G> {
 
     /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.made.bytes()).sum()
+        self.pieces.iter().map(|piece| piece.firsts.bytes()).sum()
     }
 
     /// Makes room for the groups of an assignment of at most this many pieces, after the work that
@@ -153,22 +171,23 @@ impl<G: Gpu> ListSums<G> {
             return Err(Error::BadCount { what, value, allowed: format!("0 to {most}") });
         }
         grow(gpu, &mut self.results, results)?;
-        (self.assigned, self.count) = (assigned, 0);
+        (self.assigned, self.count, self.gives) = (assigned, 0, false);
         self.is_fetching = false;
         self.predicted = Some(gpu.record(queue)?);
         Ok(())
     }
 
-    /// Begins the sums of some groups, which follow those of the last call.
+    /// Begins the sums of some groups, which follow those of the last call; of all groups if the
+    /// device has made them. Those go to their receiver, if there is one and no list is divided.
     ///
     /// # Safety
-    /// The block and the store stay as they are until all was waited for.
+    /// The block, the store and groups of the device stay as they are until all was waited for.
     pub unsafe fn sum(
         &mut self,
         (gpu, queues): (&G, &[G::Queue]),
         interaction: &Interaction,
         (store, is_dense): (StoreAddresses<Address<G>>, bool),
-        (block, lists): (&Block, &InteractionLists),
+        (block, lists, made): (&Block, &InteractionLists, Option<GroupsOnDevice<G>>),
         groups: Range<usize>,
     ) -> Result<()> {
         let number = self.count;
@@ -187,7 +206,7 @@ impl<G: Gpu> ListSums<G> {
         {
             gpu.wait_for(queue, predicted)?;
         }
-        let members = &lists.groups[groups.clone()];
+        let members = if made.is_some() { &[] } else { &lists.groups[groups.clone()] };
         let is_own = matches!(lists.sources, ListedSources::Own(_));
         let step = Step {
             skip_own_index: i32::from(block.skip_own_index),
@@ -224,7 +243,7 @@ impl<G: Gpu> ListSums<G> {
             }
         }
         grow(gpu, &mut piece.groups, size_of_val(members))?;
-        grow(gpu, &mut piece.units, if is_own { 12 * members.len() } else { 0 })?;
+        grow(gpu, &mut piece.units, if is_own { 12 * groups.len() } else { 0 })?;
         let tuning = tuning::of(interaction).list(interaction);
         let resident = gpu.properties().multiprocessors * tuning.resident;
         let of_caller = |address: u64| {
@@ -240,9 +259,9 @@ impl<G: Gpu> ListSums<G> {
             store,
             items: piece.items.address(),
             parts: piece.parts.address(),
-            groups: piece.groups.address(),
+            groups: made.as_ref().map_or(&piece.groups, |made| made.groups).address(),
             units: piece.units.address(),
-            firsts: piece.firsts.address(),
+            next: piece.next.address(),
             addresses: match &lists.sources {
                 ListedSources::Addresses(table) => match table.on_device() {
                     Some(array) => of_caller(array.address)?,
@@ -260,30 +279,33 @@ impl<G: Gpu> ListSums<G> {
         };
         let kernels = self.kernels.as_mut().expect("the kernels were loaded");
         let (on, with) = ((gpu, queue), (&step, &columns));
-        // SAFETY: the caller's promise; groups, the table of jobs and results are not touched before
+        // SAFETY: the caller's promise; groups, the first places and results are not touched before
         // the piece has ended.
         unsafe {
             if !piece.sinks.is_empty() {
                 bring_all(on, members, &piece.groups)?;
                 if is_own {
-                    kernels.choose_units(on, with, members.len(), &memory)?;
+                    // As many threads as most groups have bodies.
+                    let bodies = sinks.len().max(lists.sources_of(&groups).len());
+                    let lanes = bodies.div_ceil(groups.len()).next_power_of_two().min(LIST_THREADS);
+                    kernels.choose_units(on, with, (groups.len(), lanes), &memory)?;
                 }
-                // The host counts while this goes on.
-                let plan = Plan::new(members, (tuning.sinks, resident), &self.threads)?;
-                let bytes = 4 * LIST_JOB * plan.jobs();
-                if piece.made.bytes() < bytes {
-                    piece.made = gpu.allocate_host(bytes + bytes / 4, "interaction lists")?;
-                }
-                plan.write_firsts(&mut piece.made.as_mut_slice()[..LIST_JOB * plan.jobs()]);
-                grow(gpu, &mut piece.firsts, bytes)?;
+                // The host counts while this goes on, if the device has not.
+                let plan = Plan::new(resident, |divides| match &made {
+                    Some(made) => Ok(made.counted[usize::from(divides)]),
+                    None => Counts::of_all(members, tuning.sinks, divides, &self.threads),
+                })?;
+                piece.firsts.as_mut_slice().copy_from_slice(&plan.firsts());
                 grow(gpu, &mut piece.items, plan.items * size_of::<ListItem>())?;
                 grow(gpu, &mut piece.parts, plan.parts * size_of::<ListPart>())?;
                 grow(gpu, &mut piece.partial_sums, plan.rows * (interaction.n_outputs + 2) * 8)?;
-                (memory.firsts, memory.items) = (piece.firsts.address(), piece.items.address());
+                memory.items = piece.items.address();
                 (memory.parts, memory.partial_sums) = (piece.parts.address(), piece.partial_sums.address());
-                bring(on, piece.made.as_slice(), 0..bytes, &piece.firsts)?;
-                kernels.divide(on, (&plan, members.len()), &memory)?;
-                kernels.sum(on, with, plan.items, &memory)?;
+                bring_all(on, piece.firsts.as_slice::<i32>(), &piece.next)?;
+                kernels.divide(on, (&plan, groups.len()), &memory)?;
+                let receiver = made.and_then(|made| made.receiver).filter(|_| plan.parts == 0);
+                self.gives = receiver.is_some();
+                kernels.sum(on, with, (plan.items, receiver.as_ref()), &memory)?;
                 if plan.parts > 0 {
                     kernels.add(on, &step, plan.parts, &memory)?;
                 }

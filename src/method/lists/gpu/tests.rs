@@ -1,7 +1,7 @@
 //! The division of groups by the kernel, on the first OpenCL device of this machine.
 
 use super::kernels::{Kernels, PieceAddresses};
-use super::plan::{LIST_JOB, Plan};
+use super::plan::{Counts, Plan};
 use crate::data::{Interaction, SinkGroup};
 use crate::hal::gpu::{Gpu, Place};
 use crate::hal::opencl::tests::hooks;
@@ -57,10 +57,10 @@ impl Divider {
 
     /// Returns the items and parts of groups on a device that holds this many thread blocks.
     fn divide(&mut self, groups: &[SinkGroup], resident: usize) -> (Vec<ListItem>, Vec<ListPart>, Plan) {
-        let plan = Plan::new(groups, (self.sinks_of_thread, resident), &Threads::new(2)).unwrap();
-        let mut firsts = vec![0; LIST_JOB * plan.jobs()];
-        plan.write_firsts(&mut firsts);
-        let [copied, firsts] = [self.put(groups), self.put(&firsts)];
+        let threads = Threads::new(2);
+        let count = |divides| Counts::of_all(groups, self.sinks_of_thread, divides, &threads);
+        let plan = Plan::new(resident, count).unwrap();
+        let [copied, next] = [self.put(groups), self.put(&plan.firsts())];
         let items = self.put(&vec![ListItem { sinks: -1, ..ListItem::default() }; plan.items]);
         let parts = self.put(&vec![ListPart { sinks: -1, ..ListPart::default() }; plan.parts]);
         let of_none = || copied.address();
@@ -77,14 +77,14 @@ impl Divider {
             parts: parts.address(),
             groups: copied.address(),
             units: of_none(),
-            firsts: firsts.address(),
+            next: next.address(),
             addresses: of_none(),
             own: of_none(),
             sinks: of_none(),
             partial_sums: of_none(),
             results: of_none(),
         };
-        if plan.jobs() > 0 {
+        if !groups.is_empty() {
             // SAFETY: the memories are as long as the plan says, and are kept until all is done.
             unsafe { self.kernels.divide((&self.gpu, &self.queue), (&plan, groups.len()), &memory).unwrap() };
         }
