@@ -24,22 +24,29 @@ FUNCTION int is_good_body(GLOBAL const char *origin, const Columns *columns, con
     return good;
 }
 
+// Each check has a place for what it finds.
+#define FOUND_BY(check) (found + FLAGS * (check))
+
 // The first body that is not good: LARGEST_INDEX less its number; 0 where all are.
 KERNEL(ARRAY_THREADS, 2)
-check_bodies(const Columns columns, GLOBAL const char *origin, const int count, const BodyBounds bounds, GLOBAL int *found)
+check_bodies(const Columns columns, GLOBAL const char *origin, const int count, const BodyBounds bounds, const int check,
+    GLOBAL int *found)
 {
     int bad = 0;
     for (long body = BLOCK * ARRAY_THREADS + THREAD; body < count && bad == 0; body += BLOCKS * ARRAY_THREADS)
         bad = is_good_body(origin, &columns, &bounds, body) ? 0 : LARGEST_INDEX - (int)body;
     if (bad > 0)
-        ATOMIC_MAX(found, bad);
+        ATOMIC_MAX(FOUND_BY(check), bad);
 }
 
 // The first run of ADDRESS_RUN addresses with one beyond the sources: LARGEST_INDEX less its
-// number; 0 where there is none. A thread block has a run at a time.
+// number; 0 where there is none. A thread block has a run at a time. How many addresses there are is
+// the last of the places of groups; if that is more than there is room for, none is read.
 KERNEL(ARRAY_THREADS, 2)
-check_addresses(GLOBAL const char *origin, const Column column, const long count, const int end, GLOBAL int *found)
+check_addresses(GLOBAL const char *origin, const Column column, const Column places, const int groups, const long room,
+    const int end, const int check, GLOBAL int *found)
 {
+    const long all = *(GLOBAL const long *)(origin + places.offset + groups * places.stride), count = all <= room ? all : 0;
     for (long run = BLOCK; run * ADDRESS_RUN < count; run += BLOCKS) {
         int good = 1;
         UNROLL
@@ -51,7 +58,7 @@ check_addresses(GLOBAL const char *origin, const Column column, const long count
             }
         }
         if (!good)
-            ATOMIC_MAX(found, LARGEST_INDEX - (int)run);
+            ATOMIC_MAX(FOUND_BY(check), LARGEST_INDEX - (int)run);
     }
 }
 

@@ -11,13 +11,15 @@ FUNCTION long long_integer_at(GLOBAL const char *origin, const Column column, lo
 }
 
 // Makes groups, and counts what there is of them, where long lists are not divided and where they
-// are. `sums` receives of each thread block the pairs, the sources, and the items and the rows where
-// long lists are divided. It finds the first group of which a number is wrong: LARGEST_INDEX less its
+// are. Behind the counts each thread block puts its sums: the pairs, the sources, and the items and
+// the rows where long lists are divided. It finds the first group of which a number is wrong: LARGEST_INDEX less its
 // number; 0 where none is. If there is one, nothing else counts.
 KERNEL(ARRAY_THREADS, 2)
 make_groups(const GroupOffsets given, GLOBAL const char *origin, const int sinks_of_thread, GLOBAL ListGroup *groups,
-    GLOBAL int *counts, GLOBAL long *sums, GLOBAL int *found)
+    const int check, GLOBAL int *found)
 {
+    GLOBAL int *counts = found + GROUP_COUNTS;
+    GLOBAL long *sums = (GLOBAL long *)(found + GROUP_SUMS);
     LOCAL int own[2 * LIST_COUNTS];
     LOCAL long of_threads[ARRAY_THREADS];
     if (THREAD < 2 * LIST_COUNTS)
@@ -40,7 +42,7 @@ make_groups(const GroupOffsets given, GLOBAL const char *origin, const int sinks
             const long next = long_integer_at(origin, given.sources, number + 1);
             sources = next - source;
             good = good && source >= 0 && next >= source && sources <= LARGEST_INDEX && (!is_first || source == 0)
-                && (given.form != LISTED_OWN || !is_last || next == given.source_count);
+                && (given.form != LISTED_OWN || (next <= given.source_count && (!is_last || next == given.source_count)));
         }
         bad = good || bad > 0 ? bad : LARGEST_INDEX - (int)number;
         ListGroup group;
@@ -60,7 +62,7 @@ make_groups(const GroupOffsets given, GLOBAL const char *origin, const int sinks
         own_sums[3] += segments > 1 ? group.sinks * segments : 0;
     }
     if (bad > 0)
-        ATOMIC_MAX(found, bad);
+        ATOMIC_MAX(FOUND_BY(check), bad);
     SYNC;
     if (THREAD < 2 * LIST_COUNTS && own[THREAD] > 0)
         ATOMIC_ADD(&counts[THREAD], own[THREAD]);

@@ -7,4 +7,5 @@
 #include "arrays/motion.h"
 #include "lists/shape.h"
 #include "lists/divide.h"
+#include "lists/units.h"
 #include "arrays/groups.h"

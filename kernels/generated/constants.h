@@ -25,8 +25,12 @@
 #define LIST_ROW 33
 #define LIST_COUNTS 34
 #define GROUP_THREADS 256
+#define UNIT_THREADS 128
 #define ARRAY_THREADS 256
 #define ADDRESS_RUN 1024
+#define FLAGS 2
+#define GROUP_COUNTS 8
+#define GROUP_SUMS 76
 #define SIZES 512
 #define SIZE_WIDTH 4
 #define SINK_REACH 12
@@ -166,6 +170,15 @@ typedef struct {
     double mass;
     double softening2;
 } BodyBounds;
+
+typedef struct {
+    int scales_lengths;
+    int lowest_weight;
+    int highest_weight;
+    int lowest_mass;
+    int highest_mass;
+    int vectors;
+} UnitBounds;
 
 typedef struct {
     long first_source;

@@ -7,7 +7,7 @@ use crate::data::{
     MAX_COEFFICIENTS, OCTET, Result, Sink, Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use crate::hal::Backend;
-use crate::method::arrays::{Check, DeviceArrays, Taken};
+use crate::method::arrays::{Check, DeviceArrays, GroupBodies, ListedAddresses, Taken};
 
 use super::all_sources::sink_of;
 use super::checks::{check_listed_sink, check_listed_source, check_numbers, check_sink};
@@ -29,6 +29,24 @@ pub(super) enum Listed {
     Addresses,
 }
 
+/// The checks of the arrays of a call.
+#[derive(Default)]
+pub(super) struct ListChecks {
+    begun: Vec<(Listed, Check)>,
+    /// The streams of the caller that the call has waited for.
+    waited: Vec<u64>,
+}
+
+impl ListChecks {
+    /// Begins a check.
+    fn begin(&mut self, arrays: &mut dyn DeviceArrays, listed: Listed, check: Check) -> Result<()> {
+        memory::reserve(&mut self.begun, 1, CHECKS)?;
+        arrays.begin_check(&check)?;
+        self.begun.push((listed, check));
+        Ok(())
+    }
+}
+
 /// The name of checks in errors about memory.
 const CHECKS: &str = "checks of arrays";
 
@@ -36,6 +54,11 @@ impl System {
     /// Returns the work of the system's device on arrays of a caller, after all that the caller
     /// began in its stream. A system without such arrays, or on other devices, is an error.
     fn arrays_at(&mut self, place: &DevicePlace) -> Result<&mut dyn DeviceArrays> {
+        self.arrays_of_call(place, &mut Vec::new())
+    }
+
+    /// Returns what [`System::arrays_at`] does, for a call that has waited for these streams already.
+    fn arrays_of_call(&mut self, place: &DevicePlace, waited: &mut Vec<u64>) -> Result<&mut dyn DeviceArrays> {
         let setup = self.setup();
         let refused = |allowed: String| Error::BadOption {
             name: format!("{}.memory", place.name),
@@ -56,7 +79,10 @@ impl System {
         }
         let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
         let arrays = self.devices.arrays().ok_or_else(none)?;
-        arrays.wait_for_caller(place)?;
+        if !waited.contains(&place.stream) {
+            arrays.wait_for_caller(place)?;
+            memory::push(waited, place.stream, CHECKS)?;
+        }
         Ok(arrays)
     }
 
@@ -81,65 +107,73 @@ impl System {
         &mut self,
         listed: Listed,
         (bodies, count): (&DeviceBodies, usize),
-        begun: &mut Vec<(Listed, Check)>,
+        checks: &mut ListChecks,
     ) -> Result<()> {
-        let arrays = self.arrays_at(&bodies.place)?;
+        let arrays = self.arrays_of_call(&bodies.place, &mut checks.waited)?;
         bodies.given().try_for_each(|array| arrays.check(&array, count))?;
         if count == 0 || bodies.given().next().is_none() {
             return Ok(());
         }
-        memory::reserve(begun, 1, CHECKS)?;
-        let check = Check::Bodies(*bodies, count);
-        arrays.begin_check(&check)?;
-        begun.push((listed, check));
-        Ok(())
+        checks.begin(arrays, listed, Check::Bodies(*bodies, count))
     }
 
     /// Begins to make the groups of lists that lie on the device, and to check their sinks and
-    /// sources, and appends each check to `begun`.
+    /// sources.
     pub(super) fn begin_checks_of_lists(
         &mut self,
-        sinks: &GivenBodies,
+        (sinks, is_batch): (&GivenBodies, bool),
         given: &GivenLists,
-        begun: &mut Vec<(Listed, Check)>,
+        checks: &mut ListChecks,
     ) -> Result<()> {
+        let end = self.end;
         if let Division::Device(groups) = &given.division {
-            let end = self.end;
-            let arrays = self.arrays_at(&groups.place)?;
+            let arrays = self.arrays_of_call(&groups.place, &mut checks.waited)?;
             groups.given().try_for_each(|(array, rows)| arrays.check(&array, rows))?;
-            memory::reserve(begun, 1, CHECKS)?;
-            let check = Check::Groups(*groups, end);
-            arrays.begin_check(&check)?;
-            begun.push((Listed::Groups, check));
+            checks.begin(arrays, Listed::Groups, Check::Groups(*groups, end))?;
+            if let Some(listed) = listed_addresses(given, end) {
+                check_packed(&listed.addresses)?;
+                let is_there = arrays.check(&listed.addresses, 1).is_ok();
+                let room = if is_there { arrays.room(&listed.addresses)? } else { 0 };
+                checks.begin(arrays, Listed::Addresses, Check::Addresses(ListedAddresses { room, ..listed }))?;
+            }
         }
         if let Some(bodies) = &sinks.on_device {
-            self.begin_check_of_bodies(Listed::Sinks, (bodies, sinks.count), begun)?;
+            self.begin_check_of_bodies(Listed::Sinks, (bodies, sinks.count), checks)?;
         }
-        if let GivenSources::Own(sources) = &given.sources
-            && let Some(bodies) = &sources.on_device
-        {
-            self.begin_check_of_bodies(Listed::Sources, (bodies, sources.count), begun)?;
+        let GivenSources::Own(sources) = &given.sources else { return Ok(()) };
+        let Some(bodies) = &sources.on_device else { return Ok(()) };
+        let all = (*bodies, sources.count);
+        let of_sinks = sinks.on_device.map(|bodies| (bodies, sinks.count));
+        match &given.division {
+            // The units of groups can be chosen with the check where the device has all of them.
+            Division::Device(groups) if all.1 > 0 && (is_batch || of_sinks.is_some()) => {
+                let arrays = self.arrays_of_call(&bodies.place, &mut checks.waited)?;
+                bodies.given().try_for_each(|array| arrays.check(&array, all.1))?;
+                let sinks = of_sinks.filter(|_| !is_batch);
+                let bodies = GroupBodies { groups: groups.count, sources: all, sinks };
+                checks.begin(arrays, Listed::Sources, Check::Sources(bodies))
+            }
+            _ => self.begin_check_of_bodies(Listed::Sources, (bodies, sources.count), checks),
         }
-        Ok(())
     }
 
-    /// Checks the addresses of the candidate lists, which lie on the device.
-    pub(super) fn check_addresses_on_device(
+    /// Fails unless the addresses of lists on a device are memory of it, and checks them if they are
+    /// more than the driver knows to be there.
+    pub(super) fn check_all_addresses(
         &mut self,
-        place: &DevicePlace,
-        addresses: &DeviceArray,
+        given: &GivenLists,
+        checks: &mut ListChecks,
     ) -> Result<Option<(Listed, Check, usize)>> {
-        let (end, lists) = (self.end, &self.candidate_lists);
-        let count = lists.sources_of(&(0..lists.groups.len())).end;
-        let arrays = self.arrays_at(place)?;
-        check_packed(addresses)?;
-        arrays.check(addresses, count)?;
-        if count == 0 {
+        let Some(listed) = listed_addresses(given, self.end) else { return Ok(None) };
+        let count = self.candidate_lists.sources_of(&(0..listed.groups)).len();
+        let arrays = arrays_of(&mut self.devices)?;
+        arrays.check(&listed.addresses, count)?;
+        if count <= arrays.room(&listed.addresses)? {
             return Ok(None);
         }
-        let check = Check::Addresses(*addresses, count, end);
-        arrays.begin_check(&check)?;
-        self.finish_checks(&[(Listed::Addresses, check)])
+        checks.begun.clear();
+        checks.begin(arrays, Listed::Addresses, Check::Addresses(ListedAddresses { room: count, ..listed }))?;
+        self.finish_checks(checks)
     }
 
     /// Takes the groups that the device has made as those of the candidate lists, or fails if it has
@@ -190,12 +224,12 @@ impl System {
 
     /// Waits for checks that were begun, and returns the first that has found something wrong, and
     /// its number.
-    pub(super) fn finish_checks(&mut self, begun: &[(Listed, Check)]) -> Result<Option<(Listed, Check, usize)>> {
-        if begun.is_empty() {
+    pub(super) fn finish_checks(&mut self, checks: &ListChecks) -> Result<Option<(Listed, Check, usize)>> {
+        if checks.begun.is_empty() {
             return Ok(None);
         }
         let found = arrays_of(&mut self.devices)?.finish_checks()?;
-        Ok(begun.iter().zip(found).find_map(|(&(listed, check), found)| Some((listed, check, found?))))
+        Ok(checks.begun.iter().zip(found).find_map(|(&(listed, check), found)| Some((listed, check, found?))))
     }
 
     /// Fails unless what lies on the device of the candidate lists is as it should be, by what was
@@ -203,7 +237,6 @@ impl System {
     pub(super) fn check_lists_on_device(
         &mut self,
         is_batch: bool,
-        division: &Division,
         found: Option<(Listed, Check, usize)>,
     ) -> Result<()> {
         let interaction = self.interaction.clone();
@@ -219,7 +252,9 @@ impl System {
         let Some((listed, check, number)) = found else { return Ok(()) };
         let arrays = arrays_of(&mut self.devices)?;
         match check {
-            Check::Bodies(bodies, _) if listed == Listed::Sources => {
+            Check::Bodies(bodies, _) | Check::Sources(GroupBodies { sources: (bodies, _), .. })
+                if listed == Listed::Sources =>
+            {
                 let source = Body::read(arrays, &bodies, number)?.source(number);
                 check_listed_source(&interaction, (is_batch, number), &source)?;
             }
@@ -227,35 +262,15 @@ impl System {
                 let sink = Body::read(arrays, &bodies, number)?.sink(if is_each { None } else { Some(softening2) });
                 check_listed_sink(&interaction, (is_batch, number), &sink)?;
             }
-            Check::Addresses(array, _, end) => {
+            Check::Addresses(listed) => {
                 let mut address = [0i32];
-                arrays.read(&array, number, bytemuck::cast_slice_mut(&mut address))?;
-                let place = self.place_in_group(division, number)?;
-                return Err(bad_address_of_group(place, address[0], end));
+                arrays.read(&listed.addresses, number, bytemuck::cast_slice_mut(&mut address))?;
+                let place = place_in_group(arrays, &listed, number)?;
+                return Err(bad_address_of_group(place, address[0], listed.end));
             }
-            Check::Groups(..) => (),
+            Check::Groups(..) | Check::Sources(_) => (),
         }
         Err(unknown(number))
-    }
-
-    /// Returns the group of an address in lists on the device, and its number there.
-    fn place_in_group(&mut self, division: &Division, place: usize) -> Result<(usize, usize)> {
-        let Division::Device(DeviceGroups { count, sources: DeviceSources::Addresses(offsets), .. }) = *division else {
-            return Err(unknown(place));
-        };
-        let arrays = arrays_of(&mut self.devices)?;
-        let mut first = |group: usize| -> Result<usize> {
-            let mut offset = [0i64];
-            arrays.read(&offsets, group, bytemuck::cast_slice_mut(&mut offset))?;
-            Ok(offset[0] as usize)
-        };
-        // The group is the last of those that begin at the address or before it.
-        let (mut lowest, mut end) = (0, count);
-        while end - lowest > 1 {
-            let middle = lowest.midpoint(end);
-            if first(middle)? <= place { lowest = middle } else { end = middle }
-        }
-        Ok((lowest, place - first(lowest)?))
     }
 
     /// Begins the forces on `count` sinks on the device as [`System::start`] does; those that have
@@ -337,11 +352,16 @@ impl System {
 
     /// Lets the candidate lists, whose groups are on the device, leave their forces in the arrays that
     /// the call names, unless these have bytes in common with the arrays that are read.
-    pub(super) fn receive_forces(&mut self, sinks: &GivenBodies, given: &GivenLists) -> Result<()> {
+    pub(super) fn receive_forces(
+        &mut self,
+        sinks: &GivenBodies,
+        given: &GivenLists,
+        checks: &mut ListChecks,
+    ) -> Result<()> {
         self.candidate_lists.forces = None;
         let (Some(forces), Division::Device(groups)) = (self.receiving, &given.division) else { return Ok(()) };
         let count = sinks.count;
-        let arrays = self.arrays_at(&forces.place)?;
+        let arrays = self.arrays_of_call(&forces.place, &mut checks.waited)?;
         forces.given().try_for_each(|array| arrays.check(&array, count))?;
         let of_sinks = sinks.on_device.into_iter().flat_map(|bodies| bodies.given().collect::<Vec<_>>());
         let of_sinks = of_sinks.map(|array| (array, count));
@@ -591,6 +611,33 @@ fn check_packed(array: &DeviceArray) -> Result<()> {
         value: array.stride.to_string(),
         allowed: format!("0 or {}: in device memory they follow one another", array.width),
     })
+}
+
+/// Returns the addresses of lists on a device, if they have such.
+fn listed_addresses(given: &GivenLists, end: usize) -> Option<ListedAddresses> {
+    let Division::Device(DeviceGroups { count: groups, sources: DeviceSources::Addresses(places), .. }) =
+        given.division
+    else {
+        return None;
+    };
+    let GivenSources::AddressesOnDevice(_, addresses) = given.sources else { return None };
+    Some(ListedAddresses { addresses, room: 0, places, groups, end })
+}
+
+/// Returns the group of an address in lists on a device, and its number there.
+fn place_in_group(arrays: &mut dyn DeviceArrays, listed: &ListedAddresses, place: usize) -> Result<(usize, usize)> {
+    let mut first = |group: usize| -> Result<usize> {
+        let mut offset = [0i64];
+        arrays.read(&listed.places, group, bytemuck::cast_slice_mut(&mut offset))?;
+        Ok(offset[0] as usize)
+    };
+    // The group is the last of those that begin at the address or before it.
+    let (mut lowest, mut end) = (0, listed.groups);
+    while end - lowest > 1 {
+        let middle = lowest.midpoint(end);
+        if first(middle)? <= place { lowest = middle } else { end = middle }
+    }
+    Ok((lowest, place - first(lowest)?))
 }
 
 /// Returns the work on arrays of the one device that had some.

@@ -9,9 +9,9 @@ use crate::hal::Backend;
 use crate::hal::threads::Threads;
 
 use super::checks::{check_listed_sink, check_listed_source, check_sinks};
-use super::device_arrays::Listed;
+use super::device_arrays::{ListChecks, Listed};
 use super::devices::{CopyPart, NotStarted};
-use super::lists::{self, Checked, Division, GivenBodies, GivenLists, GivenSources};
+use super::lists::{self, Checked, Division, GivenBodies, GivenLists};
 use super::{Stage, System, sinks};
 
 /// Blocks of fewer sinks are copied as a whole, in less time than parts of them are begun.
@@ -37,8 +37,8 @@ impl System {
         let end = self.end;
         // A device checks what lies there while the host's groups are made. Whatever is wrong, it is
         // waited for.
-        let mut checks = Vec::new();
-        let begun = self.begin_checks_of_lists(sinks, given, &mut checks);
+        let mut checks = ListChecks::default();
+        let begun = self.begin_checks_of_lists((sinks, is_batch), given, &mut checks);
         let made = match given.division {
             Division::Host { .. } => {
                 let sinks = (sinks.count, is_batch);
@@ -57,11 +57,9 @@ impl System {
         for memory in self.candidate_lists.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        if let (None, GivenSources::AddressesOnDevice(place, addresses)) = (&found, &given.sources) {
-            found = self.check_addresses_on_device(place, addresses)?;
-        }
-        self.check_lists_on_device(is_batch, &given.division, found)?;
-        self.receive_forces(sinks, given)?;
+        found = found.or(self.check_all_addresses(given, &mut checks)?);
+        self.check_lists_on_device(is_batch, found)?;
+        self.receive_forces(sinks, given, &mut checks)?;
         let pairs = self.candidate_lists.pairs();
         let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
         let check = |lists: &InteractionLists, body: Checked| match body {

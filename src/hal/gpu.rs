@@ -258,6 +258,11 @@ pub trait Gpu: Send + Sync + Sized {
         Err(no_memory_of_callers())
     }
 
+    /// Returns the number of bytes from an address on that the driver knows as one memory.
+    fn room_of_caller(&self, _address: u64) -> usize {
+        0
+    }
+
     /// Lets the further work of a queue begin after all that the caller began in a stream of its
     /// own, by the driver's number for it; 0 is the default one.
     fn wait_for_caller(&self, _queue: &Self::Queue, _stream: u64) -> Result<()> {

@@ -310,8 +310,13 @@ functions! {
         if !has(address, 1) {
             return INVALID_VALUE;
         }
-        // Memory of device 0 that the driver does not move.
-        *value.cast::<i32>() = if attribute == 2 { 2 } else { 0 };
+        // Memory of device 0 that the driver does not move; where it begins, and how long it is.
+        let range = state(|state| state.live.range(..=address as usize).next_back().map(|(first, room)| (*first, room.len())));
+        match (attribute, range) {
+            (11, Some((first, _))) => *value.cast::<u64>() = first as u64,
+            (12, Some((_, bytes))) => *value.cast::<u64>() = bytes as u64,
+            _ => *value.cast::<i32>() = if attribute == 2 { 2 } else { 0 },
+        }
         SUCCESS
     }
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, _stream: *mut c_void) {

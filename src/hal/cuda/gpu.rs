@@ -202,6 +202,10 @@ impl Gpu for Cuda {
         memory::check_callers(&self.context, name, address, bytes)
     }
 
+    fn room_of_caller(&self, address: u64) -> usize {
+        memory::room_of_callers(&self.context, address)
+    }
+
     fn wait_for_caller(&self, queue: &Stream, stream: u64) -> Result<()> {
         let event = Event::new(&self.context, false)?;
         event.record_in_callers(stream)?;

@@ -21,6 +21,10 @@ const KIND: i32 = 2;
 const IS_MANAGED: i32 = 8;
 /// See [`KIND`].
 const ORDINAL: i32 = 9;
+/// Where memory begins to which an address belongs, and how many bytes it has.
+const RANGE_START: i32 = 11;
+/// See [`RANGE_START`].
+const RANGE_SIZE: i32 = 12;
 /// The kind of memory of a device.
 const ON_DEVICE: i32 = 2;
 
@@ -177,6 +181,21 @@ fn device_address(context: &Context, pointer: Handle) -> Result<u64> {
     let code = unsafe { (context.driver.table.cuMemHostGetDevicePointer_v2)(&mut address, pointer.0, 0) };
     context.check(code, "cuMemHostGetDevicePointer")?;
     Ok(address)
+}
+
+/// Returns the number of bytes from an address on that the driver knows as one memory.
+pub fn room_of_callers(context: &Context, address: u64) -> usize {
+    let attribute = |which: i32| {
+        let mut value = 0u64;
+        // SAFETY: the pointer is to a local variable of 64 bits, as these attributes have.
+        let code =
+            unsafe { (context.driver.table.cuPointerGetAttribute)((&raw mut value).cast::<c_void>(), which, address) };
+        (code == SUCCESS).then_some(value)
+    };
+    match (attribute(RANGE_START), attribute(RANGE_SIZE)) {
+        (Some(start), Some(size)) => start.saturating_add(size).saturating_sub(address) as usize,
+        _ => 0,
+    }
 }
 
 /// Fails unless some bytes that the caller gives by a name are memory of a context's device. The

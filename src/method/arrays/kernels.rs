@@ -9,7 +9,7 @@ use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns, GroupOffsets};
 use crate::method::lists::gpu::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES};
 
-use super::Motion;
+use super::{ListedAddresses, Motion};
 
 /// The threads of a thread block.
 pub const ARRAY_THREADS: usize = 256;
@@ -129,7 +129,7 @@ impl<G: Gpu> Kernels<G> {
         })
     }
 
-    /// Looks for bodies that are not good.
+    /// Looks for bodies that are not good. `found` has a place for each check, by its number.
     ///
     /// # Safety
     /// Every array has as many rows as the counts say, and every address is of memory that is long
@@ -140,41 +140,48 @@ impl<G: Gpu> Kernels<G> {
         (gpu, queue, origin): On<G>,
         (bodies, count): (&DeviceBodies, usize),
         bounds: &BodyBounds,
-        found: Address<G>,
+        (check, found): (usize, Address<G>),
     ) -> Result<()> {
-        let (columns, number) = (columns(bodies), count as i32);
+        let (columns, number, check) = (columns(bodies), count as i32, check as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
             Argument::Memory(origin),
             Argument::Bytes(bytes_of(&number)),
             Argument::Bytes(bytes_of(bounds)),
+            Argument::Bytes(bytes_of(&check)),
             Argument::Memory(found),
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { launch((gpu, queue), &mut self.check_bodies, blocks(count, ARRAY_THREADS), &arguments) }
     }
 
-    /// Looks for addresses that are not below `end`.
+    /// Looks for addresses that are not below `end`. Their number is the last place of the groups; if
+    /// it is larger than `room`, none is read.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
     pub unsafe fn check_addresses(
         &mut self,
         (gpu, queue, origin): On<G>,
-        (addresses, count): (&DeviceArray, usize),
-        end: usize,
-        found: Address<G>,
+        listed: &ListedAddresses,
+        (check, found): (usize, Address<G>),
     ) -> Result<()> {
-        let (column, number, end) = (column(Some(*addresses)), count as i64, end.min(i32::MAX as usize) as i32);
+        let [addresses, places] = [listed.addresses, listed.places].map(|array| column(Some(array)));
+        let [groups, end, check] =
+            [listed.groups, listed.end, check].map(|number| number.min(i32::MAX as usize) as i32);
+        let room = listed.room as i64;
         let arguments = [
             Argument::Memory(origin),
-            Argument::Bytes(bytes_of(&column)),
-            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&addresses)),
+            Argument::Bytes(bytes_of(&places)),
+            Argument::Bytes(bytes_of(&groups)),
+            Argument::Bytes(bytes_of(&room)),
             Argument::Bytes(bytes_of(&end)),
+            Argument::Bytes(bytes_of(&check)),
             Argument::Memory(found),
         ];
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch((gpu, queue), &mut self.check_addresses, blocks(count, ADDRESS_RUN), &arguments) }
+        unsafe { launch((gpu, queue), &mut self.check_addresses, blocks(listed.room, ADDRESS_RUN), &arguments) }
     }
 
     /// Puts sinks where a block has them, with this many numbers each, and finds wrong ones. It
@@ -322,8 +329,8 @@ impl<G: Gpu> Kernels<G> {
     }
 
     /// Makes groups, for kernels whose threads have this many sinks, and counts what there is of
-    /// them: `counts` and `sums` receive the numbers, where `counts` is zero, the latter from each
-    /// thread block, the number of which it returns.
+    /// them: `found` receives the numbers, where it is zero. It returns the number of thread blocks,
+    /// each of which writes its sums.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
@@ -331,16 +338,16 @@ impl<G: Gpu> Kernels<G> {
         &mut self,
         (gpu, queue, origin): On<G>,
         (given, end, sinks_of_thread): (&DeviceGroups, usize, usize),
-        [groups, counts, sums, found]: [Address<G>; 4],
+        groups: Address<G>,
+        (check, found): (usize, Address<G>),
     ) -> Result<usize> {
-        let (offsets, sinks_of_thread) = (offsets(given, end), sinks_of_thread as i32);
+        let (offsets, sinks_of_thread, check) = (offsets(given, end), sinks_of_thread as i32, check as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&offsets)),
             Argument::Memory(origin),
             Argument::Bytes(bytes_of(&sinks_of_thread)),
             Argument::Memory(groups),
-            Argument::Memory(counts),
-            Argument::Memory(sums),
+            Argument::Bytes(bytes_of(&check)),
             Argument::Memory(found),
         ];
         let blocks = blocks(given.count, ARRAY_THREADS);

@@ -28,11 +28,40 @@ pub struct Motion {
 pub enum Check {
     /// This many sources or sinks, whose numbers have to be within the bounds of the interaction.
     Bodies(DeviceBodies, usize),
-    /// This many addresses, which have to be below an end.
-    Addresses(DeviceArray, usize, usize),
+    /// Addresses, which have to be below an end.
+    Addresses(ListedAddresses),
     /// Groups, which are made, and of which each number has to be as its neighbours and the sinks and
     /// sources allow; the addresses of their ranges have to be below an end.
     Groups(DeviceGroups, usize),
+    /// Sources of the groups that were made last, as bodies are checked. The units of the groups are
+    /// chosen with that.
+    Sources(GroupBodies),
+}
+
+/// The sources and sinks of groups, on a device.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupBodies {
+    /// The number of groups.
+    pub groups: usize,
+    /// The sources, and how many there are.
+    pub sources: (DeviceBodies, usize),
+    /// The sinks, and how many there are, if the sources are not the sinks.
+    pub sinks: Option<(DeviceBodies, usize)>,
+}
+
+/// Addresses in lists on a device.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedAddresses {
+    /// The array.
+    pub addresses: DeviceArray,
+    /// The addresses that memory is known to have room for. If there are more, none is looked at.
+    pub room: usize,
+    /// The place of the first address of each group, and behind them the number of all.
+    pub places: DeviceArray,
+    /// The number of groups.
+    pub groups: usize,
+    /// The end of the addresses of the system's sources.
+    pub end: usize,
 }
 
 /// What there is of groups that a device has made.
@@ -63,6 +92,9 @@ pub trait DeviceArrays {
 
     /// Fails unless an array of this many rows is memory of the device, aligned to its numbers.
     fn check(&mut self, array: &DeviceArray, rows: usize) -> Result<()>;
+
+    /// Returns the number of rows of a packed array that its memory is known to have.
+    fn room(&mut self, array: &DeviceArray) -> Result<usize>;
 
     /// Copies rows of a packed array, from a row on, or one row of any.
     fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()>;

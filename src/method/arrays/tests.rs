@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::data::units::Census;
 use crate::data::{
     CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
-    MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, SinkGroup, Sinks, Source, Sources,
+    MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, SinkGroup, Sinks, Source, Sources, Units,
 };
 use crate::hal::gpu::{Gpu, Place};
 use crate::hal::opencl::tests::hooks;
@@ -22,7 +22,7 @@ use crate::method::lists::gpu::sums::GroupsOnDevice;
 
 use super::kernels::{On, PieceResults};
 use super::work::ArrayWork;
-use super::{Check, Taken};
+use super::{Check, GroupBodies, ListedAddresses, Taken};
 
 /// The number of bodies: some chunks, and a part of one.
 const COUNT: usize = 3 * CHUNK + 40;
@@ -259,10 +259,12 @@ impl GivenGroups {
         }
     }
 
-    /// Returns the arrays one after another in the memory of a caller, and groups of a form: ranges,
-    /// lists of addresses, sources of the call, and sinks that are the sources.
-    fn put(&self, caller: &Caller, form: usize) -> DeviceGroups {
-        let mut numbers: Vec<i64> = self.places.clone();
+    /// Puts bodies and behind them the arrays in the memory of a caller, and returns groups of a form:
+    /// ranges, lists of addresses, sources of the call, and sinks that are the sources.
+    fn put(&self, caller: &Caller, bodies: &[f64], form: usize) -> DeviceGroups {
+        let mut numbers: Vec<i64> = bytemuck::cast_slice(bodies).to_vec();
+        let places = DeviceArray { name: "places", address: 8 * numbers.len() as u64, stride: 8, width: 8 };
+        numbers.extend(&self.places);
         let mut array = |name: &'static str, array: &[i32]| {
             let address = 8 * numbers.len() as u64;
             numbers.extend(array.iter().map(|number| i64::from(*number) | 0x7777 << 32));
@@ -271,7 +273,6 @@ impl GivenGroups {
         let arrays = [array("sinks", &self.sinks), array("first", &self.first), array("counts", &self.counts)];
         let numbers: Vec<f64> = numbers.into_iter().map(|number| f64::from_bits(number.cast_unsigned())).collect();
         caller.put(&numbers);
-        let places = DeviceArray { name: "places", address: 0, stride: 8, width: 8 };
         let sources = match form {
             0 => DeviceSources::Ranges(arrays[1], arrays[2]),
             1 => DeviceSources::Addresses(places),
@@ -312,7 +313,7 @@ fn groups_are_made_and_counted_as_by_the_host() {
         let interaction = with_kernels().nth(interaction).unwrap();
         let given = GivenGroups::of(sizes);
         for form in (0..4).filter(|form| sizes.len() < 1000 || form % 2 == number % 2) {
-            let check = Check::Groups(given.put(&caller, form), 5090);
+            let check = Check::Groups(given.put(&caller, &[], form), 5090);
             // SAFETY: the arrays have as many elements.
             assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, None);
             let groups = given.groups(form);
@@ -338,7 +339,7 @@ fn a_wrong_number_of_groups_is_found() {
     let interaction = with_kernels().next().unwrap();
     let good = || GivenGroups::of(&[(2, 5), (0, 3), (4, 0), (1, 7)]);
     type Change = fn(&mut GivenGroups);
-    let changes: [(usize, Option<usize>, Change); 15] = [
+    let changes: [(usize, Option<usize>, Change); 16] = [
         (0, None, |given| given.first[2] = -7),
         (0, None, |given| given.first[3] = 93),
         (0, Some(3), |given| given.first[3] = 94),
@@ -348,7 +349,8 @@ fn a_wrong_number_of_groups_is_found() {
         (1, Some(0), |given| given.places[0] = 1),
         (1, Some(1), |given| given.places[2] = 4),
         (1, Some(3), |given| given.places[4] = i64::MAX),
-        (2, None, |given| given.places[3] = 5),
+        (2, None, |given| given.places[3] = 10),
+        (2, Some(1), |given| given.places[2] = 16),
         (3, Some(0), |given| given.sinks[0] = 1),
         (3, Some(1), |given| given.sinks[2] = 1),
         (3, Some(2), |given| given.sinks[3] = 8),
@@ -358,12 +360,12 @@ fn a_wrong_number_of_groups_is_found() {
     for (number, (form, expected, change)) in changes.into_iter().enumerate() {
         let mut given = good();
         change(&mut given);
-        let check = Check::Groups(given.put(&caller, form), 100);
+        let check = Check::Groups(given.put(&caller, &[], form), 100);
         // SAFETY: the arrays have as many elements.
         assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, expected, "change {number}");
     }
     // One that is not the number of sinks, or of sources of the call.
-    let groups = good().put(&caller, 2);
+    let groups = good().put(&caller, &[], 2);
     let DeviceSources::Own(places, sources) = groups.sources else { panic!("another form") };
     let wrong_sources = DeviceGroups { sources: DeviceSources::Own(places, sources + 1), ..groups };
     for wrong in [DeviceGroups { sink_count: 8, ..groups }, DeviceGroups { sink_count: 6, ..groups }, wrong_sources] {
@@ -373,22 +375,88 @@ fn a_wrong_number_of_groups_is_found() {
 }
 
 #[test]
+fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
+    let Some(context) = hooks::hooked_context() else { return };
+    const FIRST_SINK: usize = 300;
+    // Of few bodies, of many among them, and of none.
+    let given = GivenGroups::of(&[(3, 3), (1, 1), (0, 2), (5, 0), (400, 350), (2, 70)]);
+    let mut rows: Vec<[f64; WIDTH]> = (0..COUNT).map(row).collect();
+    for (number, row) in rows.iter_mut().enumerate() {
+        // Each group has sizes of its own, and some have no velocities.
+        let group = given.places.partition_point(|place| *place <= number as i64);
+        row[0] *= 1e-3 * 40f64.powi(group as i32);
+        (6..9).for_each(|place| row[place] *= 1e-4 * 100f64.powi(group as i32));
+        (9..12).for_each(|place| row[place] *= if group % 2 == 0 { 0.0 } else { 1e3 });
+    }
+    let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; COUNT * WIDTH + 60]);
+    let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    for interaction in with_kernels().filter(|interaction| !interaction.is_regular()) {
+        let of_sinks = |array: DeviceArray| DeviceArray { address: array.row(FIRST_SINK), ..array };
+        let sinks = sinks(interaction);
+        let sinks = DeviceBodies { derivatives: sinks.derivatives.map(|array| array.map(of_sinks)), ..sinks };
+        for form in [2, 3] {
+            let mut find = |rows: &[[f64; WIDTH]]| {
+                let on_device = given.put(&caller, rows.as_flattened(), form);
+                let groups = Check::Groups(on_device, 0);
+                let count = if form == 2 { *given.places.last().unwrap() as usize } else { on_device.sink_count };
+                let sinks = (form == 2).then_some((sinks, on_device.sink_count));
+                let of_groups = GroupBodies { groups: on_device.count, sources: (sources(interaction), count), sinks };
+                // SAFETY: the arrays have as many elements.
+                unsafe {
+                    work.begin_check(caller.on(), interaction, &groups).unwrap();
+                    work.begin_check(caller.on(), interaction, &Check::Sources(of_groups)).unwrap();
+                    let found = work.finish_checks((&caller.gpu, &caller.queue)).unwrap();
+                    assert_eq!(found[0].1, None);
+                    found[1].1
+                }
+            };
+            let mut wrong = rows.clone();
+            (wrong[207][7], wrong[300][7]) = (f64::NAN, f64::INFINITY);
+            assert_eq!(find(&wrong), Some(207));
+            assert_eq!(find(&rows), None);
+            let units = work.groups().units.expect("they are chosen");
+            let groups = given.groups(form);
+            let found = caller.get(units, (3 * groups.len()).div_ceil(2));
+            for (group, found) in groups.iter().zip(bytemuck::cast_slice::<f64, i32>(&found).chunks(3)) {
+                let largest = |bodies: std::ops::Range<usize>, places: std::ops::Range<usize>| {
+                    rows[bodies].iter().flat_map(|row| &row[places.clone()]).fold(0.0, |all: f64, x| all.max(x.abs()))
+                };
+                let of = |bodies: std::ops::Range<usize>| -> [f64; MAX_DERIVATIVES] {
+                    std::array::from_fn(|k| {
+                        if k < interaction.n_derivatives { largest(bodies.clone(), 6 + 3 * k..9 + 3 * k) } else { 0.0 }
+                    })
+                };
+                let (sinks, sources) = (group.sink_range(), group.source_range());
+                let sinks = if form == 2 { sinks.start + FIRST_SINK..sinks.end + FIRST_SINK } else { sources.clone() };
+                let (mass, bounds) = (largest(sources.clone(), 0..1), &interaction.bounds);
+                let expected = Units::of_group(mass, &of(sources), &of(sinks), bounds, interaction.n_derivatives);
+                assert_eq!([expected.mass, expected.length, expected.speed], found, "{group:?} {}", interaction.name());
+            }
+        }
+    }
+}
+
+#[test]
 fn the_first_address_beyond_the_sources_is_found() {
     let Some(context) = hooks::hooked_context() else { return };
     let mut addresses: Vec<i32> = (0..9000).map(|place| place % 77).collect();
-    let caller = Caller::new(OpenCl::on(context.clone()), bytemuck::cast_slice(&addresses));
+    let caller = Caller::new(OpenCl::on(context.clone()), &[0.0; 4502]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
-    let array = DeviceArray { name: "addresses", address: 0, stride: 4, width: 4 };
+    let places = DeviceArray { name: "places", address: 0, stride: 8, width: 8 };
+    let array = DeviceArray { name: "addresses", address: 16, stride: 4, width: 4 };
     let interaction = with_kernels().next().unwrap();
-    let mut find = |addresses: &[i32], end: usize| {
-        caller.put(bytemuck::cast_slice(addresses));
-        // SAFETY: the array has as many elements.
-        unsafe { find_bad(&mut work, &caller, interaction, Check::Addresses(array, addresses.len(), end)) }
+    let mut find = |addresses: &[i32], room: usize, end: usize| {
+        let offsets = [0, addresses.len() as i64];
+        caller.put(bytemuck::cast_slice(&[bytemuck::cast_slice::<i64, i32>(&offsets), addresses].concat()));
+        let listed = ListedAddresses { addresses: array, room, places, groups: 1, end };
+        // SAFETY: the arrays have as many elements.
+        unsafe { find_bad(&mut work, &caller, interaction, Check::Addresses(listed)) }
     };
-    assert_eq!(find(&addresses, 77), None);
-    assert_eq!(find(&addresses, 76), Some(0));
+    assert_eq!(find(&addresses, 9000, 77), None);
+    assert_eq!(find(&addresses, 9000, 76), Some(0));
     (addresses[5000], addresses[8999]) = (-1, 77);
-    assert_eq!(find(&addresses, 77), Some(5000 / super::kernels::ADDRESS_RUN));
+    assert_eq!(find(&addresses, 1 << 40, 77), Some(5000 / super::kernels::ADDRESS_RUN));
+    assert_eq!(find(&addresses, 8999, 77), None, "none is looked at where there may not be so many");
 }
 
 #[test]

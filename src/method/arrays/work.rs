@@ -12,30 +12,35 @@ use crate::method::direct::gpu::tuning;
 use crate::method::lists::gpu::kernels::Receiver;
 use crate::method::lists::gpu::plan::{Counts, LIST_COUNTS, LIST_PART};
 use crate::method::lists::gpu::sums::GroupsOnDevice;
+use crate::method::lists::gpu::units::{UnitChooser, UnitsOfGroups};
 
-use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns_of_forces};
+use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns, columns_of_forces};
 use super::{Check, MOST_CHECKS, MadeGroups, Motion, Taken};
 
-/// The bytes of what a search finds: a number, and whether there is a radius.
-const FLAGS: usize = 8;
-/// The bytes of what all checks find, in front of what else kernels find.
-const FLAGS_FOUND: usize = (MOST_CHECKS * FLAGS).next_multiple_of(16);
+/// The integers that a search finds: a number, and whether there is a radius.
+pub const FLAGS: usize = 2;
+/// The place, among the integers that kernels find, of the counts of groups, behind what each check
+/// finds.
+pub const GROUP_COUNTS: usize = (MOST_CHECKS * FLAGS).next_multiple_of(4);
+/// The place of the sums of each thread block that makes groups.
+pub const GROUP_SUMS: usize = GROUP_COUNTS + (2 * LIST_COUNTS).next_multiple_of(4);
+/// The numbers that each of these thread blocks sums.
+const SUMS_OF_GROUPS: usize = 4;
+/// The bytes of what all checks find.
+const ALL_FOUND: usize = GROUP_SUMS * 4 + MOST_BLOCKS * SUMS_OF_GROUPS * 8;
+/// The bytes of what checks find but of groups, in front of what else kernels find.
+const FLAGS_FOUND: usize = GROUP_COUNTS * 4;
 /// The bytes of the largest components that thread blocks find.
 const LARGEST: usize = MOST_BLOCKS * MAX_DERIVATIVES * 8;
 /// The bytes of the counts of sizes.
 const COUNTS: usize = SIZES * size_of::<[u32; 4]>();
-/// The numbers that each thread block sums of the groups that it makes.
-const SUMS_OF_GROUPS: usize = 4;
-/// The bytes of the counts of groups, and of the sums that thread blocks find of them.
-const GROUP_COUNTS: usize = (2 * LIST_COUNTS * 4).next_multiple_of(16);
-/// See [`GROUP_COUNTS`].
-const GROUP_SUMS: usize = MOST_BLOCKS * SUMS_OF_GROUPS * 8;
-
 /// The kernels for arrays of callers, and memory of the device.
 pub struct ArrayWork<G: Gpu> {
     kernels: Kernels<G>,
-    /// The findings of the checks under way. Kernels that are waited for at once use the first.
-    flags: [G::Memory; MOST_CHECKS],
+    chooser: UnitChooser<G>,
+    /// The findings of the checks under way. Kernels that are waited for at once use the place of the
+    /// first.
+    flags: G::Memory,
     /// The checks under way.
     checks: Vec<Check>,
     largest: G::Memory,
@@ -54,8 +59,9 @@ pub struct ArrayWork<G: Gpu> {
 /// Groups that were made from arrays of the caller.
 struct Groups<G: Gpu> {
     table: G::Memory,
-    counts: G::Memory,
-    sums: G::Memory,
+    units: G::Memory,
+    /// Whether the units are those of these groups.
+    has_units: bool,
     /// The thread blocks that make them.
     blocks: usize,
     made: MadeGroups,
@@ -93,20 +99,20 @@ impl<G: Gpu> ArrayWork<G> {
         let memory = |bytes| gpu.allocate(bytes, "arrays of callers");
         Ok(ArrayWork {
             kernels: Kernels::new(gpu)?,
-            flags: [memory(FLAGS)?, memory(FLAGS)?, memory(FLAGS)?],
+            chooser: UnitChooser::new(gpu)?,
+            flags: memory(ALL_FOUND)?,
             checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
             groups: Groups {
                 table: memory(0)?,
-                counts: memory(GROUP_COUNTS)?,
-                sums: memory(GROUP_SUMS)?,
+                units: memory(0)?,
+                has_units: false,
                 blocks: 0,
                 made: MadeGroups::default(),
                 counted: [Counts::default(); 2],
             },
-            found: gpu
-                .allocate_host(FLAGS_FOUND + LARGEST.max(COUNTS).max(GROUP_COUNTS + GROUP_SUMS), "arrays of callers")?,
+            found: gpu.allocate_host(ALL_FOUND.max(FLAGS_FOUND + LARGEST.max(COUNTS)), "arrays of callers")?,
             staging: memory(0)?,
             sinks: memory(0)?,
             results: memory(0)?,
@@ -188,33 +194,51 @@ impl<G: Gpu> ArrayWork<G> {
     /// The arrays have an element for each body or address, also until the work of the queue has
     /// ended. This holds for the other functions too.
     pub unsafe fn begin_check(&mut self, on: On<G>, interaction: &Interaction, check: &Check) -> Result<()> {
-        let all_begun = || Error::Internal { what: format!("{MOST_CHECKS} checks are under way") };
+        let number = self.checks.len();
+        if number == MOST_CHECKS {
+            return Err(Error::Internal { what: format!("{MOST_CHECKS} checks are under way") });
+        }
         memory::reserve(&mut self.checks, 1, "checks of arrays")?;
-        let flags = self.flags.get(self.checks.len()).ok_or_else(all_begun)?;
+        let found = (number, self.flags.address());
         // SAFETY: the caller's promise; what is found is waited for.
         unsafe {
-            on.0.zero(on.1, flags, FLAGS)?;
+            if number == 0 {
+                on.0.zero(on.1, &self.flags, GROUP_SUMS * 4)?;
+            }
             match *check {
                 Check::Bodies(bodies, count) => {
-                    self.kernels.check_bodies(on, (&bodies, count), &bounds(interaction), flags.address())?;
+                    self.kernels.check_bodies(on, (&bodies, count), &bounds(interaction), found)?;
                 }
-                Check::Addresses(array, count, end) => {
-                    self.kernels.check_addresses(on, (&array, count), end, flags.address())?;
-                }
+                Check::Addresses(listed) => self.kernels.check_addresses(on, &listed, found)?,
                 Check::Groups(given, end) => {
                     let groups = &mut self.groups;
                     let bytes = given.count * size_of::<ListGroup>();
                     if groups.table.bytes() < bytes {
                         groups.table = on.0.allocate(bytes + bytes / 4, "interaction lists")?;
                     }
-                    on.0.zero(on.1, &groups.counts, GROUP_COUNTS)?;
-                    let to = [&groups.table, &groups.counts, &groups.sums, flags].map(DeviceMemory::address);
                     let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
-                    groups.blocks = self.kernels.make_groups(on, (&given, end, sinks_of_thread), to)?;
-                    let mut place = |at: usize| Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS_FOUND + at));
-                    let bytes = groups.blocks * SUMS_OF_GROUPS * 8;
-                    on.0.copy(on.1, Place::Device(&groups.counts, 0), place(0), GROUP_COUNTS)?;
-                    on.0.copy(on.1, Place::Device(&groups.sums, 0), place(GROUP_COUNTS), bytes)?;
+                    let given = (&given, end, sinks_of_thread);
+                    groups.blocks = self.kernels.make_groups(on, given, groups.table.address(), found)?;
+                    groups.has_units = false;
+                }
+                Check::Sources(bodies) => {
+                    let groups = &mut self.groups;
+                    if groups.units.bytes() < 12 * bodies.groups {
+                        groups.units = on.0.allocate(15 * bodies.groups, "interaction lists")?;
+                    }
+                    let (sources, own) = bodies.sources;
+                    let (sinks, count) = bodies.sinks.unwrap_or((DeviceBodies::nothing(sources.place), 0));
+                    let given = UnitsOfGroups {
+                        groups: groups.table.address(),
+                        count: bodies.groups,
+                        columns: &[columns(&sources), columns(&sinks)],
+                        own: (on.2, own),
+                        sinks: (on.2, count),
+                        is_batch: bodies.sinks.is_none(),
+                        units: groups.units.address(),
+                    };
+                    self.chooser.choose((on.0, on.1), interaction, &given, Some(found))?;
+                    groups.has_units = true;
                 }
             }
         }
@@ -229,13 +253,16 @@ impl<G: Gpu> ArrayWork<G> {
     /// See [`ArrayWork::begin_check`].
     pub unsafe fn finish_checks(&mut self, on: (&G, &G::Queue)) -> Result<Vec<(Check, Option<usize>)>> {
         let checks = std::mem::take(&mut self.checks);
+        let makes_groups = checks.iter().any(|check| matches!(check, Check::Groups(..)));
+        let sums = self.groups.blocks * SUMS_OF_GROUPS;
+        let bytes = if makes_groups { GROUP_SUMS * 4 + sums * 8 } else { FLAGS_FOUND };
         // SAFETY: the caller's promise.
-        let found = unsafe { self.found_numbers(on, checks.len())? };
-        if checks.iter().any(|check| matches!(check, Check::Groups(..))) {
-            let counts = &self.found.as_slice::<i32>()[FLAGS_FOUND / 4..][..2 * LIST_COUNTS];
-            let sums = &self.found.as_slice::<i64>()[(FLAGS_FOUND + GROUP_COUNTS) / 8..];
-            self.groups.count(counts, &sums[..self.groups.blocks * SUMS_OF_GROUPS]);
+        unsafe { self.fetch_found(on, bytes)? };
+        if makes_groups {
+            let counts = &self.found.as_slice::<i32>()[GROUP_COUNTS..][..2 * LIST_COUNTS];
+            self.groups.count(counts, &self.found.as_slice::<i64>()[GROUP_SUMS / 2..][..sums]);
         }
+        let found: [Option<usize>; MOST_CHECKS] = std::array::from_fn(|number| self.found_by(number));
         memory::collected(checks.into_iter().zip(found), "checks of arrays")
     }
 
@@ -246,7 +273,8 @@ impl<G: Gpu> ArrayWork<G> {
 
     /// Returns these groups.
     pub fn groups(&self) -> GroupsOnDevice<'_, G> {
-        GroupsOnDevice { groups: &self.groups.table, counted: &self.groups.counted, receiver: None }
+        let Groups { table, units, has_units, counted, .. } = &self.groups;
+        GroupsOnDevice { groups: table, counted, units: has_units.then_some(units), receiver: None }
     }
 
     /// Takes sinks for a block, and returns their summary and the first that is wrong.
@@ -263,13 +291,13 @@ impl<G: Gpu> ArrayWork<G> {
         if self.sinks.bytes() < count * width * 8 {
             self.sinks = on.0.allocate(count * width * 8 + count * width, "sinks")?;
         }
-        let memory = [self.sinks.address(), self.flags[0].address(), self.largest.address()];
+        let memory = [self.sinks.address(), self.flags.address(), self.largest.address()];
         let how = (interaction.n_derivatives, width, &bounds(interaction));
         // SAFETY: the caller's promise; what is found is waited for.
         let (blocks, bad) = unsafe {
-            on.0.zero(on.1, &self.flags[0], FLAGS)?;
+            on.0.zero(on.1, &self.flags, FLAGS * 4)?;
             let blocks = self.kernels.pack_sinks(on, (given, count, softening2), how, memory)?;
-            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS));
+            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS * 4));
             on.0.copy(on.1, Place::Device(&self.largest, 0), to, blocks * MAX_DERIVATIVES * 8)?;
             (blocks, self.found_number((on.0, on.1))?)
         };
@@ -281,7 +309,7 @@ impl<G: Gpu> ArrayWork<G> {
             ..SinkScan::NOTHING
         };
         if interaction.bounds.scales_lengths {
-            let largest = &self.found.as_slice::<f64>()[FLAGS / 8..][..blocks * MAX_DERIVATIVES];
+            let largest = &self.found.as_slice::<f64>()[FLAGS / 2..][..blocks * MAX_DERIVATIVES];
             for of_block in largest.as_chunks::<MAX_DERIVATIVES>().0 {
                 scan.largest = std::array::from_fn(|k| scan.largest[k].max(of_block[k]));
             }
@@ -304,8 +332,8 @@ impl<G: Gpu> ArrayWork<G> {
         let sources = (store, interaction.n_coefficients, with_indices);
         // SAFETY: the caller's promise; what is found is waited for.
         unsafe {
-            on.0.zero(on.1, &self.flags[0], FLAGS)?;
-            self.kernels.compare_sinks(on, (sinks, count), sources, self.flags[0].address())?;
+            on.0.zero(on.1, &self.flags, FLAGS * 4)?;
+            self.kernels.compare_sinks(on, (sinks, count), sources, self.flags.address())?;
             Ok(self.found_number((on.0, on.1))?.is_none())
         }
     }
@@ -323,14 +351,14 @@ impl<G: Gpu> ArrayWork<G> {
         store: &StoreAddresses<Address<G>>,
     ) -> Result<Taken> {
         let (given, n_coefficients) = ((sources, count), interaction.n_coefficients);
-        let flags = self.flags[0].address();
+        let flags = self.flags.address();
         // SAFETY: the caller's promise; what is found and the counts are waited for.
         let bad = unsafe {
-            on.0.zero(on.1, &self.flags[0], FLAGS)?;
+            on.0.zero(on.1, &self.flags, FLAGS * 4)?;
             on.0.zero(on.1, &self.counts, COUNTS)?;
             if count > 0 {
                 if checks {
-                    self.kernels.check_bodies(on, given, &bounds(interaction), flags)?;
+                    self.kernels.check_bodies(on, given, &bounds(interaction), (0, flags))?;
                 }
                 self.kernels.pack_sources(on, given, n_coefficients, flags, store)?;
                 self.kernels.count_sizes(on, given, n_coefficients, self.counts.address())?;
@@ -352,8 +380,8 @@ impl<G: Gpu> ArrayWork<G> {
     /// See [`ArrayWork::begin_check`].
     pub unsafe fn receiver(&self, on: On<G>, forces: &DeviceForces) -> Result<Receiver<Address<G>>> {
         // SAFETY: the caller's promise.
-        unsafe { on.0.zero(on.1, &self.flags[0], FLAGS)? };
-        Ok(Receiver { forces: columns_of_forces(forces), origin: on.2, found: self.flags[0].address() })
+        unsafe { on.0.zero(on.1, &self.flags, FLAGS * 4)? };
+        Ok(Receiver { forces: columns_of_forces(forces), origin: on.2, found: self.flags.address() })
     }
 
     /// Waits for forces that kernels have given to a receiver, and returns whether all sums are finite.
@@ -377,10 +405,10 @@ impl<G: Gpu> ArrayWork<G> {
         pieces: &[PieceResults<Address<G>>],
         forces: &DeviceForces,
     ) -> Result<bool> {
-        let (n_outputs, found) = (interaction.n_outputs, self.flags[0].address());
+        let (n_outputs, found) = (interaction.n_outputs, self.flags.address());
         // SAFETY: the caller's promise; all is waited for.
         unsafe {
-            on.0.zero(on.1, &self.flags[0], FLAGS)?;
+            on.0.zero(on.1, &self.flags, FLAGS * 4)?;
             for piece in pieces.iter().copied().filter(|piece| piece.sinks > 0) {
                 self.kernels.write_forces(on, piece, n_outputs, forces, found)?;
             }
@@ -394,29 +422,27 @@ impl<G: Gpu> ArrayWork<G> {
     /// See [`ArrayWork::begin_check`].
     unsafe fn found_number(&mut self, on: (&G, &G::Queue)) -> Result<Option<usize>> {
         // SAFETY: the caller's promise.
-        Ok(unsafe { self.found_numbers(on, 1)? }[0])
+        unsafe { self.fetch_found(on, FLAGS * 4)? };
+        Ok(self.found_by(0))
     }
 
-    /// Waits for what this many kernels have found.
+    /// Waits for what kernels have found, in this many bytes.
     ///
     /// # Safety
     /// See [`ArrayWork::begin_check`].
-    unsafe fn found_numbers(
-        &mut self,
-        (gpu, queue): (&G, &G::Queue),
-        count: usize,
-    ) -> Result<[Option<usize>; MOST_CHECKS]> {
-        for (number, flags) in self.flags[..count].iter().enumerate() {
-            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(number * FLAGS));
-            // SAFETY: both memories are that long; the copy is waited for.
-            unsafe { gpu.copy(queue, Place::Device(flags, 0), to, FLAGS)? };
+    unsafe fn fetch_found(&mut self, (gpu, queue): (&G, &G::Queue), bytes: usize) -> Result<()> {
+        let to = Place::Host(self.found.as_mut_ptr());
+        // SAFETY: both memories are that long; the copy is waited for.
+        unsafe { gpu.copy(queue, Place::Device(&self.flags, 0), to, bytes)? };
+        gpu.synchronize(queue)
+    }
+
+    /// Returns the number of the first wrong item of a check, among what was fetched.
+    fn found_by(&self, check: usize) -> Option<usize> {
+        match self.found.as_slice::<i32>()[FLAGS * check] {
+            0 => None,
+            found => Some((i32::MAX - found) as usize),
         }
-        gpu.synchronize(queue)?;
-        let found = &self.found.as_slice::<[i32; 2]>()[..count];
-        Ok(std::array::from_fn(|number| match found.get(number) {
-            Some([found, _]) if *found > 0 => Some((i32::MAX - found) as usize),
-            _ => None,
-        }))
     }
 }
 

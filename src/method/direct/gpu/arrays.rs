@@ -92,6 +92,11 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         if rows == 0 { Ok(()) } else { self.gpu.check_memory_of_caller(array.name, lowest, bytes) }
     }
 
+    fn room(&mut self, array: &DeviceArray) -> Result<usize> {
+        let _caller = self.gpu.enter()?;
+        Ok(self.gpu.room_of_caller(array.address) / array.width)
+    }
+
     fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()> {
         let _caller = self.gpu.enter()?;
         // SAFETY: the engine has checked the array, of which it reads as many rows as there are.
@@ -130,7 +135,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         let on = match check {
             Check::Bodies(bodies, _) => at(&self.gpu, &self.queues, arrays, &bodies.place)?,
-            Check::Addresses(..) | Check::Groups(..) => on(&self.gpu, &self.queues)?,
+            Check::Addresses(..) | Check::Groups(..) | Check::Sources(..) => on(&self.gpu, &self.queues)?,
         };
         // SAFETY: the engine has checked that the arrays are there. This holds for the other
         // functions too.
@@ -142,11 +147,12 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         // SAFETY: see `begin_check`.
         let checks = unsafe { arrays.finish_checks((&self.gpu, &self.queues[0]))? };
+        let count = arrays.made_groups().sources;
         let first = |(check, found): &(Check, Option<usize>)| match (*check, *found) {
-            (Check::Addresses(array, count, end), Some(run)) => {
+            (Check::Addresses(listed), Some(run)) => {
                 let on = on(&self.gpu, &self.queues)?;
-                // SAFETY: see `begin_check`.
-                unsafe { work::bad_address(on, (&array, count), run, end) }
+                // SAFETY: see `begin_check`; there is room for as many addresses.
+                unsafe { work::bad_address(on, (&listed.addresses, count.min(listed.room)), run, listed.end) }
             }
             _ => Ok(*found),
         };

@@ -27,17 +27,6 @@ pub fn unit_of_lists(interaction: &Interaction) -> String {
 pub fn defines_of_lists(interaction: &Interaction) -> Vec<(String, i64)> {
     let list = tuning::of(interaction).list(interaction);
     let mut defines = common(interaction);
-    let bounds = interaction.bounds;
-    defines.extend(
-        [
-            ("SCALES_LENGTHS", i32::from(bounds.scales_lengths)),
-            ("LOWEST_WEIGHT", bounds.weights.0),
-            ("HIGHEST_WEIGHT", bounds.weights.1),
-            ("LOWEST_MASS", bounds.masses.0),
-            ("HIGHEST_MASS", bounds.masses.1),
-        ]
-        .map(|(name, number)| (name.to_owned(), i64::from(number))),
-    );
     defines.extend(
         [("SINKS", list.sinks), ("RESIDENT", list.resident), ("TILE", list.tile), ("UNROLLED", list.unrolled)]
             .map(|(name, number)| (format!("LIST_{name}"), number as i64)),
@@ -108,10 +97,12 @@ mod tests {
     use super::*;
     use crate::law::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
     use crate::method::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
+    use crate::method::arrays::work::{FLAGS, GROUP_COUNTS, GROUP_SUMS};
     use crate::method::lists::gpu::plan::{
         GROUP_THREADS, LIST_COSTS, LIST_COUNTS, LIST_PART, LIST_ROW, LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES,
         LISTED_OWN, LISTED_RANGES,
     };
+    use crate::method::lists::gpu::units::UNIT_THREADS;
     use crate::method::tree::gpu::constants::{defines_of_order, unit_of_order};
 
     /// The files of each translation unit for CUDA, in their order.
@@ -160,8 +151,12 @@ mod tests {
             ("LIST_ROW", LIST_ROW.to_string()),
             ("LIST_COUNTS", LIST_COUNTS.to_string()),
             ("GROUP_THREADS", GROUP_THREADS.to_string()),
+            ("UNIT_THREADS", UNIT_THREADS.to_string()),
             ("ARRAY_THREADS", ARRAY_THREADS.to_string()),
             ("ADDRESS_RUN", ADDRESS_RUN.to_string()),
+            ("FLAGS", FLAGS.to_string()),
+            ("GROUP_COUNTS", GROUP_COUNTS.to_string()),
+            ("GROUP_SUMS", GROUP_SUMS.to_string()),
             ("SIZES", units::SIZES.to_string()),
             ("SIZE_WIDTH", units::WIDTH.to_string()),
             ("SINK_REACH", units::REACH.to_string()),

@@ -40,13 +40,14 @@ macro_rules! in_c {
 }
 
 /// The structures that kernels have too: their names, and the types and names of their fields.
-pub const STRUCTURES: [(&str, &[(&str, &str)]); 10] = [
+pub const STRUCTURES: [(&str, &[(&str, &str)]); 11] = [
     ("PredictionTarget", TARGET_FIELDS),
     ("Step", STEP_FIELDS),
     ("Column", COLUMN_FIELDS),
     ("Columns", COLUMNS_FIELDS),
     ("ForceColumns", FORCE_COLUMNS_FIELDS),
     ("BodyBounds", BOUNDS_FIELDS),
+    ("UnitBounds", UNIT_BOUNDS_FIELDS),
     ("ListItem", ITEM_FIELDS),
     ("ListPart", PART_FIELDS),
     ("ListGroup", GROUP_FIELDS),
@@ -235,6 +236,24 @@ shared_structure! {
         mass: f64,
         /// Of its squared softening.
         softening2: f64,
+    }
+}
+
+shared_structure! {
+    /// How the units of a group are chosen: [`crate::data::interaction::Bounds`] says it.
+    UnitBounds, UNIT_BOUNDS_FIELDS {
+        /// Whether lengths and speeds have units too.
+        scales_lengths: i32,
+        /// The lowest exponent of the largest mass over the cube of the model's size.
+        lowest_weight: i32,
+        /// The highest one.
+        highest_weight: i32,
+        /// The lowest exponent of the largest mass.
+        lowest_mass: i32,
+        /// The highest one.
+        highest_mass: i32,
+        /// The number of vectors whose sizes count.
+        vectors: i32,
     }
 }
 

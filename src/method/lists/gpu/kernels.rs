@@ -12,12 +12,11 @@ use crate::method::direct::gpu::tuning;
 use super::plan::{GROUP_THREADS, LIST_THREADS, Plan};
 
 /// The names of the kernels.
-pub const NAMES: [&str; 3] = ["choose_units", "sum_lists", "add_segments"];
+pub const NAMES: [&str; 2] = ["sum_lists", "add_segments"];
 
 /// The kernels of an interaction.
 pub struct Kernels<G: Gpu> {
     sinks_of_thread: usize,
-    choose: G::Kernel,
     sum: G::Kernel,
     add: G::Kernel,
     divide: G::Kernel,
@@ -67,43 +66,15 @@ impl<G: Gpu> Kernels<G> {
         let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter().chain(of_groups);
         let mut next = || kernels.next().expect("a kernel for each name");
         let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
-        Ok(Kernels { sinks_of_thread, choose: next(), sum: next(), add: next(), divide: next() })
-    }
-
-    /// Chooses the units of some groups, whose sources came with the call. So many threads have a
-    /// group: a power of two.
-    ///
-    /// # Safety
-    /// Every address is of memory as long as the groups, items and parts say, which is neither
-    /// freed nor touched by the host until the queue has done the work. This holds for the other
-    /// launches too.
-    pub unsafe fn choose_units(
-        &mut self,
-        on: (&G, &G::Queue),
-        (step, columns): (&Step, &[Columns; 2]),
-        (groups, lanes): (usize, usize),
-        memory: &PieceAddresses<Address<G>>,
-    ) -> Result<()> {
-        let [count, of_group] = [groups, lanes].map(|count| count as i32);
-        let arguments = [
-            Argument::Bytes(bytes_of(step)),
-            Argument::Bytes(bytes_of(&columns[0])),
-            Argument::Bytes(bytes_of(&columns[1])),
-            Argument::Memory(memory.groups),
-            Argument::Bytes(bytes_of(&count)),
-            Argument::Bytes(bytes_of(&of_group)),
-            Argument::Memory(memory.own),
-            Argument::Memory(memory.sinks),
-            Argument::Memory(memory.units),
-        ];
-        // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch(on, &mut self.choose, (groups * lanes).div_ceil(LIST_THREADS), &arguments) }
+        Ok(Kernels { sinks_of_thread, sum: next(), add: next(), divide: next() })
     }
 
     /// Divides some groups into the items and parts of a plan.
     ///
     /// # Safety
-    /// See [`Kernels::choose_units`].
+    /// Every address is of memory as long as the groups, items and parts say, which is neither
+    /// freed nor touched by the host until the queue has done the work. This holds for the other
+    /// launches too.
     pub unsafe fn divide(
         &mut self,
         on: (&G, &G::Queue),
@@ -132,7 +103,7 @@ impl<G: Gpu> Kernels<G> {
     /// Sums the pairs of some items, and leaves the sums among the results or in arrays of the caller.
     ///
     /// # Safety
-    /// See [`Kernels::choose_units`].
+    /// See [`Kernels::divide`].
     pub unsafe fn sum(
         &mut self,
         on: (&G, &G::Queue),
@@ -168,7 +139,7 @@ impl<G: Gpu> Kernels<G> {
     /// Adds the segments of some parts.
     ///
     /// # Safety
-    /// See [`Kernels::choose_units`].
+    /// See [`Kernels::divide`].
     pub unsafe fn add(
         &mut self,
         on: (&G, &G::Queue),

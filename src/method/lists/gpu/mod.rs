@@ -8,3 +8,4 @@ pub mod plan;
 pub mod sums;
 #[cfg(test)]
 mod tests;
+pub mod units;

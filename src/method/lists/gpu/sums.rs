@@ -13,7 +13,8 @@ use crate::method::direct::gpu::step::{Column, Columns, ListItem, ListPart, Step
 use crate::method::direct::gpu::tuning;
 
 use super::kernels::{Kernels, PieceAddresses, Receiver};
-use super::plan::{Counts, LIST_COUNTS, LIST_THREADS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
+use super::plan::{Counts, LIST_COUNTS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
+use super::units::{UnitChooser, UnitsOfGroups};
 
 /// Rows of results of a piece are a multiple of this many.
 const STRIDE: usize = 16;
@@ -64,6 +65,8 @@ pub struct GroupsOnDevice<'a, G: Gpu> {
     pub groups: &'a G::Memory,
     /// What there is of them where long lists are not divided into segments, and where they are.
     pub counted: &'a [Counts; 2],
+    /// Their units, if they were chosen.
+    pub units: Option<&'a G::Memory>,
     /// What receives their forces, in place of the results.
     pub receiver: Option<Receiver<Address<G>>>,
 }
@@ -71,7 +74,7 @@ pub struct GroupsOnDevice<'a, G: Gpu> {
 /// The sums of interaction lists of a device.
 pub struct ListSums<G: Gpu> {
     /// The kernels, once they were needed.
-    kernels: Option<Kernels<G>>,
+    kernels: Option<(Kernels<G>, UnitChooser<G>)>,
     pieces: Vec<Piece<G>>,
     /// The number of pieces that are under way.
     count: usize,
@@ -149,7 +152,7 @@ impl<G: Gpu> ListSums<G> {
         (lists, assigned): (&InteractionLists, Range<usize>),
     ) -> Result<()> {
         if self.kernels.is_none() {
-            self.kernels = Some(Kernels::new(gpu, interaction)?);
+            self.kernels = Some((Kernels::new(gpu, interaction)?, UnitChooser::new(gpu)?));
         }
         if lists.sinks.on_device().is_none() {
             grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
@@ -243,7 +246,8 @@ impl<G: Gpu> ListSums<G> {
             }
         }
         grow(gpu, &mut piece.groups, size_of_val(members))?;
-        grow(gpu, &mut piece.units, if is_own { 12 * groups.len() } else { 0 })?;
+        let units = made.as_ref().and_then(|made| made.units);
+        grow(gpu, &mut piece.units, if is_own && units.is_none() { 12 * groups.len() } else { 0 })?;
         let tuning = tuning::of(interaction).list(interaction);
         let resident = gpu.properties().multiprocessors * tuning.resident;
         let of_caller = |address: u64| {
@@ -260,7 +264,7 @@ impl<G: Gpu> ListSums<G> {
             items: piece.items.address(),
             parts: piece.parts.address(),
             groups: made.as_ref().map_or(&piece.groups, |made| made.groups).address(),
-            units: piece.units.address(),
+            units: units.unwrap_or(&piece.units).address(),
             next: piece.next.address(),
             addresses: match &lists.sources {
                 ListedSources::Addresses(table) => match table.on_device() {
@@ -277,18 +281,24 @@ impl<G: Gpu> ListSums<G> {
             partial_sums: piece.partial_sums.address(),
             results: self.results.address(),
         };
-        let kernels = self.kernels.as_mut().expect("the kernels were loaded");
+        let (kernels, chooser) = self.kernels.as_mut().expect("the kernels were loaded");
         let (on, with) = ((gpu, queue), (&step, &columns));
         // SAFETY: the caller's promise; groups, the first places and results are not touched before
         // the piece has ended.
         unsafe {
             if !piece.sinks.is_empty() {
                 bring_all(on, members, &piece.groups)?;
-                if is_own {
-                    // As many threads as most groups have bodies.
-                    let bodies = sinks.len().max(lists.sources_of(&groups).len());
-                    let lanes = bodies.div_ceil(groups.len()).next_power_of_two().min(LIST_THREADS);
-                    kernels.choose_units(on, with, (groups.len(), lanes), &memory)?;
+                if is_own && units.is_none() {
+                    let given = UnitsOfGroups {
+                        groups: memory.groups,
+                        count: groups.len(),
+                        columns: &columns,
+                        own: (memory.own, lists.sources_of(&groups).len()),
+                        sinks: (memory.sinks, sinks.len()),
+                        is_batch: lists.is_batch,
+                        units: memory.units,
+                    };
+                    chooser.choose(on, interaction, &given, None)?;
                 }
                 // The host counts while this goes on, if the device has not.
                 let plan = Plan::new(resident, |divides| match &made {
