@@ -13,10 +13,11 @@ FUNCTION int index_of(GLOBAL const char *bodies, const Columns *columns, long bo
     return column.stride == 0 ? (int)body : *(GLOBAL const int *)(bodies + column.offset + body * column.stride);
 }
 
-// The exponent of a number as its bits have it.
+// The exponent of a number as its bits have it, and that of infinity and of no number.
+#define INFINITE_EXPONENT 0x7ff
 FUNCTION int exponent_of(double number)
 {
-    return (int)(BITS_OF_DOUBLE(number) >> 52) & 0x7ff;
+    return (int)(BITS_OF_DOUBLE(number) >> 52) & INFINITE_EXPONENT;
 }
 
 #define LARGEST_DOUBLE 1.7976931348623157e308

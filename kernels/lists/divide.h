@@ -31,8 +31,17 @@ divide_groups(GLOBAL const ListGroup *groups, const int count, const int sinks_o
     if (THREAD < LIST_COUNTS && places[THREAD] > 0 && (sorts || THREAD == 0 || THREAD >= LIST_PART))
         places[THREAD] = ATOMIC_ADD(&next[THREAD], places[THREAD]);
     SYNC;
-    const int is_divided = divides && blocks > 0 && group.sources > LIST_SEGMENT;
+    if (blocks == 0)
+        return;
+    const int is_divided = divides && group.sources > LIST_SEGMENT;
     const int segments = is_divided ? (group.sources - 1) / LIST_SEGMENT + 1 : 1;
+    const int last = group.sources - (segments - 1) * LIST_SEGMENT;
+    // The items of a group follow one another, so that its sources are read by thread blocks that run
+    // at the same time.
+    int next_whole = 0;
+    if (segments > 1)
+        next_whole = ATOMIC_ADD(&places[sorts ? size_of_item(LIST_SEGMENT) : 0], blocks * (segments - 1));
+    int next_last = ATOMIC_ADD(&places[sorts ? size_of_item(last) : 0], blocks);
     int done = 0;
     for (int block = 1; block <= blocks; ++block) {
         const int block_end = (int)((long)group.sinks * block / blocks);
@@ -53,11 +62,11 @@ divide_groups(GLOBAL const ListGroup *groups, const int count, const int sinks_o
             parts[ATOMIC_ADD(&places[LIST_PART], 1)] = part;
         }
         for (int segment = 0; segment < segments; ++segment) {
-            const int first = segment * LIST_SEGMENT, left = group.sources - first;
-            item.first_source = group.first_source + first;
-            item.sources = is_divided && left > LIST_SEGMENT ? LIST_SEGMENT : left;
+            const int is_last = segment == segments - 1;
+            item.first_source = group.first_source + segment * LIST_SEGMENT;
+            item.sources = is_last ? last : LIST_SEGMENT;
             item.partial = is_divided ? row + segment * item.sinks : -1;
-            items[ATOMIC_ADD(&places[sorts ? size_of_item(item.sources) : 0], 1)] = item;
+            items[is_last ? next_last++ : next_whole++] = item;
         }
     }
 }

@@ -103,9 +103,13 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
         sink_index[i] = step.is_batch ? index_of(own, &columns, number) : index_of(sinks, &sink_columns, number);
         best[i] = NO_DISTANCE2;
         best_place[i] = 0;
-        if (step.skip_own_index) {
+        // Bodies of a batch that were given no indices have their numbers.
+        if (step.skip_own_index && !(step.is_batch && columns.indices.stride == 0)) {
             ATOMIC_MIN(&lowest, sink_index[i]);
             ATOMIC_MAX(&highest, sink_index[i]);
+        } else if (THREAD == 0 && i == 0) {
+            lowest = item.first_sink;
+            highest = item.first_sink + item.sinks - 1;
         }
     }
     SYNC;
@@ -270,22 +274,33 @@ sum_lists(const Step step, const Columns columns, const Columns sink_columns, GL
             }
         }
         SYNC;
+        // A thread has all sums of a sink, whose places it then finds once.
         UNROLL_BY(1)
-        for (int place = THREAD; place < N_OUTPUTS * item.sinks; place += LIST_THREADS) {
-            const int number = place / N_OUTPUTS, output = place - number * N_OUTPUTS;
-            const double sum = accumulated[(output << sink_bits) + number] * unit_of_sum(&own_step, output);
-            if (item.partial >= 0) {
-                partial_sums[((long)item.partial + number) * PARTIAL_NUMBERS + output] = sum;
-            } else {
-                GLOBAL double *result = results + (long)(item.first_sink - step.first_sink) * N_OUTPUTS + place;
-                const double total = segment == 0 ? sum : *result + sum;
-                if (gives && segment + LIST_SEGMENT >= item.sources) {
-                    give_force(&forces, origin, item.first_sink + number, output, total);
-                    if (!is_within(total, LARGEST_DOUBLE))
-                        ATOMIC_MAX(found, LARGEST_INDEX - item.first_sink - number);
-                } else {
-                    *result = total;
+        for (int number = THREAD; number < item.sinks; number += LIST_THREADS) {
+            double sums[N_OUTPUTS];
+            UNROLL
+            for (int output = 0; output < N_OUTPUTS; ++output)
+                sums[output] = accumulated[(output << sink_bits) + number] * unit_of_sum(&own_step, output);
+            GLOBAL double *row = item.partial >= 0 ? partial_sums + ((long)item.partial + number) * PARTIAL_NUMBERS
+                                                   : results + ((long)(item.first_sink - step.first_sink) + number) * N_OUTPUTS;
+            if (segment > 0) {
+                UNROLL
+                for (int output = 0; output < N_OUTPUTS; ++output)
+                    sums[output] = row[output] + sums[output];
+            }
+            if (gives && segment + LIST_SEGMENT >= item.sources) {
+                int is_finite = 1;
+                UNROLL
+                for (int output = 0; output < N_OUTPUTS; ++output) {
+                    give_force(&forces, origin, item.first_sink + number, output, sums[output]);
+                    is_finite &= exponent_of(sums[output]) < INFINITE_EXPONENT;
                 }
+                if (!is_finite)
+                    ATOMIC_MAX(found, LARGEST_INDEX - item.first_sink - number);
+            } else {
+                UNROLL
+                for (int output = 0; output < N_OUTPUTS; ++output)
+                    row[output] = sums[output];
             }
         }
     }

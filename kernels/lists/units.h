@@ -36,19 +36,19 @@ FUNCTION void take_exponents(GLOBAL const char *bodies, const Columns *columns, 
 // `lanes` threads have a group, a power of two. If it `checks`, it finds the first source that is not
 // good too, as check_bodies does.
 #define MANY_BODIES_OF_LANE 16
+// One more than the threads, so that the exponents of a thread are in different banks.
+#define UNIT_ROW (UNIT_THREADS + 1)
 KERNEL(UNIT_THREADS, 1)
 choose_units(const Columns columns, const Columns sink_columns, GLOBAL const ListGroup *groups, const int count,
     const int lanes, const int is_batch, const UnitBounds rules, const int checks, const BodyBounds bounds, const int check,
     GLOBAL const char *own, GLOBAL const char *sinks, GLOBAL int *units, GLOBAL int *found)
 {
-    // The largest exponents: of masses, of the vectors of sources, of those of sinks.
+    // The largest exponents of each thread: of masses, of the vectors of sources, of those of sinks.
+    LOCAL int of_threads[7 * UNIT_ROW];
     LOCAL int largest[7 * UNIT_THREADS];
     LOCAL int some_are_large;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % lanes, team = THREAD / lanes, teams = UNIT_THREADS / lanes, number = BLOCK * teams + team;
-    UNROLL
-    for (int k = 0; k < 7; ++k)
-        largest[k * UNIT_THREADS + THREAD] = 0;
     if (THREAD == 0)
         some_are_large = 0;
     SYNC;
@@ -68,11 +68,11 @@ choose_units(const Columns columns, const Columns sink_columns, GLOBAL const Lis
         const int is_large = lanes < UNIT_THREADS && bodies > MANY_BODIES_OF_LANE * lanes;
         if (is_large && turn == 0)
             some_are_large = 1;
+        int own_largest[7];
+        UNROLL
+        for (int k = 0; k < 7; ++k)
+            own_largest[k] = 0;
         if (is_large == (turn > 0)) {
-            int own_largest[7];
-            UNROLL
-            for (int k = 0; k < 7; ++k)
-                own_largest[k] = 0;
             for (int source = first; source < group.sources; source += threads) {
                 const long from = group.first_source + source;
                 const int mass = exponent_of(real_of(own, columns.masses, from, 0));
@@ -83,12 +83,26 @@ choose_units(const Columns columns, const Columns sink_columns, GLOBAL const Lis
             }
             for (int sink = first; !is_batch && sink < group.sinks; sink += threads)
                 take_exponents(sinks, &sink_columns, (long)group.first_sink + sink, rules.vectors, own_largest + 4);
-            UNROLL
-            for (int k = 0; k < 7; ++k)
-                ATOMIC_MAX(&largest[7 * place + k], own_largest[k]);
+        }
+        UNROLL
+        for (int k = 0; k < 7; ++k) {
+            if (turn == 0)
+                of_threads[k * UNIT_ROW + THREAD] = own_largest[k];
+            else if (is_large)
+                ATOMIC_MAX(&of_threads[k * UNIT_ROW + place * lanes], own_largest[k]);
         }
         SYNC;
     }
+    for (int task = THREAD; task < 7 * teams; task += UNIT_THREADS) {
+        const int k = task / teams, place = task % teams;
+        int all = 0;
+        for (int other = 0; other < lanes; ++other) {
+            const int exponent = of_threads[k * UNIT_ROW + place * lanes + (other + place) % lanes];
+            all = exponent > all ? exponent : all;
+        }
+        largest[7 * place + k] = all;
+    }
+    SYNC;
     if (bad > 0)
         ATOMIC_MAX(FOUND_BY(check), bad);
     if (lane == 0 && number < count) {
