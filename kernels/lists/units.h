@@ -38,7 +38,7 @@ FUNCTION void take_exponents(GLOBAL const char *bodies, const Columns *columns, 
 #define MANY_BODIES_OF_LANE 16
 // One more than the threads, so that the exponents of a thread are in different banks.
 #define UNIT_ROW (UNIT_THREADS + 1)
-KERNEL(UNIT_THREADS, 1)
+KERNEL(UNIT_THREADS, 10)
 choose_units(const Columns columns, const Columns sink_columns, GLOBAL const ListGroup *groups, const int count,
     const int lanes, const int is_batch, const UnitBounds rules, const int checks, const BodyBounds bounds, const int check,
     GLOBAL const char *own, GLOBAL const char *sinks, GLOBAL int *units, GLOBAL int *found)
@@ -49,6 +49,9 @@ choose_units(const Columns columns, const Columns sink_columns, GLOBAL const Lis
     LOCAL int some_are_large;
     AFTER_EARLIER_KERNELS;
     const int lane = THREAD % lanes, team = THREAD / lanes, teams = UNIT_THREADS / lanes, number = BLOCK * teams + team;
+    UNROLL
+    for (int k = 0; k < 7; ++k)
+        largest[k * UNIT_THREADS + THREAD] = 0;
     if (THREAD == 0)
         some_are_large = 0;
     SYNC;
@@ -93,14 +96,15 @@ choose_units(const Columns columns, const Columns sink_columns, GLOBAL const Lis
         }
         SYNC;
     }
-    for (int task = THREAD; task < 7 * teams; task += UNIT_THREADS) {
-        const int k = task / teams, place = task % teams;
+    // A task has a part of the threads of a group.
+    const int parts = lanes < 16 ? 1 : 4, of_part = lanes / parts;
+    for (int task = THREAD; task < 7 * teams * parts; task += UNIT_THREADS) {
+        const int k = task / (teams * parts), place = task / parts % teams;
+        const int from = k * UNIT_ROW + task % (teams * parts) * of_part;
         int all = 0;
-        for (int other = 0; other < lanes; ++other) {
-            const int exponent = of_threads[k * UNIT_ROW + place * lanes + (other + place) % lanes];
-            all = exponent > all ? exponent : all;
-        }
-        largest[7 * place + k] = all;
+        for (int other = 0; other < of_part; ++other)
+            all = of_threads[from + other] > all ? of_threads[from + other] : all;
+        ATOMIC_MAX(&largest[7 * place + k], all);
     }
     SYNC;
     if (bad > 0)
