@@ -15,7 +15,7 @@ FUNCTION long long_integer_at(GLOBAL const char *origin, const Column column, lo
 // the rows where long lists are divided. It finds the first group of which a number is wrong: LARGEST_INDEX less its
 // number; 0 where none is. If there is one, nothing else counts.
 KERNEL(ARRAY_THREADS, 2)
-make_groups(const GroupOffsets given, GLOBAL const char *origin, const int sinks_of_thread, GLOBAL ListGroup *groups,
+groups_of_offsets(const GroupOffsets given, GLOBAL const char *origin, const int sinks_of_thread, GLOBAL ListGroup *groups,
     const int check, GLOBAL int *found)
 {
     GLOBAL int *counts = found + GROUP_COUNTS;

@@ -142,16 +142,17 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let sink_offsets = Rows::<i32, 1>::required("kyoho_lists.sink_offsets", lists.sink_offsets, groups)?;
     // SAFETY: a structure or null.
     let sources = unsafe { ListedRows::of(system, lists, (form, groups))? };
-    let of_device = if groups > 0 { sources.on_device()? } else { None };
     let bodies = rows.bodies();
     let start = |system: &mut System, division: Division, sources: GivenSources| {
         let given = GivenLists { groups, division, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
         unsafe { bodies.columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
     };
-    if let (Some(place), Some(of_sinks), Some(sources_of)) = (place, sink_offsets, of_device) {
+    if let (Some(place), Some(of_sinks), 1..) = (place, sink_offsets, groups)
+        && let Some(of_groups) = sources.on_device()?
+    {
         let (sinks, sink_count) = (of_sinks.on_device()?, bodies.count);
-        let division = Division::Device(DeviceGroups { place, count: groups, sinks, sink_count, sources: sources_of });
+        let division = Division::Device(DeviceGroups { place, count: groups, sinks, sink_count, sources: of_groups });
         return match &sources {
             ListedRows::Ranges(..) | ListedRows::Addresses(_, None) => start(system, division, GivenSources::Ranges),
             ListedRows::Addresses(_, Some(addresses)) => {

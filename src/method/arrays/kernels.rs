@@ -28,7 +28,7 @@ pub const NAMES: [&str; 9] = [
     "count_sizes",
     "write_forces",
     "move_bodies",
-    "make_groups",
+    "groups_of_offsets",
 ];
 
 /// The kernels.
@@ -41,7 +41,7 @@ pub struct Kernels<G: Gpu> {
     count_sizes: G::Kernel,
     write_forces: G::Kernel,
     move_bodies: G::Kernel,
-    make_groups: G::Kernel,
+    groups_of_offsets: G::Kernel,
 }
 
 /// Results of a piece of a block.
@@ -125,7 +125,7 @@ impl<G: Gpu> Kernels<G> {
             count_sizes: next(),
             write_forces: next(),
             move_bodies: next(),
-            make_groups: next(),
+            groups_of_offsets: next(),
         })
     }
 
@@ -334,7 +334,7 @@ impl<G: Gpu> Kernels<G> {
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
-    pub unsafe fn make_groups(
+    pub unsafe fn groups_of_offsets(
         &mut self,
         (gpu, queue, origin): On<G>,
         (given, end, sinks_of_thread): (&DeviceGroups, usize, usize),
@@ -352,7 +352,7 @@ impl<G: Gpu> Kernels<G> {
         ];
         let blocks = blocks(given.count, ARRAY_THREADS);
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { launch((gpu, queue), &mut self.make_groups, blocks, &arguments) }?;
+        unsafe { launch((gpu, queue), &mut self.groups_of_offsets, blocks, &arguments) }?;
         Ok(blocks)
     }
 

@@ -218,7 +218,7 @@ impl<G: Gpu> ArrayWork<G> {
                     }
                     let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
                     let given = (&given, end, sinks_of_thread);
-                    groups.blocks = self.kernels.make_groups(on, given, groups.table.address(), found)?;
+                    groups.blocks = self.kernels.groups_of_offsets(on, given, groups.table.address(), found)?;
                     groups.has_units = false;
                 }
                 Check::Sources(bodies) => {
