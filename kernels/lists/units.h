@@ -81,8 +81,8 @@ choose_units(const Columns columns, const Columns sink_columns, GLOBAL const Lis
                 const int mass = exponent_of(real_of(own, columns.masses, from, 0));
                 own_largest[0] = mass > own_largest[0] ? mass : own_largest[0];
                 take_exponents(own, &columns, from, rules.vectors, own_largest + 1);
-                if (checks && bad == 0 && !is_good_body(own, &columns, &bounds, from))
-                    bad = LARGEST_INDEX - (int)from;
+                if (checks && !is_good_body(own, &columns, &bounds, from))
+                    bad = bad > LARGEST_INDEX - (int)from ? bad : LARGEST_INDEX - (int)from;
             }
             for (int sink = first; !is_batch && sink < group.sinks; sink += threads)
                 take_exponents(sinks, &sink_columns, (long)group.first_sink + sink, rules.vectors, own_largest + 4);

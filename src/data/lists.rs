@@ -6,8 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::memory::{self, Pages};
 use super::{
-    DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink,
-    Source, Units,
+    DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source,
+    Units,
 };
 
 /// A group of consecutive sinks, and the sources that act on them.
@@ -118,13 +118,13 @@ pub struct AddressTable {
     pub(crate) count: usize,
     /// The array of the caller on the device, where the addresses are in place of the host's
     /// memory.
-    pub(crate) on_device: Option<(DevicePlace, DeviceArray)>,
+    pub(crate) on_device: Option<DeviceArray>,
 }
 
 impl AddressTable {
     /// Returns the array of the caller on the device, if the addresses lie there.
     pub fn on_device(&self) -> Option<&DeviceArray> {
-        self.on_device.as_ref().map(|(_, array)| array)
+        self.on_device.as_ref()
     }
 
     /// Returns the addresses, which are not on the device.

@@ -159,16 +159,16 @@ impl System {
 
     /// Fails unless the addresses of lists on a device are memory of it, and checks them if they are
     /// more than the driver knows to be there.
-    pub(super) fn check_all_addresses(
-        &mut self,
-        given: &GivenLists,
-        checks: &mut ListChecks,
-    ) -> Result<Option<(Listed, Check, usize)>> {
-        let Some(listed) = listed_addresses(given, self.end) else { return Ok(None) };
+    pub(super) fn check_all_addresses(&mut self, checks: &mut ListChecks) -> Result<Option<(Listed, Check, usize)>> {
+        let addresses = checks.begun.iter().find_map(|(_, check)| match check {
+            Check::Addresses(listed) => Some(*listed),
+            _ => None,
+        });
+        let Some(listed) = addresses else { return Ok(None) };
         let count = self.candidate_lists.sources_of(&(0..listed.groups)).len();
         let arrays = arrays_of(&mut self.devices)?;
         arrays.check(&listed.addresses, count)?;
-        if count <= arrays.room(&listed.addresses)? {
+        if count <= listed.room {
             return Ok(None);
         }
         checks.begun.clear();
@@ -176,25 +176,17 @@ impl System {
         self.finish_checks(checks)
     }
 
-    /// Takes the groups that the device has made as those of the candidate lists, or fails if it has
-    /// found a number wrong.
-    pub(super) fn take_groups(
-        &mut self,
-        groups: &DeviceGroups,
-        given: &GivenLists,
-        (is_batch, is_wrong): (bool, bool),
-    ) -> Result<()> {
-        if is_wrong {
-            return self.wrong_groups(groups, given, is_batch);
-        }
+    /// Takes the groups that the device has made, of which there are this many, as those of the
+    /// candidate lists.
+    pub(super) fn take_groups(&mut self, count: usize) -> Result<()> {
         let made = arrays_of(&mut self.devices)?.made_groups();
         let table = &mut self.candidate_lists.groups;
-        (table.count, table.pairs, table.on_device) = (groups.count, made.pairs, Some(made.sources));
+        (table.count, table.pairs, table.on_device) = (count, made.pairs, Some(made.sources));
         Ok(())
     }
 
     /// Returns the error of groups that the device has found wrong. The host looks for it.
-    fn wrong_groups(&mut self, groups: &DeviceGroups, given: &GivenLists, is_batch: bool) -> Result<()> {
+    pub(super) fn wrong_groups(&mut self, groups: &DeviceGroups, given: &GivenLists, is_batch: bool) -> Result<()> {
         let mut copied = memory::room(3, CHECKS)?;
         for (array, rows) in groups.given() {
             let (bytes, first) = self.copy_from_device(&groups.place, &array, rows)?;
@@ -363,12 +355,11 @@ impl System {
         let count = sinks.count;
         let arrays = self.arrays_of_call(&forces.place, &mut checks.waited)?;
         forces.given().try_for_each(|array| arrays.check(&array, count))?;
-        let of_sinks = sinks.on_device.into_iter().flat_map(|bodies| bodies.given().collect::<Vec<_>>());
-        let of_sinks = of_sinks.map(|array| (array, count));
+        let of_sinks = sinks.on_device.iter().flat_map(DeviceBodies::given).map(|array| (array, count));
         let all_sources = self.candidate_lists.sources_of(&(0..groups.count)).len();
         let of_sources: Vec<DeviceArray> = match &given.sources {
             GivenSources::Own(own) => own.on_device.iter().flat_map(DeviceBodies::given).collect(),
-            GivenSources::AddressesOnDevice(_, addresses) => vec![*addresses],
+            GivenSources::AddressesOnDevice(addresses) => vec![*addresses],
             _ => Vec::new(),
         };
         let of_sources = of_sources.into_iter().map(|array| (array, all_sources));
@@ -620,7 +611,7 @@ fn listed_addresses(given: &GivenLists, end: usize) -> Option<ListedAddresses> {
     else {
         return None;
     };
-    let GivenSources::AddressesOnDevice(_, addresses) = given.sources else { return None };
+    let GivenSources::AddressesOnDevice(addresses) = given.sources else { return None };
     Some(ListedAddresses { addresses, room: 0, places, groups, end })
 }
 

@@ -7,8 +7,8 @@ use bytemuck::Pod;
 
 use crate::data::memory;
 use crate::data::{
-    AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DeviceGroups, DevicePlace, Error, GroupTable,
-    Interaction, InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
+    AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DeviceGroups, Error, GroupTable, Interaction,
+    InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
 };
 use crate::hal::threads::Threads;
 use crate::simd::stream;
@@ -60,7 +60,7 @@ pub enum GivenSources<'a> {
     /// Addresses of the system, list after list.
     Addresses(Column<'a, i32>),
     /// Addresses of the system, list after list, in memory of the device, where the groups are too.
-    AddressesOnDevice(DevicePlace, DeviceArray),
+    AddressesOnDevice(DeviceArray),
     /// Sources that the system does not keep, list after list.
     Own(GivenBodies<'a>),
 }
@@ -133,8 +133,8 @@ pub fn prepare(
             let pages = lists.room(pages, sources * size_of::<i32>())?;
             lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device: None });
         }
-        GivenSources::AddressesOnDevice(place, addresses) => {
-            let on_device = Some((*place, *addresses));
+        GivenSources::AddressesOnDevice(addresses) => {
+            let on_device = Some(*addresses);
             lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device });
         }
         GivenSources::Own(own) => {

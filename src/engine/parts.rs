@@ -50,14 +50,16 @@ impl System {
         made.and(begun)?;
         let mut found = found?;
         if let Division::Device(groups) = &given.division {
-            let is_wrong = matches!(found, Some((Listed::Groups, ..)));
-            self.take_groups(groups, given, (is_batch, is_wrong))?;
+            if matches!(found, Some((Listed::Groups, ..))) {
+                return self.wrong_groups(groups, given, is_batch);
+            }
+            self.take_groups(groups.count)?;
         }
         lists::prepare(&mut self.candidate_lists, given, (sinks, is_batch), &interaction)?;
         for memory in self.candidate_lists.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        found = found.or(self.check_all_addresses(given, &mut checks)?);
+        found = found.or(self.check_all_addresses(&mut checks)?);
         self.check_lists_on_device(is_batch, found)?;
         self.receive_forces(sinks, given, &mut checks)?;
         let pairs = self.candidate_lists.pairs();

@@ -156,7 +156,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
         return match &sources {
             ListedRows::Ranges(..) | ListedRows::Addresses(_, None) => start(system, division, GivenSources::Ranges),
             ListedRows::Addresses(_, Some(addresses)) => {
-                start(system, division, GivenSources::AddressesOnDevice(place, addresses.on_device()?))
+                start(system, division, GivenSources::AddressesOnDevice(addresses.on_device()?))
             }
             // SAFETY: the arrays have `count` elements.
             ListedRows::Own(_, own) => unsafe { own.columns(|own| start(system, division, GivenSources::Own(*own)))? },

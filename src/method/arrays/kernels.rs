@@ -8,6 +8,7 @@ use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns, GroupOffsets};
 use crate::method::lists::gpu::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES};
+use crate::method::lists::gpu::units::UnitChooser;
 
 use super::{ListedAddresses, Motion};
 
@@ -19,7 +20,7 @@ pub const ADDRESS_RUN: usize = 1024;
 pub const MOST_BLOCKS: usize = 512;
 
 /// The names of the kernels.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "check_bodies",
     "check_addresses",
     "pack_sinks",
@@ -29,6 +30,7 @@ pub const NAMES: [&str; 9] = [
     "write_forces",
     "move_bodies",
     "groups_of_offsets",
+    "choose_units",
 ];
 
 /// The kernels.
@@ -42,6 +44,8 @@ pub struct Kernels<G: Gpu> {
     write_forces: G::Kernel,
     move_bodies: G::Kernel,
     groups_of_offsets: G::Kernel,
+    /// Chooses the units of groups.
+    pub chooser: UnitChooser<G>,
 }
 
 /// Results of a piece of a block.
@@ -126,6 +130,7 @@ impl<G: Gpu> Kernels<G> {
             write_forces: next(),
             move_bodies: next(),
             groups_of_offsets: next(),
+            chooser: UnitChooser::of(next()),
         })
     }
 

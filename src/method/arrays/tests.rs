@@ -378,17 +378,18 @@ fn a_wrong_number_of_groups_is_found() {
 fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
     let Some(context) = hooks::hooked_context() else { return };
     const FIRST_SINK: usize = 300;
-    // Of few bodies, of many among them, and of none.
-    let given = GivenGroups::of(&[(3, 3), (1, 1), (0, 2), (5, 0), (400, 350), (2, 70)]);
+    // Of few bodies, one of so many that all threads have it after those, and of none.
+    let few = [(3, 3), (1, 1), (0, 2), (5, 0), (300, 350), (2, 70)];
+    let given = GivenGroups::of(&[&few[..], &[(1, 2); 80]].concat());
     let mut rows: Vec<[f64; WIDTH]> = (0..COUNT).map(row).collect();
     for (number, row) in rows.iter_mut().enumerate() {
         // Each group has sizes of its own, and some have no velocities.
         let group = given.places.partition_point(|place| *place <= number as i64);
-        row[0] *= 1e-3 * 40f64.powi(group as i32);
-        (6..9).for_each(|place| row[place] *= 1e-4 * 100f64.powi(group as i32));
+        row[0] *= 1e-3 * 40f64.powi(group as i32 % 7);
+        (6..9).for_each(|place| row[place] *= 1e-4 * 100f64.powi(group as i32 % 7));
         (9..12).for_each(|place| row[place] *= if group % 2 == 0 { 0.0 } else { 1e3 });
     }
-    let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; COUNT * WIDTH + 60]);
+    let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; COUNT * WIDTH + 400]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
     for interaction in with_kernels().filter(|interaction| !interaction.is_regular()) {
         let of_sinks = |array: DeviceArray| DeviceArray { address: array.row(FIRST_SINK), ..array };
@@ -411,7 +412,8 @@ fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
                 }
             };
             let mut wrong = rows.clone();
-            (wrong[207][7], wrong[300][7]) = (f64::NAN, f64::INFINITY);
+            // The last one is looked at first, by the thread that looks at the first one.
+            (wrong[207][7], wrong[300][7], wrong[433][7]) = (f64::NAN, f64::INFINITY, f64::NAN);
             assert_eq!(find(&wrong), Some(207));
             assert_eq!(find(&rows), None);
             let units = work.groups().units.expect("they are chosen");

@@ -12,7 +12,7 @@ use crate::method::direct::gpu::tuning;
 use crate::method::lists::gpu::kernels::Receiver;
 use crate::method::lists::gpu::plan::{Counts, LIST_COUNTS, LIST_PART};
 use crate::method::lists::gpu::sums::GroupsOnDevice;
-use crate::method::lists::gpu::units::{UnitChooser, UnitsOfGroups};
+use crate::method::lists::gpu::units::UnitsOfGroups;
 
 use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns, columns_of_forces};
 use super::{Check, MOST_CHECKS, MadeGroups, Motion, Taken};
@@ -37,7 +37,6 @@ const COUNTS: usize = SIZES * size_of::<[u32; 4]>();
 /// The kernels for arrays of callers, and memory of the device.
 pub struct ArrayWork<G: Gpu> {
     kernels: Kernels<G>,
-    chooser: UnitChooser<G>,
     /// The findings of the checks under way. Kernels that are waited for at once use the place of the
     /// first.
     flags: G::Memory,
@@ -99,7 +98,6 @@ impl<G: Gpu> ArrayWork<G> {
         let memory = |bytes| gpu.allocate(bytes, "arrays of callers");
         Ok(ArrayWork {
             kernels: Kernels::new(gpu)?,
-            chooser: UnitChooser::new(gpu)?,
             flags: memory(ALL_FOUND)?,
             checks: Vec::new(),
             largest: memory(LARGEST)?,
@@ -237,7 +235,7 @@ impl<G: Gpu> ArrayWork<G> {
                         is_batch: bodies.sinks.is_none(),
                         units: groups.units.address(),
                     };
-                    self.chooser.choose((on.0, on.1), interaction, &given, Some(found))?;
+                    self.kernels.chooser.choose((on.0, on.1), interaction, &given, Some(found))?;
                     groups.has_units = true;
                 }
             }

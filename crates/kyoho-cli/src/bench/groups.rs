@@ -158,7 +158,8 @@ struct Caller {
 
 /// The arrays of such a program that lie on the device.
 struct OnDevice {
-    memory: DeviceMemory,
+    /// Where they are, which is freed with this.
+    _memory: DeviceMemory,
     groups: DeviceGroups,
     sinks: DeviceBodies,
     own: Option<DeviceBodies>,
@@ -241,7 +242,7 @@ impl Caller {
         let groups = DeviceGroups { place, count: self.groups, sinks, sink_count: count, sources };
         let sinks = memory.bodies(&self.sinks, false, true)?;
         let forces = memory.forces(count, interaction)?;
-        self.on_device = Some(OnDevice { memory, groups, sinks, own, addresses, forces });
+        self.on_device = Some(OnDevice { _memory: memory, groups, sinks, own, addresses, forces });
         Ok(())
     }
 
@@ -260,10 +261,7 @@ impl Caller {
             system.start_lists(true, &bodies(count, Some(arrays.sinks)), &lists)
         };
         match (&self.sources, arrays.addresses) {
-            (Sources::Addresses(_), Some(addresses)) => {
-                let place = arrays.memory.place("lists");
-                start(system, GivenSources::AddressesOnDevice(place, addresses))
-            }
+            (Sources::Addresses(_), Some(addresses)) => start(system, GivenSources::AddressesOnDevice(addresses)),
             (Sources::Own(_), _) => {
                 let sources = bodies(self.source_offsets[self.groups] as usize, arrays.own);
                 start(system, GivenSources::Own(sources))

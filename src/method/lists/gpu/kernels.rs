@@ -10,6 +10,7 @@ use crate::method::direct::gpu::step::{Columns, ForceColumns, Step};
 use crate::method::direct::gpu::tuning;
 
 use super::plan::{GROUP_THREADS, LIST_THREADS, Plan};
+use super::units::UnitChooser;
 
 /// The names of the kernels.
 pub const NAMES: [&str; 2] = ["sum_lists", "add_segments"];
@@ -20,6 +21,8 @@ pub struct Kernels<G: Gpu> {
     sum: G::Kernel,
     add: G::Kernel,
     divide: G::Kernel,
+    /// Chooses the units of groups.
+    pub chooser: UnitChooser<G>,
 }
 
 /// Memory that the kernels of a piece read and write.
@@ -62,11 +65,12 @@ pub struct Receiver<A> {
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels for a device.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let of_groups = code::load_arrays(gpu, &["divide_groups"])?;
+        let of_groups = code::load_arrays(gpu, &["divide_groups", "choose_units"])?;
         let mut kernels = code::load_lists(gpu, interaction, &NAMES)?.into_iter().chain(of_groups);
         let mut next = || kernels.next().expect("a kernel for each name");
         let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
-        Ok(Kernels { sinks_of_thread, sum: next(), add: next(), divide: next() })
+        let [sum, add, divide] = [next(), next(), next()];
+        Ok(Kernels { sinks_of_thread, sum, add, divide, chooser: UnitChooser::of(next()) })
     }
 
     /// Divides some groups into the items and parts of a plan.

@@ -14,7 +14,7 @@ use crate::method::direct::gpu::tuning;
 
 use super::kernels::{Kernels, PieceAddresses, Receiver};
 use super::plan::{Counts, LIST_COUNTS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
-use super::units::{UnitChooser, UnitsOfGroups};
+use super::units::UnitsOfGroups;
 
 /// Rows of results of a piece are a multiple of this many.
 const STRIDE: usize = 16;
@@ -74,7 +74,7 @@ pub struct GroupsOnDevice<'a, G: Gpu> {
 /// The sums of interaction lists of a device.
 pub struct ListSums<G: Gpu> {
     /// The kernels, once they were needed.
-    kernels: Option<(Kernels<G>, UnitChooser<G>)>,
+    kernels: Option<Kernels<G>>,
     pieces: Vec<Piece<G>>,
     /// The number of pieces that are under way.
     count: usize,
@@ -152,7 +152,7 @@ impl<G: Gpu> ListSums<G> {
         (lists, assigned): (&InteractionLists, Range<usize>),
     ) -> Result<()> {
         if self.kernels.is_none() {
-            self.kernels = Some((Kernels::new(gpu, interaction)?, UnitChooser::new(gpu)?));
+            self.kernels = Some(Kernels::new(gpu, interaction)?);
         }
         if lists.sinks.on_device().is_none() {
             grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
@@ -281,7 +281,7 @@ impl<G: Gpu> ListSums<G> {
             partial_sums: piece.partial_sums.address(),
             results: self.results.address(),
         };
-        let (kernels, chooser) = self.kernels.as_mut().expect("the kernels were loaded");
+        let kernels = self.kernels.as_mut().expect("the kernels were loaded");
         let (on, with) = ((gpu, queue), (&step, &columns));
         // SAFETY: the caller's promise; groups, the first places and results are not touched before
         // the piece has ended.
@@ -298,7 +298,7 @@ impl<G: Gpu> ListSums<G> {
                         is_batch: lists.is_batch,
                         units: memory.units,
                     };
-                    chooser.choose(on, interaction, &given, None)?;
+                    kernels.chooser.choose(on, interaction, &given, None)?;
                 }
                 // The host counts while this goes on, if the device has not.
                 let plan = Plan::new(resident, |divides| match &made {

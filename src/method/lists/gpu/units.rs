@@ -5,7 +5,6 @@ use bytemuck::bytes_of;
 use crate::data::{Interaction, Result};
 use crate::hal::gpu::{Address, Argument, Gpu, Launch};
 use crate::method::arrays::kernels::bounds;
-use crate::method::direct::gpu::code;
 use crate::method::direct::gpu::step::{Columns, UnitBounds};
 
 /// The threads of a thread block.
@@ -37,10 +36,9 @@ pub struct UnitsOfGroups<'a, A> {
 }
 
 impl<G: Gpu> UnitChooser<G> {
-    /// Loads the kernel for a device.
-    pub fn new(gpu: &G) -> Result<UnitChooser<G>> {
-        let mut kernels = code::load_arrays(gpu, &["choose_units"])?.into_iter();
-        Ok(UnitChooser { kernel: kernels.next().expect("a kernel for the name") })
+    /// Takes the kernel, whose name is `choose_units`, among those for arrays of callers.
+    pub fn of(kernel: G::Kernel) -> UnitChooser<G> {
+        UnitChooser { kernel }
     }
 
     /// Chooses the units of groups. If there is a place for what it finds, it looks for sources that
