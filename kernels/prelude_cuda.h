@@ -2,11 +2,7 @@
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 // The thread blocks that a multiprocessor holds at most.
-#if __CUDA_ARCH__ == 860
-#define MOST_RESIDENT 16
-#else
-#define MOST_RESIDENT 24
-#endif
+#define MOST_RESIDENT (__CUDA_ARCH__ == 860 ? 16 : __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200 ? 24 : 32)
 #define KERNEL(threads, resident) \
     extern "C" __global__ void __launch_bounds__(threads, (resident) < MOST_RESIDENT ? (resident) : MOST_RESIDENT)
 #define FUNCTION static __device__ __forceinline__
@@ -26,9 +22,11 @@ typedef unsigned long long ulong;
 #define FENCE_HOST __threadfence_system()
 // Whether a condition holds for some thread that runs in step with this one.
 #define ANY(condition) __any_sync(0xffffffffu, condition)
-// 32 threads run in step: those for which a condition holds, as bits, and the wait for all of them.
+// 32 threads run in step: those for which a condition holds, as bits, a number of one of them, and
+// the wait for all of them.
 #define IN_STEP 1
 #define VOTES(votes, condition) ((votes) = __ballot_sync(0xffffffffu, condition))
+#define SHUFFLE(to, value, lane) ((to) = __shfl_sync(0xffffffffu, value, lane))
 #define SYNC_32 __syncwarp()
 // Threads that a block may have.
 #define MOST_THREADS 1024

@@ -28,13 +28,13 @@
 #define INFINITY_32 INFINITY
 #define BITS_OF_DOUBLE(value) as_ulong(value)
 // Earlier writes are seen before later ones, by the device or by the host too: OpenCL C 1.2
-// promises neither, NVIDIA's compiler takes what CUDA says. The roots are as good as CUDA's, or
-// better.
+// promises neither, NVIDIA's compiler takes what CUDA says. Roots are at least as good as CUDA's.
 #ifdef NVIDIA
 #define CAN_END 1
 #define IN_STEP 1
 #define VOTES(votes, condition) \
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(votes) : "r"((int)(condition)))
+#define SHUFFLE(to, value, lane) asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(to) : "r"(value), "r"(lane))
 #define SYNC_32 asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define FENCE asm volatile("membar.gl;" ::: "memory")
 #define FENCE_HOST asm volatile("membar.sys;" ::: "memory")

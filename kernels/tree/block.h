@@ -14,21 +14,37 @@
 #define WARP (THREAD / LANES)
 #define BELOW ((1u << LANE) - 1u)
 
+// The sum of the values of the threads up to this one, of 32. `scanned` has a place for each thread.
+FUNCTION uint sum_of_lanes(uint value, LOCAL_POINTER uint *scanned)
+{
+#if IN_STEP
+    UNROLL
+    for (int apart = 1; apart < LANES; apart *= 2) {
+        uint before;
+        SHUFFLE(before, value, LANE - apart);
+        value += LANE >= apart ? before : 0;
+    }
+    scanned[THREAD] = value;
+#else
+    scanned[THREAD] = value;
+    for (int apart = 1; apart < LANES; apart *= 2) {
+        SYNC;
+        const uint before = LANE >= apart ? scanned[THREAD - apart] : 0;
+        SYNC;
+        value += before;
+        scanned[THREAD] = value;
+    }
+#endif
+    return value;
+}
+
 // The sum of the values of all threads before this one. `scanned` has a place for each of the
-// threads, of which there are a multiple of 32.
+// threads, of which there are a multiple of 32, and gets the sums up to each of 32.
 FUNCTION uint sum_before(uint value, LOCAL_POINTER uint *scanned)
 {
     SYNC;
-    scanned[THREAD] = value;
-    UNROLL
-    for (int apart = 1; apart < LANES; apart *= 2) {
-        SYNC_32;
-        const uint before = LANE >= apart ? scanned[THREAD - apart] : 0;
-        SYNC_32;
-        scanned[THREAD] += before;
-    }
+    uint sum = sum_of_lanes(value, scanned) - value;
     SYNC;
-    uint sum = scanned[THREAD] - value;
     for (int warp = 0; warp < WARP; ++warp)
         sum += scanned[warp * LANES + LANES - 1];
     return sum;

@@ -67,6 +67,20 @@ FUNCTION void find_depths(LOCAL_POINTER CellTile *tile, GLOBAL const ulong *keys
     SYNC;
 }
 
+// Reads the depths of a tile, each with 1 added, as `find_paths` has written them: those with the
+// body before are in the lower bytes.
+FUNCTION void read_depths(LOCAL_POINTER CellTile *tile, GLOBAL const unsigned short *depths, uint count)
+{
+    const long first = (long)BLOCK * CELL_TILE - LEAF;
+    for (int k = THREAD; k < CELL_TILE + 2 * LEAF; k += CELL_THREADS) {
+        const long at = first + k;
+        const int both = at >= 0 && at < count ? depths[at] : 0;
+        tile->with_previous[k] = (signed char)((both & 0xff) - 1);
+        tile->with_distant[k] = (signed char)((both >> 8) - 1);
+    }
+    SYNC;
+}
+
 // Joins the paths of the threads on either side: `left` and `right` are those of this thread's own
 // pairs, and become those of all others of the tile.
 FUNCTION void join_paths(LOCAL_POINTER CellTile *tile, ulong *left, ulong *right)
@@ -105,9 +119,10 @@ FUNCTION void own_paths(LOCAL_POINTER const CellTile *tile, uint count, ulong *l
 }
 
 // The paths by all pairs of each tile: those from the left, and behind these those from the right.
+// The depths are for the kernels that follow.
 KERNEL(CELL_THREADS, 4)
-find_paths(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL ulong *paths, GLOBAL uint *found, uint count,
-    int words)
+find_paths(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL unsigned short *depths, GLOBAL ulong *paths,
+    GLOBAL uint *found, uint count, int words)
 {
     LOCAL CellTile tile;
     AFTER_EARLIER_KERNELS;
@@ -121,12 +136,13 @@ find_paths(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL ulong *pat
         paths[BLOCK] = joined(left, last_left);
     if (THREAD == 0)
         paths[BLOCKS + BLOCK] = joined(right, first_right);
-    // More bodies than a leaf may have agree in the first word.
-    if (words == 1) {
-        for (int body = THREAD; body < CELL_TILE; body += CELL_THREADS) {
-            if (tile.with_distant[LEAF + body] == LEVELS)
-                found[FOUND_DEEP] = 1;
-        }
+    for (int body = THREAD; body < CELL_TILE; body += CELL_THREADS) {
+        const int previous = tile.with_previous[LEAF + body], distant = tile.with_distant[LEAF + body];
+        if ((long)BLOCK * CELL_TILE + body < count)
+            depths[(long)BLOCK * CELL_TILE + body] = (unsigned short)(previous + 1 + ((distant + 1) << 8));
+        // More bodies than a leaf may have agree in the first word.
+        if (words == 1 && distant == LEVELS)
+            found[FOUND_DEEP] = 1;
     }
 }
 
@@ -185,6 +201,13 @@ FUNCTION void note_cells(LOCAL_POINTER CellTile *tile, GLOBAL const ulong *paths
             right = joined(right, 1UL << (tile->with_previous[LEAF + body + 1] + 1));
         begun[turn].path = right;
     }
+    // The largest depth in which LEAF + 1 bodies agree, of the runs that have all of the thread's.
+    int of_all_turns = -1;
+    UNROLL
+    for (int k = CELL_TURNS - 1; k <= LEAF; ++k) {
+        const int other = tile->with_distant[THREAD * CELL_TURNS + k];
+        of_all_turns = other > of_all_turns ? other : of_all_turns;
+    }
     UNROLL
     for (int turn = 0; turn < CELL_TURNS; ++turn) {
         const int body = THREAD * CELL_TURNS + turn;
@@ -193,10 +216,13 @@ FUNCTION void note_cells(LOCAL_POINTER CellTile *tile, GLOBAL const ulong *paths
         if ((long)BLOCK * CELL_TILE + body < count) {
             const int previous = tile->with_previous[LEAF + body];
             left = joined(left, 1UL << (previous + 1));
-            int distant = -1;
+            // Of the runs of LEAF + 1 bodies that have this one.
+            int distant = of_all_turns;
             UNROLL
-            for (int k = 0; k <= LEAF; ++k)
-                distant = tile->with_distant[body + k] > distant ? tile->with_distant[body + k] : distant;
+            for (int k = 0; k < CELL_TURNS - 1; ++k) {
+                const int other = tile->with_distant[THREAD * CELL_TURNS + (k < turn ? LEAF + 1 + k : k)];
+                distant = other > distant ? other : distant;
+            }
             const int leaf = distant + 1 < LEVELS ? distant + 1 : LEVELS;
             const ulong path = (left | begun[turn].path) & bits_below(leaf + 1) & ~1UL;
             begun[turn].last = count_bits(path);
@@ -226,13 +252,12 @@ FUNCTION uint cells_before(LOCAL_POINTER const CellTile *tile, int body, int gen
 
 // Counts the cells of each generation that begin in each tile: a row of tiles for each.
 KERNEL(CELL_THREADS, 4)
-count_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL const ulong *paths, GLOBAL uint *counts,
-    uint count, int words)
+count_cells(GLOBAL const unsigned short *depths, GLOBAL const ulong *paths, GLOBAL uint *counts, uint count)
 {
     LOCAL CellTile tile;
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
-    find_depths(&tile, keys, lows, count, words);
+    read_depths(&tile, depths, count);
     Beginning begun[CELL_TURNS];
     note_cells(&tile, paths, count, begun);
     if (THREAD < GENERATIONS) {
@@ -245,16 +270,16 @@ count_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL const ulo
 // those of `count_cells`, added up. The numbers of bodies and children of inner cells come from
 // `link_cells`, to which `children` tells where those of each cell begin.
 KERNEL(CELL_THREADS, 4)
-write_cells(GLOBAL const ulong *keys, GLOBAL const ulong *lows, GLOBAL const ulong *paths, GLOBAL const uint *counts,
+write_cells(GLOBAL const unsigned short *depths, GLOBAL const ulong *paths, GLOBAL const uint *counts,
     GLOBAL const uint *totals, GLOBAL Cell *cells, GLOBAL uint *children, GLOBAL uint *parents, GLOBAL uint *leaves,
-    GLOBAL uint *found, uint count, uint room, int words)
+    GLOBAL uint *found, uint count, uint room)
 {
     LOCAL CellTile tile;
     // The first cell of each generation, of all bodies and of this tile.
     LOCAL uint starts[GENERATIONS + 1], of_tile[GENERATIONS + 1];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
-    find_depths(&tile, keys, lows, count, words);
+    read_depths(&tile, depths, count);
     Beginning begun[CELL_TURNS];
     note_cells(&tile, paths, count, begun);
     if (THREAD <= GENERATIONS) {

@@ -14,7 +14,7 @@ FUNCTION long local_place(GLOBAL const uint *sink_counts, int level, uint number
 
 // The local expansions of all sinks by their lists: a block of 32 threads has a sink, each thread
 // some of its cells.
-KERNEL(LANES, 12)
+KERNEL(LANES, ORDER < 5 ? 20 : 12)
 add_far(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
     GLOBAL const CellPlace *places, GLOBAL const float4 *moments,
     GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const uint *far_heads, GLOBAL const uint *lists,

@@ -160,9 +160,11 @@ FUNCTION void find_field(GLOBAL const uint *lists, uint segment, GLOBAL const Ce
     const float radius = at->high.w, soft2 = fma(radius, radius, softening2);
     for (; segment != NO_SEGMENT; segment = lists[segment + 1]) {
         const uint entries = lists[segment];
-        for (uint entry = THREAD % SHARING; entry < entries; entry += SHARING) {
-            const uint source = lists[segment + 2 + entry];
+        uint entry = THREAD % SHARING, next = entry < entries ? lists[segment + 2 + entry] : 0;
+        for (; entry < entries; entry += SHARING) {
+            const uint source = next;
             const CellPlace place = places[source & ~IS_CLOSED];
+            next = entry + SHARING < entries ? lists[segment + 2 + entry + SHARING] : 0;
             const float x = APART(place.high, place.low, at->high, at->low, x);
             const float y = APART(place.high, place.low, at->high, at->low, y);
             const float z = APART(place.high, place.low, at->high, at->low, z);
@@ -221,14 +223,14 @@ FUNCTION float tide_of(const float field[FIELD_NUMBERS])
 // next level, and in the last level the accelerations of leaves, for each of their bodies, and
 // `ratios`, the tide over the acceleration. For groups it finds the accelerations of those that are
 // one body of a leaf.
-KERNEL(LANES, 24)
+KERNEL(LANES, 32)
 find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const float4 *highs, GLOBAL const float4 *lows,
     GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
     GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL float *fields,
     GLOBAL uint *heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL float *accelerations,
     GLOBAL float *ratios, GLOBAL const double *frame, double softening2_given, uint room, uint list_room, int level)
 {
-    WALK_MEMORY;
+    WALK_MEMORY(FIELD_STACK);
     LOCAL uint kept[WALK_BUFFER];
     LOCAL float field_scratch[FIELD_NUMBERS * FIELD_STRIDE];
     AFTER_EARLIER_KERNELS;
@@ -273,7 +275,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
         writer.waiting = 0;
         uint tested;
         uint source;
-        while ((tested = take(&pending, lists, stack, &source)) > 0) {
+        while ((tested = take(&pending, lists, stack, FIELD_STACK, &source)) > 0) {
             const int is = THREAD < (int)tested;
             const CellPlace place = places[source];
             const CellReach reach = reaches[source];

@@ -126,14 +126,16 @@ FUNCTION ulong key_of(const double position[3], GLOBAL const double *cube, int w
     return key;
 }
 
-// Writes a word of the keys of all bodies. Places without a body come last.
+// Writes a word of the keys of all bodies. Places without a body come last. `packs` says that the
+// position and the mass of each go to `packed`, where they are side by side, in the order of places.
 KERNEL(KEY_THREADS, 6)
 write_keys(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const double *cube, GLOBAL ulong *keys,
-    GLOBAL const uint *order, uint count, int word, int is_ordered)
+    GLOBAL const uint *order, GLOBAL double2 *packed, uint count, int word, int is_ordered, int packs)
 {
+    LOCAL double2 halves[2 * KEY_THREADS];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
-    const uint place = BLOCK * KEY_THREADS + THREAD;
+    const uint first = BLOCK * KEY_THREADS, place = first + THREAD;
     if (place < count) {
         const uint body = is_ordered ? order[place] : place;
         double position[3];
@@ -141,5 +143,18 @@ write_keys(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const doub
         for (int k = 0; k < 3; ++k)
             position[k] = position_of(bodies, &layout, body, k);
         keys[place] = is_there(position[0]) ? key_of(position, cube, word) : ~0UL;
+        if (packs) {
+            halves[2 * THREAD] = DOUBLE2(position[0], position[1]);
+            halves[2 * THREAD + 1] = DOUBLE2(position[2], mass_of(bodies, &layout, body));
+        }
+    }
+    SYNC;
+    // All of a piece of memory is written at once.
+    if (packs) {
+        UNROLL
+        for (int number = THREAD; number < 2 * KEY_THREADS; number += KEY_THREADS) {
+            if (first + number / 2 < count)
+                packed[2 * (long)first + number] = halves[number];
+        }
     }
 }

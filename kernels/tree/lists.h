@@ -8,17 +8,11 @@
 // The sum of the values of the threads before this one, and of all 32.
 FUNCTION uint lanes_before(uint value, LOCAL_POINTER uint *scratch, uint *all)
 {
-    scratch[LANE] = value;
     SYNC;
-    uint before = 0, sum = 0;
-    for (int lane = 0; lane < LANES; ++lane) {
-        const uint some = scratch[lane];
-        sum += some;
-        before += lane < LANE ? some : 0;
-    }
-    *all = sum;
+    const uint sum = sum_of_lanes(value, scratch);
     SYNC;
-    return before;
+    *all = scratch[LANES - 1];
+    return sum - value;
 }
 #endif
 
@@ -124,9 +118,9 @@ FUNCTION Pending pending_of(GLOBAL const uint *lists, uint segment)
 
 // Takes up to 32 cells, of which each thread gets one, and returns how many; 0 at the end. The
 // stack has room for eight children of each, and for those below one cell that is opened at a time.
-FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint *cell)
+FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint room, uint *cell)
 {
-    uint some = pending->top + WALK_RESERVE < WALK_STACK ? (WALK_STACK - WALK_RESERVE - pending->top) / CHILDREN : 0;
+    uint some = pending->top + WALK_RESERVE < room ? (room - WALK_RESERVE - pending->top) / CHILDREN : 0;
     some = some < 1 ? 1 : some > LANES ? LANES : some;
     *cell = 0;
     if (pending->top < LANES && pending->entry < pending->entries) {
@@ -221,7 +215,7 @@ FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *place
 }
 
 // What the kernels of a walk share.
-#define WALK_MEMORY \
-    LOCAL uint stack[WALK_STACK]; \
+#define WALK_MEMORY(room) \
+    LOCAL uint stack[room]; \
     LOCAL uint scratch[LANES]; \
     LOCAL uint at;

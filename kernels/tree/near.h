@@ -86,7 +86,7 @@ FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const flo
 }
 
 // The parts, then the groups whose lists are no longer than parts end up with.
-KERNEL(LANES, 24)
+KERNEL(LANES, 32)
 add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
@@ -99,6 +99,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     LOCAL float4 tile[MOST_SINKS * STRAND_STRIDE > NEAR_TILE ? MOST_SINKS * STRAND_STRIDE : NEAR_TILE];
     LOCAL_POINTER float *const strand_sums = (LOCAL_POINTER float *)tile;
     LOCAL uint tile_places[NEAR_TILE], firsts[LANES], ends[LANES];
+    // Where the bodies of a cell begin among those that come to the tile, as bits.
+    LOCAL uint begins[NEAR_TILE / LANES];
     // Whether the source that is a sink itself was among those that are summed directly.
     LOCAL uint seen[MOST_OF_TURN + MOST_SINKS];
     // Where the first source of the tile is that may be a sink itself or at the place of one, and
@@ -150,25 +152,31 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                 guards[0] = NEAR_TILE, guards[1] = 0;
             uint filled = 0, in_piece = 0;
             for (uint entry = 0; entry < entries; entry += LANES) {
-                // The cells, and where the bodies of each end among those of all.
+                // The cells, and where the bodies of each begin among those of all.
                 uint first = 0, bodies = 0;
                 if (entry + THREAD < entries) {
                     const Cell cell = cells[lists[segment + 2 + entry + THREAD]];
                     first = cell.first_body, bodies = cell.bodies;
                 }
-                firsts[THREAD] = first - sum_before(bodies, ends);
-                SYNC_32;
+                const uint begin_of_cell = sum_before(bodies, ends);
+                firsts[THREAD] = first - begin_of_cell;
                 const uint all = ends[LANES - 1];
+                uint begun = 0;
                 for (uint start = 0; start < all;) {
                     const uint free = NEAR_TILE - filled, some = all - start < free ? all - start : free;
+                    if (THREAD < NEAR_TILE / LANES)
+                        begins[THREAD] = 0;
+                    SYNC_32;
+                    const uint from_start = begin_of_cell - start;
+                    if (bodies > 0 && from_start < some)
+                        ATOMIC_ADD(&begins[from_start / LANES], 1u << from_start % LANES);
+                    SYNC_32;
                     UNROLL
                     for (uint place = 0; place < NEAR_TILE; place += LANES) {
+                        const uint here = begins[place / LANES];
                         if (place + THREAD < some) {
                             const uint at = start + place + THREAD, to = filled + place + THREAD;
-                            uint cell = 0;
-                            UNROLL
-                            for (uint step = LANES / 2; step > 0; step /= 2)
-                                cell += ends[cell + step - 1] <= at ? step : 0;
+                            const uint cell = begun + COUNT_BITS(here & (BELOW << 1 | 1u)) - 1;
                             const uint source = firsts[cell] + at;
                             const float4 high = highs[source], low = lows[source];
                             tile[to] = FLOAT4(APART(high, low, centre.high, centre.low, x),
@@ -179,6 +187,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                                 ATOMIC_MAX(&guards[1], to + 1);
                             }
                         }
+                        begun += COUNT_BITS(here);
                     }
                     start += some;
                     filled += some;

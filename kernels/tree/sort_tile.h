@@ -18,18 +18,8 @@ COUNT_DIGITS(GLOBAL const ulong *keys, GLOBAL uint *counts, uint count, int shif
     }
     UNROLL
     for (int turn = 0; turn < SORT_TURNS; ++turn) {
-        const int is = first + turn * SORT_THREADS < count;
-        const uint digit = digit_of(own[turn], shift);
-#if IN_STEP
-        uint there;
-        VOTES(there, is);
-        const uint same = same_digit(digit) & there;
-        if (is && (same & BELOW) == 0)
-            ATOMIC_ADD(&totals[digit], (uint)COUNT_BITS(same));
-#else
-        if (is)
-            ATOMIC_ADD(&totals[digit], 1u);
-#endif
+        if (first + turn * SORT_THREADS < count)
+            ATOMIC_ADD(&totals[digit_of(own[turn], shift)], 1u);
     }
     SYNC;
     counts[(long)THREAD * BLOCKS + BLOCK] = totals[THREAD];

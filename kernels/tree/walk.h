@@ -32,7 +32,7 @@ FUNCTION void add_part(const Writer *writer, uint number, GLOBAL uint *used, GLO
 
 // `by_angle` says that `rho` of a cell is the distance from which on it is accepted by an opening
 // angle.
-KERNEL(LANES, 24)
+KERNEL(LANES, 32)
 find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
     GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL const Sink *sinks, GLOBAL const uint *numbers,
     GLOBAL const uint *sink_counts, GLOBAL uint *far_heads, GLOBAL uint *near_heads, GLOBAL uint *lists,
@@ -40,9 +40,8 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
     double softening2_given, float tolerance, float cut2, int by_angle, uint room, uint list_room, uint room_of_parts,
     int level)
 {
-    WALK_MEMORY;
+    WALK_MEMORY(WALK_STACK);
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
-    LOCAL float float_scratch[LANES];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const float softening2 = (float)(softening2_given * frame[CUBE_TO_UNITS] * frame[CUBE_TO_UNITS]);
@@ -64,14 +63,14 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
             pending = pending_of(lists, near_heads[of_level + parent]);
         }
         SYNC_32;
-        const float bound = tolerance * least_acceleration(accelerations, &sink, float_scratch);
+        const float bound = tolerance * least_acceleration(accelerations, &sink, (LOCAL_POINTER float *)scratch);
         Writer far_writer, near_writer;
         far_writer.first = far_writer.last = near_writer.first = near_writer.last = NO_SEGMENT;
         far_writer.waiting = near_writer.waiting = 0;
         int is_end;
         do {
             uint source;
-            const uint tested = take(&pending, lists, stack, &source);
+            const uint tested = take(&pending, lists, stack, WALK_STACK, &source);
             is_end = tested == 0;
             if (!is_end) {
                 const int is = THREAD < (int)tested;

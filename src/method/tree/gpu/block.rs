@@ -18,7 +18,7 @@ use crate::method::tree::bodies::{Bodies, are_sources};
 use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
 use super::companions::Companions;
-use super::constants::BodyLayout;
+use super::constants::{BodyLayout, PACKED_BYTES};
 use super::forces::{Asked, Forces};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
 use super::shares::Times;
@@ -209,8 +209,9 @@ impl<G: Gpu> TreeSums<G> {
         let bytes = 8 * NUMBERS * count;
         (self.count, self.own) = (count, None);
         self.fetched.clear();
-        self.results.see_to(gpu, bytes)?;
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
+        // The sources are packed there while they are sorted.
+        self.results.see_to(gpu, bytes.max(PACKED_BYTES * places))?;
         let compare = || is_dense && are_sources(sources, block, &self.threads);
         let are_sources = asked.are_sources.unwrap_or_else(compare);
         let others = match taken {
@@ -247,6 +248,7 @@ impl<G: Gpu> TreeSums<G> {
             mass_factor,
             softening2,
             frame: None,
+            to_pack: Some(self.results.0.address()),
         };
         let skip_own = are_sources && block.skip_own_index;
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
@@ -327,7 +329,7 @@ impl<G: Gpu> TreeSums<G> {
         let to = self.results.0.address();
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            companions.sum(on, (given, asked), to, |asked| {
+            companions.sum(on, (given, asked), to, |given, asked| {
                 let begun = Instant::now();
                 self.build_sources(on, given)?;
                 let ready = begun.elapsed().as_secs_f64();
@@ -396,7 +398,7 @@ impl<G: Gpu> TreeSums<G> {
         }
         let (memory, layout) = (octets.address(), layout_of_octets(interaction));
         let (mass_factor, softening2) = (units.mass_factor(), 0.0);
-        let given = Given { memory, layout, places, bodies, mass_factor, softening2, frame: None };
+        let given = Given { memory, layout, places, bodies, mass_factor, softening2, frame: None, to_pack: None };
         self.send_sinks(on, asked.positions)?;
         let (memory, layout) = (self.of_sinks.address(), BodyLayout::columns(0, 0));
         // SAFETY: the octets have as many places, and all work is waited for.
@@ -479,7 +481,7 @@ unsafe fn built_of_sinks<'a, G: Gpu>(
         none => none.insert(Tree::new(on.0)?),
     };
     let (frame, mass_factor, softening2) = (Some(sources.frame()), 0.0, 0.0);
-    let given = Given { memory, layout, places: count, bodies: count, mass_factor, softening2, frame };
+    let given = Given { memory, layout, places: count, bodies: count, mass_factor, softening2, frame, to_pack: None };
     // SAFETY: the caller's promise.
     unsafe { tree.build(on, &given)? };
     Ok(tree)

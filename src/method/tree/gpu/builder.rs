@@ -91,12 +91,22 @@ pub struct Given<A> {
     pub softening2: f64,
     /// The cube of another tree, in whose units these bodies are.
     pub frame: Option<A>,
+    /// Memory for [`PACKED_BYTES`] of each place, where positions and masses are packed while the
+    /// bodies are sorted: what lies side by side comes in one piece when it is read in the order of
+    /// the keys.
+    pub to_pack: Option<A>,
 }
 
 /// The places, bodies, softening and factor of masses of a tree that was built.
 pub type Built = (usize, usize, f64, f64);
 
-impl<A> Given<A> {
+impl<A: Copy> Given<A> {
+    /// Returns the bodies as they lie where they were packed.
+    fn packed(&self) -> Given<A> {
+        let packed = |memory| Given { memory, layout: BodyLayout::PACKED, to_pack: None, ..*self };
+        self.to_pack.map_or(*self, packed)
+    }
+
     /// Returns what tells a tree of these bodies from another of the same sources.
     pub fn built(&self) -> Built {
         (self.places, self.bodies, self.softening2, self.mass_factor)
@@ -334,7 +344,8 @@ impl<G: Gpu> Tree<G> {
         }
     }
 
-    /// Begins to write a word of the keys of all places, in some order or in their own.
+    /// Begins to write a word of the keys of all places, in some order or in their own, and packs
+    /// the bodies if there is memory for that.
     unsafe fn make_keys(
         &mut self,
         on: (&G, &G::Queue),
@@ -343,16 +354,19 @@ impl<G: Gpu> Tree<G> {
         (keys, order): (Argument<Address<G>>, Option<Argument<Address<G>>>),
         count: usize,
     ) -> Result<()> {
-        let (number, is_ordered) = (count as u32, i32::from(order.is_some()));
+        let (number, is_ordered, packs) =
+            (count as u32, i32::from(order.is_some()), i32::from(given.to_pack.is_some()));
         let arguments = [
             Argument::Bytes(bytes_of(&given.layout)),
             Argument::Memory(given.memory),
             self.cube.at(),
             keys,
             order.unwrap_or(self.numbers[0].at()),
+            Argument::Memory(given.to_pack.unwrap_or(given.memory)),
             Argument::Bytes(bytes_of(&number)),
             Argument::Bytes(bytes_of(&word)),
             Argument::Bytes(bytes_of(&is_ordered)),
+            Argument::Bytes(bytes_of(&packs)),
         ];
         // SAFETY: the caller's promise.
         unsafe { launch(on, &mut self.kernels.write_keys, (count.div_ceil(KEY_THREADS), KEY_THREADS), &arguments) }
@@ -410,7 +424,7 @@ impl<G: Gpu> Tree<G> {
         unsafe {
             self.make_keys(on, given, 0, (self.keys[0].at(), None), given.places)?;
             self.sort_keys(on, given.places, passes, false)?;
-            self.order(on, given, 64 - DIGIT_BITS * passes)
+            self.order(on, &given.packed(), 64 - DIGIT_BITS * passes)
         }
     }
 
@@ -420,6 +434,7 @@ impl<G: Gpu> Tree<G> {
         // SAFETY: the caller's promise.
         unsafe {
             self.make_keys(on, given, 1, (self.keys[0].at(), None), given.places)?;
+            let given = &given.packed();
             self.sort_keys(on, given.places, ALL_PASSES, false)?;
             let order = self.numbers[self.sorted].at();
             self.make_keys(on, given, 0, (self.keys[self.sorted].at(), Some(order)), given.places)?;
@@ -461,6 +476,8 @@ impl<G: Gpu> Tree<G> {
         let tiles = self.bodies.div_ceil(CELL_TILE);
         let (count, number, room) = (self.bodies as u32, tiles as i32, self.room as u32);
         let (keys, lows, paths) = (self.keys[self.sorted].at(), self.lows.at(), self.paths.at());
+        // The sort does not need them any more.
+        let depths = self.keys[1 - self.sorted].at();
         let (found, counts, totals) = (self.found.at(), self.counts.at(), self.totals.at());
         let (cells, children, parents, leaves) =
             (self.cells.at(), self.children.at(), self.parents.at(), self.leaves.at());
@@ -469,12 +486,11 @@ impl<G: Gpu> Tree<G> {
         let (kernels, shape) = (&mut self.kernels, (tiles, CELL_THREADS));
         // SAFETY: the caller's promise.
         unsafe {
-            launch(on, &mut kernels.find_paths, shape, &[keys, lows, paths, found, count, words])?;
+            launch(on, &mut kernels.find_paths, shape, &[keys, lows, depths, paths, found, count, words])?;
             launch(on, &mut kernels.join_tiles, (2, CELL_THREADS), &[paths, tiles_])?;
-            launch(on, &mut kernels.count_cells, shape, &[keys, lows, paths, counts, count, words])?;
+            launch(on, &mut kernels.count_cells, shape, &[depths, paths, counts, count])?;
             scan(on, &mut kernels.scan_rows, (self.counts.at(), self.totals.at()), GENERATIONS, tiles)?;
-            let arguments =
-                [keys, lows, paths, counts, totals, cells, children, parents, leaves, found, count, room, words];
+            let arguments = [depths, paths, counts, totals, cells, children, parents, leaves, found, count, room];
             launch(on, &mut kernels.write_cells, shape, &arguments)?;
             let arguments = [keys, lows, cells, children, found, count, room, words];
             let blocks = self.room.div_ceil(LINK_THREADS).min(CELL_BLOCKS);

@@ -16,26 +16,12 @@ use bytemuck::bytes_of;
 
 use super::block::sum_by_cells;
 use super::builder::{Built, Given, ShareKernels, Tree, launch_after_copies};
-use super::constants::{BodyLayout, KEY_THREADS};
+use super::constants::{BodyLayout, KEY_THREADS, PACKED_BYTES};
 use super::forces::{Asked, Forces, Share};
 use super::shares::{Shares, Times};
 use crate::data::{Error, Result};
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Gpu};
 use crate::hal::room::Room;
-
-/// The bytes of a packed body, and of the force on one.
-const BYTES: usize = 4 * 8;
-
-/// The places of packed bodies.
-const PACKED: BodyLayout = BodyLayout {
-    position: 0,
-    position_octet: 8 * BYTES as i64,
-    position_body: BYTES as i64,
-    position_component: 8,
-    mass: 24,
-    mass_octet: 8 * BYTES as i64,
-    mass_body: BYTES as i64,
-};
 
 /// Another device.
 pub(super) struct Companion<G: Gpu> {
@@ -88,10 +74,10 @@ impl<G: Gpu> Companion<G> {
     ) -> Result<(Range<usize>, Times)> {
         let begun = Instant::now();
         let _caller = self.gpu.enter()?;
-        let (on, bytes) = ((&self.gpu, &self.queue), BYTES * given.bodies);
+        let (on, bytes) = ((&self.gpu, &self.queue), PACKED_BYTES * given.bodies);
         self.bodies.see_to(&self.gpu, bytes)?;
         self.share.see_to(&self.gpu, bytes)?;
-        let given = Given { memory: self.bodies.0.address(), layout: PACKED, places: given.bodies, ..*given };
+        let given = Given { memory: self.bodies.0.address(), ..*given };
         // SAFETY: the caller's promise; there is room for all bodies, and all work is waited for.
         unsafe {
             if let Some(packed) = packed {
@@ -132,9 +118,9 @@ impl<G: Gpu> Companions<G> {
         self.built = None;
     }
 
-    /// Sums the forces of bodies on themselves, together with the first device: `first` sees to its
-    /// tree and sums the forces on its share, and returns the numbers of the sorted bodies. Returns
-    /// false where a companion failed; then some forces are missing.
+    /// Sums the forces of bodies on themselves, together with the first device: `first` gets the
+    /// packed bodies, sees to its tree and sums the forces on its share, and returns the numbers of
+    /// the sorted bodies. Returns false where a companion failed; then some forces are missing.
     ///
     /// # Safety
     /// As for [`Forces::sum`] and [`Tree::build`]; the bodies have no gaps.
@@ -143,13 +129,15 @@ impl<G: Gpu> Companions<G> {
         (gpu, queue): (&G, &G::Queue),
         (given, asked): (&Given<Address<G>>, &Asked),
         to: Address<G>,
-        first: impl FnOnce(&Asked) -> Result<(Address<G>, Times)>,
+        first: impl FnOnce(&Given<Address<G>>, &Asked) -> Result<(Address<G>, Times)>,
     ) -> Result<bool> {
         let is_new = self.built.take() != Some(given.built());
         if is_new {
             // SAFETY: the caller's promise.
             unsafe { self.pack((gpu, queue), given)? };
         }
+        let memory = self.packed.0.address();
+        let given = &Given { memory, layout: BodyLayout::PACKED, places: given.bodies, to_pack: None, ..*given };
         let asked_of = |device: usize| {
             let [begin, end] = self.shares.borders(device, given.bodies);
             Asked { share: Some(Share { begin, end, is_sorted: device > 0 }), ..*asked }
@@ -164,7 +152,7 @@ impl<G: Gpu> Companions<G> {
                 Builder::new().name("kyoho-companion".into()).spawn_scoped(scope, work)
             };
             let threads: Vec<_> = self.all.iter_mut().zip(&asked[1..]).map(begin).collect();
-            let of_first = first(&asked[0]);
+            let of_first = first(given, &asked[0]);
             let end = |thread: std::io::Result<ScopedJoinHandle<_>>| match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(error) => Err(Error::Internal { what: format!("a thread could not be started: {error}") }),
@@ -177,9 +165,9 @@ impl<G: Gpu> Companions<G> {
             let begun = Instant::now();
             // SAFETY: the companion has ended, and has these forces; there is room for them.
             let taken = outcome.and_then(|(sinks, times)| unsafe {
-                self.share.see_to(gpu, BYTES * sinks.len())?;
+                self.share.see_to(gpu, PACKED_BYTES * sinks.len())?;
                 let from = (&companion.gpu, &companion.share.0);
-                gpu.copy_from_other(queue, from, &self.share.0, BYTES * sinks.len())?;
+                gpu.copy_from_other(queue, from, &self.share.0, PACKED_BYTES * sinks.len())?;
                 take_share((gpu, queue), &mut self.kernels, (&self.share, sinks), numbers, to)?;
                 Ok(times)
             });
@@ -205,7 +193,7 @@ impl<G: Gpu> Companions<G> {
     /// As for [`Tree::build`].
     unsafe fn pack(&mut self, (gpu, queue): (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         let count = given.bodies as u32;
-        self.packed.see_to(gpu, BYTES * given.bodies)?;
+        self.packed.see_to(gpu, PACKED_BYTES * given.bodies)?;
         let arguments = [
             Argument::Bytes(bytes_of(&given.layout)),
             Argument::Memory(given.memory),

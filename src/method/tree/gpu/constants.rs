@@ -60,8 +60,11 @@ pub const VALUE_THREADS: usize = 128;
 pub const LEVELS_OF_SINKS: usize = 3;
 /// The most sinks of a cell of each level.
 pub const SINKS: [usize; LEVELS_OF_SINKS] = [4096, 512, crate::method::tree::GROUP];
-/// Cells on the stack of a walk.
-pub const WALK_STACK: usize = 1024;
+/// Cells on the stack of a walk. With fewer a large sink, which opens many, would test fewer than 32
+/// at a time; with more a multiprocessor could not hold 32 thread blocks.
+pub const WALK_STACK: usize = 1008;
+/// Cells on the stack of the first pass, which opens fewer.
+pub const FIELD_STACK: usize = 768;
 /// Of these, as many as cells are below one that is opened at a time.
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
@@ -109,6 +112,9 @@ pub const FOUND_STARTS: usize = 6;
 /// The count of the numbers that are found.
 pub const FOUND: usize = FOUND_STARTS + GENERATIONS + 1;
 
+/// The bytes of a position and a mass side by side.
+pub const PACKED_BYTES: usize = 4 * 8;
+
 /// Where positions and masses of bodies lie, in bytes: those of body `i` are at `first + i / 8 *
 /// octet + i % 8 * body`, and the components of a position `component` apart.
 #[repr(C)]
@@ -131,6 +137,17 @@ pub struct BodyLayout {
 }
 
 impl BodyLayout {
+    /// Positions and masses side by side.
+    pub const PACKED: BodyLayout = BodyLayout {
+        position: 0,
+        position_octet: 8 * PACKED_BYTES as i64,
+        position_body: PACKED_BYTES as i64,
+        position_component: 8,
+        mass: 24,
+        mass_octet: 8 * PACKED_BYTES as i64,
+        mass_body: PACKED_BYTES as i64,
+    };
+
     /// Returns the layout of vectors that stand one after another from some byte on, and of masses
     /// from another.
     pub fn columns(position: i64, mass: i64) -> BodyLayout {
@@ -227,6 +244,7 @@ mod tests {
             ("SINKS_1", SINKS[1] as i64),
             ("SINKS_2", SINKS[2] as i64),
             ("WALK_STACK", WALK_STACK as i64),
+            ("FIELD_STACK", FIELD_STACK as i64),
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
             ("MOST_OF_PART", MOST_OF_PART as i64),

@@ -485,7 +485,9 @@ impl<G: Gpu> Forces<G> {
                 is_sorted,
                 done,
             ];
-            launch(on, &mut sink_kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
+            // Its longest parts come first. Were they put into the gaps that the kernel before leaves,
+            // few multiprocessors would have most of them.
+            launch_after_copies(on, &mut sink_kernels.add_near, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
             let arguments = [
                 sink_highs,
                 numbers_of_sinks,

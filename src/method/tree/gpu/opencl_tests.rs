@@ -54,7 +54,8 @@ impl<'a> Built<'a> {
             self.gpu.synchronize(&self.queue)?;
             let layout = BodyLayout::columns(0, positions.len() as i64);
             let (memory, places) = (self.memory.address(), bodies.len());
-            let given = Given { memory, layout, places, bodies: there, mass_factor: 1.0, softening2, frame };
+            let given =
+                Given { memory, layout, places, bodies: there, mass_factor: 1.0, softening2, frame, to_pack: None };
             self.tree.build((self.gpu, &self.queue), &given)?;
             Ok(given)
         }
@@ -213,7 +214,7 @@ impl Sums<'_> {
         let mut found = vec![[0.0; 4]; given.bodies];
         let bytes = size_of_val(&found[..]);
         let to = on.0.allocate(bytes, "forces")?;
-        let first = |asked: &Asked| {
+        let first = |given: &Given, asked: &Asked| {
             // SAFETY: the memories are as long as the bodies need.
             unsafe {
                 sources.tree.build(on, given)?;
