@@ -32,8 +32,7 @@
 #define SINKS_0 4096
 #define SINKS_1 512
 #define SINKS_2 64
-#define WALK_STACK 1008
-#define FIELD_STACK 768
+#define WALK_STACK 960
 #define WALK_RESERVE 336
 #define WALK_BUFFER 256
 #define MOST_OF_PART 128

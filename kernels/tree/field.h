@@ -230,7 +230,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
     GLOBAL uint *heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL float *accelerations,
     GLOBAL float *ratios, GLOBAL const double *frame, double softening2_given, uint room, uint list_room, int level)
 {
-    WALK_MEMORY(FIELD_STACK);
+    WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER];
     LOCAL float field_scratch[FIELD_NUMBERS * FIELD_STRIDE];
     AFTER_EARLIER_KERNELS;
@@ -275,7 +275,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
         writer.waiting = 0;
         uint tested;
         uint source;
-        while ((tested = take(&pending, lists, stack, FIELD_STACK, &source)) > 0) {
+        while ((tested = take(&pending, lists, stack, &source)) > 0) {
             const int is = THREAD < (int)tested;
             const CellPlace place = places[source];
             const CellReach reach = reaches[source];

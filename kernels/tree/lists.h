@@ -118,9 +118,9 @@ FUNCTION Pending pending_of(GLOBAL const uint *lists, uint segment)
 
 // Takes up to 32 cells, of which each thread gets one, and returns how many; 0 at the end. The
 // stack has room for eight children of each, and for those below one cell that is opened at a time.
-FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint room, uint *cell)
+FUNCTION uint take(Pending *pending, GLOBAL const uint *lists, LOCAL_POINTER const uint *stack, uint *cell)
 {
-    uint some = pending->top + WALK_RESERVE < room ? (room - WALK_RESERVE - pending->top) / CHILDREN : 0;
+    uint some = pending->top + WALK_RESERVE < WALK_STACK ? (WALK_STACK - WALK_RESERVE - pending->top) / CHILDREN : 0;
     some = some < 1 ? 1 : some > LANES ? LANES : some;
     *cell = 0;
     if (pending->top < LANES && pending->entry < pending->entries) {
@@ -215,7 +215,7 @@ FUNCTION CellPlace place_of_sink(const Sink *sink, GLOBAL const CellPlace *place
 }
 
 // What the kernels of a walk share.
-#define WALK_MEMORY(room) \
-    LOCAL uint stack[room]; \
+#define WALK_MEMORY \
+    LOCAL uint stack[WALK_STACK]; \
     LOCAL uint scratch[LANES]; \
     LOCAL uint at;

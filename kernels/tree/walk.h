@@ -40,7 +40,7 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
     double softening2_given, float tolerance, float cut2, int by_angle, uint room, uint list_room, uint room_of_parts,
     int level)
 {
-    WALK_MEMORY(WALK_STACK);
+    WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -70,7 +70,7 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
         int is_end;
         do {
             uint source;
-            const uint tested = take(&pending, lists, stack, WALK_STACK, &source);
+            const uint tested = take(&pending, lists, stack, &source);
             is_end = tested == 0;
             if (!is_end) {
                 const int is = THREAD < (int)tested;

@@ -62,9 +62,7 @@ pub const LEVELS_OF_SINKS: usize = 3;
 pub const SINKS: [usize; LEVELS_OF_SINKS] = [4096, 512, crate::method::tree::GROUP];
 /// Cells on the stack of a walk. With fewer a large sink, which opens many, would test fewer than 32
 /// at a time; with more a multiprocessor could not hold 32 thread blocks.
-pub const WALK_STACK: usize = 1008;
-/// Cells on the stack of the first pass, which opens fewer.
-pub const FIELD_STACK: usize = 768;
+pub const WALK_STACK: usize = 960;
 /// Of these, as many as cells are below one that is opened at a time.
 pub const WALK_RESERVE: usize = 8 * LEVELS as usize;
 /// Entries of a list that wait to be written.
@@ -244,7 +242,6 @@ mod tests {
             ("SINKS_1", SINKS[1] as i64),
             ("SINKS_2", SINKS[2] as i64),
             ("WALK_STACK", WALK_STACK as i64),
-            ("FIELD_STACK", FIELD_STACK as i64),
             ("WALK_RESERVE", WALK_RESERVE as i64),
             ("WALK_BUFFER", WALK_BUFFER as i64),
             ("MOST_OF_PART", MOST_OF_PART as i64),
