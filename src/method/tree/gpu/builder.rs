@@ -91,7 +91,7 @@ pub struct Given<A> {
     pub softening2: f64,
     /// The cube of another tree, in whose units these bodies are.
     pub frame: Option<A>,
-    /// Memory for [`PACKED_BYTES`] of each place, where positions and masses are packed while the
+    /// Memory for [`BodyLayout::PACKED`] places, where positions and masses are packed while the
     /// bodies are sorted: what lies side by side comes in one piece when it is read in the order of
     /// the keys.
     pub to_pack: Option<A>,
@@ -244,8 +244,8 @@ impl<G: Gpu> Tree<G> {
     /// Sorts bodies and makes the cells. The bodies may be more than none.
     ///
     /// # Safety
-    /// The memory has all that the layout says, and is neither freed nor written to until this
-    /// returns.
+    /// The memory has all that the layout says, and the one to pack into has room for all places.
+    /// Neither is freed or written to by others until this returns.
     pub unsafe fn build(&mut self, (gpu, queue): (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         let on = (gpu, queue);
         let (places, bodies) = (given.places, given.bodies);
