@@ -91,9 +91,9 @@ pub struct Given<A> {
     pub softening2: f64,
     /// The cube of another tree, in whose units these bodies are.
     pub frame: Option<A>,
-    /// Memory for [`BodyLayout::PACKED`] places, where positions and masses are packed while the
-    /// bodies are sorted: what lies side by side comes in one piece when it is read in the order of
-    /// the keys.
+    /// Memory for all places as [`BodyLayout::PACKED`] has them, to which the bodies are copied
+    /// before they are sorted: a position and a mass side by side come in one piece when they are
+    /// read in the order of the keys.
     pub to_pack: Option<A>,
 }
 
