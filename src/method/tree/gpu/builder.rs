@@ -476,7 +476,7 @@ impl<G: Gpu> Tree<G> {
         let tiles = self.bodies.div_ceil(CELL_TILE);
         let (count, number, room) = (self.bodies as u32, tiles as i32, self.room as u32);
         let (keys, lows, paths) = (self.keys[self.sorted].at(), self.lows.at(), self.paths.at());
-        // The sort does not need them any more.
+        // The sort needs its other keys no more, so that the depths may lie there.
         let depths = self.keys[1 - self.sorted].at();
         let (found, counts, totals) = (self.found.at(), self.counts.at(), self.totals.at());
         let (cells, children, parents, leaves) =
