@@ -431,10 +431,11 @@ impl<G: Gpu> Tree<G> {
     /// Begins to sort by both words: first by the second.
     unsafe fn sort_deep(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         (self.sorted, self.words) = (0, 2);
+        // The sort by the first word has packed them.
+        let given = &given.packed();
         // SAFETY: the caller's promise.
         unsafe {
             self.make_keys(on, given, 1, (self.keys[0].at(), None), given.places)?;
-            let given = &given.packed();
             self.sort_keys(on, given.places, ALL_PASSES, false)?;
             let order = self.numbers[self.sorted].at();
             self.make_keys(on, given, 0, (self.keys[self.sorted].at(), Some(order)), given.places)?;
