@@ -20,6 +20,8 @@ WITH_TESTS := $(if $(filter dev,$(PROFILE)),--lib --bins --tests)
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
+# The number of the binary interface, as build.rs has it: before version 1 that of the minor version.
+INTERFACE := $(if $(filter 0,$(MAJOR)),0.$(word 2,$(subst ., ,$(VERSION))),$(MAJOR))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 ROOT := $(DESTDIR)$(PREFIX)
@@ -93,8 +95,8 @@ install: build
 	done
 	install -d $(ROOT)/lib/pkgconfig $(CMAKE) $(ROOT)/include $(ROOT)/bin
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
-	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(MAJOR)
-	ln -sf libkyoho.so.$(MAJOR) $(ROOT)/lib/libkyoho.so
+	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(INTERFACE)
+	ln -sf libkyoho.so.$(INTERFACE) $(ROOT)/lib/libkyoho.so
 	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
 		$(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
 	chmod 644 $(ROOT)/lib/libkyoho.a
@@ -105,18 +107,22 @@ install: build
 	sed -e 's|@VERSION@|$(VERSION)|' packaging/kyoho-config-version.cmake.in > $(CMAKE)/kyoho-config-version.cmake
 	set -e; for name in $(FORWARDS); do \
 		install -m 755 $(BUILT)/libkyoho_$$name.so $(ROOT)/lib/libkyoho_$$name.so.$(VERSION); \
-		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(MAJOR); \
-		ln -sf libkyoho_$$name.so.$(MAJOR) $(ROOT)/lib/libkyoho_$$name.so; \
+		ln -sf libkyoho_$$name.so.$(VERSION) $(ROOT)/lib/libkyoho_$$name.so.$(INTERFACE); \
+		ln -sf libkyoho_$$name.so.$(INTERFACE) $(ROOT)/lib/libkyoho_$$name.so; \
 		install -m 644 $(BUILT)/libkyoho_$$name.a $(ROOT)/lib; \
 		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@NAME@|$$name|" packaging/kyoho_forward.pc.in \
 			> $(ROOT)/lib/pkgconfig/kyoho_$$name.pc; \
 	done
-# The libraries of older versions: the links of their major number lead to these now.
-	find $(ROOT)/lib -maxdepth 1 -name 'libkyoho*.so.$(MAJOR).*' ! -name '*.so.$(VERSION)' -exec rm -f {} +
-	$(if $(filter 1,$(DROPIN)),packaging/dropin install '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR))
+# Other versions of this interface: the link of its number leads to these now. Those of other
+# interfaces stay for the programs that were linked with them.
+	find $(ROOT)/lib -maxdepth 1 -name 'libkyoho*.so.$(INTERFACE).*' ! -name '*.so.$(VERSION)' -exec rm -f {} +
+# A link of the major number alone, which builds of 0.2 once made, would give this library to
+# programs of 0.1.
+	find $(ROOT)/lib -maxdepth 1 -name 'libkyoho*.so.0' -lname '*.so.$(INTERFACE).*' -exec rm -f {} +
+	$(if $(filter 1,$(DROPIN)),packaging/dropin install '$(ROOT)' '$(PREFIX)' $(VERSION) $(INTERFACE))
 
 uninstall:
-	packaging/dropin remove '$(ROOT)' '$(PREFIX)' $(VERSION) $(MAJOR)
+	packaging/dropin remove '$(ROOT)' '$(PREFIX)' $(VERSION) $(INTERFACE)
 	rm -f $(ROOT)/lib/libkyoho.a $(ROOT)/lib/libkyoho_*.a $(ROOT)/lib/libkyoho.so* $(ROOT)/lib/libkyoho_*.so*
 	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
 	rm -f $(CMAKE)/kyoho-config.cmake $(CMAKE)/kyoho-config-version.cmake
@@ -131,6 +137,6 @@ demo-tools:
 	packaging/need gcc:gcc
 
 test-tools:
-	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake nm:binutils pkg-config:pkgconf cmake:cmake \
-		python3:python3 pip3:python3-pip mpicc:libopenmpi-dev mpirun:openmpi-bin \
+	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake pkg-config:pkgconf cmake:cmake \
+		python3:python3 pip3:python3-pip abidiff:abigail-tools readelf:binutils mpicc:libopenmpi-dev mpirun:openmpi-bin \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd

@@ -7,7 +7,7 @@ use std::path::Path;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libkyoho.so.0");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libkyoho.so.{}", interface_number());
         // A client may define functions with the same names. The library's own calls must not reach
         // them.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
@@ -30,6 +30,15 @@ fn main() {
         let files = ["prelude_opencl.h", "generated/constants.h", unit];
         let source: String = files.iter().map(|file| expanded(kernels, file)).collect();
         std::fs::write(made.join(format!("{name}.cl")), source).expect("the source is written");
+    }
+}
+
+/// Returns the number of the binary interface: a program runs with each library of its number.
+/// Before version 1 each minor version may change the interface.
+fn interface_number() -> String {
+    match (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR")) {
+        ("0", minor) => format!("0.{minor}"),
+        (major, _) => major.into(),
     }
 }
 

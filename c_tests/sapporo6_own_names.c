@@ -28,7 +28,7 @@ typedef int (*computes)(int, int, int *, double (*)[3], double (*)[3], double (*
 
 int main(void)
 {
-    void *library = dlopen("libkyoho_sapporo6.so.0", RTLD_NOW);
+    void *library = dlopen("libkyoho_sapporo6.so", RTLD_NOW);
     double x[1][3] = {{0}}, y[3] = {0, 2, 0}, zero[3] = {0}, mass = 0, eps2 = 0, a[1][3], j[1][3], s[1][3], phi, r2;
     int id = 1, nnb;
     PROMISE("the library is there", library != NULL);

@@ -25,9 +25,10 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg, misc]
         built = built_folder()
         self.work = pathlib.Path(tempfile.mkdtemp())
         newest = 17
+        interface = interface_number(self.metadata.version)
         for name in NAMES:
             # The name that the loader looks for.
-            library = self.work / f"lib{name}.so.0"
+            library = self.work / f"lib{name}.so.{interface}"
             strip = ["strip", "--strip-unneeded", "-o", str(library), str(built / f"lib{name}.so")]
             subprocess.run(strip, check=True)
             build_data["force_include"][str(library)] = f"kyoho/lib/{library.name}"
@@ -38,6 +39,12 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg, misc]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         shutil.rmtree(self.work)
+
+
+def interface_number(version: str) -> str:
+    """The number of the binary interface: before version 1 that of the minor version."""
+    major, minor = version.split(".")[:2]
+    return f"0.{minor}" if major == "0" else major
 
 
 def built_folder() -> pathlib.Path:

@@ -9,9 +9,11 @@ from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
 from . import _structures as structures
 from ._errors import Error, Result
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libkyoho.so.0")
 # The version whose structures these are; the library may be newer.
 VERSION = 200
+# Before version 1 the number of the binary interface is that of the minor version.
+INTERFACE = f"0.{VERSION // 100}" if VERSION < 10000 else str(VERSION // 10000)
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", f"libkyoho.so.{INTERFACE}")
 
 _SYSTEM = c_void_p
 _PAIR = c_void_p

@@ -12,6 +12,7 @@ import pytest
 from conftest import Bodies, close
 
 import kyoho
+from kyoho._library import INTERFACE
 
 FORKS = "ignore:This process .* is multi-threaded:DeprecationWarning"
 
@@ -42,7 +43,7 @@ def in_fork(function):
 
 def test_no_library_of_a_gpu_is_loaded_before_it_is_used():
     loaded = run("import kyoho; print(open('/proc/self/maps').read())")
-    assert "libkyoho.so.0" in loaded
+    assert f"libkyoho.so.{INTERFACE}" in loaded
     for name in ("libcuda", "libnvidia", "libOpenCL"):
         assert name not in loaded
 
@@ -132,7 +133,7 @@ def test_pools_of_processes(method):
 def test_the_forwards_find_the_library_beside_them():
     folder = pathlib.Path(kyoho.info().library).parent
     names = {path.name for path in folder.iterdir()}
-    forwards = {f"libkyoho_{name}.so.0" for name in ("sapporo6", "yebisu", "nbody6", "nbody6pp")}
-    assert {"libkyoho.so.0"} | forwards <= names
+    forwards = {f"libkyoho_{name}.so.{INTERFACE}" for name in ("sapporo6", "yebisu", "nbody6", "nbody6pp")}
+    assert {f"libkyoho.so.{INTERFACE}"} | forwards <= names
     code = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)"
     subprocess.run([sys.executable, "-c", code, *(str(folder / name) for name in forwards)], check=True)

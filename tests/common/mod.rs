@@ -28,8 +28,17 @@ pub fn link_library(folder: &Path) {
     // One build makes the tests and the shared library, in one folder.
     let library = std::env::current_exe().unwrap().with_file_name("libkyoho.so");
     assert!(library.exists(), "{} was not built", library.display());
-    for name in ["libkyoho.so", "libkyoho.so.0"] {
+    for name in ["libkyoho.so".into(), format!("libkyoho.so.{}", interface_number())] {
         std::os::unix::fs::symlink(&library, folder.join(name)).unwrap();
+    }
+}
+
+/// Returns the number of the binary interface, which names the shared library for the loader.
+pub fn interface_number() -> String {
+    let mut numbers = env!("CARGO_PKG_VERSION").split('.');
+    match (numbers.next(), numbers.next()) {
+        (Some("0"), Some(minor)) => format!("0.{minor}"),
+        (major, _) => major.unwrap().into(),
     }
 }
 
@@ -38,7 +47,7 @@ pub fn link_library(folder: &Path) {
 pub fn link_forward(folder: &Path, name: &str) {
     succeed(Command::new(root().join("forwards/build")).arg(name).arg(folder));
     let library = format!("libkyoho_{name}.so");
-    std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.0"))).unwrap();
+    std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.{}", interface_number()))).unwrap();
 }
 
 /// Returns a compiler that finds the headers and the library, and whose programs find the library
