@@ -1,6 +1,8 @@
 //! `make install` puts everything in place, and programs build against it with pkg-config or CMake
 //! alone.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -106,6 +108,62 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
+/// An installation takes away other versions of its interface, which nothing needs any more, and
+/// leaves those of other interfaces to the programs that were linked with them.
+fn other_versions(prefix: &Path, interface: &str, version: &str, install: impl Fn()) {
+    let file = |name: &str, number: &str| prefix.join(format!("lib/{name}.so.{number}"));
+    let older = format!("{interface}.999");
+    for library in ["libkyoho", "libkyoho_nbody6"] {
+        for other in [&older, "0.1.0", "9.2.3"] {
+            std::fs::write(file(library, other), "").unwrap();
+        }
+        let link = file(library, interface);
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(format!("{library}.so.{older}"), &link).unwrap();
+    }
+    // One link leads to a library of 0.1, and the other gave this one to programs of 0.1.
+    std::os::unix::fs::symlink("libkyoho.so.0.1.0", file("libkyoho", "0")).unwrap();
+    std::os::unix::fs::symlink(format!("libkyoho_nbody6.so.{version}"), file("libkyoho_nbody6", "0")).unwrap();
+    install();
+    for library in ["libkyoho", "libkyoho_nbody6"] {
+        assert!(!file(library, &older).exists());
+        assert!(file(library, "0.1.0").exists() && file(library, "9.2.3").exists());
+        let link = std::fs::read_link(file(library, interface)).unwrap();
+        assert_eq!(link, Path::new(&format!("{library}.so.{version}")));
+    }
+    assert_eq!(std::fs::read_link(file("libkyoho", "0")).unwrap(), Path::new("libkyoho.so.0.1.0"));
+    assert!(std::fs::symlink_metadata(file("libkyoho_nbody6", "0")).is_err());
+}
+
+const STATIC: &str = r#"
+#include <kyoho.h>
+#include <stdio.h>
+int main(void)
+{
+    int32_t cpu = 0, opencl = 1, cuda = 1;
+    kyoho_backend_available(KYOHO_BACKEND_CPU, &cpu);
+    kyoho_backend_available(KYOHO_BACKEND_OPENCL, &opencl);
+    kyoho_backend_available(KYOHO_BACKEND_CUDA, &cuda);
+    kyoho_system *system = NULL;
+    kyoho_result result = kyoho_system_create(NULL, &system);
+    printf("%d %d %d %d", cpu > 0, opencl, cuda, result);
+    return kyoho_system_free(system) != KYOHO_OK;
+}
+"#;
+
+/// A program that is linked with `-static` has no loader for drivers: it gets the CPU, and the log
+/// says why.
+fn static_programs_have_the_cpu(prefix: &Path) {
+    let (source, program) = (prefix.join("static.c"), prefix.join("static"));
+    std::fs::write(&source, STATIC).unwrap();
+    let flags = pkg_config(prefix, &["--cflags", "--libs", "--static"]);
+    run(Command::new("gcc").arg("-static").arg(&source).arg("-o").arg(&program).args(flags));
+    let output = run(&mut common::pocl::on_pocl(Command::new(&program), &[("KYOHO_LOG", "info")]));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "1 0 0 0");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("only the CPU is offered: the program is linked statically"), "{log}");
+}
+
 #[test]
 fn programs_build_and_run_against_an_installation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -117,9 +175,10 @@ fn programs_build_and_run_against_an_installation() {
         run(Command::new("make").current_dir(root).args(["install", "PROFILE=dev"]).arg(prefix))
     };
     install(&prefix);
+    let interface = common::interface_number();
     for file in [
         "lib/libkyoho.so",
-        "lib/libkyoho.so.0",
+        &format!("lib/libkyoho.so.{interface}"),
         "lib/libkyoho.a",
         "include/kyoho.h",
         "include/g6.h",
@@ -129,14 +188,14 @@ fn programs_build_and_run_against_an_installation() {
         "lib/cmake/kyoho/kyoho-config-version.cmake",
         "bin/kyoho",
         "lib/libkyoho_sapporo6.so",
-        "lib/libkyoho_sapporo6.so.0",
+        &format!("lib/libkyoho_sapporo6.so.{interface}"),
         "include/sapporo6.h",
         "lib/libkyoho_yebisu.so",
-        "lib/libkyoho_yebisu.so.0",
+        &format!("lib/libkyoho_yebisu.so.{interface}"),
         "include/yebisu.h",
-        "lib/libkyoho_nbody6.so.0",
+        &format!("lib/libkyoho_nbody6.so.{interface}"),
         "include/nbody6.h",
-        "lib/libkyoho_nbody6pp.so.0",
+        &format!("lib/libkyoho_nbody6pp.so.{interface}"),
         "include/nbody6pp.h",
         "lib/libkyoho_nbody6.a",
         "lib/libkyoho_sapporo6.a",
@@ -169,6 +228,7 @@ fn programs_build_and_run_against_an_installation() {
     run(&mut Command::new(&own_forms));
 
     by_cmake(&prefix, version);
+    static_programs_have_the_cpu(&prefix);
 
     let module = prefix.join("include/kyoho.f90");
     run(Command::new("gfortran").current_dir(&prefix).arg("-c").arg(module));
@@ -201,22 +261,7 @@ fn programs_build_and_run_against_an_installation() {
         assert!(!String::from_utf8(needs.stdout).unwrap().contains("kyoho"), "{forward}");
     }
 
-    // An older version stands there, to whose libraries the links no longer lead. One of another
-    // major number stays.
-    for library in ["libkyoho", "libkyoho_nbody6"] {
-        for version in ["0.0.7", "1.2.3"] {
-            std::fs::write(prefix.join(format!("lib/{library}.so.{version}")), "").unwrap();
-        }
-        std::fs::remove_file(prefix.join(format!("lib/{library}.so.0"))).unwrap();
-        std::os::unix::fs::symlink(format!("{library}.so.0.0.7"), prefix.join(format!("lib/{library}.so.0"))).unwrap();
-    }
-    install(&prefix);
-    for library in ["libkyoho", "libkyoho_nbody6"] {
-        assert!(!prefix.join(format!("lib/{library}.so.0.0.7")).exists());
-        assert!(prefix.join(format!("lib/{library}.so.1.2.3")).exists());
-        let link = std::fs::read_link(prefix.join(format!("lib/{library}.so.0"))).unwrap();
-        assert_eq!(link, Path::new(&format!("{library}.so.{version}")));
-    }
+    other_versions(&prefix, &interface, version, || drop(install(&prefix)));
 
     // Files of others under the same names stay.
     let others = ["include/g5.h", "lib/libg5.so.3", "lib/libpg5.a"].map(|file| prefix.join(file));

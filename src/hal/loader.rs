@@ -1,16 +1,25 @@
 //! The libraries of drivers, opened at run time, and tables of their functions.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
 
 use libloading::Library;
 
 /// A function whose signature is not known yet.
 pub type Symbol = unsafe extern "C" fn();
 
+/// Why a program that is linked with `-static` gets no driver.
+const IS_STATIC: &str =
+    "the program is linked statically (-static), and such a program can load no driver; link it dynamically";
+
 /// Opens the first of these libraries that is there, for as long as the process lives, since
 /// drivers leave threads behind that run in them. Returns a search for its functions, or the reason
 /// why the last one could not be opened.
 pub fn open(names: &[&str]) -> Result<impl Fn(&CStr) -> Option<Symbol> + use<>, String> {
+    if !has_dynamic_loader() {
+        log::info!("only the CPU is offered: {IS_STATIC}");
+        return Err(IS_STATIC.into());
+    }
     let mut reason = String::new();
     for name in names {
         // SAFETY: opening a driver's library runs its constructors, which do not use this process's
@@ -31,6 +40,28 @@ pub fn open(names: &[&str]) -> Result<impl Fn(&CStr) -> Option<Symbol> + use<>, 
         }
     }
     Err(reason)
+}
+
+/// Whether the dynamic loader started this program. Where it did not, the static C library opens
+/// libraries with a loader of its own, in which those of drivers crash.
+fn has_dynamic_loader() -> bool {
+    /// Notes whether the first object, which is the program, asks for a loader.
+    unsafe extern "C" fn look(object: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the C library gives the headers of the object as they lie in memory, and hands on
+        // the place of the caller's answer.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*object).dlpi_phdr, usize::from((*object).dlpi_phnum));
+            *found.cast::<bool>() = headers.iter().any(|header| header.p_type == libc::PT_INTERP);
+        }
+        1
+    }
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        let mut found = false;
+        // SAFETY: `look` matches the signature, and `found` outlives the call.
+        unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+        found
+    })
 }
 
 /// Defines a table of functions, one pointer for each, named as the library's symbol. `from` fills

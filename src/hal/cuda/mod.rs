@@ -103,7 +103,8 @@ pub fn driver() -> Result<&'static Driver> {
         Some(driver) => driver,
         None => {
             let driver = Driver::initialised(
-                loader::open(&LIBRARIES).map_err(|_| none("the driver's library, libcuda, is not found"))?,
+                loader::open(&LIBRARIES)
+                    .map_err(|reason| none(format!("the driver's library, libcuda, cannot be opened: {reason}")))?,
             )?;
             DRIVER.get_or_init(|| driver)
         }
