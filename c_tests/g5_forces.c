@@ -104,6 +104,7 @@ static void addresses(struct bodies *b)
     PROMISE("without sources forces are 0", acc[2][0] == 0.0 && pot[2] == 0.0);
     PROMISE("no sinks, no force", g5_calculate_force_on_x(NULL, NULL, NULL, 0) == 0);
     g5_set_range(-1.0, 1.0, 1e-6);
+    PROMISE("a scale of tables is taken", g5_set_eta(2.0) == 0);
     g5_close();
 }
 
@@ -156,6 +157,7 @@ static void fortran(struct bodies *b)
     g5_calculate_force_on_xemc_(&board, b->x, many2, acc, pot, &few);
     PROMISE("in one call", difference(acc[2], expected[2]) < tolerance());
     PROMISE("ranges need not be set", g5_set_range_(&range, &range, &range) == 0);
+    PROMISE("nor a scale of tables", g5_set_eta_(&range) == 0);
     g5_close_();
 }
 

@@ -58,6 +58,9 @@ int g5_get_pcibus_freq(void);
 // Does nothing, because numbers are floating-point and need no range.
 int g5_set_range(double xmin, double xmax, double mmin);
 
+// Does nothing: `eta` scales the tables of forces that GRAPE-5 could be given, which are not there.
+int g5_set_eta(double eta);
+
 // Sets the number of sources that act, which are those at the addresses below `n`. It must be set
 // before a force is computed.
 //
@@ -163,6 +166,7 @@ int g5_get_number_of_real_pipelines_(void);
 int g5_get_jmemsize_(void);
 int g5_get_pcibus_freq_(void);
 int g5_set_range_(double *xmin, double *xmax, double *mmin);
+int g5_set_eta_(double *eta);
 int g5_set_n_(int *n);
 int g5_set_nMC_(int *devid, int *n);
 int g5_set_nmc_(int *devid, int *n);

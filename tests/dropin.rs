@@ -56,6 +56,24 @@ const G6: &str = "#include <g6lib.h>\n#include <stdio.h>\n\
 const G5: &str = "#include <gp5util.h>\n#include <stdio.h>\nstatic double x[JMEMSIZE][3];\n\
     int main(void) { printf(\"%d\", g5_get_jmemsize() == (int)(sizeof x / sizeof *x)); return 0; }\n";
 
+/// The programs include what GRAPE-6 codes and old editions of REBOUND do. The latter sends sources
+/// and the scale of a table of forces, as it does for a GRAPE-7.
+const GRAPE6: &str = "#include <grape6.h>\n#include <stdio.h>\n\
+    int main(void) { printf(\"%d\", g6_npipes()); return 0; }\n";
+const GRAPE7: &str = "#include <g5nbutil.h>\n#include <stdio.h>\n\
+    int main(void) {\n\
+    double m = 4, xj[1][3] = {{2, 0, 0}}, xi[1][3] = {{0, 0, 0}}, a[1][3], p[1];\n\
+    g5_open();\n\
+    g5_set_range(-4.0, 4.0, 1.0);\n\
+    g5_set_eta(2.0);\n\
+    g5_set_jp(0, 1, &m, xj);\n\
+    g5_set_n(1);\n\
+    g5_set_eps_to_all(0.0);\n\
+    g5_calculate_force_on_x(xi, a, p, 1);\n\
+    g5_close();\n\
+    printf(\"%g\", a[0][0]);\n\
+    return 0; }\n";
+
 /// The program calls the library as Phantom-GRAPE's sample banana01 does.
 const PG6: &str = "#include <gp6util.h>\n#include <stdio.h>\n\
     int main(void) {\n\
@@ -81,6 +99,8 @@ fn programs_link_it_by_each_of_the_old_names() {
         ("pg6", "pg6", G6, "16384 1"),
         ("banana", "pg6", PG6, "16384 -1 3"),
         ("g5", "g5", G5, "1"),
+        ("grape6", "g6", GRAPE6, "16384"),
+        ("grape7", "g5", GRAPE7, "1"),
         ("pg5", "pg5", G5, "1"),
     ] {
         let shared = [libraries.clone(), headers.clone(), format!("-l{library}")];

@@ -9,6 +9,7 @@ functions! {
     g5_get_jmemsize() fortran(g5_get_jmemsize_) reads() => calls::JMEMSIZE;
     g5_get_pcibus_freq() fortran(g5_get_pcibus_freq_) reads() => 0;
     g5_set_range(xmin: f64, xmax: f64, mmin: f64) fortran(g5_set_range_) reads() => 0;
+    g5_set_eta(eta: f64) fortran(g5_set_eta_) reads() => 0;
 
     g5_set_n(n: c_int) fortran(g5_set_n_) reads(n) => calls::set_n("g5_set_n", Ok(Alone), n());
     g5_set_nMC(devid: c_int, n: c_int) fortran(g5_set_nMC_, g5_set_nmc_) reads(devid, n) =>
