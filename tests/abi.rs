@@ -48,7 +48,11 @@ fn changes_that_break_programs_are_seen() {
     describe(&root().join("include"), &before);
     let header = std::fs::read_to_string(root().join("include/kyoho.h")).unwrap();
     for (what, from, to) in [
-        ("a type", "kyoho_system_set_time(struct kyoho_system *system, double", "kyoho_system_set_time(struct kyoho_system *system, float"),
+        (
+            "a type",
+            "kyoho_system_set_time(struct kyoho_system *system, double",
+            "kyoho_system_set_time(struct kyoho_system *system, float",
+        ),
         ("a field", "int32_t structure_size;\n", "int32_t structure_size, more;\n"),
         ("a function", "kyoho_system_set_time(", "kyoho_system_set_the_time("),
     ] {

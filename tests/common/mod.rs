@@ -47,7 +47,8 @@ pub fn interface_number() -> String {
 pub fn link_forward(folder: &Path, name: &str) {
     succeed(Command::new(root().join("forwards/build")).arg(name).arg(folder));
     let library = format!("libkyoho_{name}.so");
-    std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.{}", interface_number()))).unwrap();
+    std::os::unix::fs::symlink(folder.join(&library), folder.join(format!("{library}.{}", interface_number())))
+        .unwrap();
 }
 
 /// Returns a compiler that finds the headers and the library, and whose programs find the library
