@@ -306,12 +306,48 @@ static void whatever_is_wrong_is_an_error(void) {
     CHECK(strstr(kyoho_last_error(), "is not an integrator"));
 }
 
+/* An integrator that gets the state of another goes on with the same bits. */
+static void states_go_on_elsewhere(int order) {
+    static char state[4096];
+    struct body found[2][3];
+    int64_t needed = 0;
+    const kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    kyoho_integrator *one = made(order, options, 1), *other = made(order, options, 1);
+    make_circle();
+    const kyoho_bodies bodies = bodies_of(b, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(one, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(one, 0.5, NULL, NULL));
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_state(one, NULL, 0, &needed));
+    CHECK(needed > 0 && needed <= (int64_t)sizeof state);
+    GIVES(KYOHO_BAD_COUNT, kyoho_integrator_state(one, state, -1, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_state(one, NULL, needed, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_state(one, state, needed, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_set_state(other, NULL, needed));
+    WRONG(KYOHO_BAD_OPTION, "the state is '8'; allowed: the bytes that kyoho_integrator_state gave", other,
+          kyoho_integrator_set_state(other, state, 8));
+    GIVES(KYOHO_OK, kyoho_integrator_set_state(other, state, needed));
+    kyoho_integrator *both[] = {one, other};
+    for (int k = 0; k < 2; k++) {
+        kyoho_body_states states = states_of(found[k], 3);
+        memset(found[k], 0, sizeof found[k]);
+        GIVES(KYOHO_OK, kyoho_integrator_evolve(both[k], 1.25, NULL, NULL));
+        kyoho_integration integration = KYOHO_INTEGRATION_INIT;
+        GIVES(KYOHO_OK, kyoho_integrator_describe(both[k], &integration));
+        states.count = integration.body_count;
+        CHECK(integration.time == 1.25 && states.count == 3);
+        GIVES(KYOHO_OK, kyoho_integrator_get_bodies(both[k], &states));
+        GIVES(KYOHO_OK, kyoho_integrator_free(both[k]));
+    }
+    CHECK(memcmp(found[0], found[1], sizeof found[0]) == 0);
+}
+
 int main(void) {
     for (int order = 2; order <= 8; order += 2) {
         bodies_reach_any_time(order);
         an_evolution_is_ended(order);
         bodies_collide_and_merge(order);
         threads_change_no_bit(order);
+        states_go_on_elsewhere(order);
     }
     whatever_is_wrong_is_an_error();
     return failures != 0;

@@ -428,7 +428,7 @@ module kyoho
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
-    public :: kyoho_integrator_free
+    public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -714,6 +714,25 @@ module kyoho
             import
             type(c_ptr), value :: integrator
             real(c_double), intent(out), optional :: kinetic, potential
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the state of an integrator, with which another one goes on. needed is its bytes.
+        function kyoho_integrator_state(integrator, state, room, needed) &
+                bind(c, name="kyoho_integrator_state") result(code)
+            import
+            type(c_ptr), value :: integrator, state
+            integer(c_int64_t), value :: room
+            integer(c_int64_t), intent(out), optional :: needed
+            integer(c_int32_t) :: code
+        end function
+
+        ! Goes on from a state, in place of the bodies that are there.
+        function kyoho_integrator_set_state(integrator, state, size) &
+                bind(c, name="kyoho_integrator_set_state") result(code)
+            import
+            type(c_ptr), value :: integrator, state
+            integer(c_int64_t), value :: size
             integer(c_int32_t) :: code
         end function
 

@@ -1469,6 +1469,31 @@ kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
                                        double *kinetic,
                                        double *potential);
 
+// Writes the state of an integrator: its bodies with their identifiers, radii and time, and the
+// steps and derivatives with which the next evolution goes on. `state` has room for `room` bytes,
+// and may be NULL if there is none; `needed`, which may be NULL, receives the bytes of the state.
+//
+// An integrator of the same order that is given these bytes by `kyoho_integrator_set_state` goes on
+// with the same bits, if it was made with the same options, on the same kind of device, by the
+// same version of the library. Choices and counts are no part of a state.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative room),
+// KYOHO_BUFFER_TOO_SMALL, after which nothing was written but `needed`, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_state(struct kyoho_integrator *integrator,
+                                    void *state,
+                                    int64_t room,
+                                    int64_t *needed);
+
+// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies
+// that the integrator has. What was made with the integrator stays: its options and its counts.
+//
+// Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
+// (a negative size), KYOHO_BAD_OPTION (bytes that are no state, or that of another order),
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_set_state(struct kyoho_integrator *integrator,
+                                        const void *state,
+                                        int64_t size);
+
 // Describes an integrator: its bodies, their time, and counts of its work.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a `structure_size` that is not

@@ -51,9 +51,10 @@ def built_folder() -> pathlib.Path:
     """The folder of the libraries."""
     named = os.environ.get("KYOHO_BUILT")
     if named:
-        return pathlib.Path(named)
+        return ROOT / named
     subprocess.run(["make", "build"], cwd=ROOT, check=True)
-    return pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "release"
+    # A relative one is below the folder in which cargo runs.
+    return ROOT / (os.environ.get("CARGO_TARGET_DIR") or "target") / "release"
 
 
 def newest_glibc(library: pathlib.Path) -> int:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ctypes import Structure, addressof, c_char
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ._devices import Device, device_array
 from ._errors import Error, Result
+from ._numbers import FLOAT64, INT32, INT64, plain, readable, refuse_units_and_masks
 from ._structures import CUDA, DD
 
-_FLOAT64 = numpy.dtype(numpy.float64)
-_INT32 = numpy.dtype(numpy.int32)
-_INT64 = numpy.dtype(numpy.int64)
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _NDARRAY = numpy.ndarray
 _BYTE = c_char.from_buffer
 _HOST = "memory of the host"
@@ -34,8 +34,9 @@ class Arrays:
     stream: int | None = None
     # An array on a device, of which results take their kind.
     device_array: Any = None
-    # The beginning of names of arrays in errors, such as "out."
+    # The beginning of names of arrays in errors, such as "out.", and the caller's words for some.
     label = ""
+    words: Mapping[str, str] = {"softening2_each": "softening2"}
     # Copies and owners of memory, which have to stay until the call is over.
     kept: tuple[object, ...] = ()
 
@@ -45,28 +46,32 @@ class Arrays:
 
     def rows(self, field: str, array: Any) -> None:
         """Puts an array that is read, of shape (count, 3)."""
-        if not self._as_it_is(field, array, _FLOAT64, 3):
-            self._put(field, array, _FLOAT64, 3)
+        if not self._as_it_is(field, array, FLOAT64, 3):
+            self._put(field, array, FLOAT64, 3)
 
     def elements(self, field: str, array: Any) -> None:
         """Puts an array that is read, of shape (count,)."""
-        if not self._as_it_is(field, array, _FLOAT64, 0):
-            self._put(field, array, _FLOAT64, 0)
+        if not self._as_it_is(field, array, FLOAT64, 0):
+            self._put(field, array, FLOAT64, 0)
 
     def integers(self, field: str, array: Any) -> None:
         """Puts an array of integers that is read, of shape (count,)."""
-        if not self._as_it_is(field, array, _INT32, 0):
-            self._put(field, array, _INT32, 0)
+        if not self._as_it_is(field, array, INT32, 0):
+            self._put(field, array, INT32, 0)
 
     def long_integers(self, field: str, array: Any) -> None:
         """Puts an array of 64-bit integers that is read, of shape (count,)."""
-        self._put(field, array, _INT64, 0)
+        self._put(field, array, INT64, 0)
 
     def results(self, field: str, array: Any, columns: int = 0, integers: bool = False) -> None:
         """Puts an array that is written, which is never a copy."""
-        dtype = _INT32 if integers else _FLOAT64
+        dtype = INT32 if integers else FLOAT64
         if not self._as_it_is(field, array, dtype, columns):
             self._put(field, array, dtype, columns, is_written=True)
+
+    def _name(self, field: str) -> str:
+        """The caller's name of a field."""
+        return self.label + self.words.get(field, field)
 
     def _as_it_is(self, field: str, array: Any, dtype: Any, columns: int) -> bool:
         """Puts an array whose numbers follow one another in the host's memory, and may be written.
@@ -79,7 +84,7 @@ class Arrays:
             return False
         if self.place is None:
             self.place = _HOST
-            self.first = self.label + field
+            self.first = self._name(field)
             if self.count is None:
                 self.count = shape[0]
         if shape[0] != self.count or self.place is not _HOST:
@@ -91,7 +96,7 @@ class Arrays:
         return True
 
     def _put(self, field: str, array: Any, dtype: Any, columns: int, is_written: bool = False) -> None:
-        name = self.label + field
+        name = self._name(field)
         device = None if type(array) is _NDARRAY else device_array(name, array)
         if device is not None:
             self._settle(name, device.device)
@@ -102,7 +107,7 @@ class Arrays:
                 self.device_array = array
             self.kept += (device.owner,)
         else:
-            array = _writable(name, array, dtype) if is_written else _readable(name, array, dtype)
+            array = _writable(name, array, dtype) if is_written else readable(name, array, dtype)
             self._settle(name, _HOST)
             shape = array.shape
         if self.count is None and len(shape) == (2 if columns else 1):
@@ -160,67 +165,46 @@ class LimbArrays(Arrays):
         structure.number_type = DD
 
     def rows(self, field: str, array: Any) -> None:
-        self._put(field, self._in_limbs(field, array, 3), _FLOAT64, 6)
+        self._put(field, self._in_limbs(field, array, 3), FLOAT64, 6)
 
     def elements(self, field: str, array: Any) -> None:
-        self._put(field, self._in_limbs(field, array, 0), _FLOAT64, 2)
+        self._put(field, self._in_limbs(field, array, 0), FLOAT64, 2)
 
     def results(self, field: str, array: Any, columns: int = 0, integers: bool = False) -> None:
         if integers:
             super().results(field, array, columns, integers)
             return
-        name = self.label + field
-        array = _writable(name, array, _FLOAT64)
+        name = self._name(field)
+        array = _writable(name, array, FLOAT64)
         shape = (3, 2) if columns else (2,)
         if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
             allowed = f"(n, {', '.join(map(str, shape))}), as other arrays have two limbs"
             raise Error(f"{name} has the shape {array.shape}; allowed: {allowed}", Result.BAD_COUNT)
         if not array.flags.c_contiguous:
             raise _bad_strides(name, array.strides)
-        self._put(field, array.reshape(len(array), 2 * columns or 2), _FLOAT64, 2 * columns or 2, is_written=True)
+        self._put(field, array.reshape(len(array), 2 * columns or 2), FLOAT64, 2 * columns or 2, is_written=True)
 
     def _in_limbs(self, field: str, array: Any, columns: int) -> Any:
         """Numbers of two doubles as rows of doubles."""
-        name = self.label + field
+        name = self._name(field)
         if type(array) is not _NDARRAY and device_array(name, array) is not None:
             raise Error(f"{name} is on a CUDA device; allowed: arrays of numpy in precision 'quad'")
-        given = numpy.asarray(array)
+        given = plain(name, array)
         width = 2 * columns or 2
         wanted = 2 if columns else 1
-        if given.dtype == numpy.longdouble != _FLOAT64:
+        if given.dtype == numpy.longdouble != FLOAT64:
             # Its 64 bits of a fraction are exact in two limbs.
             high = given.astype(numpy.float64)
             given = numpy.stack([high, (given - high).astype(numpy.float64)], axis=-1)
         elif given.ndim == wanted:
-            high = _readable(name, given, _FLOAT64)
+            high = readable(name, given, FLOAT64)
             given = numpy.stack([high, numpy.zeros_like(high)], axis=-1)
         else:
-            given = _readable(name, given, _FLOAT64)
+            given = readable(name, given, FLOAT64)
         if given.ndim != wanted + 1 or given.shape[-1] != 2 or (columns and given.shape[1] != columns):
             allowed = f"(n, {columns}), (n, {columns}, 2)" if columns else "(n,), (n, 2)"
             raise Error(f"{name} has the shape {numpy.shape(array)}; allowed: {allowed}", Result.BAD_COUNT)
         return numpy.ascontiguousarray(given).reshape(len(given), width)
-
-
-def limbs_of(name: str, number: Any) -> tuple[float, float]:
-    """A number in two doubles, with all digits that these have."""
-    exact = _exact(name, number)
-    high = float(exact)
-    return high, float(exact - Fraction(high)) if isinstance(exact, Fraction) else 0.0
-
-
-def _exact(name: str, number: Any) -> Fraction | float:
-    """A number with all its digits; infinities and what is no number stay floats."""
-    try:
-        return Fraction(number.item() if isinstance(number, numpy.generic) else number)
-    except (ValueError, OverflowError):
-        try:
-            return float(number)
-        except (TypeError, ValueError):
-            pass
-    except TypeError:
-        pass
-    raise Error(f"{name} is {number!r}; allowed: real numbers")
 
 
 def _bad_strides(name: str, strides: Any) -> Error:
@@ -241,34 +225,20 @@ def _check_type(name: str, device: Device, dtype: Any, is_written: bool) -> None
 
 def numbers(name: str, array: Any) -> Any:
     """An array of numpy with the real numbers of an object."""
-    return _readable(name, array, _FLOAT64)
+    return readable(name, array, FLOAT64)
 
 
-def _readable(name: str, array: Any, dtype: Any) -> Any:
-    """An array of numpy of the wanted type."""
-    if hasattr(array, "unit") or hasattr(array, "units"):
-        raise Error(f"{name} has a unit; allowed: plain numbers, such as its value in units with G = 1")
-    if isinstance(array, numpy.ma.MaskedArray):
-        raise Error(f"{name} has a mask; allowed: plain arrays")
-    try:
-        given = numpy.asarray(array)
-    except Exception as error:
-        raise Error(f"{name} is no array of numbers: {error}") from error
-    kinds = "iu" if dtype.kind == "i" else "fiu"
-    if given.dtype.kind not in kinds and given.size > 0:
-        allowed = "integers" if dtype.kind == "i" else "real numbers"
-        raise Error(f"{name} is an array of {given.dtype}; allowed: {allowed}")
-    if dtype is _INT32 and given.dtype != dtype and given.size > 0:
-        limits = numpy.iinfo(dtype)
-        least, most = given.min(), given.max()
-        if least < limits.min or most > limits.max:
-            value = least if least < limits.min else most
-            raise Error(f"{name} has the number {value}; allowed: integers of 32 bits", Result.BAD_ADDRESS)
-    return given.astype(dtype, copy=False)
+def integers(name: str, array: Any) -> Any:
+    """An array of numpy with the integers of an object, which have 32 bits."""
+    found = readable(name, array, INT32)
+    if found.ndim != 1:
+        raise Error(f"{name} has the shape {found.shape}; allowed: (n,)", Result.BAD_COUNT)
+    return found
 
 
 def _writable(name: str, array: Any, dtype: Any) -> Any:
-    if not isinstance(array, _NDARRAY) or hasattr(array, "unit"):
+    refuse_units_and_masks(name, array)
+    if not isinstance(array, _NDARRAY):
         raise Error(f"{name} is a {type(array).__name__}; allowed: arrays of numpy, or on a CUDA device")
     if array.dtype != dtype:
         raise Error(f"{name} is an array of {array.dtype}; allowed: {dtype.name}")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from ctypes import byref, c_double, c_void_p, sizeof
+from ctypes import byref, c_double, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
 from . import _structures as structures
-from ._arrays import Arrays
+from ._arrays import Arrays, integers
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, failure, library
+from ._numbers import integer, integer_or_none, number, number_or_none
 from ._results import word
 from ._system import _options
 
@@ -160,6 +161,8 @@ class Cluster(Handle):
     -0.125
     """
 
+    __slots__ = ("_evolving", "_next", "_options", "_order")
+
     _noun = "cluster"
     _again = ", and add the bodies again"
     _free = "kyoho_integrator_free"
@@ -186,25 +189,45 @@ class Cluster(Handle):
     ) -> None:
         super().__init__()
         self._evolving: int | None = None
+        # What another one is made with.
+        self._options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
-        if not gravity > 0:
-            raise Error(f"gravity is {gravity}; allowed: numbers above 0")
         given = structures.IntegratorOptions(
             sizeof(structures.IntegratorOptions),
             chosen("criterion", criterion, structures.STEP_CRITERIA),
-            eps,
-            gravity,
-            eta or 0.0,
-            dt_max or 0.0,
-            dt_min or 0.0,
-            time,
-            approach_distance or 0.0,
+            number("eps", eps, least=0),
+            number("gravity", gravity, above=0),
+            number_or_none("eta", eta) or 0.0,
+            number_or_none("dt_max", dt_max) or 0.0,
+            number_or_none("dt_min", dt_min) or 0.0,
+            number("time", time),
+            number_or_none("approach_distance", approach_distance) or 0.0,
         )
         handle = c_void_p()
         check(library.kyoho_integrator_create(byref(options), byref(given), byref(handle)))
         self._handle = handle.value or 0
-        self._order = order
+        self._order = integer("order", order)
         self._next = 0
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return object.__reduce_ex__(self, max(protocol, 2))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state, needed = create_string_buffer(1), c_int64()
+        while result := library.kyoho_integrator_state(self._own(), state, len(state), byref(needed)):
+            if result != Result.BUFFER_TOO_SMALL:
+                check(result)
+            state = create_string_buffer(needed.value)
+        more = getattr(self, "__dict__", {})
+        return {"options": self._options, "state": state.raw, "next": self._next, "more": dict(more)}
+
+    def __setstate__(self, given: dict[str, Any]) -> None:
+        Cluster.__init__(self, **given["options"])
+        state = given["state"]
+        check(library.kyoho_integrator_set_state(self._handle, state, len(state)))
+        self._next = given["next"]
+        for name, value in given["more"].items():
+            setattr(self, name, value)
 
     def __repr__(self) -> str:
         if not self._handle:
@@ -247,9 +270,9 @@ class Cluster(Handle):
         if identifiers is None:
             identifiers = numpy.arange(self._next, self._next + count, dtype=numpy.int32)
         arrays.elements("masses", masses)
-        self._put(arrays, identifiers, None, None, velocities, radii)
+        known = numpy.array(integers("identifiers", identifiers))
+        self._put(arrays, known, None, None, velocities, radii)
         check(library.kyoho_integrator_add_bodies(self._own(), structure))
-        known = numpy.array(identifiers, dtype=numpy.int32)
         self._next = max(self._next, int(known.max(initial=-1)) + 1)
         return known
 
@@ -291,7 +314,7 @@ class Cluster(Handle):
 
     def remove(self, identifiers: Any) -> None:
         """Removes the bodies with these identifiers, ``(n,)`` of int32; none if one is not there."""
-        given = numpy.ascontiguousarray(identifiers, dtype=numpy.int32)
+        given = numpy.ascontiguousarray(integers("identifiers", identifiers))
         check(library.kyoho_integrator_remove_bodies(self._own(), given.size, given.ctypes.data))
 
     def get(self, identifiers: Any = None) -> Bodies:
@@ -306,7 +329,7 @@ class Cluster(Handle):
         """
         handle = self._own()
         structure = structures.BodyStates(sizeof(structures.BodyStates))
-        known = self.identifiers if identifiers is None else numpy.array(identifiers, dtype=numpy.int32)
+        known = self.identifiers if identifiers is None else numpy.array(integers("identifiers", identifiers))
         arrays = Arrays(structure)
         arrays.integers("identifiers", known)
         count = structure.count = arrays.rows_there()
@@ -398,6 +421,9 @@ class Cluster(Handle):
             block step.
         """
         handle = self._own()
+        time = number("time", time)
+        if type(seconds) is not float or seconds != float("inf"):
+            seconds = number_or_none("seconds", seconds)
         begun = clock.monotonic()
         interrupted: list[tuple[Any, ...]] = []
         raised: list[BaseException] = []
@@ -414,8 +440,9 @@ class Cluster(Handle):
             return bool(interrupted or raised or ends)
 
         options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
-        options.block_steps = block_steps or 0
-        options.progress_seconds = _SECONDS if progress is None else progress_seconds
+        options.block_steps = integer_or_none("block_steps", block_steps, least=0, most=2**63 - 1) or 0
+        pause = number("progress_seconds", progress_seconds, least=0)
+        options.progress_seconds = _SECONDS if progress is None else pause
         outcome = structures.Evolution(sizeof(structures.Evolution))
         # A signal would be lost in a function that the library calls, so it is kept until the call
         # is over.

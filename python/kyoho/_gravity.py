@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
 
+from . import _structures as structures
 from ._arrays import numbers
 from ._devices import device_array, numbers_like
-from ._errors import Error
+from ._errors import Error, chosen
+from ._numbers import integer, integer_or_none, is_single, number, number_or_none, text_or_none
 from ._results import Forces, Sources, TreeErrors
-from ._system import System
+from ._system import DEVICES, System
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Numbers = NDArray[numpy.float64]
 
+# The words of callers for arrays of sinks.
+_WORDS = {"softening2_each": "eps"}
+_WORDS_AT = {"positions": "at", **_WORDS}
 # As many systems a thread keeps, of different options.
 _KEPT = 4
 
@@ -39,6 +44,17 @@ class _Kept(threading.local):
         """
         if self.process != os.getpid():
             self.__init__()  # type: ignore[misc]
+        order, precision, backend, devices, threads, accuracy, theta = options
+        # Words and numbers of any type, such as arrays without axes, which cannot be looked up.
+        options = (
+            integer("order", order),
+            precision if chosen("precision", precision, structures.PRECISIONS) else None,
+            backend if chosen("backend", backend, structures.BACKENDS) else None,
+            devices if text_or_none("devices", devices, DEVICES) else None,
+            integer_or_none("threads", threads, least=1),
+            number_or_none("accuracy", accuracy),
+            number_or_none("theta", theta),
+        )
         system = self.systems.pop(options, None) if is_new else self.systems.get(options)
         if system is not None and is_new:
             system.close()
@@ -201,7 +217,8 @@ def gravity(
     if at is None and type(places) is numpy.ndarray and type(softening2) is float:
         forces = system.force_all(softening2, nj=nj, out=forces)
     else:
-        forces = system.force(places, indices=indices, softening2=softening2, nj=nj, out=forces)
+        given = (places, None, None, None, indices, softening2)
+        forces = system._force(given, nj, forces, _WORDS if at is None else _WORDS_AT)
     return (forces.accelerations, forces.potentials) if potential else forces.accelerations
 
 
@@ -229,11 +246,14 @@ def tree_error(
     """
     if accuracy is None and theta is None:
         raise Error("accuracy and theta are None; allowed: one of them, for a tree")
-    softening2 = _squared(eps)
+    softening2 = number("eps", eps, least=0) ** 2
     options = (precision, backend, devices, threads, accuracy, theta)
+    if at is not None:
+        at = numbers("at", at)
     system, nj, indices, places = _written(positions, masses, at, options)
-    samples = min(samples, len(places))
-    return system.tree_error(places, indices=indices, samples=samples, softening2=softening2, nj=nj)
+    words = _WORDS if at is None else _WORDS_AT
+    samples = min(integer("samples", samples), len(places))
+    return system._tree_error((places, None, None, None, indices, softening2), samples, nj, words)
 
 
 def forces_on_lists(
@@ -350,6 +370,7 @@ def forces_in_batch(
 def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> tuple[System, int, Any, Any]:
     """The system of these bodies, their number, and the indices and the positions of the sinks."""
     precision, backend, devices, threads, accuracy, theta = options
+    accuracy, theta = number_or_none("accuracy", accuracy), number_or_none("theta", theta)
     if precision is None and (accuracy or theta) and "KYOHO_PRECISION" not in os.environ:
         precision = "single"
     is_new = False
@@ -375,19 +396,15 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
 
 
 def _squared(eps: Any) -> Any:
-    if type(eps) is not float:
-        if hasattr(eps, "__cuda_array_interface__"):
-            return eps * eps
-        try:
-            eps = numpy.asarray(eps, dtype=numpy.float64)
-        except (TypeError, ValueError) as error:
-            raise Error(f"eps is {eps!r}; allowed: a number, or an array") from error
-        if not (eps >= 0).all():
-            raise Error(f"eps is {eps.min()}; allowed: 0 or more")
-        return eps * eps if eps.ndim else float(eps * eps)
-    if not eps >= 0:
-        raise Error(f"eps is {eps}; allowed: 0 or more")
-    return eps * eps
+    if is_single(eps):
+        length = number("eps", eps, least=0)
+        return length * length
+    if device_array("eps", eps) is not None:
+        return eps * eps
+    lengths = numbers("eps", eps)
+    if not (lengths >= 0).all():
+        raise Error(f"eps is {lengths.min()}; allowed: 0 or more")
+    return lengths * lengths
 
 
 def _as_forces(out: Any, potential: bool) -> Forces:

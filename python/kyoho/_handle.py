@@ -9,15 +9,21 @@ from ._errors import Error, Result
 from ._library import check, library
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     Self = TypeVar("Self", bound="Handle")
+
+
+_PROCESS = os.getpid
 
 
 class Handle:
     """Something of the library that belongs to the process that made it. What could not be made can
     go too.
     """
+
+    __slots__ = ("__weakref__", "_handle", "_process", "_release")
 
     # Its name in messages, what a fork does after making one, and the library's function that frees it.
     _noun: ClassVar[str]
@@ -26,13 +32,15 @@ class Handle:
 
     def __init__(self) -> None:
         self._handle = 0
-        self._process = os.getpid()
+        self._process = _PROCESS()
+        # Modules may have gone before the last of their objects.
+        self._release: Any = getattr(library, self._free)
 
-    def _freed(self) -> int:
+    def _freed(self, getpid: Callable[[], int] = _PROCESS) -> int:
         """Frees it in the process that made it: in a fork it belongs to the parent."""
-        handle, self._handle = getattr(self, "_handle", 0), 0
-        free: Any = getattr(library, self._free)
-        return free(handle) if handle and self._process == os.getpid() else 0
+        handle, self._handle = self._handle, 0
+        found: int = self._release(handle) if handle and self._process == getpid() else 0
+        return found
 
     def close(self) -> None:
         """Frees its memory and devices. It is no error if that was done before."""
@@ -47,7 +55,18 @@ class Handle:
         self.close()
 
     def __del__(self) -> None:
-        self._freed()
+        try:
+            self._freed()
+        except Exception:
+            # It was never made, or the process ends and has lost what this needs: nobody is there
+            # to be told.
+            return
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"a {self._noun} cannot be copied or pickled, as it has devices and memory of its own; "
+            f"make another one{self._again}"
+        )
 
     def _own(self) -> int:
         """The handle, for calls of the process that made it."""

@@ -95,6 +95,8 @@ _RESULTS = {
     ),
     "kyoho_integrator_encounters": (_INTEGRATOR, POINTER(structures.Encounters)),
     "kyoho_integrator_energies": (_INTEGRATOR, POINTER(c_double), POINTER(c_double)),
+    "kyoho_integrator_state": (_INTEGRATOR, c_void_p, c_int64, POINTER(c_int64)),
+    "kyoho_integrator_set_state": (_INTEGRATOR, c_void_p, c_int64),
     "kyoho_integrator_describe": (_INTEGRATOR, POINTER(structures.Integration)),
     "kyoho_integrator_free": (_INTEGRATOR,),
 }

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ctypes import byref, c_int64, c_void_p, create_string_buffer, sizeof
-from fractions import Fraction
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from . import _structures as structures
-from ._arrays import Arrays, limbs_of
+from ._arrays import Arrays, integers
 from ._devices import Device, device_array, empty_like
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, library
+from ._numbers import (
+    INT64,
+    integer,
+    integer_or_none,
+    is_single,
+    limbs_of,
+    plain,
+    readable,
+    refuse_units_and_masks,
+    text_or_none,
+)
+from ._system import DEVICES
 
 _F32, _F64, _FF, _DD, _I32, _U32 = range(1, 7)
 _NAMES = {_F32: "f32", _F64: "f64", _FF: "ff", _DD: "dd", _I32: "i32", _U32: "u32"}
@@ -106,7 +117,7 @@ def pair_gravity(order: int) -> str:
     >>> found["acc"][0, 0]      # 1/9 as the sum of two doubles
     array([1.11111111e-01, 6.16790569e-18])
     """
-    text = library.kyoho_pair_gravity(order) if isinstance(order, int) else None
+    text = library.kyoho_pair_gravity(integer("order", order, allowed="2, 4, 6, 8"))
     if text is None:
         raise Error(f"order is {order!r}; allowed: 2, 4, 6, 8")
     found: str = text.decode()
@@ -118,6 +129,8 @@ class Pair(Handle):
 
     Threads may use several at once; calls of one wait for one another.
     """
+
+    __slots__ = ("_on_device", "_sinks", "_started", "_variables")
 
     _noun = "pair interaction"
     _again = ""
@@ -138,13 +151,16 @@ class Pair(Handle):
         options = structures.PairOptions(sizeof(structures.PairOptions))
         options.f64_as_dd = int(bool(f64_as_dd))
         options.backend = chosen("backend", backend, structures.BACKENDS)
-        options.threads = threads or 0
-        if devices is not None:
-            options.devices = devices.encode()
+        options.threads = integer_or_none("threads", threads, least=1) or 0
+        options.devices = text_or_none("devices", devices, DEVICES)
         handle = c_void_p()
         check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
         self._handle = handle.value or 0
-        self._on_device = {}
+        # The fields on a device, with what keeps their memory.
+        self._on_device: dict[str, tuple[Any, object]] = {}
+        self._sinks = 0
+        # The number of sinks of the run that was started.
+        self._started = 0
         self._variables = {section: self._declared(section) for section in range(_SINKS, _OF_RESULTS + 1)}
 
     def _declared(self, section: int) -> dict[str, _Variable]:
@@ -251,14 +267,15 @@ class Pair(Handle):
                 self._set(self._variable(section, f"{name}.", field), f"{name}.{field}", array)
         for name, value in parameters.items():
             self._set_parameter(self._variable(_PARAMETERS, "", name), value)
-        of_sources = -1 if sources is None else sources
+        of_sinks = -1 if sinks is None else integer("sinks", sinks, least=0)
+        of_sources = -1 if sources is None else integer("sources", sources, least=0)
         if any(array is not None for array in lists[1:]):
             return self._run_lists(call, *lists, of_sources)
         if lists[0] is not None:
             raise Error("sink_offsets is given without lists; allowed: with source_offsets or first_addresses")
         function = getattr(library, f"kyoho_pair_{call}")
-        check(function(self._handle, -1 if sinks is None else sinks, of_sources))
-        return self._sinks if sinks is None else sinks
+        check(function(self._handle, of_sinks, of_sources))
+        return self._sinks if sinks is None else of_sinks
 
     def _results(self, count: int) -> dict[str, Any]:
         return {name: self._result(variable, count) for name, variable in self._variables[_OF_RESULTS].items()}
@@ -271,12 +288,6 @@ class Pair(Handle):
         """The text of the kernels that a backend gets: PTX for ``cuda``, OpenCL C for ``opencl``."""
         number = chosen("backend", backend, structures.BACKENDS)
         return self._text(lambda *arguments: library.kyoho_pair_source(arguments[0], number, *arguments[1:]))
-
-    _sinks = 0
-    # The fields on a device, with what keeps their memory.
-    _on_device: dict[str, tuple[Any, object]]
-    # The number of sinks of the run that was started.
-    _started = 0
 
     def _variable(self, section: int, prefix: str, name: str) -> _Variable:
         variables = self._variables[section]
@@ -292,7 +303,7 @@ class Pair(Handle):
             self._set_on_device(variable, name, array, device)
             return
         self._on_device.pop(name, None)
-        rows = numpy.asarray(array)
+        rows = plain(name, array)
         number_type = _NUMBERS.get(rows.dtype)
         if variable.type in (_FF, _DD) and rows.ndim == len(wanted) + 2 and rows.shape[-1] == 2:
             limb = numpy.float64 if variable.type == _DD else numpy.float32
@@ -346,7 +357,8 @@ class Pair(Handle):
             self._sinks = device.shape[0]
 
     def _set_parameter(self, variable: _Variable, value: Any) -> None:
-        values = [value] if isinstance(value, (str, int, float, Fraction)) else numpy.asarray(value, object).ravel()
+        refuse_units_and_masks(variable.name, value)
+        values = [value] if is_single(value) else numpy.asarray(value, object).ravel()
         limbs = numpy.array([limbs_of(variable.name, number) for number in values], numpy.float64).reshape(-1, 2)
         check(
             library.kyoho_pair_set_parameter(self._handle, variable.name.encode(), _DD, limbs.ctypes.data, len(limbs))
@@ -366,7 +378,12 @@ class Pair(Handle):
         form = source_offsets if source_offsets is not None else first_addresses
         if form is None:
             raise Error("addresses or source_counts are given alone; allowed: with source_offsets or first_addresses")
-        count = max(len(form) - 1, 0) if source_offsets is not None else len(form)
+        if source_offsets is not None:
+            source_offsets = readable("source_offsets", source_offsets, INT64)
+            count = max(source_offsets.size - 1, 0)
+        else:
+            first_addresses = integers("first_addresses", first_addresses)
+            count = len(first_addresses)
         if sink_offsets is None:
             sink_offsets = numpy.arange(count + 1, dtype=numpy.int32)
         offsets, ranges, entries = Arrays(lists, count + 1), Arrays(lists, count), Arrays(lists)
@@ -378,7 +395,7 @@ class Pair(Handle):
                 ranges.integers(name, array)
         if addresses is not None:
             entries.integers("addresses", addresses)
-            last = int(numpy.asarray(source_offsets)[-1]) if source_offsets is not None else 0
+            last = int(source_offsets[-1]) if source_offsets is not None and source_offsets.size else 0
             if last > entries.rows_there():
                 raise Error(
                     f"source_offsets[{count}] is {last}; allowed: up to {entries.rows_there()}, as there are addresses",
@@ -407,7 +424,7 @@ class Pair(Handle):
 
     def _text(self, call: Any) -> str:
         needed = c_int64()
-        result = call(self._handle, None, 0, byref(needed))
+        result = call(self._own(), None, 0, byref(needed))
         if result != Result.BUFFER_TOO_SMALL:
             check(result)
         room = create_string_buffer(needed.value)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from . import _structures as structures
-from ._arrays import Arrays, LimbArrays, limbs_of
+from ._arrays import Arrays, LimbArrays
 from ._devices import device_array
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, failure, library
+from ._numbers import integer, integer_or_none, is_single, limbs_of, number, number_or_none, text_or_none
 from ._results import (
     Forces,
     Interaction,
@@ -29,8 +30,11 @@ from ._results import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+DEVICES = "'all', a count such as '2', a list such as '0,2' or '3,'"
 _SINKS = sizeof(structures.Sinks)
 _SOURCES = sizeof(structures.Sources)
 _PREDICTED = {
@@ -93,6 +97,8 @@ class System(Handle):
     array([2], dtype=int32)
     """
 
+    __slots__ = ("_interaction", "_kinds", "_made", "_nj", "_started")
+
     _noun = "system"
     _again = ", and write the sources again"
     _free = "kyoho_system_free"
@@ -147,8 +153,8 @@ class System(Handle):
         handle, count, text = self._own(), c_int32(), ctypes.create_string_buffer(256)
         check(library.kyoho_system_device_count(handle, byref(count)))
         names = []
-        for number in range(count.value):
-            result = library.kyoho_system_device_name(handle, number, text, len(text))
+        for device in range(count.value):
+            result = library.kyoho_system_device_name(handle, device, text, len(text))
             if result != Result.BUFFER_TOO_SMALL:
                 check(result)
             names.append(text.value.decode(errors="replace"))
@@ -189,16 +195,21 @@ class System(Handle):
         the place of a GPU. -1: it computes none. 0: what the environment says, else a constant of
         the device's model.
         """
-        check(library.kyoho_system_set_crossover(self._own(), pairs))
+        check(library.kyoho_system_set_crossover(self._own(), _pairs("pairs", pairs)))
 
     def set_time(self, time: Any) -> None:
         """Sets the time to which the sources of the next blocks are predicted; it is 0 until then. In
         precision ``"quad"`` it may also be a ``Fraction``, a ``Decimal``, a text or two limbs.
         """
         if self._made is Arrays or type(time) is float:
-            check(library.kyoho_system_set_time(self._own(), time))
+            check(library.kyoho_system_set_time(self._own(), number("time", time)))
             return
-        high, low = time if isinstance(time, (tuple, list, numpy.ndarray)) else limbs_of("time", time)
+        if is_single(time):
+            high, low = limbs_of("time", time)
+        elif len(time) == 2:
+            high, low = number("time[0]", time[0]), number("time[1]", time[1])
+        else:
+            raise Error(f"time is {time!r}; allowed: a number, or the two of a number of two doubles")
         check(library.kyoho_system_set_time_dd(self._own(), high, low))
 
     def set_sources(
@@ -237,6 +248,7 @@ class System(Handle):
         addresses : (n,) of int32
             The address of each source, 0 or more. None: from ``first_address`` on.
         """
+        first_address = integer("first_address", first_address)
         sources = (
             positions,
             masses,
@@ -263,7 +275,7 @@ class System(Handle):
         if addresses is None:
             end: int | None = first_address + structure.count
         elif arrays.device_array is None:
-            end = int(numpy.max(addresses, initial=-1)) + 1
+            end = int(numpy.max(numpy.asarray(addresses), initial=-1)) + 1
         else:
             # They are not looked at here.
             end = None
@@ -276,8 +288,10 @@ class System(Handle):
         time: positions, and the derivatives that forces of the system's order need. Rows of
         addresses that were never written are NaN. ``count=None``: up to the last one.
         """
+        first_address = integer("first_address", first_address)
         if count is None:
             count = max(self._sources_below(None) - first_address, 0)
+        count = integer("count", count, least=0)
         structure = structures.Predictions(sizeof(structures.Predictions))
         arrays = self._made(structure, count)
         shape = (count, 3) if self._made is Arrays else (count, 3, 2)
@@ -333,7 +347,7 @@ class System(Handle):
         Forces
             ``out``, or all that the system computes, on the device if the sinks are there.
         """
-        sinks, arrays, count = _sinks(
+        given = (
             positions,
             velocities,
             accelerations,
@@ -343,12 +357,17 @@ class System(Handle):
             radii2,
             steps,
             neighbour_criterion,
-            self._made,
         )
+        return self._force(given, nj, out)
+
+    def _force(
+        self, given: tuple[Any, ...], nj: int | None, out: Forces | None, words: Mapping[str, str] = Arrays.words
+    ) -> Forces:
+        """As :meth:`force`, with the words of its caller for arrays."""
+        sinks, arrays, count = _sinks(*given, made=self._made, words=words)
         self._check_place(arrays)
         handle = self._own()
-        if nj is None:
-            nj = self._sources_below(None)
+        nj = self._sources_below(nj)
         if out is None:
             out = new_forces(self._kinds, count, arrays)
         elif type(out) is not Forces or out._count != count:
@@ -384,7 +403,7 @@ class System(Handle):
         count = self._sources_below(nj)
         made = self._made(structures.Forces())
         out = new_forces(self._kinds, count, made) if out is None else _check_out(out, count)
-        check(library.kyoho_system_force_all(handle, count, _one(softening2), out._structure))
+        check(library.kyoho_system_force_all(handle, count, number("softening2", softening2), out._structure))
         return out
 
     def start_all(self, softening2: float = 0.0, *, nj: int | None = None) -> None:
@@ -392,7 +411,7 @@ class System(Handle):
         gives the forces.
         """
         count = self._sources_below(nj)
-        check(library.kyoho_system_start_all(self._own(), count, _one(softening2)))
+        check(library.kyoho_system_start_all(self._own(), count, number("softening2", softening2)))
         self._started = (count, self._made(structures.Forces()), [])
 
     def start(
@@ -422,7 +441,7 @@ class System(Handle):
             radii2,
             steps,
             neighbour_criterion,
-            self._made,
+            made=self._made,
         )
         self._check_place(arrays)
         check(library.kyoho_system_start(self._own(), self._sources_below(nj), sinks))
@@ -474,8 +493,7 @@ class System(Handle):
         """
         sinks, _, count = _sinks(positions, None, None, None, indices, 0.0, radii2)
         handle = self._own()
-        if nj is None:
-            nj = self._sources_below(None)
+        nj = self._sources_below(nj)
         offsets: NDArray[numpy.int64] = numpy.empty(count + 1, numpy.int64)
         check(library.kyoho_system_find_neighbours(handle, nj, byref(sinks), offsets.ctypes.data))
         addresses: NDArray[numpy.int32] = numpy.empty(int(offsets[-1]), numpy.int32)
@@ -487,6 +505,7 @@ class System(Handle):
         the sources with ``|r|**2 < radii2[sink]``; in a system of regular forces those that the
         force leaves out.
         """
+        sink = integer("sink", sink)
         handle, count = self._own(), c_int32()
         found: NDArray[numpy.int32] = numpy.empty(256, numpy.int32)
         while True:
@@ -503,8 +522,16 @@ class System(Handle):
         system was made with, against direct sums. They are 0 where the block has so few pairs that
         it is summed directly anyhow. The parameters are those of :meth:`force`.
         """
-        sinks, arrays, _ = _sinks(positions, None, None, None, indices, softening2)
+        given = (positions, None, None, None, indices, number("softening2", softening2))
+        return self._tree_error(given, samples, nj)
+
+    def _tree_error(
+        self, given: tuple[Any, ...], samples: int, nj: int | None, words: Mapping[str, str] = Arrays.words
+    ) -> TreeErrors:
+        """As :meth:`tree_error`, with the words of its caller for arrays."""
+        sinks, arrays, _ = _sinks(*given, words=words)
         self._check_place(arrays)
+        samples = integer("samples", samples)
         errors = structures.TreeErrors(sizeof(structures.TreeErrors))
         nj = self._sources_below(nj)
         check(library.kyoho_system_tree_error(self._own(), nj, sinks, samples, byref(errors)))
@@ -621,7 +648,7 @@ class System(Handle):
 
     def _sources_below(self, nj: int | None) -> int:
         if nj is not None:
-            return nj
+            return integer("nj", nj)
         if self._nj is None:
             raise Error("nj is None, and addresses on a device were not looked at; allowed: nj=")
         return self._nj
@@ -703,22 +730,22 @@ def _options(
     accuracy: float | None,
     theta: float | None,
 ) -> structures.Options:
-    if devices is not None and not isinstance(devices, str):
-        raise Error(f"devices is {devices!r}; allowed: 'all', a count such as '2', a list such as '0,2' or '3,'")
-    if threads is not None and threads < 1:
-        raise Error(f"threads is {threads}; allowed: 1 or more")
     return structures.Options(
         sizeof(structures.Options),
-        order,
+        integer("order", order, allowed="2, 4, 6, 8"),
         chosen("precision", precision, structures.PRECISIONS),
         chosen("scope", scope, structures.SCOPES),
         chosen("backend", backend, structures.BACKENDS),
-        threads or 0,
-        None if devices is None else devices.encode(),
-        crossover,
-        accuracy or 0.0,
-        theta or 0.0,
+        integer_or_none("threads", threads, least=1) or 0,
+        text_or_none("devices", devices, DEVICES),
+        _pairs("crossover", crossover),
+        number_or_none("accuracy", accuracy) or 0.0,
+        number_or_none("theta", theta) or 0.0,
     )
+
+
+def _pairs(name: str, crossover: int) -> int:
+    return integer(name, crossover, least=-1, most=2**63 - 1)
 
 
 def _sources(
@@ -758,11 +785,14 @@ def _sinks(
     radii2: Any = None,
     steps: Any = None,
     neighbour_criterion: str | None = None,
+    *,
     made: type[Arrays] = Arrays,
+    words: Mapping[str, str] = Arrays.words,
 ) -> tuple[structures.Sinks, Arrays, int]:
     """The structure of some sinks, its arrays, and the number of sinks."""
     sinks = structures.Sinks(_SINKS)
     arrays = made(sinks)
+    arrays.words = words
     arrays.rows("positions", positions)
     if velocities is not None:
         arrays.rows("velocities", velocities)
@@ -774,10 +804,7 @@ def _sinks(
         sinks.exclusion = structures.EXCLUDE_NOTHING
     else:
         arrays.integers("indices", indices)
-    if type(softening2) is float:
-        sinks.softening2 = softening2
-    else:
-        _soften(arrays, sinks, softening2)
+    _soften(arrays, sinks, softening2)
     if radii2 is not None:
         arrays.elements("radii2", radii2)
     if steps is not None:
@@ -790,18 +817,10 @@ def _sinks(
 
 def _soften(arrays: Arrays, structure: Any, softening2: Any) -> None:
     """Puts the softening of all bodies, or of each."""
-    if hasattr(softening2, "__len__") or hasattr(softening2, "__cuda_array_interface__"):
+    if type(softening2) is float or is_single(softening2):
+        structure.softening2 = number(arrays.words["softening2_each"], softening2)
+    else:
         arrays.elements("softening2_each", softening2)
-        return
-    structure.softening2 = _one(softening2, "a number, or an array")
-
-
-def _one(softening2: Any, allowed: str = "a number") -> float:
-    """The softening of all bodies."""
-    try:
-        return float(softening2)
-    except (TypeError, ValueError) as error:
-        raise Error(f"softening2 is {softening2!r}; allowed: {allowed}") from error
 
 
 def _groups(name: str, offsets: Arrays) -> int:
@@ -816,7 +835,7 @@ def _check_end(name: str, offsets: Any, of: str, count: int | None) -> None:
     """
     if offsets is None or device_array(name, offsets) is not None:
         return
-    last = int(offsets[-1])
+    last = int(numpy.asarray(offsets)[-1])
     if last != count:
         raise Error(f"{name} ends with {last}; allowed: {count}, the number of {of}", Result.BAD_COUNT)
 

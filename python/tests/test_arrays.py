@@ -106,9 +106,9 @@ def test_errors_name_the_argument(positions, masses, said):
     [
         ({"eps": -1.0}, "eps is -1.0; allowed: 0 or more"),
         ({"eps": "soft"}, "eps is 'soft'"),
-        ({"eps": [0.1, 0.1, 0.1]}, r"softening2_each has the shape \(3,\); allowed: \(2,\)"),
+        ({"eps": [0.1, 0.1, 0.1]}, r"eps has the shape \(3,\); allowed: \(2,\)"),
         ({"eps": float("nan")}, "eps is nan"),
-        ({"at": numpy.zeros((2, 2))}, r"positions has the shape \(2, 2\)"),
+        ({"at": numpy.zeros((2, 2))}, r"at has the shape \(2, 2\)"),
         ({"accuracy": 1.0}, "accuracy"),
         ({"precision": "exact"}, "precision is 'exact'"),
         ({"out": numpy.empty((2, 3))}, "out is no tuple of two"),

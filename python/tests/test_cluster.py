@@ -1,8 +1,12 @@
 """Clusters: bodies that come, go, change and evolve, and what ends an evolution."""
 
+import copy
 import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -195,7 +199,7 @@ def test_threads_evolve_clusters_at_once():
 def test_what_is_wrong_is_named():
     for words, call in (
         ("dt_max is '0'", lambda: kyoho.Cluster(2)),
-        ("softening is '-1'", lambda: kyoho.Cluster(eps=-1.0)),
+        ("eps is -1.0; allowed: 0 or more", lambda: kyoho.Cluster(eps=-1.0)),
         ("gravity is 0", lambda: kyoho.Cluster(gravity=0)),
         ("order", lambda: kyoho.Cluster(3)),
         ("precision is 'half'", lambda: kyoho.Cluster(precision="half")),
@@ -239,3 +243,77 @@ def test_a_fork_gets_an_error():
     assert "is a fork of process" in receiver.recv()
     process.join()
     assert cluster.evolve(1).end == "time"
+
+
+def restart(order):
+    """A cluster in the middle of its way, some of whose bodies were changed and removed."""
+    random = numpy.random.default_rng(2)
+    choices = {"accuracy": 1e-3, "dt_max": 1 / 64} if order == 2 else {}
+    cluster = kyoho.Cluster(order, eps=0.05, gravity=1.5, time=0.5, approach_distance=1e-3, threads=1, **choices)
+    cluster.add(random.normal(size=(60, 3)), numpy.full(60, 1 / 60), random.normal(size=(60, 3)) / 2, radii=[1e-3] * 60)
+    cluster.evolve(0.75)
+    cluster.remove([3, 17])
+    cluster.evolve(0.875)
+    return cluster
+
+
+def bits(cluster):
+    return [array.tobytes() for array in cluster.get()] + [cluster.time]
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_copies_of_a_cluster_go_on_with_the_same_bits(order):
+    cluster = restart(order)
+    changed = restart(order)
+    changed.set([5], velocities=[[0, 0, 1]])
+    for original in (cluster, changed):
+        made = [copy.copy(original), copy.deepcopy(original), pickle.loads(pickle.dumps(original))]
+        before = bits(original)
+        assert all(bits(other) == before for other in made)
+        # The first one goes, and takes nothing of the others along.
+        made.pop(0).close()
+        with pytest.raises(kyoho.Error, match="closed"):
+            copy.copy(original.close() or original)
+        for other in made:
+            assert other.evolve(1.25).end == "time"
+            assert list(other.add([[9, 9, 9]], [1.0])) == [60]
+        assert bits(made[0]) == bits(made[1]) != before
+
+
+def test_a_copy_goes_on_as_the_original_does():
+    for order in CHOICES:
+        cluster = restart(order)
+        other = pickle.loads(pickle.dumps(cluster))
+        for end in (1.0, 1.1):
+            assert cluster.evolve(end)[:3] == other.evolve(end)[:3]
+            assert bits(cluster) == bits(other)
+
+
+def test_a_pickled_cluster_goes_on_in_another_process():
+    cluster = restart(4)
+    code = (
+        "import pickle, sys\n"
+        "cluster = pickle.load(sys.stdin.buffer)\n"
+        "cluster.evolve(1.0)\n"
+        "sys.stdout.write(cluster.positions.tobytes().hex())\n"
+    )
+    there = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(cluster), stdout=subprocess.PIPE, timeout=60)
+    cluster.evolve(1.0)
+    assert there.returncode == 0 and bytes.fromhex(there.stdout.decode()) == cluster.positions.tobytes()
+
+
+def test_a_state_that_is_none_is_refused():
+    function, state = kyoho.Cluster.__reduce_ex__(restart(4), 2)[:3:2]
+    assert function.__name__ == "__newobj__"
+    for change, said in (
+        ({"state": state["state"][:-1]}, "the state is"),
+        ({"state": state["state"][:-224]}, "the state is"),
+        ({"state": b"x" * 40}, "the state is"),
+        ({"state": b""}, "the state is"),
+        ({"options": {**state["options"], "order": 6}}, "the order of the state is '4'; allowed: 6, as here"),
+        ({"state": state["state"][:-8] + b"\xff" * 8}, "the state of body 59 is 'damaged'"),
+    ):
+        other = kyoho.Cluster.__new__(kyoho.Cluster)
+        with pytest.raises(kyoho.Error, match=said):
+            other.__setstate__({**state, **change})
+        assert len(other) == 0

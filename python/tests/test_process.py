@@ -1,17 +1,24 @@
 """Threads, forks, and the libraries that a process loads."""
 
+import copy
 import importlib.metadata
 import multiprocessing
 import os
 import pathlib
+import pickle
+import runpy
+import signal
 import subprocess
 import sys
 import threading
+import time
+import types
 
 import pytest
 from conftest import Bodies, close
 
 import kyoho
+from kyoho import _library
 from kyoho._library import INTERFACE
 
 FORKS = "ignore:This process .* is multi-threaded:DeprecationWarning"
@@ -137,3 +144,121 @@ def test_the_forwards_find_the_library_beside_them():
     assert {f"libkyoho.so.{INTERFACE}"} | forwards <= names
     code = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)"
     subprocess.run([sys.executable, "-c", code, *(str(folder / name) for name in forwards)], check=True)
+
+
+def made():
+    """One of each thing that has a handle."""
+    return [kyoho.System(order=2), kyoho.Cluster(), kyoho.pair("pair p\nj x: f64\nresult s: f64 sum\nbody\ns += j.x\n")]
+
+
+def test_what_has_devices_cannot_be_copied():
+    system, _, pair = made()
+    for thing, noun in ((system, "system"), (pair, "pair interaction")):
+        for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"a {noun} cannot be copied or pickled, .* make another one"):
+                function(thing)
+    system.set_sources([[0, 0, 0]], [1])
+    assert pair(sinks=1, j={"x": [2.0]})["s"] == [2.0]
+
+
+def test_misspelt_attributes_are_errors():
+    for thing in (*made(), kyoho.Forces(), kyoho.Sources([], [])):
+        with pytest.raises(AttributeError):
+            thing.epss = 0.5
+        assert not hasattr(thing, "__dict__")
+    with pytest.raises(AttributeError):
+        made()[1].eps = 0.5
+
+
+def test_objects_that_outlive_their_modules_say_nothing():
+    code = """
+import kyoho, os, sys
+system, cluster, pair = kyoho.System(), kyoho.Cluster(), kyoho.pair("pair p\\nresult n: u32 count\\nbody\\nn count= true\\n")
+unmade = kyoho.System.__new__(kyoho.System)
+for name, module in list(sys.modules.items()):
+    if name.startswith("kyoho"):
+        for variable in list(vars(module)):
+            if not variable.startswith("__"):
+                vars(module)[variable] = None
+del system, cluster, pair, unmade
+print("end")
+"""
+    assert run(code) == "end\n"
+
+
+def test_another_process_has_other_handles():
+    code = "import kyoho; print([kyoho.System(order=2)._handle, kyoho.Cluster()._handle])"
+    here = [thing._handle for thing in made()]
+    others = [*eval(run(code)), *eval(run(code))]
+    assert len(set(here) | set(others)) == len(here) + len(others)
+    for name, handle in zip(("system", "integrator", "system", "integrator"), others):
+        assert getattr(_library.library, f"kyoho_{name}_free")(handle) == kyoho.Result.BAD_HANDLE
+    assert in_fork(lambda: kyoho.System(order=2)._handle) not in (str(kyoho.System(order=2)._handle), *map(str, here))
+
+
+@pytest.mark.filterwarnings(FORKS)
+def test_a_fork_does_not_wait_for_the_calls_of_its_parents_threads():
+    bodies = Bodies(2000)
+    system, cluster = kyoho.System(order=2, threads=2), kyoho.Cluster(threads=2)
+    system.set_sources(bodies.positions, bodies.masses)
+    cluster.add(bodies.positions, bodies.masses)
+    ended = threading.Event()
+
+    def sum_forces():
+        while not ended.is_set():
+            system.force(bodies.positions, indices=None)
+
+    def evolve():
+        cluster.evolve(1e9, progress=lambda *_: ended.is_set(), progress_seconds=0)
+
+    def make():
+        while not ended.is_set():
+            kyoho.System(order=2, threads=2).close()
+
+    def use():
+        signal.alarm(30)
+        said = set()
+        library = _library.library
+        for call in (
+            lambda: library.kyoho_system_set_time(system._handle, 1.0),
+            lambda: library.kyoho_integrator_free(cluster._handle),
+        ):
+            result = call()
+            said.add(result)
+            if result:
+                assert "fork that was made while a call used the handle" in str(_library.failure(result))
+        own = kyoho.System(order=2, threads=2)
+        own.set_sources(bodies.positions[:100], bodies.masses[:100])
+        found = own.force(bodies.positions[:100], indices=None)
+        own.close()
+        return f"{kyoho.Result.CALL_ORDER in said} {len(found.potentials)}"
+
+    threads = [threading.Thread(target=work) for work in (sum_forces, evolve, make)]
+    for thread in threads:
+        thread.start()
+    try:
+        time.sleep(0.2)
+        for _ in range(5):
+            assert in_fork(use) == "True 100"
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert system.force(bodies.positions[:1], indices=None).potentials < 0
+
+
+def test_a_relative_folder_of_cargo_is_below_the_repository(monkeypatch):
+    hooks = types.SimpleNamespace(BuildHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", hooks)
+    for name in ("hatchling", "hatchling.builders", "hatchling.builders.hooks", "hatchling.builders.hooks.plugin"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    root = pathlib.Path(__file__).parents[2]
+    hook = runpy.run_path(str(root / "python/hatch_build.py"))
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: None)
+    monkeypatch.chdir(root / "python")
+    for given, folder in (("build/here", root / "build/here"), ("/tmp/there", pathlib.Path("/tmp/there"))):
+        monkeypatch.setenv("CARGO_TARGET_DIR", given)
+        monkeypatch.delenv("KYOHO_BUILT", raising=False)
+        assert hook["built_folder"]() == folder / "release"
+        monkeypatch.setenv("KYOHO_BUILT", given)
+        assert hook["built_folder"]() == folder

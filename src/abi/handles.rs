@@ -1,38 +1,61 @@
 //! Handles: numbers that stand for things the library holds. Every number that a caller may pass is
 //! safe.
 //!
-//! A handle is the number of a slot and a generation that changes whenever the slot is emptied, so
-//! that a handle that was freed never finds the thing that came after it. Slots are never moved and
-//! never freed, so that finding one takes no lock.
+//! A handle is the number of a slot and a tag. The tag is made of a generation that changes whenever
+//! the slot is emptied, so that a handle that was freed never finds the thing that came after it,
+//! and of a key of the process, so that a number that another process has kept, or a fork has made,
+//! names nothing here. Slots are never moved and never freed, so that finding one takes no lock.
+//!
+//! A fork has the things of its parent under the parent's handles, but for those that another call
+//! had when the process forked: that call never ends there.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::SystemTime;
 
 use crate::data::{Error, Result, memory};
+use crate::hal::forks;
 
 /// The number of slots of the first bucket. Each further bucket has twice as many.
 const FIRST_BUCKET: usize = 64;
 /// The number of buckets. Together they hold a thousand million slots.
 const BUCKETS: usize = 24;
-/// A handle has the slot's number in its lower half and the generation in its upper half.
+/// A handle has the slot's number in its lower half and the tag in its upper half.
 const HALF: u32 = usize::BITS / 2;
 const LOWER: usize = usize::MAX >> HALF;
 
+/// The place of a thing.
 struct Slot<T> {
+    content: Mutex<Content<T>>,
+    /// Whether a thread that this process has not got holds the lock, since a fork.
+    is_lost: AtomicBool,
+}
+
+struct Content<T> {
     /// Never zero, so that no handle is null and no small number is a handle.
+    tag: usize,
+    /// How often the slot was used.
     generation: usize,
     held: Option<T>,
 }
 
-type Bucket<T> = OnceLock<Box<[Mutex<Slot<T>>]>>;
+type Bucket<T> = OnceLock<Box<[Slot<T>]>>;
 
 /// Things that are found by handles, from any thread; each thing serves one caller at a time.
 pub struct Handles<T> {
     buckets: [Bucket<T>; BUCKETS],
     numbers: Mutex<Numbers>,
+    /// The number of forks for which slots with lost locks were looked for.
+    forks: AtomicU32,
 }
 
-/// The numbers of slots.
+/// The numbers of slots, which are locked for moments that no fork interrupts.
 struct Numbers {
+    /// The process that last added a thing, and its key.
+    process: u32,
+    key: usize,
     /// The numbers below this one were given out.
     used: usize,
     /// The numbers that were given back. It has room for all that were given out.
@@ -44,24 +67,35 @@ impl<T> Handles<T> {
     pub const fn new() -> Handles<T> {
         Handles {
             buckets: [const { OnceLock::new() }; BUCKETS],
-            numbers: Mutex::new(Numbers { used: 0, free: Vec::new() }),
+            numbers: Mutex::new(Numbers { process: 0, key: 0, used: 0, free: Vec::new() }),
+            forks: AtomicU32::new(0),
         }
     }
 
     /// Adds a thing and returns its handle.
     pub fn insert(&self, thing: T) -> Result<usize> {
-        let mut numbers = lock(&self.numbers);
-        let number = match numbers.free.pop() {
-            Some(number) => number,
-            None => self.one_more(&mut numbers)?,
-        };
-        drop(numbers);
+        self.look_for_lost();
+        let (number, key) = forks::hold_off(|| {
+            let mut numbers = lock(&self.numbers);
+            let number = match numbers.free.pop() {
+                Some(number) => number,
+                None => self.one_more(&mut numbers)?,
+            };
+            Ok((number, numbers.key_of_process()))
+        })?;
         let (bucket, place) = position(number);
         let slots =
             self.buckets[bucket].get().ok_or_else(|| Error::Internal { what: "a handle has no slot".into() })?;
-        let mut slot = lock(&slots[place]);
-        slot.held = Some(thing);
-        Ok(slot.generation << HALF | number)
+        let mut content = lock(&slots[place].content);
+        // Different generations have different tags under one key.
+        content.generation += 1;
+        content.tag = (content.generation ^ key) & LOWER;
+        if content.tag == 0 {
+            content.generation += 1;
+            content.tag = (content.generation ^ key) & LOWER;
+        }
+        content.held = Some(thing);
+        Ok(content.tag << HALF | number)
     }
 
     /// Returns the number of a slot that was never used, and makes room for it.
@@ -75,7 +109,11 @@ impl<T> Handles<T> {
         })?;
         memory::reserve(&mut numbers.free, number + 1, "the table of handles")?;
         if slots.get().is_none() {
-            let empty = (0..FIRST_BUCKET << bucket).map(|_| Mutex::new(Slot { generation: 1, held: None }));
+            let slot = || Slot {
+                content: Mutex::new(Content { tag: 0, generation: 0, held: None }),
+                is_lost: AtomicBool::new(false),
+            };
+            let empty = (0..FIRST_BUCKET << bucket).map(|_| slot());
             // Only the holder of the lock on the numbers makes slots, so that there are none yet.
             let _ = slots.set(memory::collected(empty, "handles")?.into_boxed_slice());
         }
@@ -85,27 +123,66 @@ impl<T> Handles<T> {
 
     /// Runs an action on the thing of a handle. No other action on that thing runs meanwhile.
     pub fn with<R>(&self, handle: usize, action: impl FnOnce(&mut T) -> R) -> Result<R> {
-        let mut slot = self.slot(handle)?;
-        slot.held.as_mut().map(action).ok_or(Error::BadHandle { handle })
+        let mut content = self.content(handle)?;
+        content.held.as_mut().map(action).ok_or(Error::BadHandle { handle })
     }
 
     /// Removes a thing and returns it. Its handle finds nothing from now on.
     pub fn remove(&self, handle: usize) -> Result<T> {
-        let mut slot = self.slot(handle)?;
-        let thing = slot.held.take().ok_or(Error::BadHandle { handle })?;
-        slot.generation += 1;
+        let mut content = self.content(handle)?;
+        let thing = content.held.take().ok_or(Error::BadHandle { handle })?;
+        content.tag = 0;
         // A slot whose generations are used up is not used again.
-        if slot.generation <= LOWER {
-            lock(&self.numbers).free.push(handle & LOWER);
+        let is_used_up = content.generation >= LOWER - 1;
+        drop(content);
+        if !is_used_up {
+            forks::hold_off(|| lock(&self.numbers).free.push(handle & LOWER));
         }
         Ok(thing)
     }
 
-    fn slot(&self, handle: usize) -> Result<MutexGuard<'_, Slot<T>>> {
+    fn content(&self, handle: usize) -> Result<MutexGuard<'_, Content<T>>> {
+        self.look_for_lost();
         let (bucket, place) = position(handle & LOWER);
         let slots = self.buckets.get(bucket).and_then(OnceLock::get);
-        let slot = slots.map(|slots| lock(&slots[place]));
-        slot.filter(|slot| slot.generation == handle >> HALF).ok_or(Error::BadHandle { handle })
+        let slot = slots.map(|slots| &slots[place]).ok_or(Error::BadHandle { handle })?;
+        if slot.is_lost.load(Ordering::Relaxed) {
+            return Err(Error::LostInFork { handle, process: std::process::id() });
+        }
+        let content = lock(&slot.content);
+        if content.tag != 0 && content.tag == handle >> HALF { Ok(content) } else { Err(Error::BadHandle { handle }) }
+    }
+
+    /// In a fork, notes which slots are locked by threads of the parent, before any is used.
+    fn look_for_lost(&self) {
+        let forks = forks::count();
+        if self.forks.load(Ordering::Acquire) == forks {
+            return;
+        }
+        forks::hold_off(|| {
+            if self.forks.load(Ordering::Acquire) == forks {
+                return;
+            }
+            for slot in self.buckets.iter().filter_map(OnceLock::get).flatten() {
+                if matches!(slot.content.try_lock(), Err(TryLockError::WouldBlock)) {
+                    slot.is_lost.store(true, Ordering::Relaxed);
+                }
+            }
+            self.forks.store(forks, Ordering::Release);
+        });
+    }
+}
+
+impl Numbers {
+    /// The key of this process, which another process, and a fork of this one, has not got.
+    fn key_of_process(&mut self) -> usize {
+        let process = std::process::id();
+        if self.process != process {
+            // A fork inherits the state of its parent's source of random numbers.
+            self.key = RandomState::new().hash_one((process, SystemTime::now())) as usize & LOWER;
+            self.process = process;
+        }
+        self.key
     }
 }
 
@@ -155,6 +232,38 @@ mod tests {
         assert_eq!(new & LOWER, all[7] & LOWER, "the slot is used again");
         assert_eq!(handles.with(new, |held| *held), Ok(1000));
         assert!(handles.with(all[7], |_| ()).is_err(), "by another handle");
+    }
+
+    #[test]
+    fn handles_of_two_processes_differ_and_a_slot_repeats_none() {
+        let (here, there) = (Handles::new(), Handles::new());
+        let (first, second) = (here.insert(()).unwrap(), there.insert(()).unwrap());
+        assert_eq!(first & LOWER, second & LOWER);
+        assert_ne!(first, second, "two tables have keys of their own, as two processes have");
+        assert!(there.with(first, |()| ()).is_err());
+        // As in a fork, which goes on with the slots of its parent.
+        here.remove(first).unwrap();
+        let of_parent = here.insert(()).unwrap();
+        here.remove(of_parent).unwrap();
+        lock(&here.numbers).process = 0;
+        let of_fork = here.insert(()).unwrap();
+        assert!(of_fork & LOWER == first & LOWER && of_fork != first && of_fork != of_parent);
+        assert!(here.with(of_fork, |()| ()).is_ok() && here.with(of_parent, |()| ()).is_err());
+    }
+
+    #[test]
+    fn a_fork_is_told_that_a_call_was_under_way() {
+        let handles: Handles<i32> = Handles::new();
+        let (busy, idle) = (handles.insert(1).unwrap(), handles.insert(2).unwrap());
+        // The lock is held as by a thread that the fork has not got.
+        handles
+            .with(busy, |_| {
+                handles.forks.store(forks::count().wrapping_sub(1), Ordering::Relaxed);
+                assert!(matches!(handles.with(busy, |_| ()), Err(Error::LostInFork { handle, .. }) if handle == busy));
+                assert!(handles.remove(busy).is_err());
+                assert_eq!(handles.with(idle, |held| *held), Ok(2));
+            })
+            .unwrap();
     }
 
     #[test]

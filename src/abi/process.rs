@@ -2,18 +2,9 @@
 //! the devices behind it.
 
 use std::mem::ManuallyDrop;
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::data::{Error, Result};
-
-/// The number of forks between this process and the first that held something. It is counted
-/// because asking the system for the process takes longer than writing a source does.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-extern "C" fn count_fork() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
+use crate::hal::forks;
 
 /// A thing that serves the process that made it, and no fork of that process. A fork never drops
 /// it, since that would wait for threads and drivers that the fork does not have.
@@ -35,19 +26,12 @@ impl<T> Drop for Owned<T> {
 impl<T> Owned<T> {
     /// Makes a thing one of this process.
     pub fn new(thing: T) -> Owned<T> {
-        static COUNTING: Once = Once::new();
-        COUNTING.call_once(|| {
-            // It fails where there is no memory for an entry, and then forks are not seen.
-            // SAFETY: the function only adds to an atomic number, which is allowed between fork and
-            // exec.
-            unsafe { libc::pthread_atfork(None, None, Some(count_fork)) };
-        });
-        Owned { thing: ManuallyDrop::new(thing), process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+        Owned { thing: ManuallyDrop::new(thing), process: std::process::id(), forks: forks::count() }
     }
 
     /// Whether this process is a fork of the one that made the thing.
     pub fn is_in_forked_child(&self) -> bool {
-        self.forks != FORKS.load(Ordering::Relaxed)
+        self.forks != forks::count()
     }
 
     /// Returns the thing, or in a fork an error that names `opener` as the call that makes one

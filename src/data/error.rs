@@ -184,6 +184,17 @@ pub enum Error {
         /// The call that opens here.
         opener: &'static str,
     },
+    /// The thing of a handle was in use by another call when the process forked.
+    #[error(
+        "process {process} is a fork that was made while a call used the handle {handle:#x}, which never ends here; \
+         make another one in this process"
+    )]
+    LostInFork {
+        /// The handle's value.
+        handle: usize,
+        /// This process.
+        process: u32,
+    },
     /// An option, an environment variable or a configuration file has a value that is not allowed.
     #[error("{name} is '{}'; allowed: {allowed}", shortened(value))]
     BadOption {
@@ -306,7 +317,9 @@ impl Error {
             Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
             Error::NotFinite { .. } | Error::SamePlace { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
-            Error::CallOrder { .. } | Error::Forked { .. } | Error::NotGiven { .. } => ResultCode::CallOrder,
+            Error::CallOrder { .. } | Error::Forked { .. } | Error::LostInFork { .. } | Error::NotGiven { .. } => {
+                ResultCode::CallOrder
+            }
             Error::BadOption { .. } | Error::NoDescriptor { .. } => ResultCode::BadOption,
             Error::BufferTooSmall { .. } => ResultCode::BufferTooSmall,
             Error::BadText { .. } => ResultCode::BadText,

@@ -6,6 +6,7 @@ pub mod cpu;
 pub mod cuda;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod forks;
 pub mod gpu;
 mod loader;
 pub mod opencl;

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
+use super::forks;
+
 /// The caller's thread and some helpers. All systems with the same number of threads share the
 /// helpers.
 #[derive(Clone)]
@@ -135,11 +137,23 @@ impl Drop for Helpers {
 
 /// Returns known helpers or starts new ones. Returns none if no thread can be started.
 fn helpers(count: usize) -> Option<Arc<Helpers>> {
+    // A fork that found the table locked would wait for it for ever.
+    let (helpers, refused) = forks::hold_off(|| known_helpers(count));
+    if let Some((started, error)) = refused {
+        log::warn!(
+            "{started} of {count} helper threads could be started ({error}): these and the caller's thread compute"
+        );
+    }
+    helpers
+}
+
+/// Returns what [`helpers`] does, and where not all could be started, how many were and why.
+fn known_helpers(count: usize) -> (Option<Arc<Helpers>>, Option<(usize, std::io::Error)>) {
     let mut known = lock(&KNOWN);
     let known = known.get_or_insert_default();
     let process = std::process::id();
     if let Some(helpers) = known.get(&(process, count)).and_then(Weak::upgrade) {
-        return Some(helpers);
+        return (Some(helpers), None);
     }
     let desk = Arc::new(Desk::default());
     let start = |number: usize| {
@@ -147,17 +161,12 @@ fn helpers(count: usize) -> Option<Arc<Helpers>> {
         thread::Builder::new().name(format!("kyoho-{number}")).spawn(move || desk.help()).map(drop)
     };
     let refused = (0..count).find_map(|number| Some((number, start(number).err()?)));
-    if let Some((started, error)) = &refused {
-        log::warn!(
-            "{started} of {count} helper threads could be started ({error}): these and the caller's thread compute"
-        );
-    }
-    if refused.is_some_and(|(started, _)| started == 0) {
-        return None;
+    if refused.as_ref().is_some_and(|(started, _)| *started == 0) {
+        return (None, refused);
     }
     let helpers = Arc::new(Helpers { process, desk });
     known.insert((process, count), Arc::downgrade(&helpers));
-    Some(helpers)
+    (Some(helpers), refused)
 }
 
 /// The place where calls that want help wait for helpers.

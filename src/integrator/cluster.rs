@@ -1,5 +1,7 @@
 //! Bodies with identifiers that come, go and change between the times to which they evolve.
 
+mod state;
+
 use std::collections::HashMap;
 
 use crate::data::error::shown;

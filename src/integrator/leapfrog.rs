@@ -210,6 +210,11 @@ impl Integrator for Leapfrog {
         self.accelerate()
     }
 
+    fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
+        *self.bodies_mut() = bodies;
+        Ok(())
+    }
+
     fn set_plan(&mut self, plan: Plan) {
         // Masses on the device have the factor of gravity.
         self.is_kept = false;

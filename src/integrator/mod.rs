@@ -67,6 +67,10 @@ pub trait Integrator {
     /// Computes the first forces and steps of bodies that were changed.
     fn start(&mut self) -> Result<()>;
 
+    /// Goes on with other bodies, which have the steps and derivatives that they had where an
+    /// integrator of this order left them. On an error it keeps its own.
+    fn resume(&mut self, bodies: Vec<Body>) -> Result<()>;
+
     /// Goes on by another plan of the same order, gravity, softening and tree.
     fn set_plan(&mut self, plan: Plan);
 

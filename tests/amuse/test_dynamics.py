@@ -1,6 +1,9 @@
 """Kyoho in AMUSE's own tests for all codes of gravitational dynamics, and in tests of its own."""
 
+import importlib.metadata
+
 import numpy
+import pytest
 from amuse.couple.bridge import Bridge
 from amuse.datamodel import Particles
 from amuse.ext.galactic_potentials import NFW_profile
@@ -147,6 +150,18 @@ def test_time_goes_back_where_that_is_allowed():
     assert gravity.model_time == 0 | time
     assert (gravity.particles.position - model.position).lengths().max() < 1e-8 | length
     gravity.stop()
+
+
+def test_parameters_are_refused_where_they_are_set():
+    gravity = Kyoho()
+    with pytest.raises(CodeException, match="order is 5; allowed: 2, 4, 6, 8"):
+        gravity.parameters.order = 5
+    assert gravity.parameters.order == 4
+    gravity.stop()
+
+
+def test_the_version_is_known():
+    assert KyohoInterface.version() == importlib.metadata.version("amuse-kyoho")
 
 
 def test_a_bridge_in_a_galaxy_conserves_energy():

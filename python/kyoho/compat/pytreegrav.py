@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from .._arrays import numbers
 from .._errors import Error
 from .._gravity import gravity
+from .._numbers import integer, number
 from .._places import masses_at
 
 if TYPE_CHECKING:
@@ -63,8 +65,8 @@ def Accel(
     array([[ 1.,  0.,  0.],
            [-1.,  0.,  0.]])
     """
-    accelerations, _ = _bodies(pos, m, softening, theta, tree, method, device, len(numpy.atleast_2d(pos)) > 1000)
-    return _answer(G * accelerations, return_tree)
+    accelerations, _ = _bodies(pos, m, softening, theta, tree, method, device)
+    return _answer(accelerations, G, group_size, return_tree)
 
 
 def Potential(
@@ -82,8 +84,8 @@ def Potential(
     device: str = "cpu",
 ) -> Any:
     """The potentials ``(n,)`` at bodies at ``pos`` ``(n, 3)`` with the masses ``m`` ``(n,)``."""
-    _, potentials = _bodies(pos, m, softening, theta, tree, method, device, len(numpy.atleast_2d(pos)) > 1000)
-    return _answer(G * potentials, return_tree)
+    _, potentials = _bodies(pos, m, softening, theta, tree, method, device)
+    return _answer(potentials, G, group_size, return_tree)
 
 
 def AccelTarget(
@@ -108,7 +110,7 @@ def AccelTarget(
         pos_target, pos_source, m_source, softening_target, softening_source, theta, tree, method
     )
     accelerations = gravity(sources, masses, eps, at=places, theta=theta_or_none, potential=False)
-    return _answer(G * accelerations, return_tree)
+    return _answer(accelerations, G, group_size, return_tree)
 
 
 def PotentialTarget(
@@ -135,18 +137,18 @@ def PotentialTarget(
     _, potentials = gravity(sources, masses, eps, at=places, theta=theta_or_none)
     if eps > 0:
         potentials += masses_at(places, sources, masses) / eps
-    return _answer(G * potentials, return_tree)
+    return _answer(potentials, G, group_size, return_tree)
 
 
 def _bodies(
-    pos: Any, m: Any, softening: Any, theta: float, tree: None, method: str, device: str, is_large: bool
+    pos: Any, m: Any, softening: Any, theta: float, tree: None, method: str, device: str
 ) -> tuple[Numbers, Numbers]:
     positions = _rows("pos", pos)
     masses = _elements("m", m, len(positions))
     eps = _eps("softening", softening, len(positions))
-    if device not in _DEVICES:
+    if not isinstance(device, str) or device not in _DEVICES:
         raise Error(f"device is {device!r}; allowed: 'cpu', 'cuda'")
-    angle = _angle(theta, tree, method, is_large)
+    angle = _angle(theta, tree, method, len(positions) > 1000)
     return gravity(positions, masses, eps, theta=angle, backend=_DEVICES[device])
 
 
@@ -175,7 +177,8 @@ def _angle(theta: float, tree: None, method: str, is_large: bool) -> float | Non
     """The opening angle; None for direct sums."""
     if tree is not None:
         raise Error("tree is not None; allowed: None, as each call builds its own")
-    if method not in _METHODS:
+    theta = number("theta", theta, least=0)
+    if not isinstance(method, str) or method not in _METHODS:
         raise Error(f"method is {method!r}; allowed: 'adaptive', 'bruteforce', 'tree'")
     if method == "bruteforce" or (method == "adaptive" and not is_large) or theta < 0.1:
         return None
@@ -199,10 +202,8 @@ def _elements(name: str, array: Any, count: int) -> Numbers:
 
 
 def _numbers(name: str, array: Any) -> Numbers:
-    try:
-        return numpy.asarray(array, dtype=numpy.float64)
-    except (TypeError, ValueError) as error:
-        raise Error(f"{name} is no array of numbers: {error}") from error
+    found: Numbers = numbers(name, array)
+    return found
 
 
 def _eps(name: str, softening: Any, count: int) -> float:
@@ -215,8 +216,10 @@ def _eps(name: str, softening: Any, count: int) -> float:
     least, most = float(numpy.min(radii)), float(numpy.max(radii))
     if least != most:
         raise Error(f"{name} is from {least} to {most}; allowed: one softening for all")
-    return most / _RADIUS
+    return number(name, most, least=0) / _RADIUS
 
 
-def _answer(result: Numbers, return_tree: bool) -> Any:
+def _answer(result: Numbers, G: float, group_size: int, return_tree: bool) -> Any:
+    integer("group_size", group_size)
+    result = number("G", G) * result
     return (result, None) if return_tree else result

@@ -233,6 +233,11 @@ impl Integrator for Hermite {
         Ok(())
     }
 
+    fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
+        let before = std::mem::replace(&mut self.bodies, bodies);
+        self.make_room().inspect_err(|_| self.bodies = before)
+    }
+
     fn set_plan(&mut self, plan: Plan) {
         self.criterion = Criterion::new(&plan);
         self.plan = plan;

@@ -182,6 +182,10 @@ impl<E: Element> Shared<'_, E> {
         (sums, first): (&mut Sums, usize),
         scratch: &mut Scratch<E>,
     ) -> Result<()> {
+        // Nobody wants the sums of its sources.
+        if part.is_empty() {
+            return Ok(());
+        }
         let Scratch { sinks, lanes, lane_sums, tile, chunk } = scratch;
         let together = in_groups(group.sinks as usize, self.kernel.lanes()).clamp(part.start, part.end) - part.start;
         let units = match &self.lists.sources {

@@ -4,7 +4,7 @@ import numpy
 
 import kyoho
 
-from .field_worker import KyohoFieldWorker
+from .field_worker import KyohoFieldWorker, checked
 
 # The numbers of stopping conditions.
 COLLISION, PAIR, TIMEOUT, NUMBER_OF_STEPS, OUT_OF_BOX = 0, 1, 3, 4, 5
@@ -360,7 +360,7 @@ class KyohoWorker(KyohoFieldWorker):
         return 0
 
 
-def _add_parameter(name, attribute, argument, default):
+def _add_parameter(name, attribute, argument, default, name_in_scripts=None):
     """Adds the functions that get and set a parameter."""
 
     def get(self, **given):
@@ -368,7 +368,7 @@ def _add_parameter(name, attribute, argument, default):
         return 0
 
     def set(self, **given):
-        setattr(self, attribute, given[argument])
+        setattr(self, attribute, checked(name_in_scripts or name, given[argument]))
         self.forget()
         return 0
 
@@ -378,8 +378,9 @@ def _add_parameter(name, attribute, argument, default):
         setattr(KyohoWorker, attribute, default)
 
 
-for _name in ("order", "eta", "dt_max", "pair_distance", "is_time_reversed_allowed"):
+for _name in ("order", "dt_max", "pair_distance", "is_time_reversed_allowed"):
     _add_parameter(_name, _name, _name, 0)
+_add_parameter("eta", "eta", "eta", 0, "timestep_parameter")
 for _name, _default in (
     ("timeout", 4.0),
     ("number_of_steps", 1),

@@ -6,6 +6,28 @@ import kyoho
 from kyoho._places import masses_at
 
 
+_NOT_NEGATIVE = (lambda value: 0 <= value < numpy.inf, "finite numbers from 0")
+# What parameters may be, by their names in scripts.
+_ALLOWED = {
+    "order": (lambda value: value in (2, 4, 6, 8), "2, 4, 6, 8"),
+    "precision": (lambda value: value in ("", "single", "mixed", "double"), "'', 'single', 'mixed', 'double'"),
+    "backend": (lambda value: value in ("", "cuda", "opencl", "cpu"), "'', 'cuda', 'opencl', 'cpu'"),
+    "accuracy": (lambda value: value == 0 or 1e-6 <= value <= 1e-2, "0, for direct sums, or 1e-6 to 1e-2"),
+    "epsilon_squared": _NOT_NEGATIVE,
+    "timestep_parameter": _NOT_NEGATIVE,
+    "dt_max": _NOT_NEGATIVE,
+    "pair_distance": _NOT_NEGATIVE,
+}
+
+
+def checked(name, value):
+    """The value of a parameter, unless it is not allowed: then the script is told where it sets it."""
+    is_allowed, allowed = _ALLOWED.get(name, (lambda _: True, ""))
+    if not is_allowed(value):
+        raise kyoho.Error(f"{name} is {value!r}; allowed: {allowed}")
+    return value
+
+
 class KyohoFieldWorker:
     """Particles with masses and positions, and their gravity at points. Results of 0 mean success;
     errors of the library are raised, and AMUSE hands on their text.
@@ -44,7 +66,7 @@ class KyohoFieldWorker:
         return 0
 
     def set_eps2(self, epsilon_squared):
-        self.epsilon_squared = epsilon_squared
+        self.epsilon_squared = checked("epsilon_squared", epsilon_squared)
         return 0
 
     def get_accuracy(self, accuracy):
@@ -52,7 +74,7 @@ class KyohoFieldWorker:
         return 0
 
     def set_accuracy(self, accuracy):
-        self.accuracy = accuracy
+        self.accuracy = checked("accuracy", accuracy)
         self.forget()
         return 0
 
@@ -61,7 +83,7 @@ class KyohoFieldWorker:
         return 0
 
     def set_precision(self, precision):
-        self.precision = precision
+        self.precision = checked("precision", precision)
         self.forget()
         return 0
 
@@ -70,7 +92,7 @@ class KyohoFieldWorker:
         return 0
 
     def set_backend(self, backend):
-        self.backend = backend
+        self.backend = checked("backend", backend)
         self.forget()
         return 0
 
