@@ -33,9 +33,7 @@ def number_or_none(name: str, value: Any, *, least: float | None = None, above: 
     return None if value is None else number(name, value, least=least, above=above)
 
 
-def integer(
-    name: str, value: Any, *, least: int = -(2**31), most: int = 2**31 - 1, allowed: str = "an integer"
-) -> int:
+def integer(name: str, value: Any, *, least: int = -(2**31), most: int = 2**31 - 1, allowed: str = "an integer") -> int:
     """An integer of any type that is one, also as an array of numpy without axes."""
     if type(value) is not int:
         value = operator.index(_single(name, value, "iu", allowed))

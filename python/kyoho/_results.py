@@ -132,9 +132,17 @@ class Forces:
     def nearest_distance2(self) -> Any:
         return self._arrays[6]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, self._arrays
+
     def __repr__(self) -> str:
         names = [name for name, array in zip(NAMES, self._arrays) if array is not None]
         return f"<kyoho.Forces on {self.count} sinks: {', '.join(names)}>"
+
+
+def _remade(*arrays: Any) -> Forces:
+    """Forces with these arrays, in the order of their names, as copies and pickles have them."""
+    return Forces(**dict(zip(NAMES, arrays)))
 
 
 class Kind(NamedTuple):

@@ -297,7 +297,9 @@ def test_a_pickled_cluster_goes_on_in_another_process():
         "cluster.evolve(1.0)\n"
         "sys.stdout.write(cluster.positions.tobytes().hex())\n"
     )
-    there = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(cluster), stdout=subprocess.PIPE, timeout=60)
+    there = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(cluster), stdout=subprocess.PIPE, timeout=60
+    )
     cluster.evolve(1.0)
     assert there.returncode == 0 and bytes.fromhex(there.stdout.decode()) == cluster.positions.tobytes()
 

@@ -161,6 +161,21 @@ def test_what_has_devices_cannot_be_copied():
     assert pair(sinks=1, j={"x": [2.0]})["s"] == [2.0]
 
 
+def test_forces_are_copied_with_their_arrays():
+    for precision in ("double", "quad"):
+        system = kyoho.System(order=4, precision=precision)
+        system.set_sources([[0, 0, 0]], [1])
+        forces = system.force([[1, 0, 0]], [[0, 1, 0]], indices=None)
+        same, *others = copy.copy(forces), copy.deepcopy(forces), pickle.loads(pickle.dumps(forces))
+        assert same.accelerations is forces.accelerations
+        for other in others:
+            before = other.accelerations.tolist()
+            system.force([[2, 0, 0]], [[0, 1, 0]], indices=None, out=forces)
+            assert other.accelerations.tolist() == before != forces.accelerations.tolist()
+            system.force([[1, 0, 0]], [[0, 1, 0]], indices=None, out=other)
+            assert other.accelerations.tolist() == before and other.nearest[0] == 0
+
+
 def test_misspelt_attributes_are_errors():
     for thing in (*made(), kyoho.Forces(), kyoho.Sources([], [])):
         with pytest.raises(AttributeError):

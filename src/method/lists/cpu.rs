@@ -273,3 +273,33 @@ fn put(own: &Bodies, places: Range<usize>, chunk: &mut Chunk) {
     chunk.clear();
     places.enumerate().for_each(|(place, number)| chunk.write(place, &own.source(number), 0));
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::data::memory::Pages;
+    use crate::data::{AddressTable, GroupTable, Order, Precision};
+    use crate::law::catalogue;
+    use crate::simd::{Level, kernel};
+
+    use super::*;
+
+    #[test]
+    fn sources_of_a_group_without_sinks_are_not_read() {
+        let interaction = catalogue::interaction(Order::Second, Precision::Double).unwrap();
+        let kernel = kernel::kernel_64(Level::Portable, &interaction).unwrap();
+        // The table has none of the addresses, so that whoever reads them panics.
+        let group = SinkGroup { first_source: 0, sources: 1000, sinks: 0, first_sink: 0, reserved: 0 };
+        let mut pages = Pages::new(size_of::<SinkGroup>(), "a test").unwrap();
+        pages.as_mut_slice()[0] = group;
+        let lists = InteractionLists {
+            groups: GroupTable { pages, count: 1, pairs: 0, on_device: None },
+            sources: ListedSources::Addresses(AddressTable::default()),
+            ..InteractionLists::default()
+        };
+        let of = (&*kernel, &*interaction);
+        let mut sums = ListSums::default();
+        let tiles = Tiles::default();
+        sums.sum(of, &tiles, &Threads::alone(), &Block::default(), (&lists, 0..1)).unwrap();
+        assert_eq!(sums.done, 0);
+    }
+}
