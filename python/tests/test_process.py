@@ -188,7 +188,8 @@ def test_misspelt_attributes_are_errors():
 def test_objects_that_outlive_their_modules_say_nothing():
     code = """
 import kyoho, os, sys
-system, cluster, pair = kyoho.System(), kyoho.Cluster(), kyoho.pair("pair p\\nresult n: u32 count\\nbody\\nn count= true\\n")
+system, cluster = kyoho.System(), kyoho.Cluster()
+pair = kyoho.pair("pair p\\nresult n: u32 count\\nbody\\nn count= true\\n")
 unmade = kyoho.System.__new__(kyoho.System)
 for name, module in list(sys.modules.items()):
     if name.startswith("kyoho"):
