@@ -12,6 +12,7 @@ use thiserror::Error as ThisError;
 
 use crate::config::{OnFailure, Settings};
 use crate::data::{Error, Result};
+use crate::hal::forks;
 
 use super::boundary;
 use super::floating_point::in_the_usual_environment;
@@ -187,12 +188,13 @@ impl log::Log for Log {
 impl Written {
     fn write(&self, record: &log::Record) {
         let line = format!("kyoho {}: {}\n", record.level().as_str().to_lowercase(), record.args());
-        let _ = match &self.file {
+        // A fork that found the file locked would wait for it for ever.
+        let _ = forks::hold_off(|| match &self.file {
             Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
             // A failed call has written its own line already.
             None if record.target() == module_path!() => Ok(()),
             None => std::io::stderr().write_all(line.as_bytes()),
-        };
+        });
     }
 }
 
@@ -215,8 +217,11 @@ fn choose_level(listener: Option<&Listener>) {
 /// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
 pub fn start_log(settings: &Settings) -> Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
+    if settings.log == log::LevelFilter::Off || LOG.written.get().is_some() {
+        return Ok(());
+    }
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if *started || settings.log == log::LevelFilter::Off {
+    if *started {
         return Ok(());
     }
     let open = |path: &PathBuf| {
