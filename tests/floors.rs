@@ -69,3 +69,46 @@ fn the_search_finds_what_runs_upward() {
         assert_eq!(upward(law, line).count(), 0, "{line}");
     }
 }
+
+/// The places of `unsafe` below `src/`: folders, whose names end so, and a file.
+const UNSAFE: [&str; 6] = ["abi/", "hal/", "simd/", "law/lanes.rs", "method/arrays/", "/gpu/"];
+
+#[test]
+fn unsafe_stands_where_memory_meets_callers_machines_and_launches() {
+    let src = root().join("src");
+    for path in rust_files(&src) {
+        let name = path.strip_prefix(&src).unwrap().display().to_string();
+        let is_allowed = UNSAFE.iter().any(|place| name.starts_with(place) || name.contains(place));
+        let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
+        let code = std::fs::read_to_string(&path).unwrap();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let words = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == "unsafe");
+        let found = lines.clone().find(|line| words(line));
+        assert!(is_allowed || is_test || found.is_none(), "src/{name}: {found:?}; allowed in {UNSAFE:?}");
+    }
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (_, paragraph) = text.split_once("**`unsafe`**").unwrap();
+    let paragraph = paragraph.split("\n- ").next().unwrap();
+    let missing = UNSAFE.iter().find(|place| !paragraph.contains(place.trim_start_matches('/')));
+    assert!(missing.is_none(), "CONTRIBUTING.md does not say that unsafe stands in {missing:?}");
+}
+
+#[test]
+fn the_picture_has_every_floor() {
+    let picture = std::fs::read_to_string(root().join("docs/architecture.svg")).unwrap();
+    for name in FLOORS {
+        assert!([format!(">{name}<"), format!(">src/{name}<")].iter().any(|text| picture.contains(text)), "{name}");
+    }
+    assert!(picture.contains("tree") && !picture.contains("to come"));
+}
+
+/// Files that the guide names are there.
+#[test]
+fn the_guide_names_files_of_the_repository() {
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let spans = text.split('`').skip(1).step_by(2).filter(|span| !span.contains([' ', '*', '{', '<', '\n']));
+    let is_path =
+        |span: &&str| ["src/", "crates/", "kernels/", "docs/", "tests/"].iter().any(|top| span.starts_with(top));
+    let missing: Vec<&str> = spans.filter(is_path).filter(|span| !root().join(span).exists()).collect();
+    assert!(missing.is_empty(), "CONTRIBUTING.md names {missing:?}, which are not there");
+}

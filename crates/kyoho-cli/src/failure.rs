@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::file::is_standard_input;
+
 use kyoho::data::error::{shortened, shown};
 
 /// A failure of a subcommand, as one line for the user.
@@ -23,7 +25,7 @@ pub enum Failure {
         allowed: String,
     },
     /// A line of a file that cannot be understood.
-    #[error("{}, line {line}: {reason}", path.display())]
+    #[error("{}, line {line}: {reason}", name(path))]
     Line {
         /// The file.
         path: PathBuf,
@@ -33,7 +35,7 @@ pub enum Failure {
         reason: String,
     },
     /// A file that has the wrong content as a whole.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", name(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -68,6 +70,11 @@ pub enum Failure {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
+}
+
+/// Returns the name of a file in messages.
+fn name(path: &Path) -> String {
+    if is_standard_input(path) { "the standard input".into() } else { path.display().to_string() }
 }
 
 impl From<kyoho::data::Error> for Failure {

@@ -1,8 +1,46 @@
-//! Files that are written completely or not at all.
+//! Files that are read, and files that are written completely or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Result, Write};
+use std::io::{ErrorKind, Read, Result, Write};
 use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The mark at the beginning of a text that some editors write.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a path means the standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Reads a file, or the standard input if the path is `-`.
+pub fn read(path: &Path) -> crate::failure::Result<Vec<u8>> {
+    let read = || {
+        if !is_standard_input(path) {
+            return std::fs::read(path);
+        }
+        let mut content = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut content).map(|_| content)
+    };
+    let mut content = read().map_err(|error| Failure::file(path, error))?;
+    if content.starts_with(BYTE_ORDER_MARK) {
+        content.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(content)
+}
+
+/// Returns the text of a file's bytes.
+pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
+    if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") {
+        return Err(Failure::file(path, "it is a text in UTF-16; allowed: UTF-8"));
+    }
+    String::from_utf8(content).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Failure::Line { path: path.into(), line, reason: "it has a byte that is not text; allowed: UTF-8".into() }
+    })
+}
 
 /// Writes a file so that its name always stands for all of the old content or all of the new, even
 /// if the machine stops: the new content is on the disk before it gets the name.
@@ -56,6 +94,17 @@ pub fn try_folder(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_at_the_beginning_is_no_part_of_a_text_and_a_wrong_byte_has_its_line() {
+        let path = folder("read").join("stars.txt");
+        std::fs::write(&path, b"\xef\xbb\xbf1 2\n").unwrap();
+        assert_eq!(read(&path).unwrap(), b"1 2\n");
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        let error = |content: &[u8]| text(content.to_vec(), Path::new("stars")).unwrap_err().to_string();
+        assert_eq!(error(b"1\n\xff\n"), "stars, line 2: it has a byte that is not text; allowed: UTF-8");
+        assert_eq!(error(b"\xff\xfe1\0"), "stars: it is a text in UTF-16; allowed: UTF-8");
+    }
 
     fn folder(name: &str) -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("kyoho-file-{name}-{}", std::process::id()));

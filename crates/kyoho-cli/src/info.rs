@@ -24,28 +24,37 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     out!("kyoho {}", env!("CARGO_PKG_VERSION"))?;
     backends(&settings, &selection)?;
     out!()?;
-    out!("CPU level  {} (available: {})", settings.level.name(), names(Level::available().map(Level::name)))?;
-    out!("threads    {} (from {})", settings.threads, settings.threads_because)?;
+    let levels = names(Level::available().map(Level::name));
+    line("CPU level", &format!("{} (available: {levels})", settings.level.name()))?;
+    line("threads", &format!("{} (from {})", settings.threads, settings.threads_because))?;
     let of_old = |own: Precision| match settings.precision {
         Some(precision) => format!("{} (from KYOHO_PRECISION)", precision.name()),
         None => format!("{} (default)", own.name()),
     };
-    out!("precision  g6_*: {}; g5_*: {}", of_old(Precision::Mixed), of_old(Precision::Single))?;
-    out!("block      g6_npipes gives {}", settings.npipes)?;
+    let [g6, g5] = [Precision::Mixed, Precision::Single].map(of_old);
+    line("precision", &format!("g6_*: {g6}; g5_*: {g5}"))?;
+    line("block", &format!("g6_npipes gives {}", settings.npipes))?;
+    let with_gpu = "with a GPU, the CPU computes";
     match settings.crossover {
-        None => out!("crossover  with a GPU, the CPU computes blocks of fewer than {CROSSOVER} pairs (default)")?,
-        Some(0) => out!("crossover  with a GPU, the CPU computes no block (from KYOHO_CROSSOVER)")?,
+        None => line("crossover", &format!("{with_gpu} blocks of fewer than {CROSSOVER} pairs (default)"))?,
+        Some(0) => line("crossover", &format!("{with_gpu} no block (from KYOHO_CROSSOVER)"))?,
         Some(pairs) => {
-            out!("crossover  with a GPU, the CPU computes blocks of fewer than {pairs} pairs (from KYOHO_CROSSOVER)")?
+            line("crossover", &format!("{with_gpu} blocks of fewer than {pairs} pairs (from KYOHO_CROSSOVER)"))?
         }
     }
     out!()?;
     out!("order  precision  scope    flops a pair  results")?;
     for entry in CATALOGUE.iter() {
         let (order, precision, scope) = (entry.order as i32, entry.precision.name(), entry.scope.name());
-        out!("{order:>5}  {precision:<9}  {scope:<7}  {:>12}  {}", entry.flops_per_pair, entry.documentation)?;
+        let (flops, results) = (entry.flops_per_pair, &entry.documentation);
+        out_wrapped!(41, "{order:>5}  {precision:<9}  {scope:<7}  {flops:>12}  {results}")?;
     }
     Ok(())
+}
+
+/// Prints a name and what it stands for.
+fn line(name: &str, text: &str) -> Result<()> {
+    out_wrapped!(11, "{name:<11}{text}")
 }
 
 /// Prints the backends, their devices, and which would be used.
@@ -61,15 +70,15 @@ fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
                     if devices.len() == 1 { "" } else { "s" }
                 )?;
                 for (number, device) in devices.iter().enumerate() {
-                    out!("  {number}: {}, {}", device.name, device.details)?;
-                    out!("     {}", device.abilities)?;
+                    out_wrapped!(5, "  {number}: {}, {}", device.name, device.details)?;
+                    out_wrapped!(5, "     {}", device.abilities)?;
                 }
                 for (device, reason) in backend.unusable() {
-                    out!("  cannot: {device}: {reason}")?;
+                    out_wrapped!(4, "  cannot: {device}: {reason}")?;
                 }
             }
-            Err(Error::NoBackend { reason, .. }) => out!("backend {}: none, {reason}", backend.name())?,
-            Err(error) => out!("backend {}: none, {error}", backend.name())?,
+            Err(Error::NoBackend { reason, .. }) => out_wrapped!(2, "backend {}: none, {reason}", backend.name())?,
+            Err(error) => out_wrapped!(2, "backend {}: none, {error}", backend.name())?,
         }
     }
     let because = match settings.backend {
@@ -77,8 +86,8 @@ fn backends(settings: &Settings, selection: &Selection) -> Result<()> {
         None => "the first of cuda, opencl, cpu that has devices; CPUs and PoCL of opencl do not count",
     };
     out!()?;
-    out!("in use     backend {} ({because})", selection.backend.name())?;
-    out!("devices    {}", selection.because)
+    line("in use", &format!("backend {} ({because})", selection.backend.name()))?;
+    line("devices", &selection.because)
 }
 
 fn names<S: Into<String>>(names: impl Iterator<Item = S>) -> String {

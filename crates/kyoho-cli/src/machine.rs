@@ -1,6 +1,7 @@
 //! The options that choose the place where forces are computed. Each overrules a variable of the
 //! environment.
 
+use crate::count::count;
 use crate::failure::{Failure, Result};
 use kyoho::config::{DeviceChoice, Settings};
 use kyoho::hal::Backend;
@@ -17,7 +18,7 @@ pub struct Machine {
     #[arg(long)]
     pub devices: Option<String>,
     /// CPU threads [default: KYOHO_THREADS and others]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_parser = count::<u16>(1..=4096))]
     pub threads: Option<u16>,
     /// Instruction set of the CPU backend [default: KYOHO_CPU_LEVEL, else the best]
     #[arg(long)]

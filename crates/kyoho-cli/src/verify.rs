@@ -4,6 +4,7 @@
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
+use crate::count::{count, order};
 use crate::failure::{Failure, Result};
 use crate::machine::named;
 use kyoho::Setup;
@@ -12,7 +13,7 @@ use kyoho::data::{Order, Precision, Scope};
 use kyoho::hal::Backend;
 use kyoho::law::catalogue;
 use kyoho::simd::Level;
-use kyoho_verify::{Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
+use kyoho_verify::{CHECKS, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
 
 /// The options of `kyoho verify`.
 #[derive(Debug, clap::Args)]
@@ -21,7 +22,7 @@ pub struct Arguments {
     #[arg(long)]
     backend: Option<String>,
     /// Only this order: 2, 4, 6, 8
-    #[arg(long)]
+    #[arg(long, value_parser = order)]
     order: Option<i32>,
     /// Only this precision: single, mixed, double, quad
     #[arg(long)]
@@ -39,7 +40,7 @@ pub struct Arguments {
     devices: Option<String>,
     /// Bodies of the Plummer model of the table; the reference takes about a second for 2000
     /// bodies, and grows with the square of their number
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    #[arg(long, default_value_t = 1024, value_parser = count::<u32>(2..=1 << 20))]
     bodies: u32,
     /// Only measure the errors of the table; run no checks
     #[arg(long)]
@@ -77,6 +78,7 @@ impl Row {
 
 /// Runs the suite, and returns whether every promise holds.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    check_name(arguments.check.as_deref())?;
     let rows = rows(&selection(arguments)?)?;
     let targets: usize = rows.iter().map(Vec::len).sum();
     let progress = ProgressBar::new(if arguments.table_only { rows.len() } else { targets } as u64);
@@ -104,6 +106,16 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         print(arguments, &verified)?;
     }
     Ok(verified.iter().all(|row| row.failed().next().is_none()))
+}
+
+/// Fails if no check has these words in its name.
+fn check_name(words: Option<&str>) -> Result<()> {
+    let Some(words) = words.filter(|words| !CHECKS.iter().any(|check| check.name.contains(*words))) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
+    let allowed = format!("words in the names of checks: {}", names.join(", "));
+    Err(Failure::Argument { option: "--check", value: format!("'{words}'"), allowed })
 }
 
 fn selection(arguments: &Arguments) -> Result<Selection> {
@@ -171,75 +183,67 @@ fn level_name(target: &Target) -> &'static str {
     }
 }
 
-fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
-    out!("Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.", arguments.bodies)?;
-    out!()?;
-    out!(
-        "order  precision  scope    backend  level     acc worst   acc mean  jerk worst  jerk mean  snap worst  crackle w.   pot worst  wrong nearest  checks"
-    )?;
+/// Prints a table: the names of its columns, and lines below the backend and the instruction set of
+/// those that follow.
+fn print_table(header: &str, rows: &[Row], line: impl Fn(&Row) -> Option<String>) -> Result<()> {
+    out!("{:>5}  {:<9}  {:<7}{header}", "order", "precision", "scope")?;
+    let mut place = None;
     for row in rows {
-        let setup = &row.plain().setup;
-        let Errors { potential, acceleration, jerk, snap, crackle, wrong_nearest } = &row.errors;
-        let interaction = row.plain().interaction();
-        let if_any = |there: bool, text: String| if there { text } else { "-".into() };
-        let from = |order: Order, error: f64| if_any(setup.order >= order, format!("{error:.2e}"));
-        out!(
-            "{:>5}  {:<9}  {:<7}  {:<7}  {:<8}  {:>9.2e}  {:>9.2e}  {:>10}  {:>9}  {:>10}  {:>10}  {:>10.2e}  {:>13}  {}",
-            setup.order as i32,
-            setup.precision.name(),
-            setup.scope.name(),
-            setup.backend.name(),
-            level_name(row.plain()),
-            acceleration.worst,
-            acceleration.mean,
-            from(Order::Fourth, jerk.worst),
-            from(Order::Fourth, jerk.mean),
-            from(Order::Sixth, snap.worst),
-            from(Order::Eighth, crackle.worst),
-            potential.worst,
-            if_any(interaction.nearest, wrong_nearest.to_string()),
-            match row.failed().count() {
-                _ if row.outcomes.is_empty() => "not run".into(),
-                0 => format!("{} passed", row.outcomes.len()),
-                failed => format!("{failed} of {} FAILED", row.outcomes.len()),
-            },
-        )?;
-    }
-    print_pairs(rows)?;
-    if rows.iter().any(|row| row.failed().next().is_some()) {
-        out!()?;
-    }
-    for (target, outcome) in rows.iter().flat_map(Row::failed) {
-        out!("FAILED {target}: {}: {}", outcome.check.name, outcome.check.promise)?;
-        for failure in outcome.findings.failures() {
-            out!("       {failure}")?;
+        let Setup { order, precision, scope, backend, .. } = row.plain().setup;
+        let here = (backend.name(), level_name(row.plain()));
+        let Some(line) = line(row) else { continue };
+        if place.replace(here) != Some(here) {
+            let level = if here.1 == "-" { String::new() } else { format!(", {}", here.1) };
+            out!("{}{level}", here.0)?;
         }
+        out!("{:>5}  {:<9}  {:<7}{line}", order as i32, precision.name(), scope.name())?;
     }
-    Ok(())
+    out!()
 }
 
-fn print_pairs(rows: &[Row]) -> Result<()> {
-    let line = |names: [&str; 5], cells: [String; SEPARATIONS.len()]| {
-        let cells = cells.map(|cell| format!("{cell:>8}")).join("  ");
-        let [order, precision, scope, backend, level] = names;
-        format!("{order:>5}  {precision:<9}  {scope:<7}  {backend:<7}  {level:<8}   {cells}")
-    };
-    out!()?;
-    out!("Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
-    out!()?;
-    out!(
-        "{}",
-        line(
-            ["order", "precision", "scope", "backend", "level"],
-            SEPARATIONS.map(|separation| format!("{separation:.0e}"))
-        )
+fn print(arguments: &Arguments, rows: &[Row]) -> Result<()> {
+    out_wrapped!(
+        0,
+        "Relative errors of every body of a Plummer model of {} bodies, softened by 1/64.",
+        arguments.bodies
     )?;
-    for row in rows {
-        let setup = &row.plain().setup;
-        let order = (setup.order as i32).to_string();
-        let Setup { precision, scope, backend, .. } = setup;
-        let names = [order.as_str(), precision.name(), scope.name(), backend.name(), level_name(row.plain())];
-        out!("{}", line(names, row.pairs.map(|error| format!("{error:.1e}"))))?;
+    out!()?;
+    let header = format!("{:>11}  {:>9}  {:>9}  {:>7}  checks", "acc worst", "acc mean", "pot worst", "nearest");
+    print_table(&header, rows, |row| {
+        let Errors { potential, acceleration, wrong_nearest, .. } = &row.errors;
+        let nearest = if row.plain().interaction().nearest { wrong_nearest.to_string() } else { "-".into() };
+        let checks = match row.failed().count() {
+            _ if row.outcomes.is_empty() => "not run".into(),
+            0 => format!("{} passed", row.outcomes.len()),
+            failed => format!("{failed} FAILED"),
+        };
+        let [worst, mean, potential] = [acceleration.worst, acceleration.mean, potential.worst];
+        Some(format!("{worst:>11.2e}  {mean:>9.2e}  {potential:>9.2e}  {nearest:>7}  {checks}"))
+    })?;
+    out_wrapped!(0, "nearest: how many bodies have a wrong nearest neighbour")?;
+    out!()?;
+    if rows.iter().any(|row| row.plain().setup.order >= Order::Fourth) {
+        let header = format!("{:>12}  {:>9}  {:>10}  {:>13}", "jerk worst", "jerk mean", "snap worst", "crackle worst");
+        print_table(&header, rows, |row| {
+            let order = row.plain().setup.order;
+            let Errors { jerk, snap, crackle, .. } = &row.errors;
+            let from = |least: Order, error: f64| if order >= least { format!("{error:.2e}") } else { "-".into() };
+            let (snap, crackle) = (from(Order::Sixth, snap.worst), from(Order::Eighth, crackle.worst));
+            let line = format!("{:>12.2e}  {:>9.2e}  {snap:>10}  {crackle:>13}", jerk.worst, jerk.mean);
+            (order >= Order::Fourth).then_some(line)
+        })?;
+    }
+    out_wrapped!(0, "Worst relative error of the acceleration in a pair 1 from the origin, by its separation.")?;
+    out!()?;
+    let cells = |cells: [String; SEPARATIONS.len()]| cells.map(|cell| format!("  {cell:>8}")).concat();
+    print_table(&cells(SEPARATIONS.map(|separation| format!("{separation:.0e}"))), rows, |row| {
+        Some(cells(row.pairs.map(|error| format!("{error:.1e}"))))
+    })?;
+    for (target, outcome) in rows.iter().flat_map(Row::failed) {
+        out_wrapped!(7, "FAILED {target}: {}: {}", outcome.check.name, outcome.check.promise)?;
+        for failure in outcome.findings.failures() {
+            out_wrapped!(7, "       {failure}")?;
+        }
     }
     Ok(())
 }

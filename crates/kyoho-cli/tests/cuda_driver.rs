@@ -14,7 +14,12 @@ fn info(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Output 
     for name in ["KYOHO_BACKEND", "KYOHO_DEVICES", "GPU_LIST", "CUDA_VISIBLE_DEVICES"] {
         command.env_remove(name);
     }
-    command.arg("info").args(arguments).env("LD_LIBRARY_PATH", folder).envs(settings.iter().copied());
+    command
+        .arg("info")
+        .args(arguments)
+        .env("COLUMNS", "1000")
+        .env("LD_LIBRARY_PATH", folder)
+        .envs(settings.iter().copied());
     command.output().unwrap()
 }
 

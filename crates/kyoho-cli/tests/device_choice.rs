@@ -29,7 +29,7 @@ impl Host {
     /// Runs `kyoho info` with this many GPUs and only these variables.
     fn info(&self, devices: usize, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
-        command.arg("info").args(arguments).current_dir(&self.directory).env_clear();
+        command.arg("info").args(arguments).current_dir(&self.directory).env_clear().env("COLUMNS", "1000");
         command.env("LD_LIBRARY_PATH", &self.driver).env("FAKE_CUDA_DEVICES", devices.to_string());
         command.envs(variables.iter().copied()).output().unwrap()
     }

@@ -176,7 +176,12 @@ fn the_ranks_of_a_machine_take_its_gpus_in_turn() {
     let folder = fake_driver("mpi_gpus", &[]);
     let mut command = mpirun(&folder);
     // Only the ranks see this driver, because the launcher may look for GPUs too.
-    command.arg("-x").arg(format!("LD_LIBRARY_PATH={}", folder.display())).args(["-x", "KYOHO_BACKEND=cuda"]);
+    command.arg("-x").arg(format!("LD_LIBRARY_PATH={}", folder.display())).args([
+        "-x",
+        "KYOHO_BACKEND=cuda",
+        "-x",
+        "COLUMNS=1000",
+    ]);
     let output = said(succeed(command.args(ranks(3, Path::new(env!("CARGO_BIN_EXE_kyoho")))).arg("info")));
     let mut taken: Vec<&str> = output.lines().filter(|line| line.starts_with("devices ")).collect();
     taken.sort();

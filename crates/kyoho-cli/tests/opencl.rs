@@ -13,7 +13,7 @@ use common::{folder, succeed};
 /// Runs `kyoho` with these arguments, in a folder without `sapporo2.config`.
 fn kyoho(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
-    command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(arguments);
+    command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(arguments).env("COLUMNS", "1000");
     command
 }
 

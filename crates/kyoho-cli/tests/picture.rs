@@ -76,6 +76,46 @@ fn models_and_snapshots_in_every_format_have_the_same_picture() {
     assert!(pictures[0].0 == [50, 50] && pictures.iter().all(|picture| *picture == pictures[0]));
 }
 
+/// Returns the part of the pixels of a picture that are not black.
+fn filled(path: &Path) -> f64 {
+    let (_, pixels) = png(path);
+    pixels.iter().filter(|colour| **colour != [0; 3]).count() as f64 / pixels.len() as f64
+}
+
+/// An escaper pulls the centre of mass out of its cluster, and a square that held it would show the
+/// cluster as one pixel.
+#[test]
+fn a_cluster_is_seen_whatever_escapes_from_it() {
+    let folder = folder("escaper");
+    let (model, with_escaper) = (folder.join("model.txt"), folder.join("escaper.txt"));
+    printed(&format!("model plummer 1024 --backend cpu --output {}", model.display()));
+    let bodies = std::fs::read_to_string(&model).expect("the model");
+    std::fs::write(&with_escaper, bodies + "1e-3 1e7 1e7 0 0 0 0\n").expect("the folder takes files");
+    for (file, outside) in
+        [(&model, ""), (&with_escaper, "bodies farther out are not drawn; --width 20400000 holds all")]
+    {
+        let line = printed(&format!("picture {}", file.display()));
+        let part = filled(&file.with_extension("png"));
+        assert!((0.01..0.2).contains(&part) && line.contains(outside), "{part}: {line}");
+    }
+}
+
+#[test]
+fn a_frame_has_coordinates_round_the_picture() {
+    let folder = folder("frame");
+    let input = three(&folder);
+    let [plain, framed] = ["plain.png", "framed.png"].map(|name| folder.join(name));
+    let picture = format!("picture {} --pixels 100", input.display());
+    printed(&format!("{picture} --output {}", plain.display()));
+    printed(&format!("{picture} --frame --output {}", framed.display()));
+    let ((_, inner), ([width, height], pixels)) = (png(&plain), png(&framed));
+    assert!(width == height && width > 100);
+    let (side, border) = (width as usize, (width as usize - 100) / 2);
+    let row = |row: usize| &pixels[(border + row) * side + border..][..100];
+    assert!((0..100).all(|number| row(number) == &inner[100 * number..][..100]));
+    assert!(pixels.iter().filter(|colour| **colour == [255; 3]).count() > 4 * 100);
+}
+
 #[test]
 fn several_files_have_a_picture_each() {
     let folder = folder("several");
@@ -102,7 +142,7 @@ fn wrong_arguments_are_refused_and_name_what_is_allowed() {
         (2, format!("picture {model} --centre 1,2"), ["--centre is 1,2", "three finite numbers"]),
         (2, format!("picture {model} --centre -1,2,nan"), ["--centre is -1,2,NaN", "three finite numbers"]),
         (2, format!("picture {model} --range 1,1"), ["--range is 1,1", "two numbers above zero"]),
-        (2, format!("picture {model} --pixels 0"), ["--pixels", "1..=16384"]),
+        (2, format!("picture {model} --pixels 0"), ["--pixels", "from 1 to 16384"]),
         (2, format!("picture {model} --output density.svg"), ["density.svg", "names that end in .png"]),
         (2, format!("picture {model} {model}"), ["three.png", "a picture of its own for each file"]),
         (1, format!("picture {model} --width 1 --centre 9,9,9"), ["three.txt", "none of its mass lies in the square"]),

@@ -310,14 +310,14 @@ impl Caller {
 
 fn print_header(row: &Row) -> Result<()> {
     let arrays = if row.on_device == Some(true) { ", arrays on the device" } else { "" };
-    out!("{}{arrays}; beside it forces N x N in the same run", row.title())?;
+    out_wrapped!(2, "{}{arrays}; beside it forces N x N in the same run", row.title())?;
     let groups = if row.work == Work::Batch {
-        format!("{:>9}  {:>7}  {:>12}  {:>12}", "systems", "bodies", "milliseconds", "systems/s")
+        format!("{:>9}  {:>6}  {:>10}  {:>10}", "systems", "bodies", "ms", "systems/s")
     } else {
-        let work = format!("{:<20}  {:>9}  {:>7}  {:>7}", "work", "groups", "sinks", "sources");
-        format!("{work}  {:>12}  {:>12}", "milliseconds", "groups/s")
+        let work = format!("{:<20}  {:>6}  {:>5}  {:>7}", "work", "groups", "sinks", "sources");
+        format!("{work}  {:>8}", "ms")
     };
-    out!("{groups}  {:>9}  {:>8}  {:>12}  {:>6}", "Gint/s", "N", "N x N Gint/s", "ratio")
+    out!("{groups}  {:>7}  {:>7}  {:>6}", "Gint/s", "N x N", "ratio")
 }
 
 fn print(row: &Row, n_times_n: &Row) -> Result<()> {
@@ -325,14 +325,13 @@ fn print(row: &Row, n_times_n: &Row) -> Result<()> {
     let (count, speed) = (row.groups.unwrap_or(0), number(row.interactions_per_second) / 1e9);
     let (milliseconds, groups_per_second) = (row.seconds * 1e3, number(row.groups_per_second));
     let groups = if row.work == Work::Batch {
-        format!("{count:>9}  {:>7}  {milliseconds:>12.3}  {groups_per_second:>12.4e}", row.ni)
+        format!("{count:>9}  {:>6}  {milliseconds:>10.3}  {groups_per_second:>10.3e}", row.ni)
     } else {
-        let work = format!("{:<20}  {count:>9}  {:>7}  {:>7}", row.work.name(), row.ni, row.nj);
-        format!("{work}  {milliseconds:>12.3}  {groups_per_second:>12.4e}")
+        let work = format!("{:<20}  {count:>6}  {:>5}  {:>7}", row.work.name(), row.ni, row.nj);
+        format!("{work}  {milliseconds:>8.2}")
     };
     let of_n_times_n = number(n_times_n.interactions_per_second) / 1e9;
-    let ratio = number(row.of_n_times_n);
-    out!("{groups}  {speed:>9.4}  {:>8}  {of_n_times_n:>12.4}  {ratio:>6.3}", n_times_n.ni)
+    out!("{groups}  {speed:>7.3}  {of_n_times_n:>7.3}  {:>6.3}", number(row.of_n_times_n))
 }
 
 #[cfg(test)]

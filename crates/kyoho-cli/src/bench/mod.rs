@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::bench::effort::Effort;
+use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::precision::precision;
@@ -32,7 +33,7 @@ use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Order of the forces: 2, 4, 6 or 8 [default: 4; with --lists and --tree 2]
-    #[arg(long)]
+    #[arg(long, value_parser = order)]
     order: Option<i32>,
     /// Precision of the forces: single, mixed, double, quad [default: KYOHO_PRECISION, else mixed,
     /// or double in order 8; with --lists and --tree single where the order has it, with --batch
@@ -47,11 +48,11 @@ pub struct Arguments {
     /// 16384,65536,131072,262144,1048576; with --tree 131072,1048576,8388608 on GPUs,
     /// 16384,65536,262144 on CPUs]; with --batch of the bodies of each system [default:
     /// 3,32,256,4096]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u32>(1..=1 << 28))]
     n: Vec<u32>,
     /// Numbers of sinks of the block steps; numbers above that of the sources are left out
     /// [default: 1,16,64,256,1024; with --speedup 1,16,256,1024,16384]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u32>(1..))]
     ni: Vec<u32>,
     /// Measure every order, precision and scope, on the CPU with one thread and with all
     #[arg(long, conflicts_with_all = ["order", "precision", "regular", "drawn", "grouped"])]
@@ -71,11 +72,11 @@ pub struct Arguments {
     tree: bool,
     /// The accuracies of --tree: relative errors of accelerations, 1e-6 to 1e-2 [default:
     /// 1e-2,1e-3,1e-4]
-    #[arg(long, value_name = "ERROR", requires = "tree", value_delimiter = ',')]
+    #[arg(long, value_name = "ERROR", requires = "tree", value_delimiter = ',', value_parser = number)]
     accuracy: Vec<f64>,
     /// The opening angles of --tree in the place of accuracies, 0.1 to 1.5 [with --walk stackless:
     /// default 0.6]
-    #[arg(long, value_name = "ANGLE", requires = "tree", conflicts_with = "accuracy", value_delimiter = ',')]
+    #[arg(long, value_name = "ANGLE", requires = "tree", conflicts_with = "accuracy", value_delimiter = ',', value_parser = number)]
     theta: Vec<f64>,
     /// How --tree sums forces: cells, by the library's expansions; stackless, by a plain walk for
     /// each sink with cells as points, or stackless-unsorted, by such a walk in the order of the
@@ -94,11 +95,11 @@ pub struct Arguments {
     batch: bool,
     /// The number of groups of each row with --lists [default: 1000 to 32768 on GPUs, 62 to 2048 on
     /// CPUs]
-    #[arg(long, requires = "lists", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, requires = "lists", value_parser = count::<u32>(1..=1 << 20))]
     groups: Option<u32>,
     /// The number of systems of each row with --batch [default: such that they have about 3000000
     /// bodies on GPUs, 65536 on CPUs]
-    #[arg(long, requires = "batch", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    #[arg(long, requires = "batch", value_parser = count::<u32>(1..=1 << 28))]
     systems: Option<u32>,
     /// With --lists, --batch or --tree, take the arrays from the memory of the CUDA device that
     /// computes, and leave the forces there
@@ -111,18 +112,18 @@ pub struct Arguments {
     plot: Option<PathBuf>,
     /// The most seconds for a row, with --speedup on each number of devices; a row that would take
     /// longer, by the time of smaller blocks, is left out
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "drawn")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, requires = "drawn", value_parser = number)]
     limit: f64,
     /// Seconds for each row, with --speedup on each number of devices; at least three calls are
     /// timed however long they take
-    #[arg(long, default_value_t = 0.3)]
+    #[arg(long, default_value_t = 0.3, value_parser = number)]
     seconds: f64,
     /// Print a JSON array instead of a table
     #[arg(long)]
     json: bool,
     /// The launch shape that a GPU uses for every block that it fits, by its place in `SHAPES`; for
     /// work on kernels
-    #[arg(long, hide = true, value_parser = clap::value_parser!(u8).range(..SHAPES.len() as i64))]
+    #[arg(long, hide = true, value_parser = count::<u8>(..SHAPES.len() as u64))]
     shape: Option<u8>,
     #[command(flatten)]
     machine: Machine,

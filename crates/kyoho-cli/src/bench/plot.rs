@@ -3,21 +3,23 @@
 use std::path::Path;
 
 use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use crate::failure::{Failure, Result};
-use crate::picture::{self, decades};
+use crate::picture::{self, Logarithmic, decades, label, title_size};
 
-/// Colours that colour-blind people can distinguish too (Okabe & Ito 2008). They repeat if there
-/// are more curves.
-const COLOURS: [RGBColor; 6] = [
+/// Colours that colour-blind people can distinguish too (Okabe & Ito 2008). If there are more
+/// curves, they have other points.
+const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
 ];
 
 /// A place in the plane.
@@ -47,16 +49,14 @@ pub struct Axis {
 pub struct Scale {
     /// The number at whose powers the labels stand.
     base: f64,
-    /// The number of lines up to the next power, which is included.
-    lines: usize,
     /// Returns the ends of an axis that holds these numbers.
     ends: fn(&[f64]) -> Option<(f64, f64)>,
 }
 
 /// Powers of ten.
-pub const DECADES: Scale = Scale { base: 10.0, lines: 10, ends: |numbers| decades(numbers.iter().copied()) };
+pub const DECADES: Scale = Scale { base: 10.0, ends: |numbers| decades(numbers.iter().copied()) };
 /// Powers of two.
-pub const OCTAVES: Scale = Scale { base: 2.0, lines: 1, ends: octaves };
+pub const OCTAVES: Scale = Scale { base: 2.0, ends: octaves };
 
 /// Points that are joined by a line, and values in the same colour that they are compared with.
 pub struct Curve {
@@ -108,37 +108,34 @@ fn draw_panel(area: &Area, picture: &Picture) -> std::result::Result<(), Box<dyn
     let (across, mut upwards): (Vec<f64>, Vec<f64>) =
         picture.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.dashes)).copied().unzip();
     upwards.extend(picture.curves.iter().filter_map(|curve| Some(curve.level.as_ref()?.0)));
-    let ends = |axis: &Axis, numbers: &[f64]| (axis.scale.ends)(numbers).expect("a picture has at least a point");
-    let ((first, last), (lowest, highest)) = (ends(x, &across), ends(y, &upwards));
+    let scaled = |axis: &Axis, numbers: &[f64]| {
+        let ends = (axis.scale.ends)(numbers).expect("a picture has at least a point");
+        Logarithmic { ends, base: axis.scale.base }
+    };
+    let (across, upwards) = (scaled(x, &across), scaled(y, &upwards));
+    let (first, last) = across.ends;
+    let position = free_corner(picture, [&across, &upwards]);
 
     let mut chart = ChartBuilder::on(area)
-        .caption(&picture.title, ("sans-serif", 18))
+        .caption(&picture.title, ("sans-serif", title_size(&picture.title, SIZE.0)))
         .margin(15)
         .margin_right(35)
         .x_label_area_size(45)
         .y_label_area_size(80)
-        .build_cartesian_2d(
-            (first..last).log_scale().base(x.scale.base),
-            (lowest..highest).log_scale().base(y.scale.base),
-        )?;
+        .build_cartesian_2d(across, upwards)?;
     chart
         .configure_mesh()
         .x_desc(x.what)
         .y_desc(y.what)
-        .x_max_light_lines(x.scale.lines)
-        .y_max_light_lines(y.scale.lines)
         .x_label_formatter(&label)
         .y_label_formatter(&label)
         .light_line_style(BLACK.mix(0.05))
         .bold_line_style(BLACK.mix(0.2))
         .draw()?;
-    for (curve, colour) in picture.curves.iter().zip(COLOURS.iter().cycle()) {
-        let (colour, points) = (*colour, || curve.points.iter().copied());
-        chart
-            .draw_series(LineSeries::new(points(), colour))?
-            .label(&curve.label)
-            .legend(move |(x, y)| Circle::new((x + 10, y), 3, colour.filled()));
-        chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
+    for (number, curve) in picture.curves.iter().enumerate() {
+        let colour = COLOURS[number % COLOURS.len()];
+        chart.draw_series(LineSeries::new(curve.points.iter().copied(), colour))?;
+        draw_points(&mut chart, number, curve)?;
         let dashed = |corners: Vec<Point>| DashedLineSeries::new(corners, 6, 4, colour.stroke_width(1));
         chart.draw_series(dashed(curve.dashes.clone()))?;
         if let Some((height, text)) = &curve.level {
@@ -155,18 +152,60 @@ fn draw_panel(area: &Area, picture: &Picture) -> std::result::Result<(), Box<dyn
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
+        .position(position)
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
         .draw()?;
     Ok(())
 }
 
-/// Returns the label of a power. Powers of ten are not exact in double, and single has fewer digits
-/// than their error.
-pub fn label(number: &f64) -> String {
-    let number = *number as f32;
-    if number < 1e-3 { format!("{number:e}") } else { number.to_string() }
+/// The chart of a panel.
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Logarithmic, Logarithmic>>;
+
+/// Draws the points of the curve of this number, and one beside its name. The same colour comes
+/// again with another shape.
+fn draw_points(chart: &mut Chart, number: usize, curve: &Curve) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let (points, filled) = (curve.points.iter().copied(), COLOURS[number % COLOURS.len()].filled());
+    let series = match number / COLOURS.len() % 3 {
+        0 => chart
+            .draw_series(points.map(|point| Circle::new(point, 3, filled)))?
+            .legend(move |(x, y)| Circle::new((x + 10, y), 3, filled)),
+        1 => chart
+            .draw_series(points.map(|point| TriangleMarker::new(point, 5, filled)))?
+            .legend(move |(x, y)| TriangleMarker::new((x + 10, y), 5, filled)),
+        _ => chart
+            .draw_series(points.map(|point| Cross::new(point, 4, filled)))?
+            .legend(move |(x, y)| Cross::new((x + 10, y), 4, filled)),
+    };
+    series.label(&curve.label);
+    Ok(())
+}
+
+/// Returns the corner for the names of curves in which the least of the curves is hidden.
+fn free_corner(picture: &Picture, axes: [&Logarithmic; 2]) -> SeriesLabelPosition {
+    const STEPS: i32 = 1000;
+    let part = |axis: usize, number: f64| f64::from(axes[axis].map(&number, (0, STEPS))) / f64::from(STEPS);
+    let place = |point: &Point| [part(0, point.0), part(1, point.1)];
+    let longest = picture.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
+    let size = [0.1 + 0.011 * longest as f64, 0.05 + 0.035 * picture.curves.len() as f64];
+    let between =
+        |[from, to]: [[f64; 2]; 2], step: u8| [0, 1].map(|k| from[k] + (to[k] - from[k]) * f64::from(step) / 8.0);
+    let segments = picture.curves.iter().flat_map(|curve| curve.points.windows(2).chain(curve.dashes.windows(2)));
+    let of_segments = segments.flat_map(|ends| (0..=8).map(|step| between([place(&ends[0]), place(&ends[1])], step)));
+    let single = picture.curves.iter().filter(|curve| curve.points.len() == 1).map(|curve| place(&curve.points[0]));
+    let all: Vec<[f64; 2]> = of_segments.chain(single).collect();
+    let corners = [
+        (SeriesLabelPosition::LowerRight, [true, false]),
+        (SeriesLabelPosition::UpperLeft, [false, true]),
+        (SeriesLabelPosition::UpperRight, [true, true]),
+        (SeriesLabelPosition::LowerLeft, [false, false]),
+    ];
+    let hidden = |far: &[bool; 2]| {
+        let is_in = |place: &&[f64; 2]| (0..2).all(|k| if far[k] { 1.0 - place[k] } else { place[k] } < size[k]);
+        all.iter().filter(is_in).count()
+    };
+    let best = corners.into_iter().min_by_key(|(_, far)| hidden(far));
+    best.map_or(SeriesLabelPosition::LowerRight, |(position, _)| position)
 }
 
 /// Returns the powers of two, at least three, that hold all of these positive numbers. They have a
@@ -210,6 +249,29 @@ mod tests {
         for text in ["a title", "across", "upwards", "one", "two", "three"] {
             assert!(svg.contains(text), "{text}");
         }
+    }
+
+    #[test]
+    fn curves_beyond_the_colours_have_points_of_another_shape() {
+        let curves = (0..9).map(|number| curve(&format!("curve {number}"), 2)).collect();
+        let svg = drawn("many", None, curves);
+        let colours = ["#0072B2", "#D55E00", "#009E73"];
+        assert_eq!(colours.map(|colour| count(&svg, "<circle", colour)), [3, 3, 3]);
+        assert_eq!(colours.map(|colour| count(&svg, "<polygon", colour)), [3, 3, 0]);
+    }
+
+    #[test]
+    fn names_stand_where_they_hide_no_curve() {
+        let corner = |points: &[Point]| {
+            let curves = vec![Curve { points: points.to_vec(), ..curve("a name", 0) }];
+            let axes = [Axis { what: "x", scale: &DECADES }, Axis { what: "y", scale: &DECADES }];
+            let axis = || Logarithmic { ends: (1.0, 1e3), base: 10.0 };
+            let picture = Picture { title: String::new(), axes, dashes: None, curves };
+            format!("{:?}", free_corner(&picture, [&axis(), &axis()]))
+        };
+        assert_eq!(corner(&[(1.0, 1.0), (1e3, 1e3)]), "LowerRight");
+        assert_eq!(corner(&[(1.0, 1e3), (1e3, 1.0)]), "UpperRight");
+        assert_eq!(corner(&[(1.0, 1.0), (1e3, 1.0)]), "UpperLeft");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! A measurement, and the line of a table that shows it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Serialize;
 
+use crate::failure::Result;
 use kyoho::data::Scope;
 
 /// The work that one row measures.
@@ -164,22 +164,23 @@ impl Row {
 }
 
 /// The names of the columns of a row.
-pub const HEADER: &str = "order  precision  scope    threads  level     work                       ni        nj     \
-                          microseconds    Gint/s   TFLOPS";
+const HEADER: &str = "work                       ni        nj     microseconds    Gint/s   TFLOPS";
 
-impl fmt::Display for Row {
-    fn fmt(&self, line: &mut fmt::Formatter) -> fmt::Result {
-        let Row { work, order, precision, scope, ni, nj, .. } = self;
-        let rate = |rate: Option<f64>, unit: f64| rate.map_or("-".into(), |rate| format!("{:.4}", rate / unit));
-        write!(
-            line,
-            "{order:>5}  {precision:<9}  {scope:<7}  {:>7}  {:<8}  {:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
-            self.threads.map_or("-".into(), |threads| threads.to_string()),
-            self.level.unwrap_or("-"),
-            work.name(),
-            self.seconds * 1e6,
-            rate(self.interactions_per_second, 1e9),
-            rate(self.flops_per_second, 1e12),
-        )
+/// Prints a row, below its place and the names of the columns if the row before was of another
+/// place, order, precision or scope.
+pub fn print(before: Option<&Row>, row: &Row) -> Result<()> {
+    let place = |row: &Row| format!("{}: {}", row.backend, row.title());
+    if before.is_none_or(|before| place(before) != place(row)) {
+        out_wrapped!(2, "{}", place(row))?;
+        out!("{HEADER}")?;
     }
+    let Row { work, ni, nj, .. } = row;
+    let rate = |rate: Option<f64>, unit: f64| rate.map_or("-".into(), |rate| format!("{:.4}", rate / unit));
+    out!(
+        "{:<20}  {ni:>7}  {nj:>8}  {:>15.3}  {:>8}  {:>7}",
+        work.name(),
+        row.seconds * 1e6,
+        rate(row.interactions_per_second, 1e9),
+        rate(row.flops_per_second, 1e12),
+    )
 }

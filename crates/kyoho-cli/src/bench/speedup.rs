@@ -54,7 +54,11 @@ pub fn measure(
         of_sources(effort, setup, *nj, &works.collect::<Vec<_>>(), &mut lines)?;
     }
     if !effort.json && !lines.is_empty() {
-        out!("compared before they were measured: the forces of every row have the same bits on {}", on(setup))?;
+        out_wrapped!(
+            2,
+            "compared before they were measured: the forces of every row have the same bits on {}",
+            on(setup)
+        )?;
     }
     Ok(lines)
 }
@@ -123,19 +127,17 @@ fn title(line: &Line) -> String {
 }
 
 fn print_header(line: &Line) -> Result<()> {
-    let columns = line.iter().map(|row| match row.devices.len() {
-        1 => format!("  {:>15}  speed-up", "1 device"),
-        count => format!("  {:>15}  speed-up", format!("{count} devices")),
-    });
-    out!("{}; microseconds, and the speed-up over one device", title(line))?;
-    out!("{:<10}  {:>7}  {:>8}{}", "work", "ni", "nj", columns.collect::<String>())
+    out_wrapped!(2, "{}; microseconds, and the speed-up over one device", title(line))?;
+    out!("{:<10}  {:>7}  {:>8}  {:>7}  {:>15}  speed-up", "work", "ni", "nj", "devices", "microseconds")
 }
 
+/// Prints a row for each number of devices.
 fn print(line: &Line) -> Result<()> {
-    let Row { work, ni, nj, .. } = &line[0];
-    let columns =
-        line.iter().map(|row| format!("  {:>15.3}  {:>8.3}", row.seconds * 1e6, row.speedup.unwrap_or(f64::NAN)));
-    out!("{:<10}  {ni:>7}  {nj:>8}{}", work.name(), columns.collect::<String>())
+    line.iter().try_for_each(|row| {
+        let Row { work, ni, nj, devices, .. } = row;
+        let (work, devices, speedup) = (work.name(), devices.len(), row.speedup.unwrap_or(f64::NAN));
+        out!("{work:<10}  {ni:>7}  {nj:>8}  {devices:>7}  {:>15.3}  {speedup:>8.3}", row.seconds * 1e6)
+    })
 }
 
 /// Returns the picture of the speed-up N x N against the number of bodies, with a curve for each

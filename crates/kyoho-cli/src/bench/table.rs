@@ -32,10 +32,7 @@ pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[Arc<Inter
 fn of_sources(arguments: &Arguments, mut bench: Bench, rows: &mut Vec<Row>) -> Result<()> {
     let mut keep = |row: Row| {
         if !arguments.json {
-            if rows.is_empty() {
-                out!("{}: {}\n{}", row.backend, row.device, row::HEADER)?;
-            }
-            out!("{row}")?;
+            row::print(rows.last(), &row)?;
         }
         rows.push(row);
         Ok::<_, Failure>(())

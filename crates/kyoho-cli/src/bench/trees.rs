@@ -317,10 +317,12 @@ impl<'a> Caller<'a> {
 
 fn print_header(measured: &Measured) -> Result<()> {
     let arrays = if measured.whole.on_device == Some(true) { ", arrays on the device" } else { "" };
-    out!("{}; forces on all of N bodies by a tree{arrays}, beside direct sums", measured.whole.title())?;
-    let times = format!("{:>15}  {:>15}  {:>15}  {:>8}", "milliseconds", "sources stay", "direct sums", "ratio");
+    let title = measured.whole.title();
+    out_wrapped!(2, "{title}; forces on all of N bodies by a tree{arrays}, beside direct sums")?;
+    out!("relative errors of accelerations; milliseconds, also where sources stay")?;
+    let times = format!("{:>10}  {:>10}  {:>10}  {:>6}", "tree, ms", "stays, ms", "direct, ms", "ratio");
     let (asked, _) = number_of(measured.asked);
-    out!("{:>9}  {asked:>8}  {:>12}  {:>10}  {times}", "N", "median error", "99 % error")
+    out!("{:>8}  {asked:>8}  {:>7}  {:>7}  {times}", "N", "median", "99 %")
 }
 
 fn print(measured: &Measured) -> Result<()> {
@@ -329,17 +331,18 @@ fn print(measured: &Measured) -> Result<()> {
     let errors = [measured.whole.error_median, measured.whole.error_percentile_99].map(number);
     let [whole, forces, direct] =
         [*seconds, measured.forces.seconds, measured.direct_seconds()].map(|seconds| seconds * 1e3);
-    let times = format!("{whole:>15.3}  {forces:>15.3}  {direct:>15.3}  {:>8.3}", number(measured.whole.of_direct));
+    let times = format!("{whole:>10.3}  {forces:>10.3}  {direct:>10.3}  {:>6.3}", number(measured.whole.of_direct));
     let asked = match measured.asked {
         TreeAccuracy::Error(error) => format!("{error:e}"),
         other => number_of(other).1.to_string(),
     };
-    out!("{nj:>9}  {asked:>8}  {:>12.2e}  {:>10.2e}  {times}", errors[0], errors[1])?;
+    out!("{nj:>8}  {asked:>8}  {:>7.1e}  {:>7.1e}  {times}", errors[0], errors[1])?;
     let Some(seconds) = &measured.whole.phase_seconds else { return Ok(()) };
     let phases = TreePhase::ALL.map(TreePhase::name).into_iter().chain([REST]);
     let shown = phases.map(|phase| format!("{phase} {:.3}", seconds[phase] * 1e3));
     let each = number(measured.whole.interactions_per_sink);
-    out!("{:>9}  milliseconds: {}; {each:.1} interactions a sink", "", shown.collect::<Vec<_>>().join(", "))
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    out_wrapped!(10, "{:>8}  milliseconds: {shown}; {each:.1} interactions a sink", "")
 }
 
 /// Returns the picture of the time against the number of bodies, with a curve for each accuracy and

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::model::plummer;
@@ -22,22 +23,22 @@ use kyoho::integrator::plan::{Plan, StepCriterion};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Bodies of the Plummer model
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    #[arg(long, default_value_t = 256, value_parser = count::<u32>(2..=1 << 20))]
     n: u32,
     /// The seed of the Plummer model's random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     /// Softening length; a larger one allows longer steps
-    #[arg(long, default_value_t = 0.25)]
+    #[arg(long, default_value_t = 0.25, value_parser = number)]
     eps: f64,
     /// Orders: 4, 6, 8, each at most once
-    #[arg(long, value_delimiter = ',', default_values_t = [4, 6, 8])]
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 6, 8], value_parser = order)]
     order: Vec<i32>,
     /// Number of steps in the time unit at first, a power of two
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = count::<u32>(1..))]
     steps: u32,
     /// Number of times that the step is halved
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(long, default_value_t = 6, value_parser = count::<u32>(1..=16))]
     halvings: u32,
     /// Draw the errors against the number of steps, with lines of the slopes of the orders
     #[arg(long, value_name = "FILE.svg")]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use crate::picture::decades;
+use crate::picture::{Logarithmic, decades, label, title_size};
 
 /// Colours that colour-blind people can distinguish too (Okabe & Ito 2008).
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
@@ -32,19 +32,21 @@ pub fn draw(path: &Path, title: &str, curves: &[Curve]) -> Result<(), Box<dyn st
     let area = SVGBackend::new(path, (800, 560)).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 16))
+        .caption(title, ("sans-serif", title_size(title, 800)))
         .margin(15)
         .margin_right(35)
         .x_label_area_size(45)
         .y_label_area_size(80)
-        .build_cartesian_2d((fewest / 1.2..most * 1.2).log_scale().base(2.0), (lowest..highest).log_scale())?;
+        .build_cartesian_2d(
+            Logarithmic { ends: (fewest / 1.2, most * 1.2), base: 2.0 },
+            Logarithmic { ends: (lowest, highest), base: 10.0 },
+        )?;
     chart
         .configure_mesh()
         .x_desc("steps in a time unit")
         .y_desc("|E - E0| / |E0|")
-        .x_max_light_lines(1)
-        .x_label_formatter(&|steps| format!("{steps:.0}"))
-        .y_label_formatter(&|error| format!("{error:.0e}"))
+        .x_label_formatter(&label)
+        .y_label_formatter(&label)
         .light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.15))
         .draw()?;

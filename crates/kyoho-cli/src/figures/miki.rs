@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::bench::measure::{self, Bench};
 use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
 use crate::bench::row::{Row, Work};
+use crate::count::count;
 use crate::failure::Result;
 use crate::figures::{Common, Figures, is_on_cpu, numbers, on_one, powers, settings};
 use crate::progress;
@@ -20,7 +21,7 @@ use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Numbers of bodies [default: 256 to 1048576 on GPUs, to 65536 on CPUs]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u32>(2..=1 << 24))]
     n: Vec<u32>,
     #[command(flatten)]
     common: Common,

@@ -13,6 +13,7 @@ use crate::bench;
 use crate::bench::effort::Effort;
 use crate::bench::plot::{self, Picture};
 use crate::bench::row::{self, Row};
+use crate::count::number;
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::Machine;
@@ -52,11 +53,11 @@ pub struct Common {
     output: Option<PathBuf>,
     /// Seconds for each row; at least three calls are timed however long they take [default: 0.3;
     /// 0.05 where a figure says so]
-    #[arg(long)]
+    #[arg(long, value_parser = number)]
     seconds: Option<f64>,
     /// The most seconds for a row, or for an integration; what would take longer is left out, and
     /// the table says so [default: 20; 600 for an integration]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = number)]
     limit: Option<f64>,
     /// Print a JSON object instead of tables
     #[arg(long)]
@@ -223,14 +224,7 @@ pub fn is_on_cpu(setup: &Setup) -> Result<bool> {
 /// Prints a row of `kyoho bench`, with a header if the place of measurement is another than that of
 /// the row before.
 pub fn print(effort: &Effort, before: Option<&Row>, row: &Row) -> Result<()> {
-    if effort.json {
-        return Ok(());
-    }
-    let place = |row: &Row| format!("{}: {}", row.backend, row.device);
-    if before.is_none_or(|before| place(before) != place(row)) {
-        out!("{}\n{}", place(row), row::HEADER)?;
-    }
-    out!("{row}")
+    if effort.json { Ok(()) } else { row::print(before, row) }
 }
 
 /// Returns the powers of two from one number to another.

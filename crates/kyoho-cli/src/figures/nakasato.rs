@@ -11,6 +11,7 @@ use crate::bench::measure::{self, Bench, Particle};
 use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture, Scale};
 use crate::bench::row::Work;
 use crate::bench::trees::{Caller, Walk};
+use crate::count::count;
 use crate::failure::Result;
 use crate::figures::{Common, Figures, is_on_cpu, on_one, settings};
 use crate::model::random::Random;
@@ -24,7 +25,7 @@ use kyoho::integrator::body::Vector;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Divide the article's numbers of bodies by this [default: 1 on GPUs, 25 on CPUs]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "NUMBER", value_parser = count::<u32>(1..=1000))]
     fewer: Option<u32>,
     #[command(flatten)]
     common: Common,

@@ -8,6 +8,7 @@
 
 use std::f64::consts::PI;
 
+use crate::count::count;
 use crate::failure::{Failure, Result};
 use crate::model::isolated::centre;
 use crate::model::plummer;
@@ -20,13 +21,13 @@ use kyoho::integrator::body::{Vector, length};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The number of bodies, a multiple of 18: 5 parts are the disk, 10 the halo, 3 the intruder
-    #[arg(default_value_t = BODIES, value_parser = clap::value_parser!(u32).range(18..=1 << 30))]
+    #[arg(default_value_t = BODIES, value_parser = count::<u32>(18..=1 << 30))]
     n: u32,
     /// Leave the bodies of the intruder out
     #[arg(long)]
     without_intruder: bool,
     /// The seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     #[command(flatten)]
     destination: Destination,

@@ -7,6 +7,7 @@
 
 use rustfft::FftDirection;
 
+use crate::count::{count, number};
 use crate::failure::{Failure, Result};
 use crate::model::cosmology::{Cosmology, GRAVITY, SPEED, Spectrum};
 use crate::model::fourier::{Number, transform};
@@ -23,31 +24,31 @@ use kyoho::integrator::body::{Vector, sum, vector};
 pub struct Arguments {
     /// Cells a side of the cube round the sphere; the sphere has pi / 6 of them, with a body in
     /// each
-    #[arg(long, default_value_t = 176, value_parser = clap::value_parser!(u32).range(4..=1024))]
+    #[arg(long, default_value_t = 176, value_parser = count::<u32>(4..=1024))]
     grid: u32,
     /// The comoving radius of the sphere in Mpc
-    #[arg(long, default_value_t = 45.0)]
+    #[arg(long, default_value_t = 45.0, value_parser = number)]
     radius: f64,
     /// The redshift
-    #[arg(long, default_value_t = 49.0)]
+    #[arg(long, default_value_t = 49.0, value_parser = number)]
     redshift: f64,
     /// The density of all matter in units of the critical one; there is no cosmological constant
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = number)]
     omega_m: f64,
     /// The density of baryons in units of the critical one, which shapes the spectrum
-    #[arg(long, default_value_t = 0.05)]
+    #[arg(long, default_value_t = 0.05, value_parser = number)]
     omega_b: f64,
     /// Hubble's constant in units of 100 km/s/Mpc
-    #[arg(long = "hubble", value_name = "H", default_value_t = 0.5)]
+    #[arg(long = "hubble", value_name = "H", default_value_t = 0.5, value_parser = number)]
     h: f64,
     /// The index of the primordial spectrum
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = number)]
     spectral_index: f64,
     /// The linear fluctuations at redshift 0 in spheres of 8 / H Mpc, root mean square
-    #[arg(long, default_value_t = 0.51)]
+    #[arg(long, default_value_t = 0.51, value_parser = number)]
     sigma8: f64,
     /// The seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     #[command(flatten)]
     destination: Destination,

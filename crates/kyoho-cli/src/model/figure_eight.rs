@@ -1,6 +1,7 @@
 //! Small galaxies on a closed path that all of them follow, one after another: a choreography of
 //! three or four bodies of equal masses.
 
+use crate::count::count;
 use crate::failure::{Failure, Result};
 use crate::model::isolated::centre;
 use crate::model::plummer;
@@ -13,13 +14,13 @@ use kyoho::data::memory::room;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The number of bodies, a multiple of that of the galaxies [default: 2500 a galaxy]
-    #[arg(value_parser = clap::value_parser!(u32).range(6..=1 << 30))]
+    #[arg(value_parser = count::<u32>(6..=1 << 30))]
     n: Option<u32>,
     /// The number of galaxies: 3 on the figure-eight, or 4 on the super-eight
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(3..=4))]
+    #[arg(long, default_value_t = 3, value_parser = count::<u8>(3..=4))]
     galaxies: u8,
     /// The seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     #[command(flatten)]
     destination: Destination,

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
+use crate::count::count;
 use crate::failure::{Failure, Result};
 use crate::machine::{Machine, named};
 use crate::run::snapshot::Format;
@@ -63,10 +64,10 @@ enum Name {
 #[derive(Debug, clap::Args)]
 pub struct IsolatedArguments {
     /// The number of bodies
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
+    #[arg(value_parser = count::<u32>(2..=1 << 30))]
     n: u32,
     /// The seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     #[command(flatten)]
     destination: Destination,

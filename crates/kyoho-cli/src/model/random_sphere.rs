@@ -1,5 +1,6 @@
 //! Bodies at random places in a sphere, at rest.
 
+use crate::count::count;
 use crate::failure::Result;
 use crate::model::random::Random;
 use crate::model::{Course, Destination, Model, Star};
@@ -9,10 +10,10 @@ use kyoho::data::memory::room;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The number of bodies
-    #[arg(default_value_t = BODIES, value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
+    #[arg(default_value_t = BODIES, value_parser = count::<u32>(2..=1 << 30))]
     n: u32,
     /// The seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
     #[command(flatten)]
     destination: Destination,

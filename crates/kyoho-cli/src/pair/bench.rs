@@ -10,6 +10,7 @@ use kyoho::law::language::types::Scalar;
 use kyoho::method::pairs::{PairKernel, Rows};
 
 use super::{Text, set_parameters};
+use crate::count::count;
 use crate::failure::Result;
 use crate::machine::Machine;
 
@@ -19,16 +20,16 @@ pub struct Arguments {
     #[command(flatten)]
     text: Text,
     /// The number of sinks
-    #[arg(long, value_name = "COUNT", default_value_t = 4096)]
+    #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = count::<usize>(1..=1 << 30))]
     sinks: usize,
     /// The number of sources [default: that of sinks]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count::<usize>(1..=1 << 30))]
     sources: Option<usize>,
     /// A parameter: one number, or those of a vector or a table with commas between them
     #[arg(long = "param", value_name = "NAME=NUMBERS")]
     parameters: Vec<String>,
     /// How often all pairs are computed; the median of the times counts
-    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = count::<u16>(1..))]
     runs: u16,
     #[command(flatten)]
     machine: Machine,

@@ -13,7 +13,9 @@ use kyoho::law::language::types::Scalar;
 use kyoho::law::language::{Options, PairProgram, gravity};
 use kyoho::method::pairs::{Packed, PairKernel, PairMachine, Rows};
 
+use crate::count::count;
 use crate::failure::{Failure, Result};
+use crate::file;
 use crate::machine::Machine;
 use crate::run::snapshot_hdf5;
 
@@ -44,7 +46,7 @@ struct Gravity {
 
 #[derive(Debug, clap::Args)]
 struct Text {
-    /// The text of the interaction, see docs/pairs.md
+    /// The text of the interaction, see docs/pairs.md; - is the standard input
     file: PathBuf,
     /// Read every f64 of the text as dd, two doubles
     #[arg(long)]
@@ -75,10 +77,10 @@ struct Run {
     #[arg(long = "param", value_name = "NAME=NUMBERS")]
     parameters: Vec<String>,
     /// The number of sinks, where the text declares no field of i
-    #[arg(long)]
+    #[arg(long, value_name = "COUNT", value_parser = count::<usize>(..=1 << 30))]
     sinks: Option<usize>,
     /// The number of sources, where the text declares no field of j
-    #[arg(long)]
+    #[arg(long, value_name = "COUNT", value_parser = count::<usize>(..=1 << 30))]
     sources: Option<usize>,
     #[command(flatten)]
     machine: Machine,
@@ -108,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 impl Text {
     fn compile(&self, machine: &PairMachine) -> Result<PairKernel> {
-        let text = read(&self.file)?;
+        let text = file::text(file::read(&self.file)?, &self.file)?;
         let options = Options { in_double_double: self.dd, plain: false };
         PairKernel::new(&text, options, machine).map_err(|error| match error {
             wrong @ kyoho::Error::BadText { .. } => Failure::file(&self.file, wrong),
@@ -118,24 +120,37 @@ impl Text {
 }
 
 impl Run {
+    /// Fails if the standard input is to be more than one of the files.
+    fn check_input(&self) -> Result<()> {
+        let files = [Some(&self.text.file), self.i.as_ref(), self.j.as_ref()];
+        if files.iter().flatten().filter(|path| file::is_standard_input(path)).count() < 2 {
+            return Ok(());
+        }
+        let value = "- more than once".into();
+        Err(Failure::Argument { option: "FILE", value, allowed: "the standard input for one of the files".into() })
+    }
+
     fn run(&self) -> Result<()> {
+        self.check_input()?;
         let mut kernel = self.text.compile(&self.machine.settings()?.pair_machine()?)?;
-        for (side, file) in [(Side::I, &self.i), (Side::J, &self.j)] {
+        for (side, path) in [(Side::I, &self.i), (Side::J, &self.j)] {
             let fields = kernel.list().fields[side as usize].clone();
-            let Some(file) = file else { continue };
+            let Some(path) = path else {
+                check_no_fields(side, &fields)?;
+                continue;
+            };
             let name = |field: &Field| format!("{}.{}", side.name(), field.name);
-            let content = std::fs::read(file).map_err(|error| Failure::file(file, error))?;
+            let content = file::read(path)?;
             if snapshot_hdf5::is_hdf5(&content) {
                 let names = fields.iter().map(|field| (field.name.as_str(), field.of.width));
-                let columns = snapshot_hdf5::columns(content, file, names)?;
+                let columns = snapshot_hdf5::columns(content, path, names)?;
                 for (field, numbers) in fields.iter().zip(&columns) {
                     kernel.set(&name(field), &Packed { numbers, width: field.of.width })?;
                 }
                 continue;
             }
             let columns = fields.iter().map(|field| field.of.width).sum();
-            let text = String::from_utf8(content).map_err(|error| Failure::file(file, error))?;
-            let table = Columns { numbers: numbers(&text, file, columns)?, columns, first: 0 };
+            let table = Columns { numbers: numbers(&file::text(content, path)?, path, columns)?, columns, first: 0 };
             fields.iter().try_fold(0, |first, field| {
                 kernel.set(&name(field), &Columns { first, ..table.clone() }).map(|()| first + field.of.width)
             })?;
@@ -144,6 +159,20 @@ impl Run {
         kernel.run(self.sinks, self.sources)?;
         print(&kernel)
     }
+}
+
+/// Fails if a side whose file is not given has fields.
+fn check_no_fields(side: Side, fields: &[Field]) -> Result<()> {
+    if fields.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    let option = match side {
+        Side::I => "--i",
+        Side::J => "--j",
+    };
+    let allowed = format!("a file with the fields of {}: {}", side.name(), names.join(", "));
+    Err(Failure::Argument { option, value: "not given".into(), allowed })
 }
 
 /// Gives parameters as the command line has them.
@@ -190,10 +219,6 @@ fn print(kernel: &PairKernel) -> Result<()> {
         out!("{}", numbers.collect::<Vec<_>>().join(" "))?;
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))
 }
 
 /// Some neighbouring columns of a table.

@@ -3,24 +3,20 @@
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
+use crate::file::text;
 use crate::run::snapshot_hdf5;
 use kyoho::data::error::{shortened, shown};
 use kyoho::data::memory;
 use kyoho::integrator::body::Body;
 
-/// Reads the bodies of a file in HDF5 or of a text. A text has a line for each body, with its mass,
-/// position and velocity. Blank lines and text after a `#` are comments. Exponents may be written
-/// as in Fortran (`1.5D+03`).
-pub fn read(path: &Path) -> Result<Vec<Body>> {
-    from_bytes(std::fs::read(path).map_err(|error| Failure::file(path, error))?, path)
-}
-
-/// Reads the bodies from the bytes of a file.
+/// Reads the bodies from the bytes of a file in HDF5 or of a text. A text has a line for each body,
+/// with its mass, position and velocity. Blank lines and text after a `#` are comments. Exponents
+/// may be written as in Fortran (`1.5D+03`).
 pub fn from_bytes(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
     if snapshot_hdf5::is_hdf5(&content) {
         return snapshot_hdf5::bodies(content, path);
     }
-    parse(&String::from_utf8(content).map_err(|error| Failure::file(path, error))?, path)
+    parse(&text(content, path)?, path)
 }
 
 fn parse(text: &str, path: &Path) -> Result<Vec<Body>> {
@@ -59,7 +55,11 @@ pub fn numbers<const N: usize>(row: &str, names: &str) -> std::result::Result<[f
 pub fn fill(numbers: &mut [f64], row: &str, names: &str) -> std::result::Result<(), String> {
     let words: Vec<&str> = row.split_whitespace().collect();
     if words.len() != numbers.len() {
-        return Err(format!("{} columns; expected {}: {names}", words.len(), numbers.len()));
+        return Err(format!(
+            "it has {} words; allowed: {} numbers with spaces between them, {names}",
+            words.len(),
+            numbers.len()
+        ));
     }
     for (number, word) in numbers.iter_mut().zip(words) {
         *number = word
@@ -90,8 +90,14 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_named_with_its_number() {
-        assert_eq!(error("# c\n\n1 2 3\n"), "stars, line 3: 3 columns; expected 7: mass x y z vx vy vz");
-        assert_eq!(error("1 2 3 4 5 6 7 8"), "stars, line 1: 8 columns; expected 7: mass x y z vx vy vz");
+        assert_eq!(
+            error("# c\n\n1 2 3\n"),
+            "stars, line 3: it has 3 words; allowed: 7 numbers with spaces between them, mass x y z vx vy vz"
+        );
+        assert_eq!(
+            error("1 2 3 4 5 6 7 8"),
+            "stars, line 1: it has 8 words; allowed: 7 numbers with spaces between them, mass x y z vx vy vz"
+        );
         assert_eq!(error("1 2 3 4 5 6 7\n1 2 x 4 5 6 7"), "stars, line 2: 'x' is not a finite number");
         assert_eq!(error("1 2 nan 4 5 6 7"), "stars, line 1: 'nan' is not a finite number");
         assert_eq!(error("1 2 inf 4 5 6 7"), "stars, line 1: 'inf' is not a finite number");

@@ -2,23 +2,22 @@
 
 pub mod input;
 mod options;
+mod output;
 mod plot;
 mod report;
 pub mod snapshot;
 pub mod snapshot_hdf5;
 
-use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
-use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
+use output::Output;
 use report::{Report, Row};
 use snapshot::{Format, Origin, Snapshot};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::machine::named;
 use crate::model::plummer;
-use crate::{file, picture, progress};
+use crate::{picture, progress};
 use kyoho::System;
 use kyoho::integrator::body::Body;
 use kyoho::integrator::energy::Energies;
@@ -38,10 +37,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
-    let input = arguments.input.as_deref().map(input::read).transpose()?;
+    let input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
 
     // The output is opened before the work begins, so that an error about files comes first.
-    let mut output = Output::new(arguments.output.as_deref(), format.transpose()?.unwrap_or(Format::Text))?;
+    let before = arguments.resume.as_deref().zip(resumed.as_ref().map(|snapshot| snapshot.number));
+    let format = format.transpose()?.unwrap_or(Format::Text);
+    let mut output = Output::new(arguments.output.as_deref(), format, arguments.overwrite, before)?;
     if let Some(path) = &arguments.plot {
         picture::try_path(path)?;
     }
@@ -97,8 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         output.write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
-    output.finish()?;
-    report.end(integrator.counts(), std::mem::take(&mut output.written), arguments.json)?;
+    report.end(integrator.counts(), output.end()?, arguments.json)?;
     if let Some(path) = &arguments.plot {
         plot::draw(path, &report.title(), &report.errors())?;
     }
@@ -128,62 +128,6 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
 fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
-}
-
-/// The folder for snapshots, if there is one. The bodies move on while a snapshot of them is written.
-struct Output {
-    folder: Option<PathBuf>,
-    format: Format,
-    written: Vec<PathBuf>,
-    under_way: Option<JoinHandle<Result<()>>>,
-}
-
-impl Output {
-    fn new(folder: Option<&Path>, format: Format) -> Result<Output> {
-        if let Some(folder) = folder {
-            file::try_folder(folder).map_err(|error| Failure::file(folder, error))?;
-        }
-        Ok(Output { folder: folder.map(PathBuf::from), format, written: Vec::new(), under_way: None })
-    }
-
-    /// Begins to write a snapshot of the bodies of a meeting, when the last one is written. Where
-    /// there is no memory for a copy of them, or no thread, it writes the snapshot itself.
-    fn write(&mut self, meeting: &Snapshot<'static>, bodies: &[Body]) -> Result<()> {
-        self.finish()?;
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let (number, format) = (meeting.number, self.format);
-        let path = folder.join(format!("snapshot-{number:06}.{}", format.extension()));
-        let mut copied = Vec::new();
-        if copied.try_reserve_exact(bodies.len()).is_ok() {
-            copied.extend_from_slice(bodies);
-            let snapshot = Snapshot { bodies: copied.into(), ..meeting.clone() };
-            let to = path.clone();
-            let begun = Builder::new().name("kyoho-snapshot".into()).spawn(move || snapshot.write(&to, format));
-            self.under_way = begun.ok();
-        }
-        if self.under_way.is_none() {
-            Snapshot { bodies: bodies.into(), ..meeting.clone() }.write(&path, format)?;
-        }
-        self.written.push(path);
-        Ok(())
-    }
-
-    /// Waits until the last snapshot is written.
-    fn finish(&mut self) -> Result<()> {
-        match self.under_way.take() {
-            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        // A run that failed leaves the snapshots that it had begun. Their errors would come second.
-        if let Some(thread) = self.under_way.take() {
-            let _ = thread.join();
-        }
-    }
 }
 
 /// The number of bodies by which the errors of a tree are measured.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
 use crate::machine::{Machine, named};
 use crate::precision::precision;
@@ -17,26 +18,27 @@ use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCrite
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// A file of lines `mass x y z vx vy vz`, in which blank lines and text after a # are comments;
-    /// or a file in HDF5 with masses, positions and velocities
+    /// or a file in HDF5 with masses, positions and velocities; or a snapshot, whose bodies begin a
+    /// new run; - is the standard input
     pub input: Option<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 30))]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(2..=1 << 30))]
     pub plummer: Option<u32>,
     /// The seed of the Plummer model's random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     pub seed: u64,
     /// Go on from a snapshot, with its settings unless an option gives others
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// The time at which the run ends [default: 1]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = number)]
     pub t_end: Option<f64>,
     /// The time between two meetings of all bodies, with energies and snapshots [default: a
-    /// sixteenth of the run]
-    #[arg(long, value_name = "TIME")]
+    /// sixteenth of the run; with --order 2 the nearest part of it that is a whole number of steps]
+    #[arg(long, value_name = "TIME", value_parser = number)]
     pub interval: Option<f64>,
     /// 4, 6, 8: Hermite with block time steps; 2: leapfrog with a shared step [default: 4]
-    #[arg(long)]
+    #[arg(long, value_parser = order)]
     pub order: Option<i32>,
     /// Precision of the forces: single, mixed, double, quad [default: KYOHO_PRECISION, else mixed,
     /// or double in order 8]
@@ -44,7 +46,7 @@ pub struct Arguments {
     pub precision: Option<String>,
     /// Accuracy parameter of the time steps [default: 0.02 in order 4, 0.1 in order 6, 0.3 in order
     /// 8]
-    #[arg(long)]
+    #[arg(long, value_parser = number)]
     pub eta: Option<f64>,
     /// The criterion of the time steps in orders 6 and 8: order, that of the order; average, its
     /// average with that of order 4; usual, the average in order 6 in precision mixed and that of
@@ -53,26 +55,26 @@ pub struct Arguments {
     pub criterion: Option<String>,
     /// Accuracy parameter of the fourth-order criterion where it is averaged with that of the order
     /// [default: 0.01]
-    #[arg(long)]
+    #[arg(long, value_parser = number)]
     pub eta4: Option<f64>,
     /// Softening length [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = number)]
     pub eps: Option<f64>,
     /// The gravitational constant; masses are multiplied by it before the library gets them
     /// [default: 1]
-    #[arg(long = "G", value_name = "G")]
+    #[arg(long = "G", value_name = "G", value_parser = number)]
     pub gravity: Option<f64>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt: Option<f64>,
     /// Sum the forces of --order 2 by a tree with this relative error of accelerations, 1e-6 to
     /// 1e-2: half of the bodies have at most this, 99 of 100 at most five times as much. Few bodies
     /// are summed directly all the same, and so is everything with 0 [default: 0]
-    #[arg(long, value_name = "ERROR")]
+    #[arg(long, value_name = "ERROR", value_parser = number)]
     pub accuracy: Option<f64>,
     /// The opening angle of a tree, 0.1 to 1.5, in the place of --accuracy
     /// [default: 0]
-    #[arg(long, value_name = "ANGLE")]
+    #[arg(long, value_name = "ANGLE", value_parser = number)]
     pub theta: Option<f64>,
     /// Measure the errors of the tree's accelerations at the start and after each interval, against
     /// direct sums on up to 1000 of the bodies: the median, the 90th and the 99th percentile, and
@@ -80,14 +82,18 @@ pub struct Arguments {
     #[arg(long)]
     pub report_error: bool,
     /// The longest step of a body [default: the interval]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt_max: Option<f64>,
     /// The shortest step of a body [default: the interval / 2^50]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt_min: Option<f64>,
     /// The folder into which a snapshot is written at the start and after each interval
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// Remove the snapshots of other runs that are in the folder of --output; without it they are an
+    /// error
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
     /// The format of snapshots: text, hdf5 [default: text]
     #[arg(long, value_name = "NAME", requires = "output")]
     pub format: Option<String>,
@@ -122,11 +128,13 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         }
         None => before.map_or(Order::Fourth, |plan| plan.order),
     };
+    check_suits(arguments, order)?;
     let resumed = before.map(|plan| plan.precision);
     let precision = precision(order, arguments.precision.as_deref(), resumed, settings)?;
     // The meaning of eta depends on the order.
     let eta_before = before.filter(|plan| plan.order == order).map(|plan| plan.eta);
-    let interval = number("--interval", arguments.interval, |plan| plan.interval, (t_end - time) / 16.0, false)?;
+    let usual = (t_end - time) / usual_intervals(order, t_end - time, arguments.dt) as f64;
+    let interval = number("--interval", arguments.interval, |plan| plan.interval, usual, false)?;
     let intervals = whole(t_end - time, interval).ok_or_else(|| {
         let all = shown(t_end - time);
         wrong("--interval", shown(interval), format!("times of which {all} (to the end) is a whole number"))
@@ -166,6 +174,40 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     Ok((plan, intervals))
 }
 
+/// Fails if an option is given that means nothing in an order.
+fn check_suits(arguments: &Arguments, order: Order) -> Result<()> {
+    let is_leapfrog = order == Order::Second;
+    let of_steps = [
+        ("--eta", arguments.eta),
+        ("--eta4", arguments.eta4),
+        ("--dt-max", arguments.dt_max),
+        ("--dt-min", arguments.dt_min),
+    ];
+    match (is_leapfrog, arguments.dt, of_steps.iter().find_map(|(option, value)| Some((*option, (*value)?)))) {
+        (false, Some(step), _) if step != 0.0 => {
+            let allowed = "with --order 2; in other orders bodies have steps of their own, up to --dt-max";
+            Err(wrong("--dt", shown(step), allowed.into()))
+        }
+        (true, _, Some((option, value))) => {
+            let allowed = "with --order 4, 6 or 8; in order 2 all bodies have the step --dt";
+            Err(wrong(option, shown(value), allowed.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns into how many intervals a run is divided where nothing else is said: sixteen, or as near
+/// to that as intervals of whole steps of a leapfrog can be.
+fn usual_intervals(order: Order, run: f64, step: Option<f64>) -> u64 {
+    const USUAL: u64 = 16;
+    let steps = step.filter(|step| order == Order::Second && *step > 0.0).and_then(|step| whole(run, step));
+    let Some(steps) = steps else { return USUAL };
+    let divides = |intervals: &u64| steps.is_multiple_of(*intervals);
+    let below = (1..=USUAL).rev().find(divides).unwrap_or(1);
+    // The one above is nearer if its ratio to sixteen is smaller.
+    (USUAL..USUAL * USUAL / below).find(divides).unwrap_or(below)
+}
+
 /// Returns the criterion of the time steps. That of a snapshot belongs to its order.
 fn criterion(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<StepCriterion> {
     let Some(name) = &arguments.criterion else {
@@ -202,4 +244,21 @@ fn tree(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<Op
 
 fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
     Failure::Argument { option, value, allowed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_a_leapfrog_are_whole_numbers_of_steps() {
+        for (run, step, intervals) in [(1.0, 0.01, 20), (1.0, 0.0625, 16), (10.0, 0.01, 20), (1.0, 0.25, 4)] {
+            assert_eq!(usual_intervals(Order::Second, run, Some(step)), intervals, "{run} {step}");
+        }
+        for (run, step, intervals) in [(1.01, 0.01, 101), (0.15, 0.01, 15), (0.17, 0.01, 17), (1.0, 0.3, 16)] {
+            assert_eq!(usual_intervals(Order::Second, run, Some(step)), intervals, "{run} {step}");
+        }
+        assert_eq!(usual_intervals(Order::Fourth, 1.0, Some(0.01)), 16);
+        assert_eq!(usual_intervals(Order::Second, 1.0, None), 16);
+    }
 }

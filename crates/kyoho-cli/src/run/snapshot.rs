@@ -126,7 +126,7 @@ fn columns(order: Order) -> String {
 
 /// Reads the bodies of any file that has some: a snapshot, or the input of a run.
 pub fn bodies(path: &Path) -> Result<Vec<Body>> {
-    let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    let content = file::read(path)?;
     if content.starts_with(FIRST_LINE.as_bytes()) {
         return Ok(Snapshot::parse(&content, path)?.bodies.into_owned());
     }
@@ -156,7 +156,7 @@ impl Snapshot<'_> {
 
     /// Reads a snapshot in either format.
     pub fn read(path: &Path) -> Result<Snapshot<'static>> {
-        let content = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+        let content = file::read(path)?;
         if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
     }
 
@@ -493,7 +493,7 @@ pub mod tests {
         assert_eq!(error(&format!("{one_body}\n")), "snap: it has 1 of its 2 bodies");
         assert!(error(&format!("{}\n", &text[..text.len() - 30])).starts_with("snap, line 23: "));
         let error = error(&text.replace("order 4", "order 6"));
-        assert!(error.contains("14 columns; expected 20: ") && error.contains("sx sy sz"), "{error}");
+        assert!(error.contains("it has 14 words; allowed: 20 numbers") && error.contains("sx sy sz"), "{error}");
     }
 
     #[test]

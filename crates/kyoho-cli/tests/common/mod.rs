@@ -1,12 +1,15 @@
 //! Running the command, and folders for it.
 
+#![allow(dead_code, reason = "each test uses some of these")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Returns the command, which will run in the folder of the repository.
+/// Returns the command, which will run in the folder of the repository, and whose sentences have a
+/// line each.
 pub fn kyoho() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).env("COLUMNS", "1000");
     command
 }
 

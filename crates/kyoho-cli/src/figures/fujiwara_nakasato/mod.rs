@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::bench::plot::{self, Axis, Curve, DECADES, OCTAVES, Picture};
+use crate::count::count;
 use crate::density::{self, Region};
 use crate::failure::Result;
 use crate::figures::{command, folder, is_on_cpu, numbers, powers, setup};
@@ -27,11 +28,11 @@ use steps::{MODELS, Row, Run};
 pub struct Arguments {
     /// Divide the article's numbers of bodies of the four models by this [default: 1 on GPUs, 5 on
     /// CPUs]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=250))]
+    #[arg(long, value_name = "NUMBER", value_parser = count::<u32>(1..=250))]
     fewer: Option<u32>,
     /// Numbers of bodies of the speed curve [default: 1024, 2048, 4096 and so on up to 131072 and
     /// 226304 on GPUs, to 32768 on CPUs]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u32>(2..=1 << 24))]
     n: Vec<u32>,
     /// The folder of the pictures, which is made if it is not there [default: the working
     /// directory]

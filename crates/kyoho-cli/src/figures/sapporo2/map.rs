@@ -7,9 +7,9 @@ use std::path::Path;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::*;
 
-use crate::bench::plot::{Area, SIZE, label};
+use crate::bench::plot::{Area, SIZE};
 use crate::failure::{Failure, Result};
-use crate::picture::decades;
+use crate::picture::{Logarithmic, decades, label};
 
 /// A map of positive numbers, which are shown by colours that are even in the logarithm.
 pub struct Map {
@@ -131,7 +131,7 @@ fn draw_scale(area: &Area, ends: (f64, f64)) -> std::result::Result<(), Box<dyn 
         .margin_bottom(60)
         .margin_right(20)
         .y_label_area_size(70)
-        .build_cartesian_2d(0f64..1f64, (ends.0..ends.1).log_scale())?;
+        .build_cartesian_2d(0f64..1f64, Logarithmic { ends, base: 10.0 })?;
     chart
         .configure_mesh()
         .disable_mesh()

@@ -7,6 +7,7 @@ mod integrations;
 mod map;
 
 use crate::bench::speedup;
+use crate::count::count;
 use crate::failure::{Failure, Result};
 use crate::figures::{Common, Figures, is_on_cpu, numbers, settings, setup};
 use crate::machine::named;
@@ -16,11 +17,11 @@ use kyoho::data::{Order, Precision};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The figures of the article: 2 to 7 [default: all; 4 and 5 where there are several devices]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(2..=7))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u8>(2..=7))]
     only: Vec<u8>,
     /// Numbers of sources in figure 2, of bodies in figures 3 to 6, and both of sinks and of sources
     /// in figure 7 [default: those of the article on GPUs, fewer on CPUs]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u32>(1..=1 << 24))]
     n: Vec<u32>,
     /// Precisions: mixed, double; figure 7 takes the first [default: mixed,double]
     #[arg(long, value_delimiter = ',')]

@@ -1,42 +1,56 @@
 //! `kyoho picture`: the projected density of bodies as a picture.
 
+mod frame;
+mod region;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::count::{count, number};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::named;
 use crate::run::snapshot;
 use kyoho::data::error::shown;
 use kyoho::data::memory::filled;
-use kyoho::integrator::body::{Body, Vector, sum, vector};
+use kyoho::integrator::body::{Body, Vector, sum};
+pub use region::Region;
 
 /// The options of `kyoho picture`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Files with bodies: models, inputs and snapshots of `run`, as text or in HDF5
+    /// Files with bodies: models, inputs and snapshots of `run`, as text or in HDF5; - is the
+    /// standard input, and needs --output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The picture, whose name ends in .png; with several files the folder of the pictures
     /// [default: beside each file, with its name and .png]
     #[arg(long, value_name = "FILE.png")]
     output: Option<PathBuf>,
-    /// The side of the square that is drawn, in the units of the file [default: as small as holds
-    /// all bodies]
-    #[arg(long)]
+    /// The side of the square that is drawn, in the units of the file [default: as large as holds
+    /// 95 per cent of the mass and of the bodies, and a margin]
+    #[arg(long, value_parser = number)]
     width: Option<f64>,
-    /// The centre of the square [default: the centre of mass]
-    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true)]
+    /// The centre of the square [default: the centre of mass, or the median place of the mass where
+    /// few bodies far away pull that out of the others]
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true, value_parser = number)]
     centre: Option<Vec<f64>>,
     /// The axes to the right and upward: xy, xz, yz
     #[arg(long, default_value = "xy")]
     axes: String,
     /// Pixels a side
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=16384))]
+    #[arg(long, default_value_t = 1024, value_parser = count::<u16>(1..=16384))]
     pixels: u16,
+    /// The diameter of the disk by which a body is drawn, in pixels [default: 1 where bodies are
+    /// many, more where they are few]
+    #[arg(long, value_name = "PIXELS", value_parser = count::<u16>(1..=256))]
+    point: Option<u16>,
+    /// Draw a frame round the square, with coordinates in the units of the file
+    #[arg(long)]
+    frame: bool,
     /// The column densities of the darkest and the brightest colour; below the first it is black
     /// [default: those of the least and the most filled pixel that is not empty]
-    #[arg(long, value_name = "LOW,HIGH", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOW,HIGH", value_delimiter = ',', allow_hyphen_values = true, value_parser = number)]
     range: Option<Vec<f64>>,
 }
 
@@ -53,26 +67,63 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (path, picture) in arguments.files.iter().zip(pictures) {
         let bodies = snapshot::bodies(path)?;
         let region = Region::new(&bodies, centre, width, axes, arguments.pixels.into());
-        let density = Density::of(&bodies, region)?;
-        let Some((low, high)) = range.or(density.range()) else {
+        let point = arguments.point.map_or(usual_point(bodies.len(), region.pixels), usize::from);
+        let density = Density::of(&bodies, region, point)?;
+        let Some((low, high)) = range.or(density.range().map(widened)) else {
             let reason = format!("none of its mass lies in the square of width {}", density.region.words());
             return Err(Failure::file(path, reason));
         };
-        density.write(&picture, low, high)?;
-        out!(
-            "{}: {} pixels a side, axes {}, width {}; {} of {} bodies, mass {:.6e} of {:.6e}; column densities from \
-             {low:.3e} (dark) to {high:.3e} (bright), even in the logarithm",
-            picture.display(),
-            arguments.pixels,
-            arguments.axes,
-            density.region.words(),
-            density.bodies,
-            bodies.len(),
-            sum(density.masses.iter().copied()),
-            sum(bodies.iter().map(|body| body.mass)),
-        )?;
+        density.write(&picture, (low, high), arguments.frame)?;
+        report(arguments, &picture, &bodies, &density, (low, high))?;
     }
     Ok(())
+}
+
+/// Prints a line about a picture, and one about bodies that are not in it.
+fn report(
+    arguments: &Arguments,
+    picture: &Path,
+    bodies: &[Body],
+    density: &Density,
+    (low, high): (f64, f64),
+) -> Result<()> {
+    let region = &density.region;
+    out!(
+        "{}: {} pixels a side, axes {}, width {}; {} of {} bodies, mass {:.6e} of {:.6e}; column densities from \
+         {low:.3e} (dark) to {high:.3e} (bright), even in the logarithm",
+        picture.display(),
+        arguments.pixels,
+        arguments.axes,
+        region.words(),
+        density.bodies,
+        bodies.len(),
+        density.mass,
+        sum(bodies.iter().map(|body| body.mass)),
+    )?;
+    let outside = bodies.len() - density.bodies;
+    if outside == 0 || arguments.width.is_some() {
+        return Ok(());
+    }
+    let all = shown(region.width_of_all(bodies));
+    out!("{}: {outside} bodies farther out are not drawn; --width {all} holds all", picture.display())
+}
+
+/// The part of the picture that the points of all bodies would cover side by side.
+const COVERED: f64 = 0.05;
+
+/// Returns the diameter of points, in pixels, with which this many bodies can be seen: an odd
+/// number, so that a body is in the middle.
+fn usual_point(bodies: usize, pixels: usize) -> usize {
+    let diameter = (COVERED / bodies.max(1) as f64).sqrt() * pixels as f64;
+    (diameter as usize).min(pixels / 100).saturating_sub(1) / 2 * 2 + 1
+}
+
+/// The least ratio of the brightest column density to the darkest. Where the range is smaller, the
+/// least filled pixels are not the darkest.
+const LEAST_RANGE: f64 = 100.0;
+
+fn widened((low, high): (f64, f64)) -> (f64, f64) {
+    (low.min(high / LEAST_RANGE), high)
 }
 
 /// Returns the names of the pictures, which can all be written.
@@ -86,6 +137,10 @@ fn pictures(arguments: &Arguments) -> Result<Vec<PathBuf>> {
         }
     };
     let mut names = HashSet::new();
+    if arguments.files.iter().any(|path| file::is_standard_input(path)) && arguments.output.is_none() {
+        let allowed = "the name of the picture, where the bodies come from the standard input".into();
+        return Err(Failure::Argument { option: "--output", value: "not given".into(), allowed });
+    }
     for picture in &pictures {
         let value = picture.display().to_string();
         let wrong = |allowed: &str| Failure::Argument { option: "--output", value, allowed: allowed.into() };
@@ -103,10 +158,9 @@ fn pictures(arguments: &Arguments) -> Result<Vec<PathBuf>> {
 /// Draws bodies with a scale of their own, and each pixel of the square as a square of as many
 /// pixels a side as `enlarged` says, so that few bodies can be seen.
 pub fn draw(path: &Path, bodies: &[Body], region: Region, enlarged: usize) -> Result<()> {
-    let density = Density::of(bodies, region)?.enlarged(enlarged)?;
+    let density = Density::of(bodies, region, 1)?.enlarged(enlarged)?;
     // Where nothing is in the square, all is black.
-    let (low, high) = density.range().unwrap_or((1.0, 1.0));
-    density.write(path, low, high)
+    density.write(path, density.range().unwrap_or((1.0, 1.0)), false)
 }
 
 fn checked_width(width: f64) -> Result<f64> {
@@ -132,71 +186,42 @@ fn wrong_list(option: &'static str, numbers: &[f64], allowed: &str) -> Failure {
     Failure::Argument { option, value, allowed: allowed.into() }
 }
 
-/// A square, through which lines of sight go along the third axis.
-pub struct Region {
-    /// The centre.
-    pub centre: Vector,
-    /// The side.
-    pub width: f64,
-    /// The axes to the right and upward.
-    pub axes: [usize; 2],
-    /// Pixels a side.
-    pub pixels: usize,
-}
-
-impl Region {
-    /// Makes a square, where nothing else is said round the centre of mass and as small as holds
-    /// all bodies.
-    fn new(bodies: &[Body], centre: Option<Vector>, width: Option<f64>, axes: [usize; 2], pixels: usize) -> Region {
-        let centre = centre.unwrap_or_else(|| {
-            let mass = sum(bodies.iter().map(|body| body.mass));
-            let weight = |body: &Body| if mass > 0.0 { body.mass / mass } else { 1.0 / bodies.len() as f64 };
-            vector(|k| sum(bodies.iter().map(|body| weight(body) * body.position[k])))
-        });
-        let width = width.unwrap_or_else(|| {
-            let distances = bodies.iter().flat_map(|body| axes.map(|k| (body.position[k] - centre[k]).abs()));
-            let farthest = distances.fold(0.0, f64::max);
-            if farthest > 0.0 { 2.0 * farthest } else { 1.0 }
-        });
-        Region { centre, width, axes, pixels }
-    }
-
-    /// Returns the number of the pixel in which a place lies, by rows from the top.
-    fn pixel(&self, position: &Vector) -> Option<usize> {
-        let [right, up] = self.axes.map(|k| (position[k] - self.centre[k]) / self.width + 0.5);
-        let is_inside = [right, up].iter().all(|part| (0.0..=1.0).contains(part));
-        // The last pixel has its outer border too.
-        let number = |part: f64| ((part * self.pixels as f64) as usize).min(self.pixels - 1);
-        is_inside.then(|| (self.pixels - 1 - number(up)) * self.pixels + number(right))
-    }
-
-    fn words(&self) -> String {
-        // A centre of mass in the origin comes out with a rounding error.
-        let is_zero = |number: f64| number.abs() < 1e-12 * self.width;
-        let [x, y, z] = self.centre.map(|number| if is_zero(number) { "0".into() } else { shown(number) });
-        format!("{} round {x},{y},{z}", shown(self.width))
-    }
-}
-
 /// The masses in the pixels of a square.
 struct Density {
     region: Region,
     masses: Vec<f64>,
-    /// The number of bodies in all pixels.
+    /// The number of bodies in the square, and their mass.
     bodies: usize,
+    mass: f64,
+}
+
+/// Returns the pixels of a disk of an odd or even diameter, from the one in its middle.
+fn disk(diameter: usize) -> Vec<(isize, isize)> {
+    let (radius, reach) = (diameter as f64 / 2.0, (diameter / 2) as isize);
+    let all = (-reach..=reach).flat_map(|row| (-reach..=reach).map(move |column| (row, column)));
+    all.filter(|(row, column)| (*row as f64).hypot(*column as f64) < radius).collect()
 }
 
 impl Density {
-    fn of(bodies: &[Body], region: Region) -> Result<Density> {
-        let mut masses = filled(region.pixels * region.pixels, 0.0, "the pixels of a picture")?;
-        let mut inside = 0;
+    /// Spreads the mass of each body evenly over a disk of pixels of this diameter round its own.
+    fn of(bodies: &[Body], region: Region, diameter: usize) -> Result<Density> {
+        let pixels = region.pixels;
+        let mut masses = filled(pixels * pixels, 0.0, "the pixels of a picture")?;
+        let disk = disk(diameter);
+        let (mut inside, mut mass) = (0, 0.0);
         for body in bodies {
-            if let Some(pixel) = region.pixel(&body.position) {
-                masses[pixel] += body.mass;
-                inside += 1;
+            let Some(pixel) = region.pixel(&body.position) else { continue };
+            for (down, right) in &disk {
+                let place = ((pixel / pixels) as isize + down, (pixel % pixels) as isize + right);
+                let side = 0..pixels as isize;
+                if side.contains(&place.0) && side.contains(&place.1) {
+                    masses[place.0 as usize * pixels + place.1 as usize] += body.mass / disk.len() as f64;
+                }
             }
+            inside += 1;
+            mass += body.mass;
         }
-        Ok(Density { region, masses, bodies: inside })
+        Ok(Density { region, masses, bodies: inside, mass })
     }
 
     /// Returns the same column densities in `times` as many pixels a side.
@@ -207,7 +232,7 @@ impl Density {
             let (row, column) = (place / pixels / times, place % pixels / times);
             *mass = self.masses[row * before + column] / (times * times) as f64;
         }
-        Ok(Density { region: Region { pixels, ..self.region }, masses, bodies: self.bodies })
+        Ok(Density { region: Region { pixels, ..self.region }, masses, ..self })
     }
 
     /// Returns the column density of a mass in a pixel.
@@ -223,21 +248,24 @@ impl Density {
     }
 
     /// Writes a picture of the column densities between two limits.
-    fn write(&self, path: &Path, low: f64, high: f64) -> Result<()> {
-        let content = self.png(low, high).map_err(|error| Failure::file(path, error))?;
+    fn write(&self, path: &Path, range: (f64, f64), with_frame: bool) -> Result<()> {
+        let content = self.png(range, with_frame).map_err(|error| Failure::file(path, error))?;
         file::replace(path, &content).map_err(|error| Failure::file(path, error))
     }
 
     /// Returns a picture whose colours are even in the logarithm of the column density between two
     /// limits. Below the lower one it is black.
-    fn png(&self, low: f64, high: f64) -> std::result::Result<Vec<u8>, png::EncodingError> {
+    fn png(&self, (low, high): (f64, f64), with_frame: bool) -> std::result::Result<Vec<u8>, png::EncodingError> {
         let mut content = Vec::new();
-        let side = self.region.pixels as u32;
-        let mut encoder = png::Encoder::new(&mut content, side, side);
+        let mut numbers: Vec<u8> = self.masses.iter().map(|mass| colour(self.column(*mass), low, high)).collect();
+        let mut side = self.region.pixels;
+        if with_frame {
+            (numbers, side) = frame::drawn(&numbers, &self.region);
+        }
+        let mut encoder = png::Encoder::new(&mut content, side as u32, side as u32);
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_palette(palette());
-        let numbers: Vec<u8> = self.masses.iter().map(|mass| colour(self.column(*mass), low, high)).collect();
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&numbers)?;
         writer.finish()?;
@@ -246,7 +274,9 @@ impl Density {
 }
 
 /// The number of the brightest colour. Those from 1 on are of the scale; 0 is black.
-const BRIGHTEST: u8 = 255;
+const BRIGHTEST: u8 = 254;
+/// The number of the colour of the frame, which is white.
+const FRAME: u8 = 255;
 
 /// The part of `inferno` that is left out, because it cannot be told from black.
 const TOO_DARK: f64 = 0.2;
@@ -258,7 +288,7 @@ fn palette() -> Vec<u8> {
         let part = f64::from(number) / f64::from(BRIGHTEST - 1);
         colorous::INFERNO.eval_continuous(TOO_DARK + (1.0 - TOO_DARK) * part).as_array()
     });
-    std::iter::once([0; 3]).chain(scale).flatten().collect()
+    std::iter::once([0; 3]).chain(scale).chain([[255; 3]]).flatten().collect()
 }
 
 /// Returns the number of the colour of a column density.
@@ -282,7 +312,7 @@ mod tests {
     }
 
     fn density(centre: Vector, width: f64, axes: [usize; 2], pixels: usize) -> Density {
-        Density::of(&bodies(), Region { centre, width, axes, pixels }).unwrap()
+        Density::of(&bodies(), Region { centre, width, axes, pixels }, 1).unwrap()
     }
 
     #[test]
@@ -308,14 +338,27 @@ mod tests {
     }
 
     #[test]
-    fn the_square_holds_all_bodies_round_their_centre_of_mass() {
-        let bodies = bodies();
-        let region = Region::new(&bodies, None, None, [0, 1], 7);
-        let expected = [(-1.0 + 2.0 + 3.6 + 7.2) / 15.0, (-1.0 + 2.0 + 0.8 + 10.4) / 15.0, 10.0 / 15.0];
-        assert!(region.centre.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15));
-        assert!((region.width - 2.0 * (region.centre[1] + 1.0)).abs() < 1e-15, "{}", region.width);
-        assert_eq!(Density::of(&bodies, region).unwrap().bodies, 4);
-        assert_eq!(Region::new(&bodies[..1], None, None, [0, 1], 7).width, 1.0);
+    fn few_bodies_are_large_points_and_many_are_pixels() {
+        let points = [1, 100, 1024, 16384, 1 << 20].map(|bodies| usual_point(bodies, 1024));
+        assert_eq!(points, [9, 9, 7, 1, 1]);
+        assert_eq!(usual_point(3, 50), 1);
+        assert_eq!([1, 2, 3, 5].map(|diameter| disk(diameter).len()), [1, 1, 9, 21]);
+    }
+
+    #[test]
+    fn a_point_has_the_mass_of_its_body() {
+        let body = Body::new(3.0, [0.0; 3], [0.0; 3]);
+        let region = || Region { centre: [0.0; 3], width: 1.0, axes: [0, 1], pixels: 9 };
+        for diameter in [1, 3, 5, 9] {
+            let density = Density::of(std::slice::from_ref(&body), region(), diameter).unwrap();
+            assert!((density.masses.iter().sum::<f64>() - 3.0).abs() < 1e-14 && density.mass == 3.0);
+            let filled = density.masses.iter().filter(|mass| **mass > 0.0).count();
+            assert_eq!(filled, disk(diameter).len());
+        }
+        // Points at the border are cut.
+        let corner = Body::new(9.0, [0.5, 0.5, 0.0], [0.0; 3]);
+        let density = Density::of(&[corner], region(), 3).unwrap();
+        assert_eq!((density.masses[8], density.masses.iter().sum::<f64>(), density.mass), (1.0, 4.0, 9.0));
     }
 
     #[test]
@@ -338,7 +381,7 @@ mod tests {
     #[test]
     fn colours_are_even_in_the_logarithm() {
         let colours = [0.0, 0.5, 1.0, 10.0, 100.0, 1e4, 1e5].map(|density| colour(density, 1.0, 1e4));
-        assert_eq!(colours, [0, 0, 1, 65, 128, 255, 255]);
-        assert_eq!([0.0, 3.0].map(|density| colour(density, 3.0, 3.0)), [0, 255]);
+        assert_eq!(colours, [0, 0, 1, 64, 128, 254, 254]);
+        assert_eq!([0.0, 3.0].map(|density| colour(density, 3.0, 3.0)), [0, 254]);
     }
 }
